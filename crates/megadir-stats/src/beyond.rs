@@ -1,16 +1,13 @@
-//! Differences larger than the equivalence band, over all comparisons that a reader sees at once.
+//! Differences larger than the equivalence band, over all comparisons a reader sees at once.
 //!
-//! A verdict of [`crate::judge_family`] excludes a ratio of 1 within its own family. Naming a winner takes more: the difference must exceed the
-//! band, and one family must hold every comparison from which a winner could be chosen.
+//! A verdict of [`crate::judge_family`] excludes a ratio of 1 within its own family. Naming a winner takes
+//! more: the difference must exceed the band, and the family must hold every comparison from which a winner
+//! could be chosen.
 
 use crate::holm::holm;
 use crate::verdict::{FAMILY_ALPHA, Judging, Rounds};
 
 /// Side of the equivalence band on which a ratio new / old is shown to lie.
-///
-/// ```
-/// assert_ne!(megadir_stats::Beyond::Faster, megadir_stats::Beyond::Slower);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
     /// Below 1 / (1 + band).
@@ -19,11 +16,12 @@ pub enum Beyond {
     Slower,
 }
 
-/// Returns the side of the band on which each contrast is shown to lie, in the order given; `None` if that is not shown.
+/// Returns the side of the band on which each contrast is shown to lie; `None` if neither is shown.
 ///
-/// Each contrast is given by the log ratios of its epochs' rounds, as in [`crate::judge_family_of_epochs`]. Its null hypothesis is a ratio
-/// within the band; the test is the one of the verdicts at the nearer end of the band, two-sided, so it errs on the safe side. Holm's
-/// procedure over all contrasts keeps the probability of any false call at 5 % (divided by the looks of [`Judging`]).
+/// A contrast is the log ratios of its epochs' rounds, as in [`crate::judge_family_of_epochs`]. The null
+/// hypothesis is a ratio within the band. It is tested at the nearer end of the band, two-sided, so it errs on
+/// the safe side. Holm's procedure over all contrasts keeps the probability of any false call at 5 % (divided
+/// by the looks of [`Judging`]).
 ///
 /// References: Holm, *Scandinavian Journal of Statistics* 6 (1979); Wellek, *Testing Statistical Hypotheses of Equivalence and
 /// Noninferiority*, 2nd edition, 2010, section 11.1 (tests for relevant differences).
@@ -49,11 +47,11 @@ pub fn beyond_band(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<
         .collect()
 }
 
-/// Returns the nearer side of the band and the p value of lying within; `None` without rounds.
+/// Returns the nearer side of the band and the p value of a ratio within the band; `None` without rounds.
 fn test(epochs: &[Vec<f64>], margin: f64) -> Option<(Beyond, f64)> {
     let center = Rounds::of_epochs(epochs)?.center();
     let side = if center < 0.0 { Beyond::Faster } else { Beyond::Slower };
-    // Not beyond the band at all: the contrast still counts in the family.
+    // Inside the band: not beyond it, but the contrast still counts in the family.
     if center.abs() <= margin {
         return Some((side, 1.0));
     }
@@ -82,7 +80,7 @@ mod tests {
     #[test]
     fn every_contrast_of_the_screen_counts() {
         let judging = Judging { band: 0.03, looks: 1 };
-        // Ten rounds reach a p value of 2 / 1024: enough for 25 contrasts and not for 26.
+        // Ten rounds reach a p value of 2 / 1024: enough for 25 contrasts, not for 26.
         let ten: Vec<Vec<f64>> = vec![(0..10).map(|round| 0.2 + f64::from(round) * 0.001).collect()];
         let screen = |others: usize| -> Vec<Vec<Vec<f64>>> {
             std::iter::once(ten.clone()).chain((0..others).map(|_| rounds(0.0))).collect()

@@ -1,38 +1,37 @@
-//! Where a rising curve reaches a level, round by round, with an interval over rounds.
+//! Point at which a rising curve reaches a level, round by round, with an interval over rounds.
 //!
-//! A curve that is known at some points only may reach the level before the first or beyond the last of them. That is told as such
-//! (censored), never extrapolated.
+//! A curve known at a few points may reach the level before the first or after the last point. Such a crossing
+//! is reported as censored, never extrapolated.
 
 use crate::descriptive::finite;
 use crate::{hodges_lehmann, median, median_interval};
 
-/// Where a curve reaches a level.
+/// Point at which a curve reaches a level.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub enum Crossing {
-    /// Before the first point: it lies above the level already.
+    /// Before the first point: the curve starts above the level.
     Before,
-    /// Here, in the unit of the abscissa.
+    /// In the unit of the abscissa.
     At(f64),
-    /// Beyond the last point: it lies below the level still.
+    /// After the last point: the curve ends below the level.
     Beyond,
 }
 
-/// Where a curve reaches a level, over rounds.
+/// Crossing over rounds, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CrossingEstimate {
-    /// The estimate.
     pub value: Crossing,
-    /// The ends of its interval; `None` with too few rounds.
+    /// `None` with too few rounds.
     pub interval: Option<(Crossing, Crossing)>,
 }
 
-/// Logarithms of abscissas lie far within these, which stand for what is censored.
+/// Stands for a censored crossing; far outside the logarithm of any abscissa.
 const FAR: f64 = 1e6;
 
-/// Returns where the curve through the points (x, y) reaches `level`: by a straight line between the logarithms of neighbours.
+/// Returns where the curve through the points (x, y) reaches `level`, interpolated linearly between logarithms.
 ///
-/// Of a curve that noise makes reach the level more than once, the last time counts. None unless `x` ascends and all numbers are
-/// positive and finite, as many in `x` as in `y`.
+/// If noise makes the curve reach the level more than once, the last crossing counts. `None` unless `x`
+/// ascends, all numbers are positive and finite, and both series have the same length.
 ///
 /// ```
 /// use megadir_stats::{Crossing, crossing};
@@ -58,10 +57,10 @@ pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {
     Some(Crossing::At(x[below] * (x_above / x[below]).powf(part)))
 }
 
-/// Returns where curves reach their levels over rounds, with an interval of at least `confidence`.
+/// Returns the crossing over rounds, with an interval of at least `confidence`; `None` without rounds.
 ///
-/// Where every round has a place, it is the Hodges-Lehmann estimate of the logarithms with Wilcoxon's interval; where some are
-/// censored it is the median with the order-statistic interval, which take nothing from them but their side. None without rounds.
+/// If no round is censored: the Hodges-Lehmann estimate of the logarithms with Wilcoxon's interval. Otherwise
+/// the median with the order-statistic interval, which need only the side of a censored round.
 ///
 /// References: see [`hodges_lehmann`] and [`median_interval`]; for medians of censored samples, Conover, *Practical Nonparametric
 /// Statistics*, 3rd edition, section 3.2.
@@ -80,7 +79,7 @@ pub fn crossing_estimate(rounds: &[Crossing], confidence: f64) -> Option<Crossin
         Crossing::Beyond => FAR,
     };
     let place = |log: f64| match log {
-        // Half way between a place and none is no place either.
+        // The mean of a crossing and a censored one is censored.
         _ if log < -FAR / 4.0 => Crossing::Before,
         _ if log > FAR / 4.0 => Crossing::Beyond,
         _ => Crossing::At(log.exp()),
@@ -165,7 +164,7 @@ mod tests {
             let all = crossing_estimate(&[none; 30], 0.95).unwrap();
             assert_eq!((all.value, all.interval), (none, Some((none, none))));
         }
-        // Half of them here and half nowhere: no place can be named.
+        // Half crossings, half censored: the median is censored.
         let even: Vec<Crossing> = [Crossing::At(0.5), Crossing::Beyond].repeat(10);
         assert_eq!(crossing_estimate(&even, 0.95).unwrap().value, Crossing::Beyond);
         assert_eq!(crossing_estimate(&[Crossing::At(0.5); 5], 0.95).unwrap().interval, None);
@@ -181,7 +180,7 @@ mod tests {
         for _ in 0..runs {
             let all: Vec<Crossing> = (0..rounds)
                 .map(|_| {
-                    // Weather that a round's arms share does not matter; noise of their own does.
+                    // Noise shared by the arms of a round cancels; noise of one arm does not.
                     let weather = 1.0 + 0.2 * normal().abs();
                     let y = X.map(|x| 1e8 * x * weather * (0.04 * normal()).exp());
                     crossing(&X, &y, 1e8 * TRUTH * weather * (0.04 * normal()).exp()).unwrap()
@@ -194,7 +193,7 @@ mod tests {
             assert!(high / low < 1.2, "{low} {high}");
             held += u32::from(low <= TRUTH && TRUTH <= high);
         }
-        // 95 % of 400 are 380, with a deviation of 4.4.
+        // 95 % of 400 is 380, with a standard deviation of 4.4.
         assert!(held >= 366, "{held} of {runs}");
     }
 }

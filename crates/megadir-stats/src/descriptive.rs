@@ -1,8 +1,9 @@
-//! Description of one series: location, spread, quantiles and BenchmarkDotNet's Error.
+//! Description of one series: location, spread, quantiles, and BenchmarkDotNet's "Error".
 
-use crate::distribution::student_critical;
+use crate::distribution::{fair_coin_cumulative, student_critical, tail_of};
+use crate::{Estimate, Interval};
 
-/// Returns the arithmetic mean, in the unit of the samples; None without samples or with one that is not finite.
+/// Returns the arithmetic mean; `None` without samples or if one is not finite.
 ///
 /// Reference: Welford, *Technometrics* 4 (1962), for the running form.
 ///
@@ -20,7 +21,7 @@ pub fn mean(samples: &[f64]) -> Option<f64> {
     Some(mean)
 }
 
-/// Returns the sample standard deviation (divisor n - 1), in the unit of the samples; None under two samples.
+/// Returns the sample standard deviation (divisor n - 1); `None` for fewer than two samples.
 ///
 /// Reference: the two-pass form of Chan, Golub and LeVeque, *The American Statistician* 37 (1983).
 ///
@@ -35,11 +36,11 @@ pub fn standard_deviation(samples: &[f64]) -> Option<f64> {
     Some((squares / (samples.len() as f64 - 1.0)).sqrt())
 }
 
-/// Returns the `p` quantile (0 to 1) of samples sorted ascending, interpolated linearly, in the unit of the samples.
+/// Returns the `p` quantile (0 to 1) of samples sorted in ascending order, with linear interpolation.
 ///
-/// None without samples, with an end that is not finite, or with `p` outside 0 to 1. The caller sorts, so that several
-/// quantiles cost one sort; of unsorted samples the result is meaningless.
-/// Reference: type 7 of Hyndman and Fan, *The American Statistician* 50 (1996); the default of R and NumPy.
+/// `None` without samples, if an end is not finite, or if `p` is outside 0 to 1. The caller sorts, so that
+/// several quantiles cost one sort; for unsorted samples the result is meaningless. Reference: type 7 of
+/// Hyndman and Fan, *The American Statistician* 50 (1996), the default of R and NumPy.
 ///
 /// ```
 /// assert_eq!(megadir_stats::quantile(&[1.0, 2.0, 3.0, 4.0], 0.5), Some(2.5));
@@ -57,9 +58,7 @@ pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     Some(sorted[below] * (1.0 - weight) + sorted[above] * weight)
 }
 
-/// Returns the median, in the unit of the samples; None without samples or with one that is not finite.
-///
-/// Reference: type 7 of Hyndman and Fan (1996) at one half, which is the usual median.
+/// Returns the median; `None` without samples or if one is not finite.
 ///
 /// ```
 /// assert_eq!(megadir_stats::median(&[9.0, 1.0, 2.0]), Some(2.0));
@@ -69,10 +68,54 @@ pub fn median(samples: &[f64]) -> Option<f64> {
     quantile(&sorted(samples, 1)?, 0.5)
 }
 
-/// Returns BenchmarkDotNet's "Error", half of the 99.9 % Student interval of the mean, in the unit of the samples.
+/// Returns the median with the order-statistic interval of at least `confidence`.
 ///
-/// None under two samples. Reference: the legend BenchmarkDotNet prints, "Error: Half of 99.9% confidence interval";
-/// Student, *Biometrika* 6 (1908). It assumes a mean that is nearly normal; medians have [`crate::median_interval`].
+/// No shape of the distribution is assumed. The number of samples below the true median is distributed like the
+/// heads of a fair coin, so the interval runs from the k-th smallest to the k-th largest sample, for the
+/// largest k whose coverage reaches `confidence`. Coverage is at least nominal.
+///
+/// `None` if samples are not finite, `confidence` is outside 0 to 1, or there are too few samples: even the
+/// whole range covers the median only with probability 1 - 2^(1-n). The minimum is 6 samples at 95 %, 8 at 99
+/// %.
+///
+/// Reference: Conover, *Practical Nonparametric Statistics*, 3rd edition, section 3.2.
+///
+/// ```
+/// let times_ns: Vec<f64> = (1..=11).map(f64::from).collect();
+/// let estimate = megadir_stats::median_interval(&times_ns, 0.95).expect("eleven samples");
+/// assert_eq!(estimate.value, 6.0);
+/// assert_eq!((estimate.interval.low, estimate.interval.high), (2.0, 10.0));
+/// assert!(megadir_stats::median_interval(&times_ns[..5], 0.95).is_none());
+/// ```
+#[must_use]
+pub fn median_interval(samples: &[f64], confidence: f64) -> Option<Estimate> {
+    let tail = tail_of(confidence)?;
+    let sorted = sorted(samples, 1)?;
+    let count = sorted.len();
+    // Samples left out at each end: bisection for the first number whose tail is too heavy.
+    let (mut outside, mut too_many) = (0, count.div_ceil(2));
+    if fair_coin_cumulative(count, outside) > tail {
+        return None;
+    }
+    while too_many - outside > 1 {
+        let middle = outside.midpoint(too_many);
+        if fair_coin_cumulative(count, middle) <= tail {
+            outside = middle;
+        } else {
+            too_many = middle;
+        }
+    }
+    Some(Estimate {
+        value: quantile(&sorted, 0.5)?,
+        interval: Interval { low: sorted[outside], high: sorted[count - 1 - outside] },
+    })
+}
+
+/// Returns BenchmarkDotNet's "Error": half of the 99.9 % Student interval of the mean.
+///
+/// `None` for fewer than two samples. It assumes a nearly normal mean; for medians there is
+/// [`crate::median_interval`]. Reference: the legend that BenchmarkDotNet prints, "Error: Half of 99.9%
+/// confidence interval"; Student, *Biometrika* 6 (1908).
 ///
 /// ```
 /// let error = megadir_stats::error_999(&[10.0, 11.0, 12.0, 11.0]).expect("four samples");
@@ -85,25 +128,24 @@ pub fn error_999(samples: &[f64]) -> Option<f64> {
     Some(student_critical(count - 1.0, 0.0005) * deviation / count.sqrt())
 }
 
-/// Returns the samples themselves if there are at least `count_min` and all are finite.
+/// Returns the samples if there are at least `count_min` and all are finite.
 pub(crate) fn finite(samples: &[f64], count_min: usize) -> Option<&[f64]> {
     (samples.len() >= count_min && samples.iter().all(|x| x.is_finite())).then_some(samples)
 }
 
-/// Returns a sorted copy of at least `count_min` finite samples.
 pub(crate) fn sorted(samples: &[f64], count_min: usize) -> Option<Vec<f64>> {
     let mut sorted = finite(samples, count_min)?.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     Some(sorted)
 }
 
-/// Returns the natural logarithms of at least `count_min` positive finite samples.
+/// Returns the natural logarithms if all samples are positive and finite.
 pub(crate) fn logs(samples: &[f64], count_min: usize) -> Option<Vec<f64>> {
     let positive = finite(samples, count_min)?.iter().all(|&x| x > 0.0);
     positive.then(|| samples.iter().map(|x| x.ln()).collect())
 }
 
-/// Returns for every sample its rank from 1, tied samples sharing the mean of their ranks, and the sizes of the ties.
+/// Returns the rank of each sample (from 1; ties share their mean rank) and the sizes of the ties.
 pub(crate) fn midranks(samples: &[f64]) -> (Vec<f64>, Vec<usize>) {
     let mut order: Vec<usize> = (0..samples.len()).collect();
     order.sort_unstable_by(|&a, &b| samples[a].total_cmp(&samples[b]));
@@ -140,5 +182,17 @@ mod tests {
         let (ranks, ties) = midranks(&[3.0, 1.0, 3.0, 0.0]);
         assert_eq!(ranks, [3.5, 2.0, 3.5, 1.0]);
         assert_eq!(ties, [1, 1, 2]);
+    }
+
+    #[test]
+    fn smallest_counts_are_those_documented() {
+        let samples: Vec<f64> = (0..8).map(f64::from).collect();
+        assert!(median_interval(&samples[..5], 0.95).is_none());
+        assert!(median_interval(&samples[..6], 0.95).is_some());
+        assert!(median_interval(&samples[..7], 0.99).is_none());
+        assert!(median_interval(&samples, 0.99).is_some());
+        assert!(median_interval(&[], 0.5).is_none());
+        assert!(median_interval(&samples, 1.0).is_none());
+        assert!(median_interval(&[1.0], 0.5).is_none());
     }
 }

@@ -1,26 +1,26 @@
 //! Tails and critical values of the normal, Student and fair-coin distributions.
 //!
-//! Quantiles are found by bisection on the tail down to neighbouring doubles: slower than a fitted polynomial, but as exact
-//! as the tail itself, and nothing here is called in a hot loop. Reference: Press et al., *Numerical Recipes*, 3rd edition,
+//! Quantiles are found by bisection down to neighbouring doubles: slower than a fitted polynomial but as exact
+//! as the tail itself, and no hot loop calls them. Reference: Press et al., *Numerical Recipes*, 3rd edition,
 //! sections 6.1 to 6.4 (incomplete beta function by Lentz's continued fraction).
 
-/// Returns the probability that a standard normal variable is at most `z`.
+/// P(Z <= z) for a standard normal Z.
 pub(crate) fn normal_cumulative(z: f64) -> f64 {
     0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// Returns the `z` above which a standard normal variable lies with probability `tail` (in 0 to 0.5).
+/// Returns the `z` with P(Z > z) = `tail` (0 to 0.5) for a standard normal Z.
 pub(crate) fn normal_critical(tail: f64) -> f64 {
     solve_decreasing(|z| normal_cumulative(-z), tail)
 }
 
-/// Returns the `t` above which Student's variable of `degrees` degrees of freedom lies with probability `tail` (in 0 to 0.5).
+/// Returns the `t` with P(T > t) = `tail` (0 to 0.5) for Student's T.
 pub(crate) fn student_critical(degrees: f64, tail: f64) -> f64 {
     let upper = |t: f64| 0.5 * incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t));
     solve_decreasing(upper, tail)
 }
 
-/// Returns the probability that Student's variable of `degrees` degrees of freedom is at least as far from 0 as `t`.
+/// P(|T| >= |t|) for Student's T.
 pub(crate) fn student_two_sided(degrees: f64, t: f64) -> f64 {
     incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t))
 }
@@ -32,7 +32,7 @@ pub(crate) fn fair_coin_cumulative(tosses: usize, heads: usize) -> f64 {
         return 1.0;
     }
     if tosses <= EXACT_TOSSES_MAX {
-        // Whole numbers below 2^53: no rounding, so that a level reached exactly (75 % by 3 tosses) counts as reached.
+        // Integers below 2^53 are exact, so a level reached exactly (75 % with 3 tosses) counts as reached.
         let (mut ways, mut sum) = (1.0, 1.0);
         for k in 0..heads {
             ways = ways * (tosses - k) as f64 / (k as f64 + 1.0);
@@ -43,12 +43,12 @@ pub(crate) fn fair_coin_cumulative(tosses: usize, heads: usize) -> f64 {
     incomplete_beta((tosses - heads) as f64, heads as f64 + 1.0, 0.5)
 }
 
-/// Returns half of what `confidence` leaves over, the probability of each tail; None outside 0 to 1.
+/// Returns the probability in each tail, (1 - `confidence`) / 2; `None` outside 0 to 1.
 pub(crate) fn tail_of(confidence: f64) -> Option<f64> {
     (confidence > 0.0 && confidence < 1.0).then_some(0.5 * (1.0 - confidence))
 }
 
-/// Returns the non-negative argument where a decreasing `tail` function falls to `target`.
+/// Returns the non-negative argument at which a decreasing `tail` function falls to `target`.
 fn solve_decreasing(tail: impl Fn(f64) -> f64, target: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while tail(high) > target && high < 1e300 {
@@ -68,7 +68,7 @@ fn solve_decreasing(tail: impl Fn(f64) -> f64, target: f64) -> f64 {
     }
 }
 
-/// Returns the regularised incomplete beta function I_x(a, b).
+/// Regularised incomplete beta function I_x(a, b).
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -78,7 +78,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     }
     let log_beta = libm::lgamma(a) + libm::lgamma(b) - libm::lgamma(a + b);
     let front = (a * x.ln() + b * (-x).ln_1p() - log_beta).exp();
-    // The fraction converges quickly only on its own side of the mean; the symmetry serves the other side.
+    // The fraction converges fast only on its own side of the mean; symmetry gives the other side.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * beta_fraction(a, b, x) / a
     } else {
@@ -86,7 +86,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     }
 }
 
-/// Returns the continued fraction of the incomplete beta function by the modified Lentz method.
+/// Continued fraction of the incomplete beta function, by the modified Lentz method.
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     const TERMS_MAX: u32 = 100_000;
     let away_from_zero = |v: f64| if v.abs() < 1e-300 { 1e-300 } else { v };

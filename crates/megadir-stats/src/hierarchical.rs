@@ -1,4 +1,4 @@
-//! Paired rounds within epochs: the hierarchical bootstrap, for data sets that were made anew several times.
+//! Paired rounds within epochs: the hierarchical bootstrap, for data sets that were recreated several times.
 //!
 //! ```text
 //!  epoch 0 | d d d d ... -> center      resample epochs, then rounds within each: the spread of the mean
@@ -6,7 +6,8 @@
 //!  ...
 //! ```
 //!
-//! Rounds of one epoch share its data set, so they are no independent samples of "such a data set"; epochs are.
+//! Rounds of one epoch share its data set, so they are not independent samples of "such a data set"; epochs
+//! are.
 
 use crate::descriptive::mean;
 use crate::distribution::{student_critical, student_two_sided, tail_of};
@@ -14,30 +15,30 @@ use crate::paired::center;
 use crate::permutation::SplitMix64;
 use crate::{Estimate, Interval};
 
-/// The fewest epochs that the hierarchical bootstrap takes; under it, rounds are judged as if of one epoch.
-///
-/// ```
-/// assert_eq!(megadir_stats::EPOCHS_MIN, 5);
-/// ```
+/// Minimum number of epochs for the hierarchical bootstrap. With fewer, rounds are judged as one epoch.
 pub const EPOCHS_MIN: usize = 5;
 
-/// Resamples of the rounds of each epoch. Their variance is off by some 10 %, the mean of five epochs' by 4.5 %, the standard
-/// error by half of that.
+/// Resamples of the rounds of each epoch. Their variance is off by about 10 %, the mean over five epochs by 4.5
+/// %, the standard error by half of that.
 const RESAMPLES: usize = 200;
 
-/// Returns the mean over epochs of the center of paired differences, with its interval by the hierarchical bootstrap.
+/// Returns the mean over epochs of the center of paired differences, with its interval by the hierarchical
+/// bootstrap.
 ///
-/// `epochs` holds the differences of each epoch's rounds, in one unit; an epoch's center is their Hodges-Lehmann estimate.
-/// Resampled with replacement are the epochs and, within each, its rounds. The standard error is that of the mean of the
-/// resampled centers, times sqrt(E / (E - 1)) against the narrowness of resampling few (E) epochs; rounds are drawn with
-/// `seed`, while over the epochs, of whose draws the result is a plain mean, the bootstrap's variance is summed up exactly.
-/// The interval is Student's with E - 1 degrees of freedom. Percentile and BCa intervals are not used, because they cannot
-/// reach past the outermost epoch: where five epochs differ, a 95 % percentile interval misses in 15 % of all cases.
-/// Resampling both levels counts the rounds' noise twice, so where epochs do not differ the interval is up to 1.5 times wider
-/// than needed (five epochs).
+/// `epochs` holds the differences of each epoch's rounds, all in one unit. An epoch's center is their
+/// Hodges-Lehmann estimate. Epochs are resampled with replacement and, within each, its rounds. The standard
+/// error is that of the mean of the resampled centers, times sqrt(E / (E - 1)), because resampling few (E)
+/// epochs gives too narrow a spread. Rounds are drawn with `seed`; over epochs the variance is computed
+/// exactly, since the result is a plain mean of the draws. The interval is Student's with E - 1 degrees of
+/// freedom.
 ///
-/// None under [`EPOCHS_MIN`] epochs, where one is empty or none has two rounds (then every round is an epoch, for which
-/// [`crate::hodges_lehmann`] is right), with a difference that is not finite, or `confidence` outside 0 to 1.
+/// Percentile and BCa intervals are not used because they cannot reach past the outermost epoch: for five
+/// different epochs, a 95 % percentile interval misses in 15 % of all cases. Resampling both levels counts the
+/// rounds' noise twice, so if epochs do not differ, the interval is up to 1.5 times wider than needed (five
+/// epochs).
+///
+/// `None` for fewer than [`EPOCHS_MIN`] epochs, if one is empty, if none has two rounds (then every round is an
+/// epoch: use [`crate::hodges_lehmann`]), if a difference is not finite, or if `confidence` is outside 0 to 1.
 ///
 /// References: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8 (hierarchical data); Efron and
 /// Tibshirani, *An Introduction to the Bootstrap*, 1993, section 12.2 (Student's interval with the bootstrap's standard
@@ -55,7 +56,7 @@ pub fn hierarchical_bootstrap(epochs: &[Vec<f64>], confidence: f64, seed: u64) -
     Some(Estimate { value: centers.mean, interval: centers.interval(confidence)? })
 }
 
-/// The mean of the epochs' centers with its standard error.
+/// Mean of the epochs' centers with its standard error.
 pub(crate) struct EpochCenters {
     mean: f64,
     standard_error: f64,
@@ -64,7 +65,7 @@ pub(crate) struct EpochCenters {
 }
 
 impl EpochCenters {
-    /// Returns the mean of the centers; None where [`hierarchical_bootstrap`] has none.
+    /// `None` in the same cases as [`hierarchical_bootstrap`].
     pub(crate) fn new(epochs: &[Vec<f64>], seed: u64) -> Option<Self> {
         let enough = epochs.len() >= EPOCHS_MIN && epochs.iter().any(|rounds| rounds.len() > 1);
         if !enough {
@@ -76,8 +77,8 @@ impl EpochCenters {
             epochs.iter().map(|rounds| resampled_center(rounds, &mut random)).collect();
         let resampled = resampled?;
         let count = epochs.len() as f64;
-        // An epoch is drawn, then its rounds: the variance of one draw is that between the epochs' resampled centers and the
-        // mean of those within; the mean of `count` draws has its `count`th part.
+        // Variance of one draw (an epoch, then its rounds): between the resampled centers plus the mean within.
+        // The mean of `count` draws has 1/`count` of it.
         let between = Moments::of(&resampled.iter().map(|m| m.mean).collect::<Vec<f64>>())?.variance;
         let within = mean(&resampled.iter().map(|m| m.variance).collect::<Vec<f64>>())?;
         Some(Self {
@@ -88,28 +89,25 @@ impl EpochCenters {
         })
     }
 
-    /// Returns the point estimate.
     pub(crate) fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// Returns how many epochs there are.
     pub(crate) fn epochs(&self) -> usize {
         self.epochs
     }
 
-    /// Returns how many rounds there are in all.
     pub(crate) fn rounds(&self) -> usize {
         self.rounds
     }
 
-    /// Returns Student's interval; None where `confidence` is no probability.
+    /// Returns Student's interval; `None` if `confidence` is outside 0 to 1.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let half = student_critical(self.degrees(), tail_of(confidence)?) * self.standard_error;
         Some(Interval { low: self.mean - half, high: self.mean + half })
     }
 
-    /// Returns the two-sided p value of Student's test that belongs to [`Self::interval`].
+    /// Returns the two-sided p value of Student's test, consistent with [`Self::interval`].
     pub(crate) fn p(&self) -> f64 {
         if self.mean == 0.0 {
             return 1.0;

@@ -1,4 +1,4 @@
-//! A log-linear histogram of whole numbers, nanoseconds or cycles: the hot path of a measurement.
+//! Log-linear histogram of integers (nanoseconds, cycles) for the hot path of a measurement.
 //!
 //! ```text
 //! values          0 .. 255   256 .. 511   512 .. 1023   1024 .. 2047   ...   2^63 .. 2^64-1
@@ -6,17 +6,18 @@
 //! buckets           256         128           128            128                  128
 //! ```
 //!
-//! Every power of two from 256 on has 128 buckets, so a bucket is at most 1/128 of its values wide, and its middle at most
-//! 1/256 (0.4 %) from any of them. Recording is a shift, an addition and a store: no branch on the value, no allocation, no
-//! system call. Reference: the layout of Tene's HdrHistogram (hdrhistogram.org), with a fixed range.
+//! Each power of two from 256 on has 128 buckets, so a bucket is at most 1/128 of its values wide, and its
+//! middle at most 1/256 (0.4 %) from each of them. Recording is a shift, an addition and a store: no branch on
+//! the value, no allocation, no system call. Reference: the layout of Tene's HdrHistogram (hdrhistogram.org),
+//! with a fixed range.
 
-/// The number of buckets per power of two; also the reciprocal of the relative width of a bucket. With it the whole layout is told.
+/// Buckets per power of two. This number defines the whole layout.
 pub const SUB_BUCKETS: usize = 128;
 const SUB_BUCKET_BITS: usize = SUB_BUCKETS.trailing_zeros() as usize;
-/// 7424 buckets are used; a power of two lets a mask take the place of the bounds check.
+/// 7424 buckets are used; with a power of two, a mask replaces the bounds check.
 const BUCKETS: usize = 8192;
 
-/// Counts of recorded values by size, over the whole range of `u64`; 64 KiB, allocated once.
+/// Counts of recorded values over the whole range of `u64`; 64 KiB, allocated once.
 ///
 /// ```
 /// let mut histogram = megadir_stats::histogram::Histogram::new();
@@ -36,42 +37,22 @@ pub struct Histogram {
     max: u64,
 }
 
-/// A bucket that holds values: its range, ends included, in the unit recorded, and how many.
-///
-/// ```
-/// let mut histogram = megadir_stats::histogram::Histogram::new();
-/// histogram.record(513);
-/// let bucket = histogram.buckets().next().expect("one bucket");
-/// assert_eq!((bucket.low, bucket.high, bucket.count), (512, 515, 1));
-/// ```
+/// Bucket with values; both ends are included, in the unit recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// The smallest value that belongs to the bucket.
     pub low: u64,
-    /// The largest value that belongs to the bucket.
     pub high: u64,
-    /// How many values were recorded in it, never 0.
+    /// Never 0.
     pub count: u64,
 }
 
 impl Histogram {
-    /// Returns an empty histogram, the only call that allocates.
-    ///
-    /// ```
-    /// assert_eq!(megadir_stats::histogram::Histogram::new().count(), 0);
-    /// ```
+    /// Allocates an empty histogram; no other call allocates.
     #[must_use]
     pub fn new() -> Self {
         Self { counts: Box::new([0; BUCKETS]), count: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 
-    /// Records one value.
-    ///
-    /// ```
-    /// let mut histogram = megadir_stats::histogram::Histogram::new();
-    /// histogram.record(42);
-    /// assert_eq!(histogram.max(), Some(42));
-    /// ```
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.counts[index_of(value)] += 1;
@@ -81,8 +62,8 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Starts to record many values, with what is told of all of them kept apart until the end, as in a loop it can be kept in
-    /// registers.
+    /// Starts recording many values. Count, sum and extremes stay in registers and reach the histogram when the
+    /// guard is dropped.
     ///
     /// ```
     /// let mut histogram = megadir_stats::histogram::Histogram::new();
@@ -97,12 +78,6 @@ impl Histogram {
     }
 
     /// Records a value `times` times.
-    ///
-    /// ```
-    /// let mut histogram = megadir_stats::histogram::Histogram::new();
-    /// histogram.record_many(42, 3);
-    /// assert_eq!((histogram.count(), histogram.sum()), (3, 126));
-    /// ```
     pub fn record_many(&mut self, value: u64, times: u64) {
         if times == 0 {
             return;
@@ -114,7 +89,7 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Adds all values of `other`, as if they had been recorded here.
+    /// Adds all values of `other`.
     ///
     /// ```
     /// let mut all = megadir_stats::histogram::Histogram::new();
@@ -134,68 +109,41 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Empties the histogram without giving its memory back; costs as much as the range recorded is wide.
-    ///
-    /// ```
-    /// let mut histogram = megadir_stats::histogram::Histogram::new();
-    /// histogram.record(42);
-    /// histogram.clear();
-    /// assert_eq!(histogram, megadir_stats::histogram::Histogram::new());
-    /// ```
+    /// Empties the histogram but keeps its memory. Time grows with the recorded range.
     pub fn clear(&mut self) {
         let used = self.used();
         self.counts[used].fill(0);
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
 
-    /// Returns how many values were recorded.
-    ///
-    /// ```
-    /// assert_eq!(megadir_stats::histogram::Histogram::new().count(), 0);
-    /// ```
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Returns the exact sum of the values, in the unit recorded.
-    ///
-    /// ```
-    /// let mut histogram = megadir_stats::histogram::Histogram::new();
-    /// histogram.record(u64::MAX);
-    /// histogram.record(1);
-    /// assert_eq!(histogram.sum(), 1 << 64);
-    /// ```
+    /// Exact sum of the values.
     #[must_use]
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// Returns the exact smallest value, in the unit recorded; None when empty.
-    ///
-    /// ```
-    /// assert_eq!(megadir_stats::histogram::Histogram::new().min(), None);
-    /// ```
+    /// Exact smallest value; `None` if empty.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// Returns the exact largest value, in the unit recorded; None when empty.
-    ///
-    /// ```
-    /// assert_eq!(megadir_stats::histogram::Histogram::new().max(), None);
-    /// ```
+    /// Exact largest value; `None` if empty.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// Returns the `p` quantile (0 to 1), in the unit recorded: the value of rank ceil(p * count).
+    /// Returns the `p` quantile (0 to 1): the value of rank ceil(p * count).
     ///
-    /// It is the middle of that value's bucket, moved into the recorded range: exact below 256 and at `p` = 0 and 1, else at
-    /// most 1/256 of the value away. None when empty or with `p` outside 0 to 1.
-    /// Reference: type 1 of Hyndman and Fan, *The American Statistician* 50 (1996).
+    /// The result is the middle of that value's bucket, clamped to the recorded range: exact below 256 and at
+    /// `p` = 0 and 1, otherwise at most 1/256 off. `None` if empty or if `p` is outside 0 to 1. Reference: type
+    /// 1 of Hyndman and Fan, *The American Statistician* 50 (1996).
     ///
     /// ```
     /// let mut histogram = megadir_stats::histogram::Histogram::new();
@@ -223,7 +171,7 @@ impl Histogram {
         Some(bucket.low.midpoint(bucket.high).clamp(self.min, self.max))
     }
 
-    /// Returns the buckets that hold values, in ascending order.
+    /// Returns the non-empty buckets in ascending order.
     ///
     /// ```
     /// let mut histogram = megadir_stats::histogram::Histogram::new();
@@ -239,7 +187,7 @@ impl Histogram {
         })
     }
 
-    /// Returns the buckets that hold values as their places in the layout and their counts, in ascending order.
+    /// Returns the indices and counts of the non-empty buckets in ascending order.
     ///
     /// ```
     /// let mut histogram = megadir_stats::histogram::Histogram::new();
@@ -250,8 +198,8 @@ impl Histogram {
         self.used().filter(|index| self.counts[*index] > 0).map(|index| (index as u32, self.counts[index]))
     }
 
-    /// Returns the histogram with these counts, as [`counts`](Self::counts) gives them, and this sum, smallest and largest
-    /// value; None where they cannot belong together, or places do not ascend.
+    /// Returns the histogram with these [`counts`](Self::counts), sum, smallest and largest value; `None` if
+    /// they contradict each other or the indices do not ascend.
     ///
     /// ```
     /// use megadir_stats::histogram::Histogram;
@@ -295,13 +243,7 @@ impl Histogram {
     }
 }
 
-/// A histogram into which values are being recorded; it tells of them when this is dropped.
-///
-/// ```
-/// let mut histogram = megadir_stats::histogram::Histogram::new();
-/// histogram.recording().record(7);
-/// assert_eq!(histogram.min(), Some(7));
-/// ```
+/// Guard that records values and updates the histogram's totals when dropped.
 #[derive(Debug)]
 pub struct Recording<'a> {
     histogram: &'a mut Histogram,
@@ -312,13 +254,6 @@ pub struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// Records one value.
-    ///
-    /// ```
-    /// let mut histogram = megadir_stats::histogram::Histogram::new();
-    /// histogram.recording().record(42);
-    /// assert_eq!(histogram.count(), 1);
-    /// ```
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.histogram.counts[index_of(value)] += 1;
@@ -345,16 +280,15 @@ impl Default for Histogram {
     }
 }
 
-/// Returns the index of the bucket of a value.
 #[inline]
 fn index_of(value: u64) -> usize {
-    // Setting the bit of 128 makes everything below 256 count as one range of width 1, without a branch.
+    // With the bit of 128 set, all values below 256 form one range of width 1, without a branch.
     let width_bits = 56 - (value | SUB_BUCKETS as u64).leading_zeros();
     let index = ((width_bits as usize) << SUB_BUCKET_BITS) + (value >> width_bits) as usize;
     index & (BUCKETS - 1)
 }
 
-/// Returns the smallest and largest value of the bucket of an index.
+/// Returns the smallest and largest value of a bucket.
 fn bounds_of(index: usize) -> (u64, u64) {
     let width_bits = (index >> SUB_BUCKET_BITS).saturating_sub(1);
     let low = ((index - (width_bits << SUB_BUCKET_BITS)) as u64) << width_bits;

@@ -4,8 +4,9 @@
 
 /// Returns Holm's adjusted p values (0 to 1), in the order given.
 ///
-/// The contrast of rank i (from 0) of m is multiplied by m - i, and no adjusted value is below an earlier one. A NaN stands
-/// for a contrast that could not be tested: it stays NaN and does not count in the family, as in R's `p.adjust`.
+/// The p value of rank i (from 0) of m is multiplied by m - i; no adjusted value is below an earlier one. NaN
+/// stands for a contrast that could not be tested: it stays NaN and does not count in the family, as in R's
+/// `p.adjust`.
 ///
 /// Reference: Holm (1979); Wright, *Biometrics* 48 (1992), for adjusted p values.
 ///
@@ -23,16 +24,17 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// Returns for every contrast the confidence level (0 to 1) whose interval agrees with Holm's decision, in the order given.
+/// Returns for each contrast the confidence level whose interval agrees with Holm's decision, in the order
+/// given.
 ///
-/// A rejected contrast of rank i of m was tested at `family_alpha` / (m - i), so its interval has one minus that and excludes
-/// the null value. The procedure stops at the first contrast not rejected; this one and all after it get the level of that
-/// step, at which each of them, having a p value no smaller, includes the null value. So "the interval excludes the null"
-/// and "the adjusted p value is at most `family_alpha`" are the same statement, provided interval and p value come from the
-/// same test. The decisions hold the family-wise error; the intervals of rejected contrasts do not cover jointly.
-/// A NaN stays NaN and does not count, as in [`holm`].
+/// A rejected contrast of rank i of m was tested at `family_alpha` / (m - i). Its level is 1 minus that, and
+/// its interval excludes the null value. The procedure stops at the first contrast that is not rejected; that
+/// contrast and all later ones get the level of that step, so their intervals include the null value. Hence
+/// "the interval excludes the null" and "the adjusted p value is at most `family_alpha`" are equivalent,
+/// provided that interval and p value come from the same test. The decisions control the family-wise error; the
+/// intervals of rejected contrasts do not cover jointly. NaN is treated as in [`holm`].
 ///
-/// References: Holm (1979); Guilbaud, *Biometrical Journal* 50 (2008), for regions that go with the procedure.
+/// References: Holm (1979); Guilbaud, *Biometrical Journal* 50 (2008), for the matching confidence regions.
 ///
 /// ```
 /// let levels = megadir_stats::holm_confidences(&[0.001, 0.5, 0.2], 0.06);
@@ -43,7 +45,7 @@ pub fn holm_confidences(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
     let mut levels = vec![f64::NAN; p_values.len()];
     let mut stopped_at = None;
     for step in steps(p_values) {
-        // The same product as in `holm`, so that rounding cannot make the two disagree.
+        // The same product as in `holm`: rounding cannot make the two disagree.
         if stopped_at.is_none() && step.divisor * step.p > family_alpha {
             stopped_at = Some(step.divisor);
         }
@@ -52,14 +54,14 @@ pub fn holm_confidences(p_values: &[f64], family_alpha: f64) -> Vec<f64> {
     levels
 }
 
-/// One step of the procedure: the contrast tested, its p value, and by what the family's alpha is divided.
+/// One step: the contrast tested, its p value, and the divisor of the family's alpha.
 struct Step {
     contrast: usize,
     p: f64,
     divisor: f64,
 }
 
-/// Returns the steps in their order, from the smallest p value; those that are NaN are left out.
+/// Returns the steps from the smallest p value on, without NaN.
 fn steps(p_values: &[f64]) -> impl Iterator<Item = Step> {
     let mut order: Vec<usize> = (0..p_values.len()).filter(|&i| !p_values[i].is_nan()).collect();
     order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
@@ -91,7 +93,7 @@ mod tests {
             let adjusted = holm(&p);
             let levels = holm_confidences(&p, 0.05);
             for ((p, adjusted), level) in p.iter().zip(adjusted).zip(levels) {
-                // Away from the boundary by more than the rounding of 1 - (1 - alpha).
+                // Farther from the boundary than the rounding of 1 - (1 - alpha).
                 if (p - (1.0 - level)).abs() > 1e-12 {
                     prop_assert_eq!(adjusted <= 0.05, *p <= 1.0 - level);
                 }

@@ -1,12 +1,11 @@
-//! Intervals, paired tests and fits for benchmarks: pure mathematics, each with its reference.
+//! Intervals, paired tests and fits for benchmarks: pure mathematics, each method with its reference.
 //!
-//! The crate never reads, writes, prints or measures, and knows no other crate of the workspace: numbers in, numbers out.
-//! Nothing panics on data; what cannot be answered (too few samples, one that is not finite) is `None`.
+//! The crate does no I/O and no measuring, and depends on no other crate of the workspace. Nothing panics on
+//! data: if there is no answer (too few samples, a sample that is not finite), the result is `None`.
 //!
 //! | subject | file |
 //! |---|---|
-//! | mean, deviation, quantiles, Error | `descriptive.rs` |
-//! | median with its interval | `median.rs` |
+//! | mean, deviation, quantiles, median with its interval, Error | `descriptive.rs` |
 //! | paired rounds: Hodges-Lehmann, signed ranks, ratio | `paired.rs` |
 //! | two runs, unpaired: shift, Mann-Whitney | `unpaired.rs` |
 //! | several runs a side, each one observation: Welch | `runs.rs` |
@@ -19,12 +18,12 @@
 //! | how many rounds would decide | `projection.rs` |
 //! | slopes and exponents | `trend.rs` |
 //! | where a curve reaches a level | `crossing.rs` |
-//! | is the run to be trusted | `noise.rs` |
-//! | latencies, recorded in the hot path | `histogram.rs` |
+//! | noise diagnostics of a run | `noise.rs` |
+//! | histogram of latencies for the hot path | `histogram.rs` |
 //! | random order | `permutation/` |
-//! | what these rest on: distributions, ranks, pairs | `distribution.rs`, `rank_law.rs`, `pairwise.rs` |
+//! | foundations: distributions, ranks, pairs | `distribution.rs`, `rank_law.rs`, `pairwise.rs` |
 //!
-//! Invariant: a test and the interval that goes with it ask the same null distribution, so they cannot contradict each other.
+//! Invariant: a test and its interval use the same null distribution, so they cannot contradict each other.
 //!
 //! ```
 //! let old_ns = [100.0, 104.0, 98.0, 101.0, 99.0, 103.0, 102.0, 100.5];
@@ -43,7 +42,6 @@ mod hierarchical;
 pub mod histogram;
 mod holm;
 mod interval;
-mod median;
 mod noise;
 mod paired;
 mod pairwise;
@@ -59,19 +57,18 @@ mod verdict;
 
 pub use beyond::{Beyond, beyond_band};
 pub use crossing::{Crossing, CrossingEstimate, crossing, crossing_estimate};
-pub use descriptive::{error_999, mean, median, quantile, standard_deviation};
+pub use descriptive::{error_999, mean, median, median_interval, quantile, standard_deviation};
 pub use hierarchical::{EPOCHS_MIN, hierarchical_bootstrap};
 pub use holm::{holm, holm_confidences};
 pub use interval::{Estimate, Interval};
-pub use median::median_interval;
 pub use noise::{ChangePoint, bimodality_coefficient, change_point, halves_differ, lag1_autocorrelation};
 pub use paired::{hodges_lehmann, log_ratios, paired_ratio, wilcoxon_signed_rank_p};
 pub use resampled_quantiles::quantile_intervals;
-pub use runs::{RUNS_MIN, judge_family_of_runs, ratio_over_runs};
+pub use runs::{RUNS_MIN, ratio_over_runs};
 pub use sequential::{HalfWidth, Looks, narrow_enough};
 pub use trend::{PowerLaw, power_law, theil_sen};
 pub use unpaired::unpaired_ratio;
 pub use verdict::{
     DEFAULT_BAND, Judgement, Judging, Method, Verdict, judge_family, judge_family_of_epochs,
-    judge_unpaired_family, verdict,
+    judge_family_of_runs, judge_unpaired_family, verdict,
 };

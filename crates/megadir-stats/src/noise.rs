@@ -1,13 +1,14 @@
-//! Diagnostics of a series in the order it was measured: is the run to be trusted?
+//! Diagnostics of a series in the order of measurement: can the run be trusted?
 
 use crate::descriptive::{finite, logs, midranks};
 use crate::unpaired::Differences;
 use crate::{Estimate, mean};
 
-/// Returns the autocorrelation of neighbouring samples (-1 to 1, without unit).
+/// Returns the lag-1 autocorrelation (-1 to 1).
 ///
-/// Independent samples stay within about 2 / sqrt(n) of zero. None under three samples, with one that is not finite, or
-/// where all are the same. Reference: Box, Jenkins and Reinsel, *Time Series Analysis*, 4th edition, section 2.1.
+/// Independent samples stay within about 2 / sqrt(n) of zero. `None` for fewer than three samples, if one is
+/// not finite, or if all are equal. Reference: Box, Jenkins and Reinsel, *Time Series Analysis*, 4th edition,
+/// section 2.1.
 ///
 /// ```
 /// let alternating = [1.0, -1.0, 1.0, -1.0];
@@ -21,25 +22,20 @@ pub fn lag1_autocorrelation(samples: &[f64]) -> Option<f64> {
     varies(samples).then(|| products / squares)
 }
 
-/// Where a series most probably changed its level.
-///
-/// ```
-/// let change = megadir_stats::ChangePoint { index: 12, p: 0.001 };
-/// assert!(change.p < 0.05);
-/// ```
+/// Most probable change of a series' level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
-    /// The index of the first sample of the second level.
+    /// First sample of the second level.
     pub index: usize,
-    /// The approximate p value (0 to 1) that there was no change at all.
+    /// Approximate p value (0 to 1) of "no change".
     pub p: f64,
 }
 
 /// Returns the most probable change of level by Pettitt's test, with its approximate two-sided p value.
 ///
-/// The approximation is good below 0.5. Of equally probable points the first is named. None under three samples, with one
-/// that is not finite, or where all are the same and no point stands out.
-/// Reference: Pettitt, *Applied Statistics* 28 (1979).
+/// The approximation is good below 0.5. Among equally probable points the first is returned. `None` for fewer
+/// than three samples, if one is not finite, or if all are equal. Reference: Pettitt, *Applied Statistics* 28
+/// (1979).
 ///
 /// ```
 /// let mut samples = vec![10.0; 20];
@@ -58,7 +54,7 @@ pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
     let (mut index, mut largest, mut rank_sum) = (0, 0.0, 0.0);
     for (before, rank) in (1..samples.len()).zip(ranks) {
         rank_sum += rank;
-        // Doubled rank sums are whole numbers, so equal statistics compare as equal.
+        // Doubled rank sums are integers, so equal statistics compare equal.
         let statistic = (2.0 * rank_sum - before as f64 * (count + 1.0)).abs();
         if statistic > largest {
             (index, largest) = (before, statistic);
@@ -71,12 +67,12 @@ pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
 
 /// Returns the ratio of the second half's level to the first half's, with its 95 % interval.
 ///
-/// The ratio is the unpaired Hodges-Lehmann estimate on logarithms, the median of all ratios of a sample of the second half
-/// to one of the first; the interval inverts the Mann-Whitney test, exact up to 50 samples, normal with continuity correction
-/// above. An interval that excludes 1 says that the halves differ. Of an odd number the middle sample belongs to neither.
+/// The ratio is the unpaired Hodges-Lehmann estimate on logarithms. The interval inverts the Mann-Whitney test:
+/// exact up to 50 samples, normal with continuity correction above. An interval that excludes 1 means that the
+/// halves differ. With an odd number of samples, the middle one is ignored.
 ///
-/// None under eight samples, or with one that is not positive and finite.
-/// Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 4.2 and 4.3.
+/// `None` for fewer than eight samples, or if one is not positive and finite. Reference: Hollander, Wolfe and
+/// Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 4.2 and 4.3.
 ///
 /// ```
 /// let times_ns = [10.0, 11.0, 10.5, 10.2, 20.0, 22.0, 21.0, 20.4];
@@ -93,11 +89,11 @@ pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
     Some(shift.exp())
 }
 
-/// Returns Sarle's bimodality coefficient with its correction for finite samples (0 to 1, without unit).
+/// Returns Sarle's bimodality coefficient with its correction for finite samples (0 to 1).
 ///
-/// Above 5/9, that of the uniform distribution, the samples may have two modes; heavy skew alone can exceed it too. None under
-/// four samples, with one that is not finite, or where all are the same.
-/// Reference: Pfister et al., *Frontiers in Psychology* 4:700 (2013), after SAS/STAT's user guide, PROC CLUSTER.
+/// Above 5/9, the value of the uniform distribution, the samples may have two modes; heavy skew can exceed it
+/// too. `None` for fewer than four samples, if one is not finite, or if all are equal. Reference: Pfister et
+/// al., *Frontiers in Psychology* 4:700 (2013), after SAS/STAT's user guide, PROC CLUSTER.
 ///
 /// ```
 /// let two_modes = [1.0, 1.1, 0.9, 1.0, 5.0, 5.1, 4.9, 5.0].repeat(10);
@@ -119,7 +115,7 @@ pub fn bimodality_coefficient(samples: &[f64]) -> Option<f64> {
     Some((skewness * skewness + 1.0) / (kurtosis + normal_kurtosis))
 }
 
-/// Returns whether not all samples are the same.
+/// `true` unless all samples are equal.
 fn varies(samples: &[f64]) -> bool {
     samples.iter().any(|x| *x != samples[0])
 }

@@ -6,14 +6,16 @@ use crate::pairwise::{walsh_average, walsh_averages_up_to};
 use crate::rank_law::{EXACT_COUNT_MAX, RankLaw};
 use crate::{Estimate, Interval};
 
-/// Returns the Hodges-Lehmann estimate of the center of paired differences, with Wilcoxon's signed-rank interval.
+/// Returns the Hodges-Lehmann estimate of the center of paired differences, with Wilcoxon's signed-rank
+/// interval.
 ///
-/// The estimate is the median of the Walsh averages (d_i + d_j) / 2, i <= j, in the unit of the differences. The interval
-/// inverts the signed-rank test: exact up to 50 differences, normal with continuity correction above; ties only make it wider
-/// than needed. It assumes differences symmetric about their center, as those of two arms with the same noise are. Takes
-/// O(n) memory and time near 64 n (2000 differences: under a millisecond).
+/// The estimate is the median of the Walsh averages (d_i + d_j) / 2, i <= j, in the unit of the differences.
+/// The interval inverts the signed-rank test: exact up to 50 differences, normal with continuity correction
+/// above; ties only widen it. Differences must be symmetric about their center, as they are for two arms with
+/// the same noise. O(n) memory; time near 64 n (2000 differences: under a millisecond).
 ///
-/// None with differences that are not finite, `confidence` outside 0 to 1, or too few differences for it (at 95 % under 6).
+/// `None` if a difference is not finite, `confidence` is outside 0 to 1, or there are too few differences
+/// (fewer than 6 at 95 %).
 ///
 /// References: Hodges and Lehmann, *Annals of Mathematical Statistics* 34 (1963); Hollander, Wolfe and Chicken,
 /// *Nonparametric Statistical Methods*, 3rd edition, sections 3.2 and 3.3.
@@ -31,11 +33,11 @@ pub fn hodges_lehmann(differences: &[f64], confidence: f64) -> Option<Estimate> 
     Some(Estimate { value: walsh.median(), interval })
 }
 
-/// Returns the two-sided p value (0 to 1) of Wilcoxon's signed-rank test that differences are symmetric about zero.
+/// Returns the two-sided p value (0 to 1) of Wilcoxon's signed-rank test of symmetry about zero.
 ///
-/// Exact up to 50 differences without ties or zeros; otherwise normal with continuity and tie correction. Zeros are treated
-/// as by Pratt: they are ranked, then their ranks are left out. Differences that are all zero give 1. None without
-/// differences or with one that is not finite.
+/// Exact up to 50 differences without ties or zeros; otherwise normal with continuity and tie correction. Zeros
+/// are ranked, then dropped (Pratt). If all differences are zero, p is 1. `None` without differences or if one
+/// is not finite.
 ///
 /// References: Wilcoxon, *Biometrics Bulletin* 1 (1945); Pratt, *Journal of the American Statistical Association* 54 (1959).
 ///
@@ -57,7 +59,7 @@ pub fn wilcoxon_signed_rank_p(differences: &[f64]) -> Option<f64> {
     if differences.len() <= EXACT_COUNT_MAX && !has_zeros && !has_ties {
         return Some(RankLaw::signed_rank(differences.len()).two_sided(smaller as usize));
     }
-    // Given the ranks, each is positive or negative like a fair coin: mean sum(r)/2, variance sum(r^2)/4, ties included.
+    // Given the ranks, each sign is a fair coin: mean sum(r)/2, variance sum(r^2)/4, ties included.
     let mean = 0.5 * (positive + negative);
     let squares: f64 = ranked().filter(|(d, _)| **d != 0.0).map(|(_, r)| r * r).sum();
     if squares == 0.0 {
@@ -69,9 +71,9 @@ pub fn wilcoxon_signed_rank_p(differences: &[f64]) -> Option<f64> {
 
 /// Returns the ratio new / old of paired times with its interval: Hodges-Lehmann on log ratios, exponentiated.
 ///
-/// Both series are in one unit, round by round; below 1 the new one is faster. None where the lengths differ, a time is not
-/// positive and finite, or [`hodges_lehmann`] has no interval. Reference: see there; Fleming and Wallace, *Communications of
-/// the ACM* 29 (1986), for why ratios are averaged on the log scale.
+/// Both series have the same unit and one time a round; below 1 the new one is faster. `None` if the lengths
+/// differ, a time is not positive and finite, or [`hodges_lehmann`] has no interval. Reference: see there;
+/// Fleming and Wallace, *Communications of the ACM* 29 (1986), for averaging ratios on the log scale.
 ///
 /// ```
 /// let old_ns = [100.0, 120.0, 90.0, 110.0, 105.0, 95.0, 101.0];
@@ -84,10 +86,10 @@ pub fn paired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimat
     Some(hodges_lehmann(&log_ratios(new, old)?, confidence)?.exp())
 }
 
-/// Returns ln(new / old) round by round, the samples that [`crate::verdict()`] and [`crate::judge_family`] take.
+/// Returns ln(new / old) of each round, the input of [`crate::verdict()`] and [`crate::judge_family`].
 ///
-/// None where the lengths differ, nothing is given, or a time is not positive and finite. Reference: Fleming and Wallace,
-/// *Communications of the ACM* 29 (1986).
+/// `None` if the lengths differ, there are no times, or a time is not positive and finite. Reference: Fleming
+/// and Wallace, *Communications of the ACM* 29 (1986).
 ///
 /// ```
 /// assert_eq!(megadir_stats::log_ratios(&[2.0, 3.0], &[2.0, 3.0]), Some(vec![0.0, 0.0]));
@@ -102,12 +104,12 @@ pub fn log_ratios(new: &[f64], old: &[f64]) -> Option<Vec<f64>> {
     Some(new.iter().zip(&old).map(|(n, o)| n - o).collect())
 }
 
-/// Returns the Hodges-Lehmann estimate of finite samples; None without samples.
+/// Returns the Hodges-Lehmann estimate of finite samples; `None` without samples.
 pub(crate) fn center(samples: &[f64]) -> Option<f64> {
     Some(median_of_sorted(&sorted(samples, 1)?))
 }
 
-/// Returns the median of the Walsh averages of ascending samples.
+/// Returns the median of the Walsh averages.
 fn median_of_sorted(sorted: &[f64]) -> f64 {
     let count = sorted.len() * (sorted.len() + 1) / 2;
     let lower = walsh_average(sorted, count.div_ceil(2));
@@ -115,31 +117,30 @@ fn median_of_sorted(sorted: &[f64]) -> f64 {
     0.5 * lower + 0.5 * upper
 }
 
-/// The Walsh averages of a series, kept as the sorted series and the law of their count above zero.
+/// Walsh averages of a series: the sorted series and the law of their count above zero.
 pub(crate) struct WalshAverages {
     sorted: Vec<f64>,
     law: RankLaw,
 }
 
 impl WalshAverages {
-    /// Returns the averages of finite samples; None without samples.
+    /// `None` without samples.
     pub(crate) fn new(samples: &[f64]) -> Option<Self> {
         let sorted = sorted(samples, 1)?;
         let law = RankLaw::signed_rank(sorted.len());
         Some(Self { sorted, law })
     }
 
-    /// Returns how many samples there are.
     pub(crate) fn sample_count(&self) -> usize {
         self.sorted.len()
     }
 
-    /// Returns the median, the Hodges-Lehmann estimate.
+    /// The Hodges-Lehmann estimate.
     pub(crate) fn median(&self) -> f64 {
         median_of_sorted(&self.sorted)
     }
 
-    /// Returns Wilcoxon's interval; None where `confidence` is no probability or the samples are too few for it.
+    /// Returns Wilcoxon's interval; `None` if `confidence` is outside 0 to 1 or there are too few samples.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let outside = self.law.critical(tail_of(confidence)?)?;
         Some(Interval {
@@ -148,10 +149,10 @@ impl WalshAverages {
         })
     }
 
-    /// Returns the p value that belongs to [`Self::interval`]: it is at most 1 - confidence exactly if the interval excludes 0.
+    /// Returns the p value of [`Self::interval`]: at most 1 - confidence exactly if the interval excludes 0.
     ///
-    /// Without ties or zeros it is [`wilcoxon_signed_rank_p`]; with them it is the larger one, since averages that are zero
-    /// count against both sides.
+    /// Without ties or zeros it equals [`wilcoxon_signed_rank_p`]; with them it is larger, because averages of
+    /// zero count against both sides.
     pub(crate) fn p(&self) -> f64 {
         let at_most_zero = walsh_averages_up_to(&self.sorted, 0.0);
         let below_zero = walsh_averages_up_to(&self.sorted, 0.0f64.next_down());

@@ -1,4 +1,4 @@
-//! Order statistics of all pairwise means or differences, without ever making all the pairs.
+//! Order statistics of all pairwise means or differences, without enumerating the pairs.
 //!
 //! ```text
 //! sorted x:   x0 <= x1 <= ... <= xn        mean(i, j) grows to the right and downwards,
@@ -8,29 +8,30 @@
 //!  i = 2             [ .|>                lie between them; those are made and selected from.
 //! ```
 //!
-//! The result is the exact double a full sort would give (rounding is monotone), in O(n) memory and normally some ten walks of n steps;
-//! three for each bit of a double at worst. Counting below a threshold in a matrix with sorted rows and columns, and making the pairs once they are few: Johnson
-//! and Mizoguchi, *SIAM J. Comput.* 7 (1978).
+//! The result is the exact double that a full sort would give (rounding is monotone), in O(n) memory and
+//! typically about ten walks of n steps; at worst three for each bit of a double. Counting below a threshold in
+//! a matrix with sorted rows and columns, and enumerating the pairs once they are few: Johnson and Mizoguchi,
+//! *SIAM J. Comput.* 7 (1978).
 
 /// Pairs of sorted samples whose values ascend along every row.
 trait Pairs {
-    /// Returns how many pairs there are.
+    /// Number of pairs.
     fn count(&self) -> usize;
 
-    /// Returns how many samples there are.
+    /// Number of samples.
     fn samples(&self) -> usize;
 
-    /// Returns the least and the greatest value.
+    /// Smallest and largest value.
     fn range(&self) -> (f64, f64);
 
-    /// Returns how many pairs have a value of at most `threshold`.
+    /// Returns the number of pairs with a value of at most `threshold`.
     fn up_to(&self, threshold: f64) -> usize;
 
     /// Returns the values of the pairs above `low` and up to `high`.
     fn between(&self, low: f64, high: f64) -> Vec<f64>;
 }
 
-/// The Walsh averages (x_i + x_j) / 2, i <= j, of sorted finite samples.
+/// Walsh averages (x_i + x_j) / 2, i <= j, of sorted finite samples.
 struct Means<'a>(&'a [f64]);
 
 impl Means<'_> {
@@ -49,7 +50,7 @@ impl Pairs for Means<'_> {
     }
 
     fn range(&self) -> (f64, f64) {
-        // Half of the smallest double is nothing, so a sample is not always its own mean.
+        // Halving the smallest double gives 0, so a sample is not always its own mean.
         let last = self.0.len() - 1;
         (self.mean(0, 0), self.mean(last, last))
     }
@@ -74,7 +75,7 @@ impl Pairs for Means<'_> {
     }
 }
 
-/// The differences b_j - a_i of two sorted finite series.
+/// Differences b_j - a_i of two sorted finite series.
 struct Differences<'a> {
     a: &'a [f64],
     b: &'a [f64],
@@ -113,12 +114,12 @@ impl Pairs for Differences<'_> {
     }
 }
 
-/// Returns the `rank`-th smallest (from 1) of the Walsh averages (x_i + x_j) / 2, i <= j, of sorted finite samples.
+/// Returns the `rank`-th smallest (from 1) Walsh average (x_i + x_j) / 2, i <= j, of sorted finite samples.
 pub(crate) fn walsh_average(sorted: &[f64], rank: usize) -> f64 {
     select(&Means(sorted), rank)
 }
 
-/// Returns how many Walsh averages of sorted samples are at most `threshold`.
+/// Returns the number of Walsh averages of sorted samples that are at most `threshold`.
 pub(crate) fn walsh_averages_up_to(sorted: &[f64], threshold: f64) -> usize {
     let mut count = 0;
     let mut end = sorted.len();
@@ -134,12 +135,12 @@ pub(crate) fn walsh_averages_up_to(sorted: &[f64], threshold: f64) -> usize {
     count
 }
 
-/// Returns the `rank`-th smallest (from 1) of the differences b_j - a_i of two sorted finite series.
+/// Returns the `rank`-th smallest (from 1) difference b_j - a_i of two sorted finite series.
 pub(crate) fn difference(a: &[f64], b: &[f64], rank: usize) -> f64 {
     select(&Differences { a, b }, rank)
 }
 
-/// Returns how many differences b_j - a_i of two sorted series are at most `threshold`.
+/// Returns the number of differences b_j - a_i of two sorted series that are at most `threshold`.
 pub(crate) fn differences_up_to(a: &[f64], b: &[f64], threshold: f64) -> usize {
     let mut count = 0;
     let mut end = 0;
@@ -152,35 +153,35 @@ pub(crate) fn differences_up_to(a: &[f64], b: &[f64], threshold: f64) -> usize {
     count
 }
 
-/// Two thresholds with the value sought between them, and how many pairs are at or below each.
+/// Two thresholds that enclose the value sought, and the number of pairs at or below each.
 struct Bracket {
-    /// Keys of doubles: the lower threshold is below the value sought, the upper one is not.
+    /// Keys of doubles: `low` is below the value sought, `high` is not.
     low: i64,
     high: i64,
     up_to_low: usize,
     up_to_high: usize,
-    /// Which pair is sought, counted from 1.
+    /// Rank of the pair sought, from 1.
     rank: usize,
-    /// So few pairs in it may be made.
+    /// Largest number of pairs that may be enumerated.
     most: usize,
 }
 
-/// How far from the rank thresholds are aimed, as a share of the pairs in the bracket: near enough to leave few, far enough to hit
-/// the side they are meant for.
+/// Distance of the thresholds from the rank, as a share of the pairs in the bracket: near enough to leave few
+/// pairs, far enough to hit the intended side.
 const MARGIN: f64 = 1.0 / 16.0;
 
 impl Bracket {
-    /// Returns how many pairs lie in it.
+    /// Number of pairs inside.
     fn pairs(&self) -> usize {
         self.up_to_high - self.up_to_low
     }
 
-    /// Tells whether all its pairs may be made, or are equal.
+    /// `true` if the pairs inside are few enough to enumerate, or equal.
     fn is_closed(&self) -> bool {
         self.pairs() <= self.most || self.high - 1 == self.low
     }
 
-    /// Makes it narrower by a threshold strictly inside.
+    /// Narrows the bracket by a threshold strictly inside.
     fn narrow(&mut self, pairs: &impl Pairs, at: i64) {
         let up_to = pairs.up_to(value(at));
         if up_to >= self.rank {
@@ -190,27 +191,26 @@ impl Bracket {
         }
     }
 
-    /// Returns the threshold at or below which about `aim` pairs are, if those inside are spread evenly; None outside or where it
-    /// is closed.
+    /// Returns the threshold with about `aim` pairs at or below it, if the pairs inside are spread evenly;
+    /// `None` outside the bracket or if it is closed.
     fn interpolate(&self, aim: f64) -> Option<i64> {
         if self.is_closed() {
             return None;
         }
         let share = (aim - self.up_to_low as f64) / self.pairs() as f64;
         let (low, high) = (value(self.low), value(self.high));
-        // Weighted, since the difference of two doubles can overflow.
+        // Weighted, because the difference of two doubles can overflow.
         let at = key((1.0 - share) * low + share * high).clamp(self.low + 1, self.high - 1);
         (share > 0.0 && share < 1.0).then_some(at)
     }
 
-    /// Returns the threshold in the middle of all doubles inside.
+    /// Returns the middle of all doubles inside.
     fn middle(&self) -> i64 {
-        // The keys may have opposite signs, so their plain sum or difference could overflow.
+        // Keys may have opposite signs: their plain sum or difference could overflow.
         (self.low & self.high) + ((self.low ^ self.high) >> 1)
     }
 }
 
-/// Returns the `rank`-th smallest (from 1) of the values of all pairs.
 fn select(pairs: &impl Pairs, rank: usize) -> f64 {
     let (least, greatest) = pairs.range();
     let mut bracket = Bracket {
@@ -228,7 +228,7 @@ fn select(pairs: &impl Pairs, rank: usize) -> f64 {
                 bracket.narrow(pairs, at);
             }
         }
-        // Where pairs are anything but spread evenly (one far from all others, many equal), halves come to an end for sure.
+        // If pairs are spread unevenly (one far from the rest, many equal), bisection guarantees the end.
         if bracket.pairs() > before / 2 && !bracket.is_closed() {
             bracket.narrow(pairs, bracket.middle());
         }
@@ -239,17 +239,17 @@ fn select(pairs: &impl Pairs, rank: usize) -> f64 {
     } else {
         value(bracket.high)
     };
-    // Adding zero turns the negative zero into the usual one.
+    // Adding zero turns -0.0 into 0.0.
     found + 0.0
 }
 
-/// Returns an integer that orders as the double does.
+/// Returns an integer with the same order as the double.
 fn key(value: f64) -> i64 {
     let bits = value.to_bits().cast_signed();
     bits ^ ((bits >> 63) & i64::MAX)
 }
 
-/// Returns the double of a key.
+/// Inverse of [`key`].
 fn value(key: i64) -> f64 {
     f64::from_bits((key ^ ((key >> 63) & i64::MAX)).cast_unsigned())
 }
@@ -290,7 +290,7 @@ mod tests {
         }
     }
 
-    /// Counts how often pairs are counted.
+    /// Counts the passes over the pairs.
     struct Counted<'a> {
         of: Means<'a>,
         walks: std::cell::Cell<u32>,
@@ -338,7 +338,7 @@ mod tests {
     fn few_walks_lead_there() {
         let even = |n: u32| (0..n).map(f64::from);
         assert!(walks(even(20_000).collect()) <= 12);
-        // Times as they are: most alike, some a hundred times as long.
+        // Realistic times: most similar, some a hundred times longer.
         let skewed = even(20_000).map(|x| 1e6 / (1.0 + x)).collect();
         assert!(walks(skewed) <= 40);
         let one_far_away = even(20_000).map(|x| if x == 0.0 { 1e300 } else { x }).collect();

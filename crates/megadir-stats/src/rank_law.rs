@@ -1,22 +1,23 @@
-//! Null distributions of the two rank statistics: Wilcoxon's signed-rank sum and the Mann-Whitney count.
+//! Null distributions of Wilcoxon's signed-rank sum and the Mann-Whitney count.
 //!
-//! Exact by dynamic programming for few samples, normal with continuity correction above. Test and interval ask the same
-//! law, hence they cannot disagree. References: Wilcoxon, *Biometrics Bulletin* 1 (1945); Mann and Whitney, *Annals of
-//! Mathematical Statistics* 18 (1947); Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition.
+//! Exact by dynamic programming for few samples, normal with continuity correction above. Tests and intervals
+//! share these laws, so they cannot disagree. References: Wilcoxon, *Biometrics Bulletin* 1 (1945); Mann and
+//! Whitney, *Annals of Mathematical Statistics* 18 (1947); Hollander, Wolfe and Chicken, *Nonparametric
+//! Statistical Methods*, 3rd edition.
 
 use crate::distribution::normal_cumulative;
 
-/// Up to this many samples the distribution is exact; it keeps all counts below 2^53, hence exact in doubles.
+/// The distribution is exact up to this number of samples, for which all counts stay below 2^53.
 pub(crate) const EXACT_COUNT_MAX: usize = 50;
 
-/// The distribution of a rank statistic under the hypothesis of no difference, symmetric over 0 to `max`.
+/// Null distribution of a rank statistic, symmetric over 0 to `max`.
 pub(crate) struct RankLaw {
     max: usize,
     shape: Shape,
 }
 
 enum Shape {
-    /// The probabilities of at most 0, 1, 2, ...
+    /// Probabilities of at most 0, 1, 2, ...
     Exact(Vec<f64>),
     Normal {
         mean: f64,
@@ -25,7 +26,7 @@ enum Shape {
 }
 
 impl RankLaw {
-    /// Returns the law of the signed-rank sum of `count` paired differences.
+    /// Law of the signed-rank sum of `count` paired differences.
     pub(crate) fn signed_rank(count: usize) -> Self {
         let max = count * (count + 1) / 2;
         if count <= EXACT_COUNT_MAX {
@@ -36,7 +37,7 @@ impl RankLaw {
         Self::normal(max, variance)
     }
 
-    /// Returns the law of the number of pairs in order, for two series of `first` and `second` samples.
+    /// Law of the number of ordered pairs between series of `first` and `second` samples.
     pub(crate) fn rank_sum(first: usize, second: usize) -> Self {
         let max = first * second;
         if first + second <= EXACT_COUNT_MAX {
@@ -46,12 +47,11 @@ impl RankLaw {
         Self::normal(max, variance)
     }
 
-    /// Returns the largest value of the statistic.
     pub(crate) fn max(&self) -> usize {
         self.max
     }
 
-    /// Returns the probability that the statistic is at most `value`.
+    /// Returns the probability of at most `value`.
     pub(crate) fn cumulative(&self, value: usize) -> f64 {
         match &self.shape {
             Shape::Exact(cumulative) => cumulative.get(value).copied().unwrap_or(1.0),
@@ -59,12 +59,12 @@ impl RankLaw {
         }
     }
 
-    /// Returns the two-sided p value of a statistic whose smaller side is `smaller`.
+    /// Returns the two-sided p value; `smaller` is the smaller side of the statistic.
     pub(crate) fn two_sided(&self, smaller: usize) -> f64 {
         (2.0 * self.cumulative(smaller)).min(1.0)
     }
 
-    /// Returns the largest value whose cumulative probability is at most `tail`, if even that of 0 is.
+    /// Returns the largest value with cumulative probability at most `tail`; `None` if 0 already exceeds it.
     pub(crate) fn critical(&self, tail: f64) -> Option<usize> {
         let (mut fits, mut too_large) = (0, self.max + 1);
         if self.cumulative(fits) > tail {
@@ -98,7 +98,7 @@ impl RankLaw {
     }
 }
 
-/// Returns in how many ways the ranks 1 to `count` can be chosen so that those chosen sum to 0, 1, ... `max`.
+/// Returns the number of subsets of the ranks 1 to `count` with sum 0, 1, ... `max`.
 fn signed_rank_ways(count: usize, max: usize) -> Vec<f64> {
     let mut ways = vec![0.0; max + 1];
     ways[0] = 1.0;
@@ -110,8 +110,8 @@ fn signed_rank_ways(count: usize, max: usize) -> Vec<f64> {
     ways
 }
 
-/// Returns in how many orders of two series 0, 1, ... pairs stand in order: the coefficients of the Gaussian binomial
-/// prod (1 - q^(second + i)) / (1 - q^i), i = 1 to `first`.
+/// Returns the number of interleavings of two series with 0, 1, ... ordered pairs: the coefficients of the
+/// Gaussian binomial prod (1 - q^(second + i)) / (1 - q^i), i = 1 to `first`.
 fn rank_sum_ways(first: usize, second: usize) -> Vec<f64> {
     let max = first * second;
     let mut ways = vec![0.0; max + 1];

@@ -1,27 +1,26 @@
-//! Quantiles of operations' latencies, with intervals by resampling rounds.
+//! Quantiles of latencies, with intervals by resampling rounds.
 //!
-//! Operations of one round share its moment, so a million of them are no million independent samples; rounds are resampled
-//! whole, each with all its operations.
+//! Operations of one round share its conditions, so a million operations are not a million independent samples.
+//! Rounds are resampled whole, each with all its operations.
 
 use crate::distribution::{normal_cumulative, student_critical, tail_of};
 use crate::permutation::SplitMix64;
 use crate::{Estimate, Interval, quantile};
 
-/// Resamples of the rounds.
 const RESAMPLES: usize = 1000;
-/// Fewer rounds than this have no interval, as for medians at 95 %.
+/// Minimum number of rounds for an interval, as for medians at 95 %.
 const ROUNDS_MIN: usize = 6;
 
 /// Returns the `p` quantiles (0 to 1) of all values, each with its interval by resampling whole rounds.
 ///
-/// `rounds` holds each round's values with how often each occurred, as a histogram's buckets give them (their middles): in
-/// one unit, in which the results are. A quantile is the value of rank ceil(p * count) of all rounds together (type 1 of
-/// Hyndman and Fan). Rounds are drawn with replacement, 1000 times with `seed`, and the interval's ends are quantiles of the
-/// resampled ones: the expanded percentile interval, whose tails are widened for few rounds as Student's distribution is
-/// wider than the normal. No interval reaches past the values seen: of a p so high that only some rounds have values
-/// beyond it, the upper end is a lower bound.
+/// `rounds` holds the values of each round with their counts, as the buckets (middles) of a histogram give
+/// them, in one unit. A quantile is the value of rank ceil(p * count) of all rounds together (type 1 of Hyndman
+/// and Fan). Rounds are drawn with replacement, 1000 times with `seed`, and the interval's ends are quantiles
+/// of the resampled quantiles. This is the expanded percentile interval: for few rounds its tails are widened
+/// as Student's distribution is wider than the normal. No interval reaches past the observed values, so if only
+/// some rounds have values beyond a high quantile, its upper end is a lower bound.
 ///
-/// None under six rounds, where one is empty, or with `p` or `confidence` outside 0 to 1.
+/// `None` for fewer than six rounds, if one is empty, or if `p` or `confidence` is outside 0 to 1.
 ///
 /// References: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8 (resampling clusters whole);
 /// Hesterberg, *The American Statistician* 69 (2015), section 5.2 (expanded percentile interval).
@@ -58,15 +57,15 @@ pub fn quantile_intervals(
     }
     let estimate = |(value, mut series): (f64, Vec<f64>)| {
         series.sort_unstable_by(f64::total_cmp);
-        // Interpolated ends may miss the value itself by a fraction of a bucket where all resamples agree.
+        // If all resamples agree, interpolated ends may miss the value by a fraction of a bucket.
         let (low, high) = (quantile(&series, tail)?, quantile(&series, 1.0 - tail)?);
         Some(Estimate { value, interval: Interval { low: low.min(value), high: high.max(value) } })
     };
     observed.into_iter().zip(resampled).map(estimate).collect()
 }
 
-/// Returns the tail of the expanded percentile interval: that of a normal variable beyond Student's critical value, widened
-/// for the narrowness of resampling `count` rounds; None with too few of them.
+/// Returns the tail of the expanded percentile interval, widened for `count` rounds: a normal variable's tail
+/// beyond Student's critical value. `None` for too few rounds.
 fn expanded_tail(count: usize, confidence: f64) -> Option<f64> {
     let tail = tail_of(confidence)?;
     let n = count as f64;
@@ -74,16 +73,16 @@ fn expanded_tail(count: usize, confidence: f64) -> Option<f64> {
         .then(|| normal_cumulative(-(n / (n - 1.0)).sqrt() * student_critical(n - 1.0, tail)))
 }
 
-/// The rounds' counts, by the places of their values among all values.
+/// Counts of the rounds, by index of the value.
 struct Table {
-    /// All values, ascending, in the unit recorded.
+    /// All values, ascending.
     values: Vec<u64>,
-    /// Of each round, the places of its values and how often each occurred.
+    /// For each round, the indices of its values and their counts.
     rounds: Vec<Vec<(usize, u64)>>,
 }
 
 impl Table {
-    /// Returns the table; None where a round is empty.
+    /// `None` if a round is empty.
     fn new(rounds: &[Vec<(u64, u64)>]) -> Option<Self> {
         let mut values: Vec<u64> = rounds.iter().flatten().map(|(value, _)| *value).collect();
         values.sort_unstable();
@@ -100,7 +99,7 @@ impl Table {
         Some(Self { values, rounds })
     }
 
-    /// Returns the quantiles of all values, each round taken as often as `times` says.
+    /// Returns the quantiles of all values, with each round weighted by `times`.
     fn quantiles(&self, times: &[u64], p: &[f64]) -> Vec<f64> {
         let mut counts = vec![0u64; self.values.len()];
         for (round, times) in self.rounds.iter().zip(times).filter(|(_, times)| **times > 0) {

@@ -1,32 +1,29 @@
-//! Several runs a side: each run is one observation, so that what differs from run to run is in the interval.
+//! Several runs a side: each run is one observation, so the interval includes the variation between runs.
 //!
 //! ```text
 //!  old runs  | m m m   -> mean, variance      m: logarithm of one run's time (the median of its rounds)
 //!  new runs  | m m m m -> mean, variance      Welch's t: no equal variances assumed
 //! ```
 //!
-//! Rounds of one run share its moment, its place on the disk and the layout of its memory. They are no independent samples of "a run of
-//! this version"; runs are. Rank tests cannot serve here: three runs against three have no interval at 95 %.
+//! Rounds of one run share its time, its location on the disk and its memory layout. They are not independent
+//! samples of "a run of this version"; runs are. Rank tests are no use here: three runs against three have no
+//! interval at 95 %.
 
 use crate::descriptive::{logs, mean};
 use crate::distribution::{student_critical, student_two_sided, tail_of};
-use crate::verdict::{Rounds, judge_rounds};
-use crate::{Estimate, Interval, Judgement, Judging};
+use crate::{Estimate, Interval};
 
-/// The fewest runs a side that have an interval.
-///
-/// ```
-/// assert_eq!(megadir_stats::RUNS_MIN, 3);
-/// ```
+/// Minimum number of runs a side for an interval.
 pub const RUNS_MIN: usize = 3;
 
-/// Returns the ratio new / old of times of runs, one time a run, with its interval.
+/// Returns the ratio new / old of run times (one time a run), with its interval.
 ///
-/// The ratio of geometric means. The interval is Welch's, on logarithms: Student's distribution with the degrees of freedom of
-/// Satterthwaite. It holds where runs of one version scatter about log-normally, and does not ask that both versions scatter alike.
+/// The ratio is that of the geometric means. The interval is Welch's on logarithms: Student's distribution with
+/// Satterthwaite's degrees of freedom. It assumes that runs of one version are about log-normal, but not that
+/// both versions scatter equally.
 ///
-/// None under [`RUNS_MIN`] runs on either side, where a time is not positive and finite, or where no run differs from another of its
-/// side: such times do not come from a clock that could measure a difference.
+/// `None` for fewer than [`RUNS_MIN`] runs on either side, if a time is not positive and finite, or if all
+/// times of each side are equal: no clock that could measure a difference gives such times.
 ///
 /// References: Welch, *Biometrika* 34 (1947); Satterthwaite, *Biometrics Bulletin* 2 (1946). For runs as the unit of inference: Kalibera
 /// and Jones, *Rigorous Benchmarking in Reasonable Time*, ISMM 2013.
@@ -43,26 +40,7 @@ pub fn ratio_over_runs(new: &[f64], old: &[f64], confidence: f64) -> Option<Esti
     Some(Estimate { value: means.difference(), interval: means.interval(confidence)? }.exp())
 }
 
-/// Returns the judgements on a family of contrasts between several runs a side, each given by its new and its old times, one a run, in the
-/// order given.
-///
-/// As [`crate::judge_family`], with Welch's interval and test of [`crate::ratio_over_runs`]. What would decide is a number of runs a side.
-///
-/// References: those of [`crate::ratio_over_runs`]; Holm, *Scandinavian Journal of Statistics* 6 (1979).
-///
-/// ```
-/// use megadir_stats::{Judging, Verdict, judge_family_of_runs};
-/// let (old_ns, new_ns) = (vec![100.0, 101.0, 99.0], vec![150.0, 149.0, 152.0]);
-/// let judged = judge_family_of_runs(&[(new_ns, old_ns)], Judging { band: 0.03, looks: 1 });
-/// assert_eq!(judged[0].expect("three runs a side").verdict, Verdict::Slower { negligible: false });
-/// ```
-#[must_use]
-pub fn judge_family_of_runs(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judging) -> Vec<Option<Judgement>> {
-    let means = |(new, old): &(Vec<f64>, Vec<f64>)| RunMeans::of_times(new, old).map(Rounds::Runs);
-    judge_rounds(&contrasts.iter().map(means).collect::<Vec<_>>(), judging)
-}
-
-/// The difference of two means with its standard error.
+/// Difference of two means with its standard error.
 pub(crate) struct RunMeans {
     difference: f64,
     standard_error: f64,
@@ -71,7 +49,7 @@ pub(crate) struct RunMeans {
 }
 
 impl RunMeans {
-    /// Returns the difference of the mean logarithms; None where [`ratio_over_runs`] has none.
+    /// `None` in the same cases as [`ratio_over_runs`].
     pub(crate) fn of_times(new: &[f64], old: &[f64]) -> Option<Self> {
         Self::of(&logs(new, RUNS_MIN)?, &logs(old, RUNS_MIN)?)
     }
@@ -90,23 +68,22 @@ impl RunMeans {
         })
     }
 
-    /// Returns the difference new - old.
     pub(crate) fn difference(&self) -> f64 {
         self.difference
     }
 
-    /// Returns the runs of the side that has fewer.
+    /// Runs of the side with fewer runs.
     pub(crate) fn runs(&self) -> usize {
         self.runs
     }
 
-    /// Returns Welch's interval; None where `confidence` is no probability.
+    /// Returns Welch's interval; `None` if `confidence` is outside 0 to 1.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let half = student_critical(self.degrees, tail_of(confidence)?) * self.standard_error;
         Some(Interval { low: self.difference - half, high: self.difference + half })
     }
 
-    /// Returns the two-sided p value that belongs to [`Self::interval`].
+    /// Returns the two-sided p value, consistent with [`Self::interval`].
     pub(crate) fn p(&self) -> f64 {
         student_two_sided(self.degrees, self.difference / self.standard_error)
     }
@@ -123,11 +100,11 @@ fn mean_and_variance(samples: &[f64]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Method, Verdict};
+    use crate::{Judging, Method, Verdict, judge_family_of_runs};
 
     #[test]
     fn the_printed_example_is_recovered() {
-        // Student's sleep data as R's manual prints them: t.test(extra ~ group, data = sleep).
+        // Student's sleep data as in R's manual: t.test(extra ~ group, data = sleep).
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         let means = RunMeans::of(&first, &second).unwrap();

@@ -7,16 +7,17 @@
 
 use crate::paired::{hodges_lehmann, paired_ratio};
 
-/// Each look comes after this many times the rounds of the one before.
+/// Factor between the rounds of successive looks.
 const GROWTH: f64 = 1.5;
-/// A look at fewer rounds than this has no interval at 95 %.
+/// Fewer rounds have no interval at 95 %.
 const ROUNDS_MIN: u32 = 6;
 
-/// The rounds after which a run looks whether its intervals are narrow enough: a geometric schedule, fixed beforehand.
+/// Rounds after which a run checks if its intervals are narrow enough: a geometric schedule, fixed in advance.
 ///
-/// Every interval of a run that may stop at any of L looks is taken at the level 1 - alpha / L. By Bonferroni's inequality
-/// all L cover together with at least 1 - alpha, so the one at which the run happens to stop does too, whatever made it stop:
-/// they are repeated confidence intervals. The looks are few, some six for ten times the rounds, because they are geometric.
+/// Every interval of a run with L looks is taken at the level 1 - alpha / L. By Bonferroni's inequality all L
+/// cover together with at least 1 - alpha, so the one at which the run stops does too, whatever the reason to
+/// stop: they are repeated confidence intervals. Because the schedule is geometric, there are few looks: about
+/// six for ten times the rounds.
 ///
 /// References: Jennison and Turnbull, *Journal of the Royal Statistical Society B* 51 (1989), and *Group Sequential Methods
 /// with Applications to Clinical Trials*, 2000, chapter 9 (repeated confidence intervals).
@@ -34,25 +35,15 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Returns the schedule from `rounds_min` to `rounds_max` rounds, both of which are looks.
+    /// Returns the schedule from `rounds_min` to `rounds_max` rounds; both are looks.
     ///
-    /// None where the first is under 6 rounds, which have no interval at 95 %, or over the last.
-    ///
-    /// ```
-    /// assert!(megadir_stats::Looks::new(5, 100).is_none());
-    /// assert!(megadir_stats::Looks::new(30, 29).is_none());
-    /// ```
+    /// `None` if `rounds_min` is under 6, which has no interval at 95 %, or over `rounds_max`.
     #[must_use]
     pub fn new(rounds_min: u32, rounds_max: u32) -> Option<Self> {
         (rounds_min >= ROUNDS_MIN && rounds_min <= rounds_max).then_some(Self { rounds_min, rounds_max })
     }
 
     /// Returns the rounds of all looks, ascending.
-    ///
-    /// ```
-    /// let looks = megadir_stats::Looks::new(20, 20).expect("one look");
-    /// assert_eq!(looks.rounds(), [20]);
-    /// ```
     #[must_use]
     pub fn rounds(&self) -> Vec<u32> {
         let later = |rounds: &u32| Some((f64::from(*rounds) * GROWTH).ceil().min(f64::from(u32::MAX)) as u32);
@@ -62,28 +53,19 @@ impl Looks {
         rounds
     }
 
-    /// Returns whether a run looks after so many rounds.
-    ///
-    /// ```
-    /// let looks = megadir_stats::Looks::new(30, 100).expect("30 is at most 100");
-    /// assert!(!looks.is_at(29) && looks.is_at(30) && looks.is_at(100));
-    /// ```
+    /// `true` if there is a look after `rounds` rounds.
     #[must_use]
     pub fn is_at(&self, rounds: u32) -> bool {
         self.rounds().contains(&rounds)
     }
 
-    /// Returns how many looks there are, by which the error is divided.
-    ///
-    /// ```
-    /// assert_eq!(megadir_stats::Looks::new(30, 100).expect("30 is at most 100").count(), 4);
-    /// ```
+    /// Returns the number of looks, the divisor of the error.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.rounds().len() as u32
     }
 
-    /// Returns the level of each look's intervals so that all together cover with `confidence`.
+    /// Returns the level of each look's intervals, so that all together cover with `confidence`.
     ///
     /// ```
     /// let looks = megadir_stats::Looks::new(30, 45).expect("two looks");
@@ -95,27 +77,22 @@ impl Looks {
     }
 }
 
-/// How narrow an interval is to be.
-///
-/// ```
-/// use megadir_stats::HalfWidth;
-/// assert_ne!(HalfWidth::Fraction(0.01), HalfWidth::Absolute(5.0));
-/// ```
+/// Largest acceptable half-width of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HalfWidth {
-    /// Half the width of the interval of the ratio new / old, without unit: 0.01 is one per cent.
+    /// For the ratio new / old: 0.01 is one per cent.
     Fraction(f64),
-    /// Half the width of the interval of the difference new - old, in the unit of the times.
+    /// For the difference new - old, in the unit of the times.
     Absolute(f64),
 }
 
-/// Returns whether paired times give an interval at most as wide as asked for, at the level given.
+/// `true` if the interval of paired times is at most as wide as `target` at this level.
 ///
-/// The interval is Wilcoxon's around the Hodges-Lehmann estimate, of log ratios or of differences. It is no wider than asked
-/// for only where it exists: too few rounds or times that are not positive are false. A run that stops by this looks only at
-/// the rounds of a [`Looks`] and passes its [`Looks::confidence`].
+/// The interval is Wilcoxon's around the Hodges-Lehmann estimate, of log ratios or of differences. Too few
+/// rounds or times that are not positive give `false`. A run that stops by this checks only at the rounds of a
+/// [`Looks`] and passes its [`Looks::confidence`].
 ///
-/// References: those of [`Looks`] and of [`crate::hodges_lehmann`].
+/// References: see [`Looks`] and [`crate::hodges_lehmann`].
 ///
 /// ```
 /// use megadir_stats::{HalfWidth, narrow_enough};
@@ -163,7 +140,7 @@ mod tests {
         let wide = HalfWidth::Fraction(f64::INFINITY);
         assert!(!narrow_enough(&[1.0; 5], &[1.0; 5], wide, 0.95));
         assert!(narrow_enough(&[1.0; 6], &[1.0; 6], wide, 0.95));
-        // Six looks' level asks for more rounds than the level of one.
+        // The level of six looks needs more rounds than the level of one.
         assert!(!narrow_enough(&[1.0; 6], &[1.0; 6], wide, 1.0 - 0.05 / 6.0));
         assert!(!narrow_enough(&[1.0; 7], &[1.0; 6], HalfWidth::Absolute(1.0), 0.95));
         assert!(!narrow_enough(&[0.0; 7], &[1.0; 7], wide, 0.95));

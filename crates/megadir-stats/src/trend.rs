@@ -6,12 +6,13 @@ use crate::{Estimate, Interval};
 
 /// Returns the Theil-Sen slope of `y` over `x` with Sen's interval, in units of y per unit of x.
 ///
-/// The slope is the median of those of all pairs with different x. The interval takes the slopes as far from the middle as
-/// Kendall's statistic may stray, by its normal approximation with corrections for ties in x and in y; ranks are rounded as
-/// in SciPy's `theilslopes`. Time and memory grow with the square of the samples (1000 samples: half a million slopes).
+/// The slope is the median slope of all pairs with different x. The interval is as wide as Kendall's statistic
+/// may stray, by its normal approximation with corrections for ties in x and in y; ranks are rounded as in
+/// SciPy's `theilslopes`. Time and memory grow with the square of the samples (1000 samples: half a million
+/// slopes).
 ///
-/// None where the lengths differ, a value is not finite, `confidence` lies outside 0 to 1, all x are the same, or the samples
-/// are too few for the interval (at 95 % under 5, with ties more), or a slope overflows.
+/// `None` if the lengths differ, a value is not finite, `confidence` is outside 0 to 1, all x are equal, a
+/// slope overflows, or the samples are too few for the interval (fewer than 5 at 95 %, more with ties).
 ///
 /// References: Theil, *Proceedings of the KNAW* 53 (1950); Sen, *Journal of the American Statistical Association* 63 (1968).
 ///
@@ -42,36 +43,27 @@ pub fn theil_sen(x: &[f64], y: &[f64], confidence: f64) -> Option<Estimate> {
 }
 
 /// The curve coefficient * x^exponent.
-///
-/// ```
-/// let curve = megadir_stats::PowerLaw { exponent: 0.5, coefficient: 3.0 };
-/// assert_eq!(curve.at(4.0), 6.0);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerLaw {
-    /// The exponent of growth, without unit: 0 constant, 1 linear.
+    /// 0 is constant, 1 is linear.
     pub exponent: f64,
-    /// The value at x = 1, in the unit of y.
+    /// Value at x = 1, in the unit of y.
     pub coefficient: f64,
 }
 
 impl PowerLaw {
-    /// Returns the curve's value at `x`, in the unit of y.
-    ///
-    /// ```
-    /// let curve = megadir_stats::PowerLaw { exponent: 1.0, coefficient: 2.0 };
-    /// assert_eq!(curve.at(10.0), 20.0);
-    /// ```
+    /// Value at `x`, in the unit of y.
     #[must_use]
     pub fn at(&self, x: f64) -> f64 {
         self.coefficient * x.powf(self.exponent)
     }
 }
 
-/// Returns the power law nearest to the points by least squares on logarithms.
+/// Fits a power law by least squares on logarithms.
 ///
-/// None where the lengths differ, a value is not positive and finite, or fewer than two different x are given.
-/// Reference: Warton et al., *Biological Reviews* 81 (2006), section on least squares of log-transformed allometry.
+/// `None` if the lengths differ, a value is not positive and finite, or there are fewer than two different x.
+/// Reference: Warton et al., *Biological Reviews* 81 (2006), section on least squares of log-transformed
+/// allometry.
 ///
 /// ```
 /// let entries = [1e3, 1e4, 1e5];
@@ -96,7 +88,7 @@ pub fn power_law(x: &[f64], y: &[f64]) -> Option<PowerLaw> {
     Some(PowerLaw { exponent, coefficient: (y_mean - exponent * x_mean).exp() })
 }
 
-/// Returns the slopes of all pairs with different x.
+/// Returns the slopes of all pairs with different x; `None` if one overflows.
 fn slopes(x: &[f64], y: &[f64]) -> Option<Vec<f64>> {
     if x.len() != y.len() {
         return None;
@@ -114,7 +106,7 @@ fn slopes(x: &[f64], y: &[f64]) -> Option<Vec<f64>> {
     Some(slopes)
 }
 
-/// Returns the variance of Kendall's S when x and y are independent, corrected for ties in both as Sen does.
+/// Returns the variance of Kendall's S for independent x and y, with Sen's correction for ties in both.
 fn kendall_variance(x: &[f64], y: &[f64]) -> f64 {
     let term = |size: usize| {
         let k = size as f64;

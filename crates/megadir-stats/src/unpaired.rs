@@ -1,4 +1,5 @@
-//! Two series that share no rounds: the shift between them with the interval that inverts the Mann-Whitney test.
+//! Two series without common rounds: the shift between them, with the interval that inverts the Mann-Whitney
+//! test.
 
 use crate::descriptive::{logs, sorted};
 use crate::distribution::tail_of;
@@ -6,15 +7,16 @@ use crate::pairwise::{difference, differences_up_to};
 use crate::rank_law::RankLaw;
 use crate::{Estimate, Interval};
 
-/// Returns the ratio new / old of times of two runs, which are not paired, with its interval.
+/// Returns the ratio new / old of the times of two unpaired runs, with its interval.
 ///
-/// The unpaired Hodges-Lehmann estimate on logarithms: the median of all ratios of a new time to an old one. The interval inverts
-/// the Mann-Whitney test: exact up to 50 times in all, normal with continuity correction above; ties only make it wider than
-/// needed. Both series are in one unit; below 1 the new one is faster. Of whatever differs between the two runs as wholes the
-/// interval knows nothing.
+/// The unpaired Hodges-Lehmann estimate on logarithms: the median of all ratios of a new time to an old one.
+/// The interval inverts the Mann-Whitney test: exact up to 50 times in total, normal with continuity correction
+/// above; ties only widen it. Both series have the same unit; below 1 the new one is faster. The interval does
+/// not include the variation between whole runs.
 ///
-/// None where a time is not positive and finite, or there are too few for the confidence (at 95 % under 4 against 4).
-/// Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 4.2 and 4.3.
+/// `None` if a time is not positive and finite, or if there are too few for the confidence (fewer than 4
+/// against 4 at 95 %). Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd
+/// edition, sections 4.2 and 4.3.
 ///
 /// ```
 /// let old_ns = [100.0, 101.0, 99.0, 102.0, 98.0];
@@ -28,7 +30,7 @@ pub fn unpaired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estim
     Some(Estimate { value: differences.median(), interval: differences.interval(confidence)? }.exp())
 }
 
-/// All differences between two series, kept as the sorted series and the law of how many lie above zero.
+/// All differences between two series: the sorted series and the law of the number above zero.
 pub(crate) struct Differences {
     new: Vec<f64>,
     old: Vec<f64>,
@@ -36,34 +38,33 @@ pub(crate) struct Differences {
 }
 
 impl Differences {
-    /// Returns the differences new - old of finite samples; None without samples on both sides.
+    /// Differences new - old of finite samples; `None` if a side has no samples.
     pub(crate) fn new(new: &[f64], old: &[f64]) -> Option<Self> {
         let (new, old) = (sorted(new, 1)?, sorted(old, 1)?);
         let law = RankLaw::rank_sum(new.len(), old.len());
         Some(Self { new, old, law })
     }
 
-    /// Returns the median of the differences.
     pub(crate) fn median(&self) -> f64 {
         let count = self.law.max();
         0.5 * (self.nth(count.div_ceil(2)) + self.nth(count / 2 + 1))
     }
 
-    /// Returns the interval that inverts the test; None where there are too few samples for it.
+    /// Returns the interval that inverts the test; `None` for too few samples.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let outside = self.law.critical(tail_of(confidence)?)?;
         let high = self.law.max() - outside;
         (outside < high).then(|| Interval { low: self.nth(outside + 1), high: self.nth(high) })
     }
 
-    /// Returns the two-sided p value that there is no shift; with ties that which inverts the interval, the larger one.
+    /// Returns the two-sided p value of "no shift"; with ties the larger one, which the interval inverts.
     pub(crate) fn p(&self) -> f64 {
         let not_above = differences_up_to(&self.old, &self.new, 0.0);
         let not_below = differences_up_to(&self.new, &self.old, 0.0);
         self.law.two_sided(not_above.min(not_below))
     }
 
-    /// Returns the samples of the shorter series.
+    /// Samples of the shorter series.
     pub(crate) fn count(&self) -> usize {
         self.new.len().min(self.old.len())
     }
@@ -91,8 +92,8 @@ mod tests {
 
     #[test]
     fn the_printed_example_is_recovered() {
-        // Hollander, Wolfe and Chicken, example 4.1 (human chorioamnion): the estimate -0.305 and the interval [-0.76, 0.15]
-        // at 95.2 %, of X (at term, 10) and Y (12 to 26 weeks, 5).
+        // Hollander, Wolfe and Chicken, example 4.1 (human chorioamnion), X at term (10), Y at 12 to 26 weeks
+        // (5): estimate -0.305, interval [-0.76, 0.15] at 95.2 %.
         let at_term = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46];
         let earlier = [1.15, 0.88, 0.90, 0.74, 1.21];
         let differences = Differences::new(&earlier, &at_term).unwrap();

@@ -19,20 +19,16 @@ use crate::runs::RunMeans;
 use crate::unpaired::Differences;
 use crate::{Estimate, Interval};
 
-/// The equivalence band used where a study states none: 3 %, the ratios from 1/1.03 to 1.03.
-///
-/// ```
-/// assert_eq!(megadir_stats::DEFAULT_BAND, 0.03);
-/// ```
+/// Default equivalence band: 3 %, the ratios from 1/1.03 to 1.03.
 pub const DEFAULT_BAND: f64 = 0.03;
 
-/// The error a family of contrasts may make in all: one false difference in twenty families.
+/// Error of a whole family of contrasts: one false difference in twenty families.
 pub(crate) const FAMILY_ALPHA: f64 = 0.05;
 
-/// What the interval of equivalence leaves out: two one-sided tests at 5 % each.
+/// Error of the equivalence interval: two one-sided tests at 5 % each.
 const EQUIVALENCE_ALPHA: f64 = 0.10;
 
-/// Everything that is said about one contrast.
+/// Ratio, intervals and verdict of one contrast.
 ///
 /// ```
 /// let log_ratios = [0.20, 0.22, 0.18, 0.21, 0.19, 0.2, 0.23];
@@ -41,79 +37,63 @@ const EQUIVALENCE_ALPHA: f64 = 0.10;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
-    /// The ratio of times, new / old, with its own 95 % interval (corrected for the looks at which the run might have stopped).
+    /// Ratio of times new / old with its own 95 % interval (corrected for the looks at which the run might have
+    /// stopped).
     pub ratio: Estimate,
-    /// The interval of the ratio at the level adjusted for the family; 0 to infinity where the rounds are too few for that level.
+    /// Interval at the level adjusted for the family; 0 to infinity if the rounds are too few for that level.
     pub adjusted: Interval,
-    /// What follows from them.
     pub verdict: Verdict,
-    /// What the intervals were computed by.
     pub method: Method,
 }
 
-/// What the intervals of a contrast were computed by.
-///
-/// ```
-/// use megadir_stats::Method;
-/// let judgement = megadir_stats::verdict(&[0.0; 30], 0.95, 0.03).expect("thirty rounds");
-/// assert_eq!(judgement.method, Method::SignedRank);
-/// ```
+/// Method that computed the intervals of a contrast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Wilcoxon's signed-rank test of the rounds.
     SignedRank,
-    /// The hierarchical bootstrap over epochs and the rounds within them.
-    HierarchicalBootstrap {
-        /// How many epochs there are.
-        epochs: usize,
-    },
-    /// The Mann-Whitney test of two runs that share no rounds.
+    /// Hierarchical bootstrap over epochs and the rounds within them.
+    HierarchicalBootstrap { epochs: usize },
+    /// Mann-Whitney test of two runs without common rounds.
     RankSum,
     /// Welch's test of several runs a side, each one observation.
     Welch {
-        /// The number of runs of the side that has fewer.
+        /// Runs of the side with fewer runs.
         runs: usize,
     },
 }
 
-/// The four things that can be said about a ratio of times new / old.
-///
-/// ```
-/// use megadir_stats::Verdict;
-/// let judgement = megadir_stats::verdict(&[0.0; 30], 0.95, 0.03).expect("thirty rounds");
-/// assert_eq!(judgement.verdict, Verdict::Equivalent);
-/// ```
+/// Verdict on a ratio of times new / old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The adjusted interval lies below 1: the new one takes less time.
     Faster {
-        /// Whether the adjusted interval lies wholly inside the band: there is a difference, too small to matter.
+        /// `true` if the adjusted interval lies inside the band: the difference is too small to matter.
         negligible: bool,
     },
     /// The adjusted interval lies above 1: the new one takes more time.
     Slower {
-        /// Whether the adjusted interval lies wholly inside the band: there is a difference, too small to matter.
+        /// `true` if the adjusted interval lies inside the band: the difference is too small to matter.
         negligible: bool,
     },
     /// The 90 % interval lies inside the band and includes 1.
     Equivalent,
-    /// None of the others.
     Inconclusive {
-        /// How many rounds in total would probably decide, if the noise stays as it is; None where that cannot be estimated.
+        /// Total number of rounds that would probably decide at the present noise; `None` without a basis for
+        /// an estimate.
         rounds_to_decide: Option<u64>,
     },
 }
 
-/// Returns the judgement on one contrast from its log ratios ln(new / old), one a round.
+/// Judges one contrast by its log ratios ln(new / old), one a round.
 ///
-/// `holm_confidence` is the level of the adjusted interval: 0.95 for a contrast alone, else from
-/// [`crate::holm_confidences`]. `band` is a fraction: 0.03 makes the band 1/1.03 to 1.03, symmetric on the log scale, so that
-/// swapping new and old swaps the verdict. Faster and slower come first, then equivalent. The estimate of the rounds lets
-/// half-widths shrink with 1/sqrt(rounds) around the present ratio, until it is decided as different or as equivalent,
-/// whichever comes first.
+/// `holm_confidence` is the level of the adjusted interval: 0.95 for a single contrast, otherwise from
+/// [`crate::holm_confidences`]. `band` is a fraction: 0.03 makes the band 1/1.03 to 1.03, symmetric on the log
+/// scale, so that swapping new and old swaps the verdict. Faster and slower take precedence over equivalent.
+/// The estimate of the rounds lets half-widths shrink with 1/sqrt(rounds) around the present ratio until the
+/// contrast is decided as different or as equivalent, whichever comes first.
 ///
-/// None under six rounds, with a sample that is not finite, a level outside 0 to 1, or a band that is not positive.
-/// References: Schuirmann (1987) for equivalence; those of [`crate::hodges_lehmann`] for the intervals.
+/// `None` for fewer than six rounds, if a sample is not finite, the level is outside 0 to 1, or the band is not
+/// positive. References: Schuirmann (1987) for equivalence; [`crate::hodges_lehmann`] for the intervals.
 ///
 /// ```
 /// use megadir_stats::Verdict;
@@ -127,26 +107,22 @@ pub fn verdict(log_ratios: &[f64], holm_confidence: f64, band: f64) -> Option<Ju
     judge(&rounds, holm_confidence, Judging { band, looks: 1 })
 }
 
-/// What a family of contrasts is judged by.
-///
-/// ```
-/// let judging = megadir_stats::Judging { band: 0.03, looks: 1 };
-/// assert_eq!(judging.band, megadir_stats::DEFAULT_BAND);
-/// ```
+/// Parameters of the judgement of a family of contrasts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judging {
-    /// The equivalence band, a fraction: 0.03 makes it 1/1.03 to 1.03.
+    /// Equivalence band, a fraction: 0.03 makes it 1/1.03 to 1.03.
     pub band: f64,
-    /// At how many looks the run might have stopped, 1 where the rounds were fixed; see [`crate::Looks`]. Every error, that of
-    /// the family and those of the intervals, is divided by it.
+    /// Number of looks at which the run might have stopped, 1 if the rounds were fixed; see [`crate::Looks`].
+    /// Every error, of the family and of the intervals, is divided by it.
     pub looks: u32,
 }
 
-/// Returns the judgements on a family of contrasts, each given by its log ratios round by round, in the order given.
+/// Judges a family of contrasts, each given by its log ratios, one a round. The result keeps their order.
 ///
-/// Computes the signed-rank p values, Holm's step-down at a family-wise error of 5 %, and the verdicts. A contrast that
-/// cannot be judged (see [`verdict`]) is None and does not count in the family. "Different" is said exactly where the
-/// adjusted p value is at most 5 %; with ties or zeros the p value is the one that inverts the interval, which is the larger.
+/// Computes the signed-rank p values, Holm's step-down at a family-wise error of 5 %, and the verdicts. A
+/// contrast that cannot be judged (see [`verdict`]) is `None` and does not count in the family. A contrast is
+/// called different exactly if the adjusted p value is at most 5 %; with ties or zeros this is the p value that
+/// inverts the interval, which is larger.
 ///
 /// Reference: Holm, *Scandinavian Journal of Statistics* 6 (1979).
 ///
@@ -164,13 +140,15 @@ pub fn judge_family(contrasts: &[Vec<f64>], band: f64) -> Vec<Option<Judgement>>
     judge_rounds(&family.collect::<Vec<_>>(), Judging { band, looks: 1 })
 }
 
-/// Returns the judgements on a family of contrasts, each given by the log ratios of its epochs' rounds, in the order given.
+/// Judges a family of contrasts, each given by the log ratios of its epochs' rounds. The result keeps their
+/// order.
 ///
-/// As [`judge_family`], but a contrast of five epochs or more, one of them with several rounds, is judged by the hierarchical
-/// bootstrap: [`crate::hierarchical_bootstrap`] gives its intervals, and Student's test by the same standard error its
-/// p value. Of fewer epochs the rounds are judged as if of one. Errors are divided by the looks of [`Judging`].
+/// As [`judge_family`], but a contrast of five epochs or more, at least one of them with several rounds, is
+/// judged by the hierarchical bootstrap: [`crate::hierarchical_bootstrap`] gives its intervals, and Student's
+/// test with the same standard error its p value. The rounds of fewer epochs are judged as one epoch. Errors
+/// are divided by the looks of [`Judging`].
 ///
-/// References: Holm (1979); those of [`crate::hierarchical_bootstrap`] and [`crate::Looks`].
+/// References: Holm (1979); see [`crate::hierarchical_bootstrap`] and [`crate::Looks`].
 ///
 /// ```
 /// use megadir_stats::{Judging, Method, judge_family_of_epochs};
@@ -186,12 +164,13 @@ pub fn judge_family_of_epochs(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> 
     judge_rounds(&contrasts.iter().map(|epochs| Rounds::of_epochs(epochs)).collect::<Vec<_>>(), judging)
 }
 
-/// Returns the judgements on a family of contrasts between two runs, each given by its new and its old times, in the order given.
+/// Judges a family of contrasts between two runs, each given by its new and its old times. The result keeps
+/// their order.
 ///
-/// As [`judge_family`], with the unpaired estimate and the Mann-Whitney test of [`crate::unpaired_ratio`]. The rounds that would decide are
-/// those of the shorter series, if the longer grows along.
+/// As [`judge_family`], with the unpaired estimate and the Mann-Whitney test of [`crate::unpaired_ratio`].
+/// `rounds_to_decide` counts the shorter series and assumes that the longer one grows in proportion.
 ///
-/// Reference: that of [`crate::unpaired_ratio`]; Holm, *Scandinavian Journal of Statistics* 6 (1979).
+/// References: see [`crate::unpaired_ratio`]; Holm, *Scandinavian Journal of Statistics* 6 (1979).
 ///
 /// ```
 /// use megadir_stats::{Judging, Verdict, judge_unpaired_family};
@@ -208,6 +187,26 @@ pub fn judge_unpaired_family(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judgin
     judge_rounds(&contrasts.iter().map(differences).collect::<Vec<_>>(), judging)
 }
 
+/// Judges a family of contrasts between several runs a side, each given by its new and its old times, one a
+/// run.
+///
+/// As [`crate::judge_family`], with Welch's interval and test of [`crate::ratio_over_runs`]. `rounds_to_decide`
+/// is the number of runs a side.
+///
+/// References: see [`crate::ratio_over_runs`]; Holm, *Scandinavian Journal of Statistics* 6 (1979).
+///
+/// ```
+/// use megadir_stats::{Judging, Verdict, judge_family_of_runs};
+/// let (old_ns, new_ns) = (vec![100.0, 101.0, 99.0], vec![150.0, 149.0, 152.0]);
+/// let judged = judge_family_of_runs(&[(new_ns, old_ns)], Judging { band: 0.03, looks: 1 });
+/// assert_eq!(judged[0].expect("three runs a side").verdict, Verdict::Slower { negligible: false });
+/// ```
+#[must_use]
+pub fn judge_family_of_runs(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judging) -> Vec<Option<Judgement>> {
+    let means = |(new, old): &(Vec<f64>, Vec<f64>)| RunMeans::of_times(new, old).map(Rounds::Runs);
+    judge_rounds(&contrasts.iter().map(means).collect::<Vec<_>>(), judging)
+}
+
 /// Judges contrasts, each by its own method, as one family.
 pub(crate) fn judge_rounds(family: &[Option<Rounds>], judging: Judging) -> Vec<Option<Judgement>> {
     let confidence = 1.0 - FAMILY_ALPHA / f64::from(judging.looks.max(1));
@@ -218,7 +217,7 @@ pub(crate) fn judge_rounds(family: &[Option<Rounds>], judging: Judging) -> Vec<O
     family.iter().zip(levels).map(|(rounds, level)| judge((*rounds)?, level, judging)).collect()
 }
 
-/// The rounds of a contrast, by the method that judges them.
+/// Rounds of a contrast, by the method that judges them.
 pub(crate) enum Rounds {
     Walsh(WalshAverages),
     Epochs(EpochCenters),
@@ -227,9 +226,9 @@ pub(crate) enum Rounds {
 }
 
 impl Rounds {
-    /// Returns the rounds of a contrast by the method for its number of epochs; `None` without rounds.
+    /// Returns the rounds by the method for their number of epochs; `None` without rounds.
     pub(crate) fn of_epochs(epochs: &[Vec<f64>]) -> Option<Self> {
-        /// Every report draws the same resamples; their number makes which ones irrelevant.
+        /// Fixed, so that every report draws the same resamples.
         const SEED: u64 = 0x6d65_6761_6469_7220;
         match EpochCenters::new(epochs, SEED) {
             Some(centers) => Some(Self::Epochs(centers)),
@@ -283,7 +282,6 @@ impl Rounds {
     }
 }
 
-/// Returns the judgement from the rounds of a contrast.
 fn judge(rounds: &Rounds, holm_confidence: f64, judging: Judging) -> Option<Judgement> {
     const UNBOUNDED: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
     let Judging { band, looks } = judging;
@@ -309,7 +307,7 @@ fn judge(rounds: &Rounds, holm_confidence: f64, judging: Judging) -> Option<Judg
     })
 }
 
-/// What a verdict rests on, all on the log scale, where "no difference" is 0.
+/// Basis of a verdict, all on the log scale, where "no difference" is 0.
 pub(crate) struct Evidence {
     pub(crate) rounds: usize,
     pub(crate) center: f64,

@@ -1,10 +1,11 @@
-//! Properties that hold for all inputs: symmetry, agreement of test and interval, and wider intervals for more confidence.
+//! Properties for all inputs: symmetry, agreement of test and interval, and wider intervals for more
+//! confidence.
 
 use megadir_stats as stats;
 use megadir_stats::{Estimate, Verdict};
 use proptest::prelude::*;
 
-/// Log ratios with ties and zeros, as coarse clocks make them, or without.
+/// Log ratios, with or without the ties and zeros of a coarse clock.
 fn log_ratios(rounds: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
     let coarse = (-4i32..8).prop_map(|step| f64::from(step) * 0.01);
     let fine = -0.05f64..0.12;
@@ -15,7 +16,7 @@ fn times(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<(f64, f64)>
     prop::collection::vec((1.0f64..1e6, 1.0f64..1e6), count)
 }
 
-/// Two series of all doubles there are, NaN and infinities only sometimes, so that the calculations are reached too.
+/// Two series of arbitrary doubles; NaN and infinities are rare, so that the calculations are reached too.
 fn anything() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
     let series = |number: BoxedStrategy<f64>| prop::collection::vec(number, 0..30);
     let all = prop::num::f64::ANY.boxed();
@@ -126,7 +127,7 @@ proptest! {
         let judging = stats::Judging { band: 0.03, looks: 1 };
         let one_epoch: Vec<Vec<Vec<f64>>> = family.iter().map(|rounds| vec![rounds.clone()]).collect();
         prop_assert_eq!(stats::judge_family_of_epochs(&one_epoch, judging), stats::judge_family(&family, 0.03));
-        // More looks make nothing different that was not.
+        // More looks never turn an undecided contrast into a difference.
         let looked = stats::judge_family_of_epochs(&one_epoch, stats::Judging { looks: 5, ..judging });
         for (looked, plain) in looked.iter().zip(stats::judge_family(&family, 0.03)) {
             let different = |judged: &stats::Judgement| !judged.adjusted.contains(1.0);

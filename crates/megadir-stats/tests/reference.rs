@@ -28,7 +28,7 @@ fn assert_close(actual: Option<f64>, expected: &Value, what: &str) {
     assert!(distance <= TOLERANCE, "{what}: {actual} instead of {expected}");
 }
 
-/// Compares an estimate with `[value, low, high]`, or none with null.
+/// Compares an estimate with `[value, low, high]`, or `None` with null.
 #[track_caller]
 fn assert_estimate(actual: Option<stats::Estimate>, expected: &Value, what: &str) {
     assert_eq!(actual.is_none(), expected.is_null(), "{what}: {actual:?}");
@@ -118,7 +118,7 @@ fn paired_ratios_are_exponentials_of_differences() {
             let ratio = stats::paired_ratio(&new, &old, level[0].as_f64().unwrap());
             assert_eq!(ratio.is_none(), level[1].is_null());
             let Some(ratio) = ratio else { continue };
-            // Logarithms, not ratios: the rounding of the inputs is that of the differences.
+            // Compare logarithms: rounding of the inputs is absolute there.
             assert_close(Some(ratio.value.ln()), &level[1][0], "value");
             assert_close(Some(ratio.interval.low.ln()), &level[1][1], "low");
             assert_close(Some(ratio.interval.high.ln()), &level[1][2], "high");
@@ -149,7 +149,7 @@ fn holm() {
     }
 }
 
-/// Of numbers that both sides drew at random, each with its own generator.
+/// Tolerance for results of random draws, where both sides have their own generator.
 #[track_caller]
 fn assert_near(actual: f64, expected: &Value, tolerance: f64, what: &str) {
     let expected = expected.as_f64().unwrap();
@@ -158,7 +158,7 @@ fn assert_near(actual: f64, expected: &Value, tolerance: f64, what: &str) {
 
 #[test]
 fn hierarchical_bootstrap() {
-    /// Ours is off by some 2 % (one standard deviation), the reference's by 0.3 %.
+    /// One standard deviation is about 2 % here and 0.3 % in the reference.
     const DRAWN: f64 = 0.06;
     for case in list(&document(), "hierarchical") {
         let epochs: Vec<Vec<f64>> = list(case, "epochs").iter().map(numbers).collect();
@@ -169,7 +169,7 @@ fn hierarchical_bootstrap() {
             let half_width = estimate.interval.half_width();
             assert_near(half_width / level[1].as_f64().unwrap(), &case["standard_error"], DRAWN, &name);
         }
-        // The p value shows as the level at which the interval begins to include 0.
+        // The p value is the level at which the interval begins to include 0.
         let p = case["p"].as_f64().unwrap();
         let includes =
             |level| stats::hierarchical_bootstrap(&epochs, level, 1).unwrap().interval.contains(0.0);

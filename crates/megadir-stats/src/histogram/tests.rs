@@ -1,4 +1,4 @@
-//! What is recorded is told within the error bound, whichever way it came in.
+//! Recorded values are reported within the error bound, however they were recorded.
 
 use super::*;
 use proptest::prelude::*;

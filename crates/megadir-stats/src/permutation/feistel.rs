@@ -1,4 +1,4 @@
-//! A random permutation of a range of any size in constant memory.
+//! Random permutation of a range of any size in constant memory.
 //!
 //! ```text
 //!   left | right            one of 8 rounds; both halves have the same number of bits
@@ -8,15 +8,16 @@
 //!   right | left xor f
 //! ```
 //!
-//! The network permutes 0 to 4^k, the next power of four above n; a result of n or more goes through it again ("cycle
-//! walking"), on average fewer than four times. References: Luby and Rackoff, *SIAM Journal on Computing* 17 (1988); Black
-//! and Rogaway, *Ciphers with Arbitrary Finite Domains*, CT-RSA 2002. For order, not for secrets.
+//! The network permutes 0 to 4^k, the next power of four above n; a result of n or more goes through it again
+//! ("cycle walking"), on average fewer than four times. References: Luby and Rackoff, *SIAM Journal on
+//! Computing* 17 (1988); Black and Rogaway, *Ciphers with Arbitrary Finite Domains*, CT-RSA 2002. Not for
+//! secrets.
 
 use super::generator::{SplitMix64, mix};
 
 const ROUNDS: usize = 8;
 
-/// A seeded permutation of 0 to n - 1 that is computed, not stored: the order of keys of a huge directory.
+/// Seeded permutation of 0 to n - 1, computed instead of stored: the order of the keys of a huge directory.
 ///
 /// ```
 /// use megadir_stats::permutation::Permutation;
@@ -32,12 +33,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// Returns the permutation of 0 to `n` - 1 that belongs to `seed`.
-    ///
-    /// ```
-    /// use megadir_stats::permutation::Permutation;
-    /// assert_eq!(Permutation::new(10, 1), Permutation::new(10, 1));
-    /// ```
+    /// Permutation of 0 to `n` - 1, determined by `seed`.
     #[must_use]
     pub fn new(n: u64, seed: u64) -> Self {
         let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
@@ -49,18 +45,12 @@ impl Permutation {
         }
     }
 
-    /// Returns how many numbers are permuted.
-    ///
-    /// ```
-    /// use megadir_stats::permutation::Permutation;
-    /// assert_eq!(Permutation::new(10, 1).count(), 10);
-    /// ```
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Returns the number at place `i`; None if `i` is not below n.
+    /// Returns the number at index `i`; `None` if `i` is not below n.
     ///
     /// ```
     /// use megadir_stats::permutation::Permutation;
@@ -75,7 +65,7 @@ impl Permutation {
         if i >= self.count {
             return None;
         }
-        // The walk ends: the cycle of `i` comes back to `i`, which is in range.
+        // The walk ends: the cycle of `i` returns to `i`, which is in range.
         let mut number = self.encrypt(i);
         while number >= self.count {
             number = self.encrypt(number);
@@ -83,7 +73,7 @@ impl Permutation {
         Some(number)
     }
 
-    /// Returns the image of a number of at most 2 * `half_bits` bits under the network.
+    /// Returns the image under the network of a number of at most 2 * `half_bits` bits.
     #[inline]
     fn encrypt(&self, number: u64) -> u64 {
         let mask = (1u64 << self.half_bits) - 1;
@@ -146,7 +136,7 @@ mod tests {
         let order = Permutation::new(100_000, 8);
         let close =
             (0..99_999).filter(|&i| order.get(i).unwrap().abs_diff(order.get(i + 1).unwrap()) <= 10).count();
-        // Expected are 20 of 100 000; five standard deviations more.
+        // Expected: 20 of 100 000; five standard deviations more.
         assert!(close < 45, "{close}");
     }
 }

@@ -1,6 +1,6 @@
-//! The seeded generator, the same on every machine and in every version, since seeds are part of a record.
+//! Seeded generator, the same on every machine and in every version, because seeds are part of a record.
 
-/// A generator of 64-bit numbers with 64 bits of state: SplitMix64. Not for secrets.
+/// SplitMix64: 64-bit numbers from 64 bits of state. Not for secrets.
 ///
 /// Reference: Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014; Vigna's public C code.
 ///
@@ -15,31 +15,19 @@ pub struct SplitMix64 {
 }
 
 impl SplitMix64 {
-    /// Returns the generator of a seed; every seed is a good one.
-    ///
-    /// ```
-    /// use megadir_stats::permutation::SplitMix64;
-    /// assert_eq!(SplitMix64::new(7), SplitMix64::new(7));
-    /// ```
+    /// Any seed is good.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// Returns the next number, uniform over all of `u64`.
-    ///
-    /// ```
-    /// use megadir_stats::permutation::SplitMix64;
-    /// let mut random = SplitMix64::new(0);
-    /// assert_ne!(random.next_u64(), random.next_u64());
-    /// ```
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.state)
     }
 
-    /// Returns a number below `end`, each with the same probability; None if `end` is 0.
+    /// Returns a number below `end`, all equally probable; `None` if `end` is 0.
     ///
     /// Reference: Lemire, *Fast Random Integer Generation in an Interval*, ACM TOMACS 29 (2019).
     ///
@@ -50,7 +38,7 @@ impl SplitMix64 {
     /// assert_eq!(random.below(0), None);
     /// ```
     pub fn below(&mut self, end: u64) -> Option<u64> {
-        // How many of the 2^64 numbers must be refused so that every result has as many left.
+        // Number of the 2^64 values to reject so that every result has the same number of values.
         let refused = end.wrapping_neg().checked_rem(end)?;
         loop {
             let product = u128::from(self.next_u64()) * u128::from(end);
@@ -60,7 +48,7 @@ impl SplitMix64 {
         }
     }
 
-    /// Returns a number from 0 to below 1 with 53 random bits.
+    /// Returns a number in [0, 1) with 53 random bits.
     ///
     /// Reference: Blackman and Vigna, prng.di.unimi.it, "Generating uniform doubles in the unit interval".
     ///
@@ -73,7 +61,7 @@ impl SplitMix64 {
     }
 }
 
-/// Puts the items into a random order, every order with the same probability (as far as 64 bits of state reach).
+/// Puts the items into a random order, all orders equally probable (as far as 64 bits of state reach).
 ///
 /// Reference: Durstenfeld, *Communications of the ACM* 7 (1964), the Fisher-Yates shuffle.
 ///
@@ -91,7 +79,7 @@ pub fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
     }
 }
 
-/// Returns the bits of `value` mixed by a bijection in which every input bit reaches every output bit.
+/// Mixes the bits of `value` by a bijection in which every input bit affects every output bit.
 #[inline]
 pub(super) fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

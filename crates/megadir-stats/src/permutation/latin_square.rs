@@ -1,9 +1,9 @@
-//! Orders of arms in which no arm profits from its place or from its neighbour.
+//! Orders of arms that are balanced for position and for the preceding arm.
 
-/// Returns the rows of a Williams design of `n` arms: orders of 0 to n - 1, to be used one a round.
+/// Returns the rows of a Williams design of `n` arms: orders of 0 to n - 1, one a round.
 ///
-/// Every arm stands equally often at every place, and equally often directly after every other arm. An even `n` needs n rows,
-/// an odd one 2n: the square and its mirror image. No rows for 0 arms.
+/// Every arm occurs equally often at every position, and equally often directly after every other arm. An even
+/// `n` needs n rows, an odd one 2n: the square and its mirror image. No rows for 0 arms.
 ///
 /// Reference: Williams, *Australian Journal of Scientific Research A* 2 (1949).
 ///
@@ -15,7 +15,8 @@
 /// ```
 #[must_use]
 pub fn balanced_latin_square(n: usize) -> Vec<Vec<usize>> {
-    // The first row zigzags 0, n-1, 1, n-2, ...: neighbours have all differences; the other rows are shifted by 1, 2, ...
+    // The first row zigzags 0, n-1, 1, n-2, ...: neighbours have all differences. The other rows are shifted by
+    // 1, 2, ...
     let zigzag = (0..n).map(|place| if place % 2 == 0 { place / 2 } else { n - 1 - place / 2 });
     let first: Vec<usize> = zigzag.collect();
     let shifted = |shift: usize| first.iter().map(|arm| (arm + shift) % n).collect();

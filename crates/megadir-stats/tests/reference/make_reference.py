@@ -53,7 +53,7 @@ def descriptive(x):
 
 
 def median_interval(x, confidence):
-    """Order statistics by the binomial distribution function, searched from the outside."""
+    """Order statistics by the binomial distribution function, searched from the ends."""
     n, tail = len(x), (1 - confidence) / 2
     ranks = [k for k in range((n + 1) // 2) if stats.binom.cdf(k, n, 0.5) <= tail]
     if not ranks:
@@ -63,7 +63,7 @@ def median_interval(x, confidence):
 
 
 def signed_rank_counts(n):
-    """Exact integers: in how many ways signs give each rank sum."""
+    """Exact integers: the number of sign vectors with each rank sum."""
     counts = [1]
     for rank in range(1, n + 1):
         longer = counts + [0] * rank
@@ -117,7 +117,7 @@ def halves(x):
 
 
 def rank_sum_counts(m, n):
-    """Mann and Whitney's recursion, by the series the largest sample belongs to."""
+    """Mann and Whitney's recursion on the series of the largest sample."""
     table = {(0, j): [1] for j in range(n + 1)} | {(i, 0): [1] for i in range(m + 1)}
     for i, j in itertools.product(range(1, m + 1), range(1, n + 1)):
         counts = [0] * (i * j + 1)
@@ -164,7 +164,7 @@ def fit(x, y):
         return [confidence, [slopes.slope, slopes.low_slope, slopes.high_slope]]
 
     line = stats.linregress(np.log(x), np.log(y))
-    # Of 5 samples SciPy's interval at 99 % is all slopes, where the crate returns none.
+    # For 5 samples SciPy's interval at 99 % is all slopes; the crate returns none.
     levels = (0.9, 0.95) if len(x) == 5 else (0.9, 0.95, 0.99)
     return {
         "x": x,
@@ -193,7 +193,7 @@ def hierarchical(epochs, draws=100_000, seed=5):
 
     The deviation of the draws is multiplied by sqrt(E / (E - 1)); the interval is Student's.
     """
-    # A generator of its own, so that the inputs of what follows do not depend on the number of draws.
+    # Separate generator, so that later inputs do not depend on the number of draws.
     random = np.random.default_rng(seed)
     count = len(epochs)
     chosen = random.integers(0, count, (draws, count))
@@ -216,13 +216,13 @@ def hierarchical(epochs, draws=100_000, seed=5):
 
 
 def epoch_sets():
-    """Epochs that differ much, little and not at all; the last of unequal lengths."""
+    """Epochs with large, small and no differences; the last of unequal lengths."""
     for between, lengths in ((1.0, [8] * 5), (0.1, [12] * 6), (0.0, [6] * 9), (0.4, [3, 9, 14, 5, 7, 20, 4])):
         yield [rounded(random.normal(0.5 + random.normal(0, between), 0.5, length)) for length in lengths]
 
 
 def resampled_quantiles(rounds, p, draws=20_000, seed=6):
-    """Literally: draw rounds, put all their values together, take the quantiles of type 1; expanded percentile interval."""
+    """Direct: draw rounds, pool their values, take the quantiles of type 1; expanded percentile interval."""
     random = np.random.default_rng(seed)
     count = len(rounds)
     values = [np.repeat([value for value, _ in round], [times for _, times in round]) for round in rounds]
@@ -232,7 +232,7 @@ def resampled_quantiles(rounds, p, draws=20_000, seed=6):
         for _ in range(draws)
     ]
     observed = np.quantile(np.concatenate(values), p, method="inverted_cdf")
-    # The ends lie where 1000 draws put them: between the quantiles of tails some standard deviations apart.
+    # The ends depend on 1000 draws: they lie between the quantiles of tails some standard deviations apart.
     off = 4 * np.sqrt(tail * (1 - tail) / 1000) + 1 / 1000
     ends = lambda q: np.quantile(drawn, np.clip(q, 0, 1), axis=0, method="inverted_cdf")
     return {
@@ -245,7 +245,7 @@ def resampled_quantiles(rounds, p, draws=20_000, seed=6):
 
 
 def latency_sets():
-    """Rounds whose level wanders, of skewed latencies in whole nanoseconds, as [value, times]."""
+    """Rounds with a drifting level, of skewed latencies in whole nanoseconds, as [value, count]."""
     for count, operations in ((8, 60), (40, 100)):
         rounds = []
         for level in random.normal(6.0, 0.1, count):
@@ -255,7 +255,7 @@ def latency_sets():
 
 
 def looks(first, last):
-    """Each look after 1.5 times the rounds of the one before, and the last."""
+    """Each look after 1.5 times the rounds of the previous one, and the last round."""
     rounds = [first]
     while -(-rounds[-1] * 3 // 2) < last:
         rounds.append(-(-rounds[-1] * 3 // 2))
@@ -309,7 +309,7 @@ document = {
 
 
 def plain(value):
-    """NumPy's numbers as Python's, for the JSON writer."""
+    """Converts NumPy numbers to Python's, for the JSON writer."""
     return value.item()
 
 

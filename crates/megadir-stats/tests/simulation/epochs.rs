@@ -1,4 +1,5 @@
-//! Epochs: data sets that were made anew differ a little, and the verdict must not take that for a difference of the arms.
+//! Epochs: recreated data sets differ a little, and the verdict must not take that for a difference of the
+//! arms.
 
 use megadir_stats::permutation::SplitMix64;
 use megadir_stats::{DEFAULT_BAND, Judging, Method, Verdict, hierarchical_bootstrap, judge_family_of_epochs};
@@ -31,7 +32,7 @@ fn the_same_arm_on_other_data_is_seldom_called_different() {
 
 #[test]
 fn rounds_taken_for_independent_would_be_wrong() {
-    // What the bootstrap is for: the same runs judged as if they had one epoch.
+    // Counter-check: the same runs judged as one epoch.
     let share = share_of_runs(|random| {
         let rounds = five_epochs(random, 0.0, 0.2).concat();
         differs(judge_family_of_epochs(&[vec![rounds]], JUDGING)[0].unwrap().verdict)

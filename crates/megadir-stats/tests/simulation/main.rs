@@ -1,11 +1,11 @@
-//! Error rates over many simulated runs with fixed seeds: does the inference keep its word?
+//! Error rates over many simulated runs with fixed seeds.
 
 #![expect(clippy::unwrap_used, reason = "a failed assumption is a failed test, also in what the tests share")]
 
 mod epochs;
 mod measured;
-mod runs;
 mod phases;
+mod runs;
 mod screens;
 
 use megadir_stats::permutation::SplitMix64;
@@ -16,19 +16,19 @@ use megadir_stats::{
 
 const RUNS: usize = 1000;
 
-/// Returns a standard normal number by the method of Box and Muller.
+/// Standard normal number by the Box-Muller method.
 fn normal(random: &mut SplitMix64) -> f64 {
     let (radius, angle) = (1.0 - random.unit(), random.unit());
     (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
 }
 
-/// Returns a block's time as benchmarks see it: log-normal, and every twentieth one interrupted for up to thrice its time.
+/// Block time as in benchmarks: log-normal, and one in twenty interrupted for up to three times its duration.
 fn block_time_ns(random: &mut SplitMix64) -> f64 {
     let time_ns = 1000.0 * (0.05 * normal(random)).exp();
     if random.unit() < 0.05 { time_ns * (1.0 + 3.0 * random.unit()) } else { time_ns }
 }
 
-/// Returns the log ratios of a run of an arm against itself.
+/// Returns the log ratios of an arm against itself.
 fn same_arm_twice(random: &mut SplitMix64, rounds: usize) -> Vec<f64> {
     let mut times_ns = || -> Vec<f64> { (0..rounds).map(|_| block_time_ns(random)).collect() };
     log_ratios(&times_ns(), &times_ns()).unwrap()
@@ -38,7 +38,7 @@ fn differs(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Faster { .. } | Verdict::Slower { .. })
 }
 
-/// Returns the share of runs for which `happens`, each with a seed of its own.
+/// Returns the share of runs, each with its own seed, for which `happens` is true.
 fn share_of_runs(mut happens: impl FnMut(&mut SplitMix64) -> bool) -> f64 {
     let runs = (0..RUNS as u64).filter(|&seed| happens(&mut SplitMix64::new(seed)));
     runs.count() as f64 / RUNS as f64
@@ -85,7 +85,8 @@ fn the_rounds_said_to_decide_mostly_do() {
         let Verdict::Inconclusive { rounds_to_decide } = judged.verdict else {
             continue;
         };
-        // An estimate from noise: given twice the rounds, most runs should be decided; those near the border take long.
+        // The number is an estimate from noise: with twice the rounds most runs should be decided; those near
+        // the border take long.
         let rounds = 2 * rounds_to_decide.unwrap() as usize;
         if rounds > 2000 {
             continue;
@@ -102,7 +103,7 @@ fn the_rounds_said_to_decide_mostly_do() {
 fn median_intervals_cover_the_median() {
     for samples in [11, 40, 101] {
         let share = share_of_runs(|random| {
-            // Skewed: the median of a log-normal is that of its exponent, 1.
+            // Skewed: the median of a log-normal variable is exp(0) = 1.
             let times: Vec<f64> = (0..samples).map(|_| (0.8 * normal(random)).exp()).collect();
             let estimate = median_interval(&times, 0.95).unwrap();
             estimate.interval.contains(1.0)
@@ -119,7 +120,7 @@ fn hodges_lehmann_intervals_cover_the_center() {
             let estimate = hodges_lehmann(&differences, confidence).unwrap();
             estimate.interval.contains(0.0)
         });
-        // Two standard deviations of the share below, three above, where the interval is conservative.
+        // Two standard deviations below; three above, because the interval is conservative.
         let deviation = (confidence * (1.0 - confidence) / RUNS as f64).sqrt();
         let (low, high) = (confidence - 2.0 * deviation, confidence + 3.0 * deviation);
         assert!(low <= share && share <= high, "{share} of {confidence} with {rounds}");
@@ -144,6 +145,6 @@ fn two_thousand_differences_take_well_under_a_second() {
     let differences: Vec<f64> = (0..2000).map(|_| normal(random)).collect();
     let start = std::time::Instant::now();
     assert!(hodges_lehmann(&differences, 0.95).is_some());
-    // Under 1 ms when optimised; a full list of the two million pairs would take seconds without optimisation.
+    // Under 1 ms when optimised; listing the two million pairs would take seconds without optimisation.
     assert!(start.elapsed().as_millis() < 500);
 }

@@ -1,8 +1,8 @@
-//! The same promises under noise that was measured on a real machine (`noise.txt`), resampled in blocks of rounds.
+//! The same guarantees under noise measured on a real machine (`noise.txt`), resampled in blocks of rounds.
 //!
-//! A block keeps what neighbouring rounds have in common, and a round what its two arms have. Which column is which arm
-//! is drawn for each block, so that without an injected difference there is exactly none. Reference: Kuensch, *Annals of
-//! Statistics* 17 (1989), for the moving block bootstrap.
+//! A block keeps the correlation of neighbouring rounds, and a round that of its two arms. Columns are assigned
+//! to arms at random for each block, so without an injected difference there is exactly none. Reference:
+//! Kuensch, *Annals of Statistics* 17 (1989), for the moving block bootstrap.
 
 use megadir_stats::permutation::SplitMix64;
 use megadir_stats::{
@@ -12,19 +12,19 @@ use megadir_stats::{
 
 use super::{differs, share_of_runs};
 
-/// Rounds of a block; correlations in the file have vanished long before.
+/// Rounds of a block; correlations in the file vanish long before.
 const BLOCK: usize = 20;
-/// A block of look-ups as it was measured, nanoseconds.
+/// Measured duration of a block of lookups.
 const LOOKUPS_NS: f64 = 1.05e6;
 
-/// What the noise was measured on.
+/// Source of the noise.
 #[derive(Clone, Copy, Debug)]
 enum Of {
     Lookups,
     Listings,
 }
 
-/// The residuals of an arm and of the same arm again, on the log scale, round by round.
+/// Residuals of an arm and of the same arm again, on the log scale, one pair a round.
 fn measured(of: Of) -> Vec<[f64; 2]> {
     let lines = include_str!("noise.txt").lines().filter(|line| !line.starts_with('#'));
     let first = match of {
@@ -40,7 +40,7 @@ fn measured(of: Of) -> Vec<[f64; 2]> {
     rows
 }
 
-/// Returns the times of two arms in so many rounds, the second `factor` times slower.
+/// Returns the times of two arms, the second `factor` times slower.
 fn times(noise: &[[f64; 2]], random: &mut SplitMix64, rounds: usize, factor: f64) -> [Vec<f64>; 2] {
     let mut arms = [Vec::new(), Vec::new()];
     while arms[0].len() < rounds {
@@ -81,7 +81,7 @@ fn three_percent_are_called_slower_under_measured_noise() {
         let noise = measured(of);
         for (arms, rounds) in [(1, 30), (1, 200), (5, 30)] {
             let share = share_of_runs(|random| {
-                // The others of the family are the same arm again; Holm's adjustment is that of the family.
+                // The rest of the family is the same arm again, so that Holm's adjustment applies.
                 let family: Vec<_> = (0..arms)
                     .map(|arm| ratios(&times(&noise, random, rounds, if arm == 0 { 1.03 } else { 1.0 })))
                     .collect();
@@ -92,7 +92,8 @@ fn three_percent_are_called_slower_under_measured_noise() {
     }
 }
 
-/// Measures a family until every interval is narrow enough, as a run with a target does; returns the rounds and the verdicts.
+/// Measures a family until every interval is narrow enough, as a run with a target does; returns the rounds and
+/// the verdicts.
 fn until(looks: Looks, target: f64, family: &[[Vec<f64>; 2]]) -> (u32, Vec<Verdict>) {
     let confidence = looks.confidence(0.95);
     let first = |arm: &[Vec<f64>; 2], rounds: u32| arm.clone().map(|times| times[..rounds as usize].to_vec());
@@ -126,7 +127,7 @@ fn stopping_at_a_width_keeps_the_error() {
     let true_share = share_of_runs(|random| matches!(run(random, 1.03)[0], Verdict::Slower { .. }));
     assert!(false_share <= 0.065, "{false_share}");
     assert!(true_share >= 0.95, "{true_share}");
-    // The target is such that runs do stop at several looks, or the test would say nothing of them.
+    // Runs must stop at several looks, or the test would prove nothing about them.
     let frequent = stopped.values().filter(|runs| **runs > 50).count();
     assert!(frequent >= 3, "{stopped:?}");
 }
@@ -134,7 +135,7 @@ fn stopping_at_a_width_keeps_the_error() {
 #[test]
 fn one_percent_of_a_cached_look_up_is_resolved_in_three_seconds() {
     let noise = measured(Of::Lookups);
-    // A baseline, the baseline again and the slower arm share the time.
+    // The baseline, the baseline again and the slower arm share the time.
     let rounds = (3e9 / (3.0 * LOOKUPS_NS)) as usize;
     let mut runs = 0;
     let mut slower = 0;

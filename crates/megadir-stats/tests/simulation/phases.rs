@@ -1,8 +1,10 @@
-//! Load that comes and goes in phases: an arm against itself under it, by the order of the arms and by the length of their blocks.
+//! Load that comes and goes in phases: an arm against itself, by the order of the arms and the length of their
+//! blocks.
 //!
-//! If the order of each round is drawn by itself, exchanging an arm and its double leaves the run as likely as it was, whatever the load does and
-//! however neighbouring rounds resemble each other: the signs of the differences are independent coins, which is all that the signed-rank test
-//! assumes. Reference: Lehmann and Romano, *Testing Statistical Hypotheses*, 3rd edition, section 15.2 (randomization).
+//! If the order of each round is drawn independently, exchanging an arm and its double leaves the probability
+//! of the run unchanged, whatever the load and the correlation of neighbouring rounds. The signs of the
+//! differences are independent coins, the only assumption of the signed-rank test. Reference: Lehmann and
+//! Romano, *Testing Statistical Hypotheses*, 3rd edition, section 15.2 (randomization).
 
 use megadir_stats::permutation::{SplitMix64, balanced_latin_square, shuffle};
 use megadir_stats::{DEFAULT_BAND, judge_family};
@@ -12,7 +14,7 @@ use super::{differs, normal, share_of_runs};
 const ROUNDS: usize = 30;
 /// Mean lengths of the phases, in rounds.
 const PHASES: [f64; 4] = [0.3, 1.0, 2.0, 10.0];
-/// The load doubles all times.
+/// Factor of the load on all times.
 const SLOWER: f64 = 2.0;
 
 /// Order of the arms within rounds.
@@ -22,7 +24,7 @@ enum Order {
     Balanced,
 }
 
-/// A load that is on or off for exponentially distributed times.
+/// Load that is on or off for exponentially distributed times.
 struct Load {
     on: bool,
     left: f64,
@@ -40,7 +42,6 @@ impl Load {
         self.left = exponential(random, self.mean);
     }
 
-    /// Lets time pass.
     fn pass(&mut self, random: &mut SplitMix64, mut time: f64) {
         while time >= self.left {
             time -= self.left;
@@ -49,7 +50,7 @@ impl Load {
         self.left -= time;
     }
 
-    /// Returns how long it takes to do work that takes `work` without the load.
+    /// Returns the duration of work that takes `work` without the load.
     fn take(&mut self, random: &mut SplitMix64, mut work: f64) -> f64 {
         let mut elapsed = 0.0;
         loop {
@@ -69,7 +70,7 @@ fn exponential(random: &mut SplitMix64, mean: f64) -> f64 {
     -(1.0 - random.unit()).ln() * mean
 }
 
-/// Returns the log ratios of two arms of the same work among `arms`, in `ROUNDS` rounds.
+/// Returns the log ratios of two arms with the same work among `arms`, in `ROUNDS` rounds.
 fn same_arm_twice(random: &mut SplitMix64, arms: usize, phase: f64, order: Order) -> Vec<f64> {
     let mut load = Load::new(random, phase);
     let mut rows: Vec<Vec<usize>> = Vec::new();
@@ -115,12 +116,13 @@ fn the_same_arm_is_seldom_called_different_in_phases_of_load() {
 
 #[test]
 fn balanced_orders_would_break_it() {
-    // What independent orders are for: balanced ones make the signs of neighbouring rounds depend on each other.
+    // Counter-check: balanced orders make the signs of neighbouring rounds depend on each other.
     let share = called_different(2, 2.0, Order::Balanced);
     assert!(share > 0.07, "{share}");
 }
 
-/// Returns the log ratios of two arms of the same work whose blocks last `lengths` ms, while stalls of 3 ms come in phases of 300 ms.
+/// Returns the log ratios of two arms with the same work whose blocks last `lengths` ms, while stalls of 3 ms
+/// come in phases of 300 ms.
 fn same_arm_with_blocks(random: &mut SplitMix64, lengths: [f64; 2]) -> Vec<f64> {
     const STALL_EVERY: f64 = 5.0;
     const STALL: f64 = 3.0;
@@ -161,7 +163,7 @@ fn blocks_of_one_length_keep_the_promise_and_others_would_not() {
     assert!(twice > 0.07 && four > 0.15, "{twice} and {four}");
 }
 
-/// Prints the figures of the table in METHODOLOGY.md (`--nocapture`), and holds that independent orders cost no power.
+/// Prints the table of METHODOLOGY.md (`--nocapture`), and checks that independent orders cost no power.
 #[test]
 fn independent_orders_cost_no_power() {
     let found = |order| {

@@ -1,4 +1,5 @@
-//! Several runs a side: runs of one version differ as wholes, and the verdict must not take that for a difference of the versions.
+//! Several runs a side: runs of one version differ, and the verdict must not take that for a difference of the
+//! versions.
 
 use megadir_stats::permutation::SplitMix64;
 use megadir_stats::{
@@ -10,7 +11,7 @@ use super::{block_time_ns, differs, normal, share_of_runs};
 
 const JUDGING: Judging = Judging { band: DEFAULT_BAND, looks: 1 };
 
-/// Returns the 30 times of a run, all of them longer or shorter by what this run as a whole is.
+/// Returns the 30 times of a run, all scaled by the run's own deviation.
 fn run(random: &mut SplitMix64, ratio: f64, run_deviation: f64) -> Vec<f64> {
     let whole = ratio * (run_deviation * normal(random)).exp();
     (0..30).map(|_| whole * block_time_ns(random)).collect()
@@ -23,7 +24,7 @@ fn runs(random: &mut SplitMix64, runs: usize, ratio: f64, run_deviation: f64) ->
 
 #[test]
 fn intervals_over_runs_cover_the_ratio_of_the_versions() {
-    // New and old runs scatter alike, or the new ones three times as far.
+    // New and old runs scatter equally, or the new runs three times as much.
     for (old_runs, new_runs, deviations) in [
         (3, 3, [0.05, 0.05]),
         (5, 5, [0.05, 0.05]),
@@ -36,7 +37,7 @@ fn intervals_over_runs_cover_the_ratio_of_the_versions() {
             let new = runs(random, new_runs, 1.05, deviations[1]);
             ratio_over_runs(&new, &old, 0.95).unwrap().interval.contains(1.05)
         });
-        // Three standard deviations of the share below; of three runs Welch's interval is wider than it need be.
+        // Three standard deviations below; with three runs Welch's interval is wider than needed.
         assert!((0.93..=0.99).contains(&share), "{share} of {old_runs} against {new_runs}, {deviations:?}");
     }
 }
@@ -57,7 +58,7 @@ fn runs_of_one_version_are_seldom_called_different() {
 
 #[test]
 fn one_run_a_side_cannot_tell_versions_apart() {
-    // What several runs are for: the rounds of one run a side, judged as if they were samples of the version.
+    // Counter-check: the rounds of one run a side, judged as samples of the version.
     let share = share_of_runs(|random| {
         let one = (run(random, 1.0, 0.05), run(random, 1.0, 0.05));
         differs(judge_unpaired_family(&[one], JUDGING)[0].unwrap().verdict)

@@ -1,4 +1,4 @@
-//! Whole screens of comparisons: a winner among equals is named in few of them, and a real one is still named.
+//! Whole screens of comparisons: a winner among equals is rarely named, and a real winner still is.
 
 use megadir_stats::permutation::SplitMix64;
 use megadir_stats::{DEFAULT_BAND, Judging, beyond_band};
@@ -9,7 +9,8 @@ const COLUMNS: usize = 4;
 const ROWS: usize = 12;
 const ROUNDS: usize = 21;
 
-/// Returns the contrasts of each column with each, in every row; the first column takes `factor` of the time of the others.
+/// Returns the contrasts of all pairs of columns in every row; the first column takes `factor` times as long as
+/// the rest.
 fn screen(random: &mut SplitMix64, deviation: f64, factor: f64) -> Vec<Vec<Vec<f64>>> {
     let mut contrasts = Vec::new();
     for _ in 0..ROWS {
@@ -38,12 +39,12 @@ fn share_of_screens(deviation: f64, factor: f64, happens: impl Fn(usize) -> bool
 
 #[test]
 fn anything_is_called_different_in_few_screens_of_equals() {
-    // The wider the noise, the less the band shields.
+    // The larger the noise, the less the band protects.
     for deviation in [0.02, 0.2, 1.0] {
         let share = share_of_screens(deviation, 1.0, |called| called > 0);
         assert!(share <= 0.05, "{share} at {deviation}");
     }
-    // Equals differ by nothing; the promise holds for all that lies within the band.
+    // Equal columns are the easy case; test the edge of the band too.
     let share = share_of_screens(0.05, 1.0 / (1.0 + DEFAULT_BAND), |called| called > 0);
     assert!(share <= 0.05, "{share}");
 }
