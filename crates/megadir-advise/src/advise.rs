@@ -1,39 +1,37 @@
-//! The whole answer to a question: pure, from numbers alone.
+//! Complete answer to a question, computed from numbers alone.
 
 use megadir::limits::Limits;
 
 use crate::candidate::Candidate;
 use crate::crossover::{Change, changes};
-use crate::ground::Ground;
 use crate::measured::Measured;
+use crate::new_dir::NewDir;
 use crate::question::Question;
-use crate::room::{Shortage, shortage};
 use crate::rule::{Case, Rule, decide, layout};
+use crate::shortage::{Shortage, shortage};
 
-/// Which layout to use, and why.
+/// Recommended layout with its reasons.
 #[derive(Clone, Debug)]
 pub struct Advice {
-    /// What was asked.
     pub question: Question,
-    /// What one new directory takes.
-    pub ground: Ground,
-    /// The layout to use.
+    pub new_dir: NewDir,
     pub layout: Candidate,
-    /// The row of the table that gave it.
+    /// Row of the table that decided.
     pub rule: &'static Rule,
-    /// A known program's layout that does as much without computing digests; only where names are known and spread evenly.
+    /// Layout of a known program with as many levels that needs no digests; only if the names are known and
+    /// spread evenly.
     pub by_name: Option<Candidate>,
-    /// What the file system has too little of, whatever the layout.
+    /// Resource that the file system is short of, whatever the layout.
     pub shortage: Option<Shortage>,
-    /// The change that comes with fewer files.
+    /// Nearest change of the answer for fewer files.
     pub below: Option<Change>,
-    /// The change that comes with more files.
+    /// Nearest change of the answer for more files.
     pub above: Option<Change>,
 }
 
-/// Answers a question; `candidates` are those of [`crate::candidates`].
+/// Answers a question; `candidates` come from [`crate::candidates`].
 ///
-/// Whether names are known is seen from them: of names that are not known only hex digits are assumed, for measuring.
+/// `names_are_known` is false if names are only assumed to be hex digits, for measuring.
 #[must_use]
 pub fn advise(
     question: &Question,
@@ -42,15 +40,15 @@ pub fn advise(
     measured: Option<&Measured>,
     names_are_known: bool,
 ) -> Advice {
-    let ground = Ground::of(limits, question.churn);
-    let rule = decide(&Case { question, ground: &ground, measured });
-    let layout = layout(rule, question, &ground);
+    let new_dir = NewDir::of(limits, question.churn);
+    let rule = decide(&Case { question, new_dir: &new_dir, measured });
+    let layout = layout(rule, question, &new_dir);
     let by_name = |candidate: &&Candidate| {
         names_are_known && candidate.preset.is_some() && candidate.levels() == layout.levels()
     };
     let by_name = (layout.levels() > 0).then(|| candidates.iter().find(by_name)).flatten().cloned();
     let (mut below, mut above) = (None, None);
-    for change in changes(question, &ground, measured) {
+    for change in changes(question, &new_dir, measured) {
         if change.files.likely <= question.files {
             below = Some(change);
         } else if above.is_none() {
@@ -58,5 +56,5 @@ pub fn advise(
         }
     }
     let shortage = shortage(limits, &layout, question.files);
-    Advice { question: *question, ground, layout, rule, by_name, shortage, below, above }
+    Advice { question: *question, new_dir, layout, rule, by_name, shortage, below, above }
 }

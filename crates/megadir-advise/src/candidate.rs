@@ -1,40 +1,38 @@
-//! The layouts among which is chosen: one directory, one hashed level, two hashed levels, and what known programs use.
+//! Candidate layouts: one directory, one hashed level, two hashed levels, and the layouts of known programs.
 
 use megadir::layout::{Layout, PRESETS, PathBuffer, Preset, Shape, Source};
 
-use crate::ground::{Ground, Holds};
+use crate::new_dir::{Capacity, NewDir};
 use crate::question::Question;
 
-/// As many files in a directory as are aimed at: listing, sorting or removing them takes moments and some megabytes.
+/// Target number of files in a directory: listing, sorting or removing them takes moments and a few megabytes.
 pub const AIM: u64 = 50_000;
-/// More than this are put into another level.
+/// Maximum number of files in a directory before another level is added.
 pub const MOST: u64 = 100_000;
-/// Where there is no index each create reads all of the directory: so many names take a hundred kilobytes.
+/// Maximum without an index, where each create reads the whole directory: this many names take a hundred
+/// kilobytes.
 const MOST_LINEAR: u64 = 1_000;
 /// Fewer files than this need only 16 directories.
 const FEW: u64 = 100_000;
-/// Hex digits of one level, at most: 4096 directories, which is a directory of a size that any file system takes.
+/// Maximum number of hex digits in a level: 4096 directories, which fit in one directory on any file system.
 const DIGITS_MAX: u16 = 3;
-/// Widths of two levels, the fewest directories first.
+/// Widths of two levels, in ascending number of directories.
 const TWO: [[u16; 2]; 5] = [[1, 1], [2, 1], [2, 2], [3, 2], [3, 3]];
-/// Characters that hex digits have.
+/// Size of the alphabet of hex digits.
 const HEX: u64 = 16;
 
-/// One layout that could be used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// The layout.
     pub layout: Layout,
-    /// The known program whose layout it is.
+    /// Known program that uses this layout.
     pub preset: Option<&'static str>,
-    /// What it makes of so many files.
     pub shape: Shape,
-    /// Files in the fullest directory, as expected.
+    /// Expected number of files in the fullest directory.
     pub fullest: u64,
 }
 
 impl Candidate {
-    /// Returns what a layout makes of so many files whose names, or their digests, are spread evenly.
+    /// Evaluates a layout for `files` files whose names, or their digests, are spread evenly.
     #[must_use]
     pub fn of(layout: Layout, files: u64) -> Self {
         let shape = layout.shape(files, HEX);
@@ -42,23 +40,23 @@ impl Candidate {
         Self { layout, preset, fullest: fullest(files, &shape), shape }
     }
 
-    /// Returns how many levels of directories there are.
+    /// Number of directory levels.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.shape.depth
     }
 
-    /// Tells whether directories are taken from digests of the names, so that it suits names of any kind.
+    /// `true` if directories come from digests of the names, so that it suits any names.
     #[must_use]
     pub(crate) fn is_hashed(&self) -> bool {
         self.layout.source() == Source::Digest
     }
 }
 
-/// Returns how full the fullest directory is, as expected.
+/// Returns the expected number of files in the fullest directory.
 ///
-/// That of m directories with a mean of λ files each: λ + sqrt(2 λ ln m) + ln m / 3, which the largest of m such sums exceeds
-/// with a probability of about 1 / m (Bernstein's inequality for Poisson counts).
+/// For m directories with a mean of λ files: λ + sqrt(2 λ ln m) + ln m / 3, which the largest of m such counts
+/// exceeds with a probability of about 1 / m (Bernstein's inequality for Poisson counts).
 fn fullest(files: u64, shape: &Shape) -> u64 {
     if shape.depth == 0 {
         return files;
@@ -68,30 +66,30 @@ fn fullest(files: u64, shape: &Shape) -> u64 {
     (mean + (2.0 * mean * spread).sqrt() + spread / 3.0).ceil().min(files as f64) as u64
 }
 
-/// Returns how many files a directory of a hashed layout may have: aimed at, and at most.
+/// Returns the target and the maximum number of files in a directory of a hashed layout.
 #[must_use]
-pub fn bounds(ground: &Ground) -> (u64, u64) {
-    let most = match &ground.holds {
-        Holds::Bounded { plan, .. } => MOST.min(plan.likely),
-        Holds::Unbounded | Holds::Unknown => MOST,
-        Holds::Linear => MOST_LINEAR,
+pub fn bounds(new_dir: &NewDir) -> (u64, u64) {
+    let most = match &new_dir.capacity {
+        Capacity::Bounded { plan, .. } => MOST.min(plan.likely),
+        Capacity::Unbounded | Capacity::Unknown => MOST,
+        Capacity::Linear => MOST_LINEAR,
     };
     (AIM.min(most), most)
 }
 
-/// Returns one hashed level: the fewest directories that hold what is aimed at.
+/// One hashed level with the fewest directories that meet the target.
 #[must_use]
-pub(crate) fn one_level(question: &Question, ground: &Ground) -> Candidate {
-    let (aim, _) = bounds(ground);
+pub(crate) fn one_level(question: &Question, new_dir: &NewDir) -> Candidate {
+    let (aim, _) = bounds(new_dir);
     let least = if question.files < FEW { 1 } else { 2 };
     let of = |digits: u16| Candidate::of(hashed(&[digits]), question.files);
     (least..DIGITS_MAX).map(of).find(|one| one.fullest <= aim).unwrap_or_else(|| of(DIGITS_MAX))
 }
 
-/// Returns two hashed levels: the fewest directories that hold what is aimed at.
+/// Two hashed levels with the fewest directories that meet the target.
 #[must_use]
-pub(crate) fn two_levels(question: &Question, ground: &Ground) -> Candidate {
-    let (aim, _) = bounds(ground);
+pub(crate) fn two_levels(question: &Question, new_dir: &NewDir) -> Candidate {
+    let (aim, _) = bounds(new_dir);
     let least = if question.files < FEW { 0 } else { 2 };
     let of = |levels: &[u16; 2]| Candidate::of(hashed(levels), question.files);
     let all = &TWO[least..];
@@ -102,23 +100,24 @@ fn hashed(levels: &[u16]) -> Layout {
     Layout::new(Source::Digest, levels).unwrap_or(Layout::FLAT)
 }
 
-/// Returns all layouts that could be used, one directory first; `names` are some of those that there are, if any.
+/// Returns all candidates, one directory first; `names` is a sample of the existing names, if any.
 ///
-/// Those of known programs are in it where every one of these names has a place and no directory would get more than is allowed.
+/// A known program's layout is a candidate if it accepts all these names and no directory would exceed the
+/// maximum.
 #[must_use]
-pub fn candidates(question: &Question, ground: &Ground, names: &[Vec<u8>]) -> Vec<Candidate> {
+pub fn candidates(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> Vec<Candidate> {
     let mut all = vec![
         Candidate::of(Layout::FLAT, question.files),
-        one_level(question, ground),
-        two_levels(question, ground),
+        one_level(question, new_dir),
+        two_levels(question, new_dir),
     ];
-    all.extend(presets(question, ground, names));
+    all.extend(presets(question, new_dir, names));
     all
 }
 
-/// Returns what known programs use and fits here, the fewest directories first.
-fn presets(question: &Question, ground: &Ground, names: &[Vec<u8>]) -> Vec<Candidate> {
-    let (_, most) = bounds(ground);
+/// Returns the suitable layouts of known programs, in ascending number of directories.
+fn presets(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> Vec<Candidate> {
+    let (_, most) = bounds(new_dir);
     let of = |preset: &Preset| Candidate {
         preset: Some(preset.name),
         ..Candidate::of(preset.layout, question.files)
@@ -126,7 +125,7 @@ fn presets(question: &Question, ground: &Ground, names: &[Vec<u8>]) -> Vec<Candi
     let fits = |preset: &&Preset| {
         let layout = &preset.layout;
         // A depth that depends on the number of files needs a program that moves them.
-        layout.growth().is_none() && takes(layout, question, ground, names)
+        layout.growth().is_none() && takes(layout, question, new_dir, names)
     };
     let mut fitting: Vec<Candidate> = PRESETS.iter().filter(fits).map(of).collect();
     fitting.retain(|preset| preset.fullest <= most);
@@ -134,29 +133,30 @@ fn presets(question: &Question, ground: &Ground, names: &[Vec<u8>]) -> Vec<Candi
     fitting
 }
 
-/// Tells whether a layout has a place for every name; without any, for hex digits of the shortest length.
-fn takes(layout: &Layout, question: &Question, ground: &Ground, names: &[Vec<u8>]) -> bool {
+/// `true` if the layout accepts every name, or, without names, hex digits of the shortest length.
+fn takes(layout: &Layout, question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> bool {
     let placer = layout.at(question.files);
     let mut buffer = PathBuffer::new();
     if names.is_empty() {
-        // Numbers are something that only their owner knows of.
+        // Only the owner of the names knows if they are numbers.
         let of_hex = matches!(layout.source(), Source::Prefix | Source::Suffix | Source::NextToLast);
-        let name = vec![b'a'; usize::from(ground.names.shortest())];
+        let name = vec![b'a'; usize::from(new_dir.names.shortest())];
         return of_hex && placer.place(&name, &mut buffer).is_ok();
     }
     names.iter().all(|name| placer.place(name, &mut buffer).is_ok()) && spreads(layout, question, names)
 }
 
-/// With fewer names than this nothing is said about how they are spread.
+/// Fewer names than this prove nothing about their distribution.
 const SPREAD_NAMES_MIN: usize = 64;
-/// Chi-square over its expectation may be this much larger, in its standard deviations: even names are beyond it once in a thousand times.
+/// Largest excess of chi-square over its expectation, in standard deviations: even names exceed it one time in
+/// a thousand.
 const SPREAD_DEVIATIONS: f64 = 3.1;
 
-/// Tells whether names are spread over a layout's directories as evenly as hex digits are.
+/// `true` if names are spread over a layout's directories as evenly as hex digits.
 ///
-/// By Pearson's chi-square of the first level, whose directories have the most names each; its law is near the normal one of mean k - 1 and
-/// variance 2 (k - 1) for the k directories there may be. The names are the first that were listed: of a directory whose order is that of
-/// making (XFS, btrfs, tmpfs) the oldest.
+/// Pearson's chi-square test of the first level, whose directories have the most names. With k possible
+/// directories, chi-square is about normal with mean k - 1 and variance 2 (k - 1). The names are the first in
+/// the listing: in a directory in creation order (XFS, btrfs, tmpfs), the oldest.
 fn spreads(layout: &Layout, question: &Question, names: &[Vec<u8>]) -> bool {
     if matches!(layout.source(), Source::Decimal | Source::Sequence) {
         return true;

@@ -1,38 +1,38 @@
-//! From how many files on the answer is another one.
+//! Numbers of files at which the answer changes.
 
 use megadir::limits::Span;
 
 use crate::candidate::Candidate;
-use crate::ground::{Ground, Holds};
 use crate::measured::Measured;
+use crate::new_dir::{Capacity, NewDir};
 use crate::question::Question;
 use crate::rule::{Case, Rule, decide, layout};
 
-/// Nobody has more files than this in one tree.
+/// No tree has more files than this.
 const FILES_MAX: u64 = 1_000_000_000_000;
-/// Neighbouring numbers of files that are looked at; between two with different answers the change is sought exactly.
+/// Ratio of neighbouring numbers of files that are tried. A change between two of them is then located exactly.
 const STEP: f64 = 1.25;
 
-/// A number of files at which the answer changes.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// The fewest files that have the new answer, as sure as the limits are.
+    /// Smallest number of files with the new answer, as certain as the limits.
     pub files: Span,
-    /// The answer for fewer.
+    /// Answer for fewer files.
     pub before: Candidate,
-    /// The answer from there on.
+    /// Answer from there on.
     pub after: Candidate,
-    /// The row that gives it.
+    /// Row of the table that gives it.
     pub rule: &'static Rule,
 }
 
 /// Returns all changes, ascending.
 #[must_use]
-pub fn changes(question: &Question, ground: &Ground, measured: Option<&Measured>) -> Vec<Change> {
-    let likely = of(question, ground, measured);
-    let low = of(question, &bounded(ground, |span| span.low), measured);
-    let high = of(question, &bounded(ground, |span| span.high), measured);
-    // The same change where a directory takes as few or as many as it may; what is not there does not depend on that.
+pub fn changes(question: &Question, new_dir: &NewDir, measured: Option<&Measured>) -> Vec<Change> {
+    let likely = of(question, new_dir, measured);
+    let low = of(question, &bounded(new_dir, |span| span.low), measured);
+    let high = of(question, &bounded(new_dir, |span| span.high), measured);
+    // The same change at the lower or upper bound of the capacity. A change without a counterpart does not
+    // depend on it.
     let like = |all: &[Found], found: &Found| {
         let same = |other: &&Found| {
             (other.before.layout, other.after.layout) == (found.before.layout, found.after.layout)
@@ -62,18 +62,18 @@ struct Found {
     rule: &'static Rule,
 }
 
-fn of(question: &Question, ground: &Ground, measured: Option<&Measured>) -> Vec<Found> {
+fn of(question: &Question, new_dir: &NewDir, measured: Option<&Measured>) -> Vec<Found> {
     let at = |files: u64| {
         let question = Question { files, ..*question };
-        let rule = decide(&Case { question: &question, ground, measured });
-        (rule, layout(rule, &question, ground))
+        let rule = decide(&Case { question: &question, new_dir, measured });
+        (rule, layout(rule, &question, new_dir))
     };
     let mut changes = Vec::new();
     let (mut from, mut before) = (1, at(1).1);
     while from < FILES_MAX {
         let to = ((from as f64 * STEP) as u64).max(from + 1).min(FILES_MAX);
         if at(to).1.layout != before.layout {
-            // The first number between the two whose answer is not the old one.
+            // Bisection for the first number with another answer.
             let (mut same, mut other) = (from, to);
             while other - same > 1 {
                 let middle = same + (other - same) / 2;
@@ -93,14 +93,14 @@ fn of(question: &Question, ground: &Ground, measured: Option<&Measured>) -> Vec<
     changes
 }
 
-/// Returns the ground as it is where a directory takes as few or as many entries as it may.
-fn bounded(ground: &Ground, end: fn(&Span) -> u64) -> Ground {
-    let holds = match &ground.holds {
-        Holds::Bounded { full, plan, by } => {
+/// Returns the capacity at its lower or upper bound.
+fn bounded(new_dir: &NewDir, end: fn(&Span) -> u64) -> NewDir {
+    let capacity = match &new_dir.capacity {
+        Capacity::Bounded { full, plan, by } => {
             let (full, plan) = (Span::exact(end(full)), Span::exact(end(plan)));
-            Holds::Bounded { full, plan, by: *by }
+            Capacity::Bounded { full, plan, by: *by }
         }
         other => other.clone(),
     };
-    Ground { holds, names: ground.names.clone() }
+    NewDir { capacity, names: new_dir.names.clone() }
 }

@@ -1,34 +1,29 @@
-//! Looking at the directory that was named: its limits, and some of its names.
+//! Limits of the given directory, and a sample of its names.
 
 use megadir::limits::{Asked, Limits, limits};
 use megadir::{Dir, FileType, Listing};
 
-use crate::ground::ready;
+use crate::new_dir::ready;
 
-/// So many names show how they are spread.
+/// Size of the sample, enough to judge how names are spread.
 const NAMES_MAX: usize = 4096;
 
-/// What was seen of a directory.
+/// Facts about a directory.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// How many entries fit, and what runs out first.
     pub limits: Limits,
-    /// Whether the length of names to come is nobody's word, but the usual one.
+    /// `true` if the lengths of future names are assumed, neither given nor measured.
     pub names_assumed: bool,
-    /// Some of the names that those to come are like; none where there are too few to tell anything.
+    /// Sample of names like those to come; empty if there are too few.
     pub names: Vec<Vec<u8>>,
 }
 
-/// Looks at a directory; the cost does not grow with it.
-///
-/// # Errors
-///
-/// Whatever opening and reading the directory, or the one that further entries are like, gives.
+/// Inspects a directory; the cost does not grow with its size.
 pub fn look(directory: &Dir, asked: &Asked<'_>) -> megadir::Result<Look> {
     let found = limits(directory, asked)?;
     let (facts, names_assumed) = ready(found.facts);
     let names = match asked.names {
-        // Of names only their length was said.
+        // The user gave only lengths.
         Some(_) => Vec::new(),
         None if names_assumed => Vec::new(),
         None => names(asked.like.unwrap_or(directory))?,
@@ -36,7 +31,7 @@ pub fn look(directory: &Dir, asked: &Asked<'_>) -> megadir::Result<Look> {
     Ok(Look { limits: Limits::judge(facts, asked.churn), names_assumed, names })
 }
 
-/// Returns the first names of a directory that are no directories.
+/// Returns the first names in listing order, without directories.
 fn names(directory: &Dir) -> megadir::Result<Vec<Vec<u8>>> {
     let mut names = Vec::new();
     let mut listing = Listing::open(directory.path())?;

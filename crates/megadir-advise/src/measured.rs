@@ -1,4 +1,4 @@
-//! What a short measurement has found: layouts against one directory, judged by the report's statistics.
+//! Result of a short measurement: layouts against one directory, judged by the report's statistics.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use megadir_report::{Range, summary::Verdict};
 
 use crate::question::Pattern;
 
-/// What is done with all files.
+/// Operation on all files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// They are made.
+    /// Create them.
     Write,
-    /// They are read by name in random order.
+    /// Read them by name in random order.
     Read,
-    /// Every directory is listed and every file looked at.
+    /// List every directory and stat every file.
     Walk,
 }
 
 impl Phase {
-    /// Returns its noun, as in "writing is 1.2 times".
+    /// Noun, as in "writing is 1.2 times".
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl Phase {
 }
 
 impl Pattern {
-    /// Returns what decides where this is mostly done.
+    /// Returns the phases that decide for this pattern.
     #[must_use]
     pub fn phases(self) -> &'static [Phase] {
         match self {
@@ -46,84 +46,82 @@ impl Pattern {
 /// One layout against one directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contrast {
-    /// The layout.
     pub layout: Layout,
-    /// What was done.
     pub phase: Phase,
     /// Files of the data set.
     pub files: u64,
-    /// Its time over that of one directory.
+    /// Time relative to one directory.
     pub ratio: f64,
-    /// The interval, adjusted for all layouts; `None` with too few rounds.
+    /// Adjusted for all layouts; `None` with too few rounds.
     pub interval: Option<Range>,
-    /// What follows; `None` with too few rounds or unequal work.
+    /// `None` with too few rounds or unequal work.
     pub verdict: Option<Verdict>,
 }
 
-/// What a measurement has found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Files of each data set, the largest.
+    /// Files of the largest data set.
     pub files: u64,
-    /// Threads that wrote.
+    /// Writing threads.
     pub writers: u32,
     /// Rounds that count.
     pub rounds: usize,
-    /// The time that the measurement was given.
+    /// Time budget of the measurement.
     pub given: Duration,
-    /// What a round took, with what is made ready and removed for it, seconds.
+    /// Duration of a round with its setup and removal, seconds.
     pub round_s: f64,
-    /// Half the interval of one directory against itself, per cent, the widest of all phases; `None` with too few rounds.
+    /// Half-width of the interval of one directory against itself, per cent, the largest of all phases; `None`
+    /// with too few rounds.
     pub resolution_percent: Option<f64>,
-    /// Whether one directory was called different from itself: then nothing here is to be believed.
+    /// `true` if one directory was called different from itself: nothing here can be trusted.
     pub distrusted: bool,
-    /// All contrasts.
     pub contrasts: Vec<Contrast>,
 }
 
-/// What a layout is to one directory.
+/// Speed of a layout relative to one directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// Faster by a tenth or more in something that matters, and the same in all else of that.
+    /// Faster by a tenth or more in a relevant phase, and the same in the rest.
     Faster,
-    /// Slower by a tenth or more in something that matters, and the same in all else of that.
+    /// Slower by a tenth or more in a relevant phase, and the same in the rest.
     Slower,
-    /// Faster in one thing and slower in another.
+    /// Faster in one phase and slower in another.
     Both,
-    /// Within a tenth in all that matters.
+    /// Within a tenth in all relevant phases.
     Same,
-    /// Not known of something that matters.
+    /// Undecided in a relevant phase.
     Undecided,
 }
 
-/// What fewer files cost is what their directories cost, whatever there will be in them: it is told, and decides nothing.
+/// With fewer files the time is mostly the cost of the directories, so the result is reported but decides
+/// nothing.
 pub const DECIDING_FILES_MIN: u64 = 1_000;
 
-/// A layout that gains less than this is not worth its directories: a tenth. The whole interval must lie on one side of it.
+/// Largest ratio worth the extra directories: a gain of a tenth. The whole interval must lie on one side.
 const WORTH: f64 = 0.9;
 
-/// What was measured and not decided.
+/// Contrast that the measurement did not decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Undecided {
-    /// The layout that was compared with one directory.
+    /// Layout that was compared with one directory.
     pub layout: Layout,
-    /// In what.
     pub phase: Phase,
-    /// For how long to measure to decide it, as far as can be told; `None` where no bearable time would.
+    /// Estimated time that would decide it; `None` if longer than anyone would wait.
     pub time: Option<Duration>,
 }
 
-/// Nobody waits longer for an answer.
+/// Longest time to propose.
 const TIME_MAX: Duration = Duration::from_secs(3600);
-/// How many times the rounds there were are asked for where nothing tells how many would do.
+/// Factor on the rounds without an estimate of the number needed.
 const MORE: u64 = 2;
-/// The part of a measurement's time that rounds get.
+/// Share of a measurement's time that rounds get.
 const ROUNDS_PART: f64 = 0.7;
 
 impl Measured {
-    /// Returns what was not decided of what matters: of all layouts, for they were all compared.
+    /// Returns the undecided relevant contrasts, of all layouts.
     ///
-    /// The times are those for as many files as there were; that a longer measurement takes more files at once makes it less noisy still.
+    /// The times are for the same number of files. A longer measurement takes more files, which makes it less
+    /// noisy still.
     #[must_use]
     pub fn undecided(&self, phases: &[Phase]) -> Vec<Undecided> {
         let of = |contrast: &&Contrast| contrast.files == self.files && phases.contains(&contrast.phase);
@@ -133,13 +131,13 @@ impl Measured {
             }
             let rounds = match contrast.verdict {
                 Some(Verdict::Inconclusive { rounds_to_decide }) => rounds_to_decide,
-                // With too few rounds for an interval, or one that reaches over a tenth: some more.
+                // Too few rounds for an interval, or an interval that crosses a tenth.
                 _ => Some(MORE * self.rounds.max(6) as u64),
             };
-            // Never less than has just not been enough.
+            // The present number of rounds was not enough.
             let rounds = rounds.map(|rounds| rounds.max(MORE * self.rounds as u64));
             let time = rounds.map(|rounds| rounds as f64 * self.round_s / ROUNDS_PART);
-            // The time that was given has just not been enough, whatever part of it the rounds took.
+            // Nor was the present time, whatever share of it the rounds took.
             let time = time.map(|seconds| seconds.max(MORE as f64 * self.given.as_secs_f64()));
             let time = time.filter(|seconds| *seconds <= TIME_MAX.as_secs_f64()).map(Duration::from_secs_f64);
             Some(Undecided { layout: contrast.layout, phase: contrast.phase, time })
@@ -147,7 +145,7 @@ impl Measured {
         self.contrasts.iter().filter(of).filter_map(undecided).collect()
     }
 
-    /// Returns what a layout was measured to be to one directory in some phases; of another layout nothing follows for it.
+    /// Returns the measured relation of this layout to one directory; other layouts say nothing about it.
     #[must_use]
     pub fn relation(&self, layout: &Layout, phases: &[Phase]) -> Relation {
         let of = |contrast: &&Contrast| {

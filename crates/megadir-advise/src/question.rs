@@ -1,33 +1,32 @@
-//! What is asked: how many files, who writes them, and what is done with them.
+//! Question: how many files, how many writers, and which operations.
 
-/// The files that a layout is sought for; how long their names are and what they hold is in the limits.
+/// Planned use of the files. The limits hold their names' lengths and their sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Files that there will be in all.
+    /// Total number of files.
     pub files: u64,
-    /// How many threads or processes make files at the same time.
+    /// Threads or processes that create files at the same time.
     pub writers: u32,
-    /// Names come and go instead of staying.
+    /// Files are created and removed all the time.
     pub churn: bool,
-    /// What is mostly done.
     pub pattern: Pattern,
 }
 
-/// What is mostly done with files.
+/// Main operation on the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Files are opened and read by names known beforehand.
+    /// Open and read files by known names.
     Read,
-    /// Files are made.
+    /// Create files.
     Write,
-    /// All files are gone through, as backups do.
+    /// Visit all files, as backups do.
     Walk,
-    /// Files are made and read.
+    /// Create and read files.
     Mixed,
 }
 
 impl Pattern {
-    /// Returns its word on the command line.
+    /// Word on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -38,7 +37,7 @@ impl Pattern {
         }
     }
 
-    /// Tells whether it matters that several write.
+    /// `true` if the number of writers matters.
     #[must_use]
     pub fn writes(self) -> bool {
         matches!(self, Self::Write | Self::Mixed)

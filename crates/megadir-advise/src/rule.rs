@@ -1,97 +1,92 @@
-//! The rule: one table, gone through from the top; the first row that applies decides. Its reasons are explained in `docs/advice.md`.
+//! The rule: a table in which the first row that applies decides. `docs/advice.md` explains the reasons.
 
 use crate::candidate::{self, Candidate};
-use crate::ground::{Ground, Holds};
 use crate::measured::{Measured, Relation};
+use crate::new_dir::{Capacity, NewDir};
 use crate::question::Question;
 
-/// Where nobody tells what a directory takes, one with more than this is not trusted: ext4 with blocks of 1 KiB refuses names of
-/// 32 characters at 160 000.
+/// Largest directory to trust if its capacity is unknown: ext4 with blocks of 1 KiB is full at 160 000 names of
+/// 32 characters.
 const UNKNOWN_MAX: u64 = 100_000;
 /// Programs that hold all names of a directory in memory (`ls`, shells, `find`) take gigabytes from here on.
 const TOOLS_MAX: u64 = 10_000_000;
 
-/// Fewer files than this are made in a moment, whoever waits for whom.
+/// Fewer files than this are created in a moment, even if writers wait for each other.
 const WAITING_MIN: u64 = 1_000;
 
-/// What a row looks at.
+/// Input of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
-    /// What is asked.
     pub question: &'a Question,
-    /// What a directory takes.
-    pub ground: &'a Ground,
-    /// What was measured, if anything was.
+    pub new_dir: &'a NewDir,
     pub measured: Option<&'a Measured>,
 }
 
-/// What a row gives.
+/// Output of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gives {
+pub enum Recommendation {
     /// All files in one directory.
     Flat,
-    /// Directories named after a hash: one level, or two where one would have too many files in a directory.
+    /// Hashed directories: one level, or two if one would put too many files into a directory.
     Hashed,
 }
 
-/// A row of the table.
+/// Row of the table.
 #[derive(Debug)]
 pub struct Rule {
-    /// A short name, the same for ever.
+    /// Short, stable name.
     pub name: &'static str,
-    /// When it applies.
     pub applies: fn(&Case<'_>) -> bool,
-    /// What it gives.
-    pub gives: Gives,
-    /// Why, in one sentence.
+    pub recommends: Recommendation,
+    /// Reason in one sentence.
     pub reason: &'static str,
 }
 
-/// The table.
 pub static RULES: &[Rule] = &[
     Rule {
         name: "no-index",
         applies: |case| {
-            case.ground.holds == Holds::Linear && case.question.files > candidate::bounds(case.ground).0
+            case.new_dir.capacity == Capacity::Linear
+                && case.question.files > candidate::bounds(case.new_dir).0
         },
-        gives: Gives::Hashed,
-        reason: "directories have no index here (dir_index is off), so every create looks through all names of its directory",
+        recommends: Recommendation::Hashed,
+        reason: "directories have no index here (dir_index is off), so every create searches all names of its directory",
     },
     Rule {
         name: "too-full",
-        applies: |case| case.ground.plan().is_some_and(|plan| case.question.files > plan.likely),
-        gives: Gives::Hashed,
-        reason: "one directory would not take them safely",
+        applies: |case| case.new_dir.plan().is_some_and(|plan| case.question.files > plan.likely),
+        recommends: Recommendation::Hashed,
+        reason: "they do not safely fit into one directory",
     },
     Rule {
         name: "limit-unknown",
-        applies: |case| case.ground.holds == Holds::Unknown && case.question.files > UNKNOWN_MAX,
-        gives: Gives::Hashed,
-        reason: "nothing tells from here how many entries one directory takes, and many file systems refuse more",
+        applies: |case| case.new_dir.capacity == Capacity::Unknown && case.question.files > UNKNOWN_MAX,
+        recommends: Recommendation::Hashed,
+        reason: "the capacity of a directory is unknown here, and on many file systems it is smaller",
     },
     Rule {
         name: "too-many-for-tools",
         applies: |case| case.question.files > TOOLS_MAX,
-        gives: Gives::Hashed,
+        recommends: Recommendation::Hashed,
         reason: "programs that hold all names of a directory in memory (ls, shells, find) take gigabytes beyond 10 million",
     },
     Rule {
         name: "measured-slower",
         applies: |case| case.relation() == Relation::Slower,
-        gives: Gives::Flat,
-        reason: "they fit one directory, and hashed directories were measured to be slower here by a tenth or more",
+        recommends: Recommendation::Flat,
+        reason: "they fit one directory, and in the measurement hashed directories were slower by a tenth or more",
     },
     Rule {
         name: "measured-faster",
         applies: |case| case.relation() == Relation::Faster,
-        gives: Gives::Hashed,
-        reason: "hashed directories were measured to be faster here by a tenth or more",
+        recommends: Recommendation::Hashed,
+        reason: "in the measurement hashed directories were faster by a tenth or more",
     },
     Rule {
         name: "measured-same",
         applies: |case| case.relation() == Relation::Same,
-        gives: Gives::Flat,
-        reason: "they fit one directory, and hashed directories were measured to differ by less than a tenth",
+        recommends: Recommendation::Flat,
+        reason: "they fit one directory, and in the measurement hashed directories differed by less than a tenth",
     },
     Rule {
         name: "several-writers",
@@ -99,25 +94,26 @@ pub static RULES: &[Rule] = &[
             let question = case.question;
             question.writers > 1 && question.pattern.writes() && question.files > WAITING_MIN
         },
-        gives: Gives::Hashed,
+        recommends: Recommendation::Hashed,
         reason: "several writers wait for each other in one directory, whose lock every create takes",
     },
     Rule {
         name: "fits",
         applies: |_| true,
-        gives: Gives::Flat,
-        reason: "they fit one directory, and directories of their own would gain nothing",
+        recommends: Recommendation::Flat,
+        reason: "they fit one directory, and subdirectories would gain nothing",
     },
 ];
 
 impl Case<'_> {
-    /// Returns what the hashed layout that would be given was measured to be to one directory, where it is done what is mostly done.
+    /// Returns the measured relation of the recommended hashed layout to one directory, in the phases of the
+    /// pattern.
     ///
-    /// Of fewer files than were measured nothing is known, and of another layout neither.
+    /// A measurement with more files than in question, or of another layout, says nothing.
     fn relation(&self) -> Relation {
         let (question, phases) = (self.question, self.question.pattern.phases());
         let measured = self.measured.filter(|measured| measured.files <= question.files);
-        let layout = hashed(question, self.ground).layout;
+        let layout = hashed(question, self.new_dir).layout;
         measured.map_or(Relation::Undecided, |measured| measured.relation(&layout, phases))
     }
 }
@@ -129,20 +125,20 @@ pub fn decide(case: &Case<'_>) -> &'static Rule {
     RULES.iter().find(|rule| (rule.applies)(case)).unwrap_or(last)
 }
 
-/// Returns the layout that a row gives.
+/// Returns the layout that a row recommends.
 #[must_use]
-pub fn layout(rule: &Rule, question: &Question, ground: &Ground) -> Candidate {
-    match rule.gives {
-        Gives::Flat => Candidate::of(megadir::layout::Layout::FLAT, question.files),
-        Gives::Hashed => hashed(question, ground),
+pub fn layout(rule: &Rule, question: &Question, new_dir: &NewDir) -> Candidate {
+    match rule.recommends {
+        Recommendation::Flat => Candidate::of(megadir::layout::Layout::FLAT, question.files),
+        Recommendation::Hashed => hashed(question, new_dir),
     }
 }
 
-/// Returns the hashed layout for so many files: one level, or two where one would have too many files in a directory.
-fn hashed(question: &Question, ground: &Ground) -> Candidate {
-    let (_, most) = candidate::bounds(ground);
-    let one = candidate::one_level(question, ground);
-    if one.fullest <= most { one } else { candidate::two_levels(question, ground) }
+/// One hashed level, or two if one would put too many files into a directory.
+fn hashed(question: &Question, new_dir: &NewDir) -> Candidate {
+    let (_, most) = candidate::bounds(new_dir);
+    let one = candidate::one_level(question, new_dir);
+    if one.fullest <= most { one } else { candidate::two_levels(question, new_dir) }
 }
 
 #[cfg(test)]
@@ -160,16 +156,16 @@ mod tests {
     const SLOWER: Verdict = Verdict::Slower { negligible: false };
     const UNDECIDED: Verdict = Verdict::Inconclusive { rounds_to_decide: Some(40) };
 
-    fn ground(holds: Holds) -> Ground {
-        Ground { holds, names: NameLengths::of(32) }
+    fn new_dir(capacity: Capacity) -> NewDir {
+        NewDir { capacity, names: NameLengths::of(32) }
     }
 
-    fn bounded(plan: u64) -> Ground {
+    fn bounded(plan: u64) -> NewDir {
         let (full, plan) = (Span::exact(2 * plan), Span::exact(plan));
-        ground(Holds::Bounded { full, plan, by: Limit::DirectoryIndex })
+        new_dir(Capacity::Bounded { full, plan, by: Limit::DirectoryIndex })
     }
 
-    /// An interval of 4 % about a ratio; one without end where nothing was decided.
+    /// An interval of ±2 % around a ratio; a wide one if undecided.
     fn interval(ratio: f64, verdict: Verdict) -> Range {
         match verdict {
             Verdict::Inconclusive { .. } => Range { low: 0.5 * ratio, high: 2.0 * ratio },
@@ -203,11 +199,11 @@ mod tests {
         files: u64,
         writers: u32,
         pattern: Pattern,
-        ground: &Ground,
+        new_dir: &NewDir,
         measured: Option<&Measured>,
     ) -> &'static str {
         let question = Question { files, writers, churn: false, pattern };
-        decide(&Case { question: &question, ground, measured }).name
+        decide(&Case { question: &question, new_dir, measured }).name
     }
 
     #[test]
@@ -218,9 +214,9 @@ mod tests {
             (of((0.6, FASTER), (0.99, Verdict::Equivalent)), of((0.97, FASTER), (1.0, Verdict::Equivalent)));
         let slower = of((1.3, SLOWER), (1.0, Verdict::Equivalent));
         let reached = [
-            rule(5_000, 1, Pattern::Mixed, &ground(Holds::Linear), None),
+            rule(5_000, 1, Pattern::Mixed, &new_dir(Capacity::Linear), None),
             rule(20_000_001, 1, Pattern::Mixed, &easy, None),
-            rule(200_000, 1, Pattern::Mixed, &ground(Holds::Unknown), None),
+            rule(200_000, 1, Pattern::Mixed, &new_dir(Capacity::Unknown), None),
             rule(10_000_001, 1, Pattern::Mixed, &easy, None),
             rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&slower)),
             rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&faster)),
@@ -248,36 +244,39 @@ mod tests {
     fn limits_come_before_what_was_measured() {
         let slower = measured((1.5, SLOWER), (1.5, SLOWER));
         assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &bounded(100_000), Some(&slower)), "too-full");
-        assert_eq!(rule(200_000, 1, Pattern::Mixed, &ground(Holds::Unknown), Some(&slower)), "limit-unknown");
+        assert_eq!(
+            rule(200_000, 1, Pattern::Mixed, &new_dir(Capacity::Unknown), Some(&slower)),
+            "limit-unknown"
+        );
     }
 
     #[test]
     fn what_was_measured_counts_for_the_layout_and_the_files_that_it_was_measured_with() {
-        let (easy, faster) = (ground(Holds::Unbounded), measured((0.5, FASTER), (0.5, FASTER)));
+        let (easy, faster) = (new_dir(Capacity::Unbounded), measured((0.5, FASTER), (0.5, FASTER)));
         let of = |files| rule(files, 1, Pattern::Mixed, &easy, Some(&faster));
         assert_eq!(of(1_000_000), "measured-faster");
-        // Fewer files than were measured; so many that other layouts would be used, of which nothing is known.
+        // Fewer files than measured; then numbers of files for which other, unmeasured layouts would be used.
         assert_eq!((of(4_999), of(50_000), of(10_000_001)), ("fits", "fits", "too-many-for-tools"));
     }
 
     #[test]
     fn only_what_is_mostly_done_counts() {
-        let easy = ground(Holds::Unbounded);
+        let easy = new_dir(Capacity::Unbounded);
         let mixed = measured((0.5, FASTER), (1.4, SLOWER));
         let of = |pattern, measured: &Measured| rule(1_000_000, 1, pattern, &easy, Some(measured));
         assert_eq!(of(Pattern::Write, &mixed), "measured-faster");
         assert_eq!(of(Pattern::Read, &mixed), "measured-slower");
-        // What it gains in one it loses in the other; and walking was not measured.
+        // A gain in one phase and a loss in the other; walking was not measured.
         assert_eq!(of(Pattern::Mixed, &mixed), "fits");
         assert_eq!(of(Pattern::Walk, &mixed), "fits");
     }
 
     #[test]
     fn what_is_not_decided_or_not_to_be_believed_decides_nothing() {
-        let easy = ground(Holds::Unbounded);
+        let easy = new_dir(Capacity::Unbounded);
         let mut undecided = measured((0.5, UNDECIDED), (0.5, UNDECIDED));
         assert_eq!(rule(1_000_000, 4, Pattern::Mixed, &easy, Some(&undecided)), "several-writers");
-        // Half of what matters is not enough, and neither is an interval that reaches over a tenth.
+        // One decided phase of two is not enough, nor is an interval that crosses a tenth.
         let half = measured((0.5, FASTER), (1.0, UNDECIDED));
         assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&half)), "fits");
         let tenth = measured((0.895, FASTER), (1.0, Verdict::Equivalent));
@@ -289,11 +288,11 @@ mod tests {
         few.contrasts.iter_mut().for_each(|contrast| contrast.files = 999);
         assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&few)), "fits");
         assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&distrusted)), "fits");
-        // Both are told, with the time that would do: 40 rounds of a second.
+        // Both are reported, with the time that would suffice: 40 rounds of a second.
         let told = undecided.undecided(Pattern::Mixed.phases());
         let seconds: Vec<u64> = told.iter().filter_map(|one| Some(one.time?.as_secs())).collect();
         assert_eq!(seconds, [57, 57]);
-        // What has just not been enough is not advised again, however short the rounds were.
+        // The present time was not enough and is not proposed again, however short the rounds were.
         undecided.round_s = 0.01;
         let told = undecided.undecided(Pattern::Mixed.phases());
         assert!(told.iter().all(|one| one.time == Some(std::time::Duration::from_secs(40))), "{told:?}");

@@ -1,10 +1,11 @@
-//! The rule over everything that is asked of it, with the limits of real file systems; Linux, and root to mount them.
+//! The rule over the whole range of questions, with the limits of real file systems; Linux, and root to mount
+//! them.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 use megadir::Dir;
 use megadir::limits::{Asked, Limit, Limits, NameLengths};
-use megadir_advise::{Advice, Ground, Holds, Pattern, Question, advise, candidates, look};
+use megadir_advise::{Advice, Capacity, NewDir, Pattern, Question, advise, candidates, look};
 use megadir_testkit::mount::{BTRFS, EXT4, EXT4_1K, EXT4_LINEAR, Mount, Recipe, TMPFS, XFS};
 use megadir_testkit::require;
 use megadir_testkit::unprivileged::unprivileged;
@@ -18,15 +19,15 @@ fn limits_of(mount: &Mount, churn: bool) -> Limits {
 }
 
 fn answer(limits: &Limits, question: &Question) -> Advice {
-    let ground = Ground::of(limits, question.churn);
-    advise(question, limits, &candidates(question, &ground, &[]), None, false)
+    let new_dir = NewDir::of(limits, question.churn);
+    advise(question, limits, &candidates(question, &new_dir, &[]), None, false)
 }
 
 fn question(files: u64, writers: u32, churn: bool) -> Question {
     Question { files, writers, churn, pattern: Pattern::Mixed }
 }
 
-/// Returns the answers for all numbers of files, one writer and four, names that stay and names that come and go.
+/// Returns the answers for all numbers of files, one writer and four, with and without churn.
 fn all_answers(mount: &Mount) -> Vec<String> {
     let mut answers = Vec::new();
     for churn in [false, true] {
@@ -42,22 +43,22 @@ fn all_answers(mount: &Mount) -> Vec<String> {
     answers
 }
 
-/// What holds of every answer.
+/// Checks the invariants of every answer.
 fn check(limits: &Limits, advice: &Advice) {
     let Question { files, writers, churn, .. } = advice.question;
     let case = format!("{} {files} files, {writers} writers, churn {churn}", limits.facts.file_system);
-    // No directory gets more than is planned for.
-    if let Holds::Bounded { plan, .. } = advice.ground.holds {
+    // No directory exceeds the planned number of entries.
+    if let Capacity::Bounded { plan, .. } = advice.new_dir.capacity {
         assert!(advice.layout.fullest <= plan.likely, "{case}: {advice:?}");
     }
     let levels = advice.layout.levels();
     assert!(levels == 0 || advice.layout.fullest <= 100_000, "{case}");
-    // Nobody is sent to more directories than files.
+    // Far fewer directories than files.
     assert!(advice.layout.shape.directories_max * 16 <= files, "{case}");
     if writers == 1 && levels > 0 {
         assert!(["too-full", "too-many-for-tools", "no-index"].contains(&advice.rule.name), "{case}");
     }
-    // The answer changes where it is said to, and to what it is said to.
+    // The answer changes at the reported number of files, to the reported layout.
     if let Some(below) = &advice.below {
         assert!(
             below.files.likely <= files && below.after.layout == advice.layout.layout,
@@ -80,18 +81,18 @@ fn check(limits: &Limits, advice: &Advice) {
             "{case}"
         );
     }
-    // A file system of a gigabyte has no room for so many files, and that is said.
+    // A file system of a gigabyte has no space for more than a million files, and the advice reports it.
     assert_eq!(advice.shortage.is_some(), files > 1_000_000 || short(limits, advice), "{case}");
 }
 
-/// Tells whether a million files or fewer are too many for what is free.
+/// `true` if a million files or fewer exceed the free space.
 fn short(limits: &Limits, advice: &Advice) -> bool {
     let of_all = |limit: Limit| matches!(limit, Limit::Inodes | Limit::Blocks | Limit::Quota(_));
     let needed = advice.question.files + advice.layout.shape.directories as u64;
     limits.ceilings.iter().any(|ceiling| of_all(ceiling.limit) && ceiling.more.low < needed)
 }
 
-/// Holds one file system to its answers: one writer, four; then the same with churn.
+/// Checks the answers on one file system: one writer, four; then the same with churn.
 fn holds_to(recipe: &Recipe, expected: [&str; 16]) {
     let mount = require!(Mount::make(recipe));
     assert_eq!(all_answers(&mount), expected, "{}", recipe.name);

@@ -1,9 +1,9 @@
-//! A layout in Go.
+//! Layouts in Go.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 use super::wrap;
 
-/// Writes the code, without the clause that names its package.
+/// Writes the code without the package clause.
 pub(super) fn write(rule: &Rule) -> String {
     let packages: &[&str] = match rule.directories {
         Directories::Cut(Text::Digest, _) => &["crypto/sha256", "fmt", "strings"],
@@ -26,7 +26,7 @@ pub(super) fn write(rule: &Rule) -> String {
 
 fn depth_for(depths: &Depths) -> String {
     let mut code =
-        "// depthFor tells how many directories are above a file where there are so many files in all.\n"
+        "// depthFor returns the number of directories above a file, for a total number of files.\n"
             .to_owned();
     code += "func depthFor(files uint64) int {\n";
     if depths.below.is_empty() {
@@ -39,35 +39,37 @@ fn depth_for(depths: &Depths) -> String {
     code + &format!("\tdefault:\n\t\treturn {}\n\t}}\n}}\n", depths.last)
 }
 
-/// Writes what stands before the first condition.
 fn head(rule: &Rule) -> String {
     let Rule { title, example, .. } = rule;
     let (parameter, depth) = match rule.growth {
         Some(_) => (", depth int", format!(", {}", example.depth)),
         None => ("", String::new()),
     };
-    let mut code = format!("// pathFor tells where a file lies below the top in the layout {title}:\n");
+    let mut code =
+        format!("// pathFor returns the path of a file below the top directory in the layout {title}:\n");
     code += &format!("// pathFor(\"{}\"{depth}) is \"{}\". ", example.name, example.path);
-    code += "It fails where the layout has no place for the name.\n";
+    code += "It fails if the layout does not accept the name.\n";
     if let Some(Depths { least, most, .. }) = rule.growth {
         code += &format!(
-            "// The depth is {least} to {most}. A file lies where it was put when there were fewer files.\n"
+            "// The depth is {least} to {most}. Existing files stay at the depth they were created at.\n"
         );
     }
     code + &format!("func pathFor(name string{parameter}) (string, error) {{\n\tn := len(name)\n")
 }
 
-/// Writes the refusal of names.
 fn refusals(rule: &Rule) -> String {
     let of_depth = |Depths { least, most, .. }: &Depths| format!("depth < {least} || depth > {most}");
     let reasons = rule.reasons(of_depth, reason);
     let one = format!("\tif {} {{", reasons.join(" || "));
     let condition =
         if wrap::fits(&one) { one + "\n" } else { format!("\tif {} {{\n", reasons.join(" ||\n\t\t")) };
-    format!("{condition}\t\treturn \"\", fmt.Errorf(\"no place in {} for %q\", name)\n\t}}\n", rule.name)
+    format!(
+        "{condition}\t\treturn \"\", fmt.Errorf(\"layout {} does not accept %q\", name)\n\t}}\n",
+        rule.name
+    )
 }
 
-/// Writes when a name is refused, as expressions that `||` may stand between.
+/// Returns the conditions under which a name is refused, to be joined by `||`.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     match refusal {
         Refusal::Length(least, most) if least == most => vec![format!("n != {least}")],
@@ -90,7 +92,7 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
             if label.is_empty() {
                 return bytes;
             }
-            // Folding knows more letters than those of ASCII, but none that are as long.
+            // Unicode folding knows more letters than ASCII, but none of equal length.
             let part = slice("name", Slice { backwards: false, from: *after, to: Some(start) });
             let labelled = |bytes: &String| format!("{bytes} && strings.EqualFold({part}, \"{label}\")");
             bytes.iter().map(labelled).collect()
@@ -130,7 +132,7 @@ fn path(rule: &Rule) -> String {
     code + &format!("\treturn path + {file}, nil\n")
 }
 
-/// Writes a path whose directories are numbers.
+/// Writes a path of numbered directories.
 fn numbered(numbers: &[Number]) -> String {
     let number = |number: &Number| match number.divisor {
         Some(divisor) => format!("number/{divisor}%{}", number.count),
@@ -143,7 +145,6 @@ fn numbered(numbers: &[Number]) -> String {
     code + &wrap::list("\t", &head, &values, "), nil")
 }
 
-/// Writes a slice of a text.
 fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
     let to = to.unwrap_or(0);
     let shown = |at: usize, sign: &str| if at == 0 { String::new() } else { format!("{sign}{at}") };
@@ -153,7 +154,7 @@ fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
     format!("{text}[{}:{}]", shown(from, ""), shown(to, ""))
 }
 
-/// Writes a slice as gofmt has it where it is not compared: with blanks between two differences.
+/// Writes a slice as gofmt formats it outside comparisons: with blanks between two differences.
 fn item(text: &str, part: Slice) -> String {
     let slice = slice(text, part);
     if part.backwards && part.from > 0 { slice.replace(":n-", " : n-") } else { slice }

@@ -1,10 +1,10 @@
-//! A layout's rule as code that can be pasted into a program, and in words.
+//! Rule of a layout as code to paste into a program, and in words.
 //!
-//! A language's file writes one `Rule` (`rule.rs`): which names are refused, what directories are taken from, and what the file is
-//! called there. None knows presets. What is written comes from the layout alone: numbers, and a label of letters, digits,
-//! `_` and `-`; so nothing in it can end a comment or a literal.
+//! Each language writes one `Rule` (`rule.rs`): the names it refuses, the source of the directories, the file's
+//! name in the last one. Presets are resolved before. The generated text comes from the layout alone (numbers,
+//! and a label of letters, digits, `_` and `-`), so it cannot end a comment or a literal.
 //!
-//! The paths are those of Unix, where names are bytes. What Windows cannot have besides is not looked for.
+//! Paths are those of Unix, where names are bytes. Further restrictions of Windows are not checked.
 
 mod go;
 mod python;
@@ -23,25 +23,24 @@ use megadir::layout::Layout;
 
 use rule::Rule;
 
-/// A language that a layout can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Language {
-    /// Python 3.8 and later, with what it brings.
+    /// Python 3.8 and later, standard library only.
     Python,
-    /// Rust on Unix; for a digest with the crate `sha2`.
+    /// Rust on Unix; digests need the crate `sha2`.
     Rust,
-    /// Go, with what it brings, and without the clause that names the package.
+    /// Go, standard library only, without the package clause.
     Go,
-    /// POSIX shell, with `sha256sum` or `shasum` where a digest is needed.
+    /// POSIX shell; digests need `sha256sum` or `shasum`.
     Shell,
 }
 
 impl Language {
-    /// Every language, in the order of help texts.
+    /// All languages, in the order of help texts.
     pub const ALL: &'static [Self] = &[Self::Python, Self::Rust, Self::Go, Self::Shell];
 
-    /// Returns the word for it, as it is typed.
+    /// Word on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Python => "python",
@@ -66,44 +65,44 @@ impl FromStr for Language {
     }
 }
 
-/// There is no code in a language of that name.
+/// Unknown language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownLanguage;
 
 impl fmt::Display for UnknownLanguage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all: Vec<&str> = Language::ALL.iter().map(|language| language.word()).collect();
-        write!(f, "languages are {}", all.join(", "))
+        write!(f, "unknown language: use one of {}", all.join(", "))
     }
 }
 
 impl std::error::Error for UnknownLanguage {}
 
-/// Why there is no code for a layout.
+/// Reason why there is no code for a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoCode {
-    /// The layout refuses every name, since its levels take as many characters as a name can have.
+    /// The layout refuses every name, because its levels take as many characters as a name can have.
     RefusesAll,
-    /// Nobody has said yet how the layout's source is written in other languages.
+    /// The layout's source has no code yet.
     Source,
 }
 
 impl fmt::Display for NoCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::RefusesAll => "no name is long enough for the layout",
-            Self::Source => "it is not known how the layout is written in other languages",
+            Self::RefusesAll => "the layout refuses every name",
+            Self::Source => "this layout has no code yet",
         })
     }
 }
 
 impl std::error::Error for NoCode {}
 
-/// Writes a layout as code: a function `path_for` (`pathFor` in Go) from a name to its path, which refuses what the layout
-/// refuses.
+/// Writes a layout as code: a function `path_for` (`pathFor` in Go) from a name to its path, which refuses the
+/// same names as the layout.
 ///
-/// Where the depth grows the function takes it as a second parameter, and a second function `depth_for` (`depthFor`) tells the
+/// If the depth grows, it is a second parameter, and a second function `depth_for` (`depthFor`) returns the
 /// depth for a number of files.
 ///
 /// ```

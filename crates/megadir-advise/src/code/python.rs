@@ -1,9 +1,8 @@
-//! A layout in Python.
+//! Layouts in Python.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 use super::wrap;
 
-/// Writes the code.
 pub(super) fn write(rule: &Rule) -> String {
     let mut code = String::new();
     if matches!(rule.directories, Directories::Cut(Text::Digest, _)) {
@@ -22,7 +21,7 @@ pub(super) fn write(rule: &Rule) -> String {
 
 fn depth_for(depths: &Depths) -> String {
     let mut code = "def depth_for(files: int) -> int:\n".to_owned();
-    code += "    \"\"\"How many directories are above a file where there are so many files in all.\"\"\"\n";
+    code += "    \"\"\"Number of directories above a file, for a total number of files.\"\"\"\n";
     for (files, depth) in &depths.below {
         let files = wrap::digits(*files, "_");
         code += &format!("    if files < {files}:\n        return {depth}\n");
@@ -30,7 +29,6 @@ fn depth_for(depths: &Depths) -> String {
     code + &format!("    return {}\n", depths.last)
 }
 
-/// Writes what stands before the first statement.
 fn head(rule: &Rule) -> String {
     let Rule { title, example, .. } = rule;
     let (parameter, argument) = match rule.growth {
@@ -38,17 +36,16 @@ fn head(rule: &Rule) -> String {
         None => ("", String::new()),
     };
     let mut code = format!("def path_for(name: AnyStr{parameter}) -> AnyStr:\n");
-    code += &format!("    \"\"\"Where a file lies below the top in the layout {title}.\n\n");
+    code += &format!("    \"\"\"Path of a file below the top directory in the layout {title}.\n\n");
     code += &format!("    >>> path_for(\"{}\"{argument})\n    '{}'\n\n", example.name, example.path);
     if let Some(Depths { least, most, .. }) = rule.growth {
         code += &format!(
-            "    The depth is {least} to {most}. A file lies where it was put when there were fewer files.\n"
+            "    The depth is {least} to {most}. Existing files stay at the depth they were created at.\n"
         );
     }
-    code + "    ValueError: the layout has no place for the name.\n    \"\"\"\n    raw = os.fsencode(name)\n"
+    code + "    ValueError: the layout does not accept the name.\n    \"\"\"\n    raw = os.fsencode(name)\n"
 }
 
-/// Writes the refusal of names.
 fn refusals(rule: &Rule) -> String {
     let of_depth = |Depths { least, most, .. }: &Depths| format!("not {least} <= depth <= {most}");
     let reasons = rule.reasons(of_depth, reason);
@@ -58,10 +55,10 @@ fn refusals(rule: &Rule) -> String {
     } else {
         format!("    if (\n        {}\n    ):\n", reasons.join("\n        or "))
     };
-    format!("{condition}        raise ValueError(f\"no place in {} for {{name!r}}\")\n", rule.name)
+    format!("{condition}        raise ValueError(f\"layout {} does not accept {{name!r}}\")\n", rule.name)
 }
 
-/// Writes when a name is refused, as expressions that `or` may stand between.
+/// Returns the conditions under which a name is refused, to be joined by `or`.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     let reason = match refusal {
         Refusal::Length(least, most) if least == most => format!("len(raw) != {least}"),
@@ -96,7 +93,7 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     vec![reason]
 }
 
-/// Writes the statements after which `path` is what is to be returned, as bytes.
+/// Writes the statements that set `path`, in bytes.
 fn path(rule: &Rule) -> String {
     let (text, parts) = match &rule.directories {
         Directories::Cut(text, parts) => (text, parts),
@@ -129,7 +126,7 @@ fn path(rule: &Rule) -> String {
     format!("{before}{parts}    path = b\"/\".join({labelled} + [{file}])\n")
 }
 
-/// Writes a path whose directories are numbers.
+/// Writes a path of numbered directories.
 fn numbered(numbers: &[Number]) -> String {
     let number = |number: &Number| match number.divisor {
         Some(divisor) => format!("number // {divisor} % {}", number.count),
@@ -140,7 +137,6 @@ fn numbered(numbers: &[Number]) -> String {
     "    number = int(raw, 16)\n".to_owned() + &wrap::list("    ", &head, &values, ")")
 }
 
-/// Writes a slice of a text.
 fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
     let shown = |at: usize, sign: &str| if at == 0 { String::new() } else { format!("{sign}{at}") };
     let to = to.unwrap_or(0);

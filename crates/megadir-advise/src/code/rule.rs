@@ -1,123 +1,119 @@
-//! What a layout does with a name, in terms that every language has: comparisons, slices of bytes, a digest.
+//! Rule of a layout in terms that every language has: comparisons, slices of bytes, a digest.
 //!
-//! It says the same as `megadir::layout::Placer`, which computes; a test holds the two together.
+//! Equivalent to `megadir::layout::Placer`; a test compares the two.
 
 use megadir::layout::{Layout, NAME_BYTES_MAX, PRESETS, Source};
 
 use super::NoCode;
 
-/// A layout taken apart.
+/// Parts of a layout.
 pub(super) struct Rule {
-    /// What the layout is called: a preset's name, or its text.
+    /// Name of the preset, or the layout's text.
     pub(super) name: String,
-    /// Its name, and its text if that is another.
+    /// Name, and the text if it differs.
     pub(super) title: String,
-    /// Why a name is refused; each may rely on those before it.
+    /// Reasons to refuse a name; each may assume that the earlier ones do not apply.
     pub(super) refused: Vec<Refusal>,
-    /// Directories from the top down.
+    /// From the top down.
     pub(super) directories: Directories,
-    /// What each directory's name begins with.
+    /// Prefix of each directory's name.
     pub(super) label: String,
-    /// What the file is called in the last directory.
+    /// Name of the file in the last directory.
     pub(super) file: File,
-    /// How the number of directories follows from that of the files, if it does.
+    /// Depth by number of files, if it grows.
     pub(super) growth: Option<Depths>,
-    /// A name and its path.
     pub(super) example: Example,
 }
 
-/// Bytes `from..to` of a text, counted from its beginning or else from its end.
+/// Bytes `from..to` of a text, counted from its start or its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slice {
-    /// Counted from the end: then `to` is the left edge.
+    /// Counted from the end: `to` is then the left edge.
     pub(super) backwards: bool,
     /// Bytes before the slice.
     pub(super) from: usize,
-    /// Bytes before what follows the slice; `None` if nothing does.
+    /// Bytes up to the end of the slice; `None` for all.
     pub(super) to: Option<usize>,
 }
 
-/// A reason to refuse a name.
+/// Reason to refuse a name.
 pub(super) enum Refusal {
-    /// It has fewer or more bytes than these.
+    /// Fewer or more bytes than these.
     Length(usize, usize),
-    /// It is `.` or `..`.
+    /// `.` or `..`.
     Dots,
-    /// It holds `/` or NUL.
+    /// Contains `/` or NUL.
     Separator,
-    /// It has a byte that is no decimal digit.
+    /// Contains a byte other than a decimal digit.
     NotDecimal,
-    /// It begins with 0 and has more digits.
+    /// Leading zero.
     LeadingZero,
-    /// It has a byte that is no upper-case hex digit.
+    /// Contains a byte other than an upper-case hex digit.
     NotHex,
-    /// One of these parts is as many dots: a directory `.` or `..`.
+    /// One of these parts is `.` or `..`, given as the dots.
     Part(&'static str, Vec<Slice>),
-    /// What is left to the file is `.` or `..`.
+    /// The rest for the file is `.` or `..`.
     Rest(Slice),
-    /// A directory beside it may have its name: the label after so many bytes, whatever its case, and then one of these numbers of
-    /// bytes.
+    /// The name may equal that of a directory beside it: the label at offset `after`, in either case, followed
+    /// by one of these numbers of bytes.
     LikeDirectory { after: usize, widths: Vec<usize> },
 }
 
-/// What directories are called.
+/// Names of the directories.
 pub(super) enum Directories {
     /// Slices of a text.
     Cut(Text, Vec<Slice>),
-    /// Upper-case hex numbers of two digits or more, computed from that which the name is.
+    /// Upper-case hex numbers of at least two digits, computed from the number in the name.
     Numbered(Vec<Number>),
 }
 
-/// What slices are taken of.
+/// Text that slices are taken from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Text {
     Name,
     /// SHA-256 in lower-case hex.
     Digest,
-    /// The name after so many zeros that it has this many digits.
+    /// The name, padded with zeros to this many digits.
     Padded(usize),
 }
 
-/// The number that a name is, divided by `divisor`, modulo `count`.
+/// The name's number divided by `divisor`, modulo `count`.
 pub(super) struct Number {
-    /// `None` divides by more than any number has: what is left is 0.
+    /// `None` if the divisor exceeds every number: the result is 0.
     pub(super) divisor: Option<u32>,
     pub(super) count: u16,
 }
 
-/// What the file is called.
+/// Name of the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum File {
-    /// The whole name.
     Whole,
-    /// What is left of the text after these bytes.
+    /// The rest of the text after these bytes.
     Rest(Slice),
-    /// What is left of the name after the directories, of which there may be more or fewer.
+    /// The rest of the name after the directories, whose number varies.
     RestAtDepth,
 }
 
-/// How many directories there are for how many files.
+/// Number of directories by number of files.
 pub(super) struct Depths {
-    /// The fewest.
     pub(super) least: usize,
-    /// The most.
     pub(super) most: usize,
-    /// With fewer files than the first there are as many directories as the second says; ascending.
+    /// (files, depth), ascending: below `files` files the depth applies.
     pub(super) below: Vec<(u64, usize)>,
-    /// With more files.
+    /// Depth for more files.
     pub(super) last: usize,
 }
 
-/// A name that the layout takes.
+/// Name that the layout accepts.
 pub(super) struct Example {
     pub(super) name: String,
     pub(super) path: String,
-    /// Directories of the path.
+    /// Directories in the path.
     pub(super) depth: usize,
 }
 
 impl Rule {
-    /// Returns when a name is refused, and a depth where there is one, as expressions of a language.
+    /// Returns the conditions under which a name, or the depth, is refused, as expressions of a language.
     pub(super) fn reasons(
         &self,
         of_depth: impl Fn(&Depths) -> String,
@@ -127,7 +123,6 @@ impl Rule {
         self.growth.iter().map(of_depth).chain(names).collect()
     }
 
-    /// Takes a layout apart.
     pub(super) fn new(layout: &Layout) -> Result<Self, NoCode> {
         let widths: Vec<usize> = layout.levels().iter().map(|width| usize::from(*width)).collect();
         let all: usize = widths.iter().sum();
@@ -162,7 +157,7 @@ fn title(layout: &Layout) -> String {
     if name == text { text } else { format!("{name} ({text})") }
 }
 
-/// Returns the slices that levels of these widths take.
+/// Returns the slices for levels of these widths.
 fn slices(source: Source, widths: &[usize]) -> Vec<Slice> {
     let backwards = matches!(source, Source::Suffix | Source::NextToLast);
     let mut next = usize::from(source == Source::NextToLast);
@@ -224,7 +219,7 @@ fn refused(layout: &Layout, widths: &[usize]) -> Vec<Refusal> {
         }
     }
     if layout.is_trimmed() {
-        // Enough at every depth: whatever is left before that is longer, or begins with a directory that is refused.
+        // Sufficient at every depth: a shallower rest is longer, or begins with a refused directory.
         refused.push(Refusal::Rest(Slice { backwards: false, from: all, to: None }));
     }
     refused.extend(like_directories(layout, widths, least));
@@ -239,7 +234,7 @@ fn decimal(digits: usize) -> Vec<Refusal> {
     refused
 }
 
-/// Returns what could be a directory when there are more files or fewer.
+/// Returns the names that could be directories at another depth.
 fn like_directories(layout: &Layout, widths: &[usize], least: usize) -> Vec<Refusal> {
     let Some(growth) = layout.growth() else { return Vec::new() };
     let mut found: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -259,7 +254,7 @@ fn like_directories(layout: &Layout, widths: &[usize], least: usize) -> Vec<Refu
     found.into_iter().map(|(after, widths)| Refusal::LikeDirectory { after, widths }).collect()
 }
 
-/// Returns from how many files on there is a level more.
+/// Returns the numbers of files at which a level is added.
 fn depths(layout: &Layout, widths: &[usize]) -> Option<Depths> {
     let growth = layout.growth()?;
     let (least, most) = (growth.from_levels, widths.len());
@@ -278,10 +273,11 @@ fn depths(layout: &Layout, widths: &[usize]) -> Option<Depths> {
     Some(Depths { least, most, below, last: most })
 }
 
-/// Finds a name that the layout takes, a plain one if possible.
+/// Finds a name that the layout accepts, a plain one if possible.
 fn example(layout: &Layout) -> Option<Example> {
     let plain = ["abcdef", "1234", "12", "7", "00012345"].map(str::to_owned);
-    // Of two texts at most one begins with the label; of two lengths at most one is that of a directory, where it may be chosen.
+    // At most one of two texts begins with the label; at most one of two lengths is that of a directory, if
+    // there is a choice.
     let long = (1..=NAME_BYTES_MAX).flat_map(|bytes| {
         ["abcdefghij", "0123456789"].map(|digits| digits.chars().cycle().take(bytes).collect::<String>())
     });

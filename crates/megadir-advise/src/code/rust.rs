@@ -1,9 +1,8 @@
-//! A layout in Rust.
+//! Layouts in Rust.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 use super::wrap;
 
-/// Writes the code.
 pub(super) fn write(rule: &Rule) -> String {
     let mut code = String::new();
     if matches!(rule.directories, Directories::Cut(Text::Digest, _)) {
@@ -24,15 +23,14 @@ pub(super) fn write(rule: &Rule) -> String {
     code + &path(rule) + "}\n"
 }
 
-/// Tells whether the layout takes digits only, so that names are texts.
+/// `true` if the layout accepts digits only, so that names are `str`.
 fn is_ascii(rule: &Rule) -> bool {
     matches!(rule.directories, Directories::Cut(Text::Padded(_), _) | Directories::Numbered(_))
 }
 
 fn depth_for(depths: &Depths) -> String {
     let mut code =
-        "/// Returns how many directories are above a file where there are so many files in all.\n"
-            .to_owned();
+        "/// Returns the number of directories above a file, for a total number of files.\n".to_owned();
     if depths.below.is_empty() {
         return code + &format!("pub fn depth_for(_files: u64) -> usize {{\n    {}\n}}\n", depths.last);
     }
@@ -43,20 +41,20 @@ fn depth_for(depths: &Depths) -> String {
     code + &format!("        _ => {},\n    }}\n}}\n", depths.last)
 }
 
-/// Writes what stands before the first condition.
 fn head(rule: &Rule) -> String {
     let Rule { title, example, .. } = rule;
     let (parameter, depth) = match rule.growth {
         Some(_) => (", depth: usize", format!(", {}", example.depth)),
         None => ("", String::new()),
     };
-    let mut code = format!("/// Returns where a file lies below the top in the layout {title}.\n///\n");
+    let mut code =
+        format!("/// Returns the path of a file below the top directory in the layout {title}.\n///\n");
     code +=
         &format!("/// `path_for(\"{}\".as_ref(){depth})` is `Some(\"{}\")`; ", example.name, example.path);
-    code += "`None` where the layout has no place for the name.\n";
+    code += "`None` if the layout does not accept the name.\n";
     if let Some(Depths { least, most, .. }) = rule.growth {
         code += &format!(
-            "/// The depth is {least} to {most}. A file lies where it was put when there were fewer files.\n"
+            "/// The depth is {least} to {most}. Existing files stay at the depth they were created at.\n"
         );
     }
     code += &format!("pub fn path_for(name: &OsStr{parameter}) -> Option<PathBuf> {{\n");
@@ -65,7 +63,6 @@ fn head(rule: &Rule) -> String {
     code + "    let n = name.len();\n"
 }
 
-/// Writes the refusal of names.
 fn refusals(rule: &Rule) -> String {
     let of_depth = |Depths { least, most, .. }: &Depths| format!("!({least}..={most}).contains(&depth)");
     let reasons = rule.reasons(of_depth, reason);
@@ -78,7 +75,7 @@ fn refusals(rule: &Rule) -> String {
     condition + "        return None;\n    }\n"
 }
 
-/// Writes when a name is refused, as expressions that `||` may stand between.
+/// Returns the conditions under which a name is refused, to be joined by `||`.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     let reason = match refusal {
         Refusal::Length(least, most) if least == most => format!("n != {least}"),
@@ -145,7 +142,7 @@ fn path(rule: &Rule) -> String {
     before + &path + "    Some(PathBuf::from(OsString::from_vec(path)))\n"
 }
 
-/// Writes a path that is put together directory by directory.
+/// Writes a path that is built directory by directory.
 fn appended(rule: &Rule, parts: &[String], file: &str) -> String {
     let mut code = wrap::list("    ", "let parts = [", parts, "];");
     if rule.growth.is_some() {
@@ -164,7 +161,7 @@ fn appended(rule: &Rule, parts: &[String], file: &str) -> String {
     )
 }
 
-/// Writes a path whose directories are numbers.
+/// Writes a path of numbered directories.
 fn numbered(numbers: &[Number]) -> String {
     let number = |number: &Number| match number.divisor {
         Some(divisor) => format!("number / {divisor} % {}", number.count),

@@ -1,11 +1,11 @@
-//! A layout in POSIX shell, for `dash`, `bash`, busybox and others.
+//! Layouts in POSIX shell, for `dash`, `bash`, busybox and others.
 //!
-//! The path is left in a variable: printed, it would lose newlines at its end where it is substituted. Lengths and patterns are
-//! of bytes only under `LC_ALL=C`, and a value put back empty means the same as none.
+//! The path is returned in a variable, because command substitution would drop trailing newlines. Lengths and
+//! patterns count bytes only under `LC_ALL=C`. Restoring `LC_ALL` to an empty value is equivalent to unsetting
+//! it.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 
-/// Writes the code.
 pub(super) fn write(rule: &Rule) -> String {
     let mut code = head(rule);
     if let Some(depths) = &rule.growth {
@@ -14,8 +14,8 @@ pub(super) fn write(rule: &Rule) -> String {
     if matches!(rule.directories, Directories::Cut(Text::Digest, _)) {
         code += "layout_sha256() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi; }\n";
     }
-    code += "path_for() {\n    layout_path=\n    layout_locale=${LC_ALL-}\n    LC_ALL=C # lengths and patterns are of bytes\n";
-    code += &format!("    case $1 in\n    {}) ;; # no place for it\n    *)\n", patterns(rule).join(" | "));
+    code += "path_for() {\n    layout_path=\n    layout_locale=${LC_ALL-}\n    LC_ALL=C # lengths and patterns count bytes\n";
+    code += &format!("    case $1 in\n    {}) ;; # not accepted\n    *)\n", patterns(rule).join(" | "));
     code += &format!("        if {}; then\n", lengths(rule).join(" && "));
     for line in path(rule) {
         code += &format!("            {line}\n");
@@ -26,13 +26,13 @@ pub(super) fn write(rule: &Rule) -> String {
 
 fn head(rule: &Rule) -> String {
     let Rule { title, example, .. } = rule;
-    let mut code = format!("# Where a file lies below the top in the layout {title}.\n");
+    let mut code = format!("# Path of a file below the top directory in the layout {title}.\n");
     let (parameter, argument) = match rule.growth {
         Some(_) => (" DEPTH", format!(" {}", example.depth)),
         None => ("", String::new()),
     };
     code += &format!(
-        "# path_for NAME{parameter} sets $layout_path, or fails if the layout has no place for the name:\n"
+        "# path_for NAME{parameter} sets $layout_path, or fails if the layout does not accept the name:\n"
     );
     code += &format!("# path_for {}{argument} sets it to {}\n", example.name, example.path);
     if let Some(Depths { least, most, .. }) = rule.growth {
@@ -46,7 +46,7 @@ fn head(rule: &Rule) -> String {
 
 fn depth_for(depths: &Depths) -> String {
     let mut code = "depth_for() {\n    [ \"$1\" -ge 0 ] || return\n".to_owned();
-    // The shell's numbers have 63 bits.
+    // Shell integers have 63 bits.
     let below: Vec<&(u64, usize)> =
         depths.below.iter().filter(|(files, _)| i64::try_from(*files).is_ok()).collect();
     let last = depths.below.get(below.len()).map_or(depths.last, |(_, depth)| *depth);
@@ -60,7 +60,7 @@ fn depth_for(depths: &Depths) -> String {
     code + &format!("    else\n        layout_depth={last}\n    fi\n}}\n")
 }
 
-/// Returns the patterns of names that are refused.
+/// Returns the patterns of refused names.
 fn patterns(rule: &Rule) -> Vec<String> {
     rule.refused.iter().flat_map(|refusal| pattern(refusal, &rule.label)).collect()
 }
@@ -97,7 +97,7 @@ fn either_case(letter: char) -> String {
     }
 }
 
-/// Returns the conditions of numbers that must hold.
+/// Returns the numeric conditions that must hold.
 fn lengths(rule: &Rule) -> Vec<String> {
     let mut conditions = Vec::new();
     if let Some(Depths { least, most, .. }) = rule.growth {
@@ -116,13 +116,13 @@ fn lengths(rule: &Rule) -> Vec<String> {
         }
     }
     if matches!(rule.directories, Directories::Cut(Text::Digest, _)) {
-        // Without a program for digests there is no path, rather than a wrong one.
+        // Without a digest program: no path instead of a wrong one.
         conditions.push("layout_rest=$(printf %s \"$1\" | layout_sha256)".into());
     }
     conditions
 }
 
-/// Returns the lines after which `layout_path` is the path.
+/// Returns the lines that set `layout_path`.
 fn path(rule: &Rule) -> Vec<String> {
     let (text, parts) = match &rule.directories {
         Directories::Cut(text, parts) => (text, parts),
@@ -130,7 +130,7 @@ fn path(rule: &Rule) -> Vec<String> {
     };
     let mut lines = Vec::new();
     match text {
-        // What follows the directories that are counted from the end belongs to none.
+        // The characters after directories counted from the end belong to none.
         Text::Name => match parts.first() {
             Some(part) if part.backwards && part.from > 0 => {
                 lines.push(format!("layout_rest=${{1%{}}}", any(part.from)));
@@ -138,7 +138,7 @@ fn path(rule: &Rule) -> Vec<String> {
             Some(_) => lines.push("layout_rest=$1".to_owned()),
             None => {}
         },
-        // It is there already, as a condition.
+        // Already set by a condition.
         Text::Digest => {}
         Text::Padded(digits) => {
             lines.push("layout_rest=$1".to_owned());
@@ -177,7 +177,7 @@ fn cut(rule: &Rule, parts: &[Slice]) -> Vec<String> {
     lines
 }
 
-/// Returns the line for directories that are numbers.
+/// Returns the line for numbered directories.
 fn numbered(numbers: &[Number]) -> String {
     let number = |number: &Number| match number.divisor {
         Some(divisor) => format!("$((0x$1 / {divisor} % {}))", number.count),
@@ -187,7 +187,7 @@ fn numbered(numbers: &[Number]) -> String {
     format!("layout_path=$(printf '{}%s' {} \"$1\")", "%02X/".repeat(numbers.len()), values.join(" "))
 }
 
-/// A pattern for so many bytes.
+/// Pattern of `bytes` bytes.
 fn any(bytes: usize) -> String {
     "?".repeat(bytes)
 }

@@ -1,18 +1,18 @@
-//! A layout in plain words.
+//! Layouts in plain words.
 
 use megadir::layout::{Layout, Source};
 
 use super::rule::{Depths, Rule};
 use super::wrap;
 
-/// Says in one to three sentences how a name's path is computed, with an example.
+/// Describes in one to three sentences how a name's path is computed, with an example.
 ///
 /// ```
 /// use megadir_advise::code::words;
 /// assert_eq!(
 ///     words(&"digest:2/2".parse()?),
-///     "Of the name's SHA-256 in lower-case hex, the first 2 digits are a directory and the 2 after them a directory in it; there \
-///      the file lies under its whole name. abcdef lies at be/f5/abcdef."
+///     "In the name's SHA-256 (lower-case hex), the first 2 digits are a directory and the 2 after them a directory in it; the \
+///      file keeps its whole name. abcdef is at be/f5/abcdef."
 /// );
 /// # Ok::<(), megadir::layout::LayoutError>(())
 /// ```
@@ -27,11 +27,11 @@ pub fn words(layout: &Layout) -> String {
             taken(layout, last, "character", "", "before")
         }
         Source::Digest => {
-            taken(layout, "Of the name's SHA-256 in lower-case hex, the first", "digit", "", "after")
+            taken(layout, "In the name's SHA-256 (lower-case hex), the first", "digit", "", "after")
         }
         Source::Decimal => decimal(layout),
         Source::Sequence => sequence(widths),
-        _ => format!("Paths are those of the layout {layout}."),
+        _ => format!("See the layout {layout}."),
     };
     let Ok(rule) = Rule::new(layout) else { return said };
     if let Some(depths) = &rule.growth {
@@ -40,10 +40,10 @@ pub fn words(layout: &Layout) -> String {
     let example = &rule.example;
     let with =
         if rule.growth.is_some() { format!(", {} deep,", levels(example.depth)) } else { String::new() };
-    said + &format!(" {}{with} lies at {}.", example.name, example.path)
+    said + &format!(" {}{with} is at {}.", example.name, example.path)
 }
 
-/// Directories that are cut one after the other.
+/// Directories that are cut off one after the other.
 fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> String {
     let widths = layout.levels();
     let count = |width: u16| match width {
@@ -57,7 +57,7 @@ fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> S
         [width, ..] => format!("{first} {}{whose} {} a directory", count(*width), is(*width)),
     };
     let even = widths.windows(2).all(|pair| pair[0] == pair[1]);
-    // Of many equal levels the second tells how the others are.
+    // In a run of equal levels, the second shows the pattern.
     let named = if even && widths.len() > 3 { 2 } else { widths.len() };
     for (level, width) in widths.iter().enumerate().take(named).skip(1) {
         let last = if level + 1 == named && named == widths.len() { " and" } else { "," };
@@ -72,8 +72,8 @@ fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> S
         said += &format!(", each called {} and then that", layout.label());
     }
     said += match layout.is_trimmed() {
-        true => "; there the file lies under the rest of its name.",
-        false => "; there the file lies under its whole name.",
+        true => "; the file keeps the rest of its name.",
+        false => "; the file keeps its whole name.",
     };
     said
 }
@@ -82,12 +82,12 @@ fn decimal(layout: &Layout) -> String {
     let widths = layout.levels();
     let all: u16 = widths.iter().sum();
     let groups: Vec<String> = widths.iter().map(u16::to_string).collect();
-    let filled = format!("The name, a decimal number, is filled up with zeros to {all} digits");
+    let filled = format!("The name, a decimal number, is padded with zeros to {all} digits");
     match groups.as_slice() {
-        [_] => format!("{filled}, and so the file is called."),
+        [_] => format!("{filled}: this is the file name."),
         _ => format!(
-            "{filled} and cut into groups of {}: the last is what the file is called, those before it are directories, one in the \
-             other.",
+            "{filled} and cut into groups of {}: the last is the file name, the others are nested \
+             directories.",
             groups.join(", ")
         ),
     }
@@ -97,14 +97,14 @@ fn sequence(counts: &[u16]) -> String {
     let (Some(top), Some(files)) = (counts.first(), counts.last()) else { return String::new() };
     let mut said =
         "The name is a number in 8 upper-case hex digits. In the order of these numbers ".to_owned();
-    said += &format!("{files} at a time lie in a directory");
+    said += &format!("each {files} share a directory");
     for count in counts.iter().skip(1).rev() {
-        said += &format!(", {count} of those in one above");
+        said += &format!(", and each {count} of these share one above");
     }
     let top = if *top == 1 { "the only one".to_owned() } else { format!("the last of {top}") };
     said + &format!(
-        ", and after {top} the first is used again. Directories are called by their numbers in hex, from 00 on; there the file lies \
-         under its whole name."
+        ", and after {top} the first is used again. Directories are numbered in hex from 00 on; the file keeps \
+         its whole name."
     )
 }
 
@@ -112,7 +112,7 @@ fn levels(count: usize) -> String {
     if count == 1 { "1 level".to_owned() } else { format!("{count} levels") }
 }
 
-/// Says how the depth follows from the number of files.
+/// Describes the depth by the number of files.
 fn grows(depths: &Depths) -> String {
     let below = depths.below.iter().take(3).enumerate().map(|(at, (files, depth))| {
         let what = if at == 0 { " files" } else { "" };
@@ -120,11 +120,11 @@ fn grows(depths: &Depths) -> String {
     });
     let below: Vec<String> = below.collect();
     if below.is_empty() {
-        return format!("However many files there are, they lie {} deep.", levels(depths.last));
+        return format!("The depth is always {}.", levels(depths.last));
     }
     let more = if depths.below.len() > below.len() { ", and so on up to" } else { ", then" };
     format!(
-        "How deep depends on how many files there are in all: {}{more} {}. A file lies where it was put when there were fewer.",
+        "The depth depends on the total number of files: {}{more} {}. Existing files stay where they are.",
         below.join(", "),
         levels(depths.last)
     )

@@ -1,9 +1,9 @@
-//! Lines of code that are broken where they would be too long.
+//! Line breaks in generated code.
 
-/// The longest line that is not broken, characters.
+/// Maximum length of a line, in characters.
 const LINE: usize = 100;
 
-/// Puts items between `head` and `tail`, on one line or, with a comma after each, on a line each.
+/// Puts items between `head` and `tail`, on one line or, with a comma after each, on separate lines.
 pub(super) fn list(indent: &str, head: &str, items: &[String], tail: &str) -> String {
     let one = format!("{indent}{head}{}{tail}", items.join(", "));
     if one.len() <= LINE {
@@ -13,12 +13,11 @@ pub(super) fn list(indent: &str, head: &str, items: &[String], tail: &str) -> St
     format!("{indent}{}\n{lines}{indent}{tail}\n", head.trim_end())
 }
 
-/// One level more of the indentation that there is: tabs or spaces.
+/// One more level of indentation: a tab or spaces.
 pub(super) fn step(indent: &str) -> &'static str {
     if indent.starts_with('\t') { "\t" } else { "    " }
 }
 
-/// Tells whether a line is short enough.
 pub(super) fn fits(line: &str) -> bool {
     line.len() <= LINE
 }

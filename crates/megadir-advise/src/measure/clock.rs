@@ -1,4 +1,4 @@
-//! The time of a measurement: it is told to end while there is still time to remove what it made.
+//! Time budget of a measurement: it stops early enough to remove its files.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,47 +7,47 @@ use std::time::{Duration, Instant};
 use megadir_bench::{Event, Listener};
 use megadir_record::{FileOperation, Work};
 
-/// The clock is looked at this often.
+/// Interval between checks of the clock.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Removing a file takes this part of what making it took, at most: it has less to write.
+/// Upper bound for the time to remove a file relative to creating it: removal writes less.
 const REMOVING_PART: f64 = 0.7;
-/// Kept for what belongs to no file: syncing, ending the record, judging it.
+/// Reserved for work that belongs to no file: syncing, finishing and judging the record.
 const RESERVE: Duration = Duration::from_millis(250);
-/// And this part of the whole time.
+/// Share of the budget reserved in addition.
 const RESERVE_PART: f64 = 0.05;
 
-/// No block is being measured.
+/// No block is running.
 const NONE: u64 = u64::MAX;
 
-/// What a run cost.
+/// Cost of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
-    /// Rounds that were measured to their end.
+    /// Complete rounds.
     pub(super) rounds: u32,
-    /// From the first block's start to the last one's end, seconds.
+    /// From the start of the first block to the end of the last, seconds.
     pub(super) measuring_s: f64,
     /// From the start of the run to the first block, seconds.
     pub(super) preparing_s: f64,
-    /// From the start of cleaning to now, seconds.
+    /// From the start of the cleanup to now, seconds.
     pub(super) cleaning_s: f64,
-    /// Whether it ended because its time was over.
+    /// `true` if the run was stopped because its time was over.
     pub(super) cut: bool,
 }
 
 impl Pace {
-    /// Returns what a round has cost, removal included, seconds.
+    /// Duration of a round including removal, seconds.
     pub(super) fn round_s(&self) -> f64 {
         (self.measuring_s + self.cleaning_s) / f64::from(self.rounds.max(1))
     }
 }
 
-/// A clock that a run is held to.
+/// Enforces the time budget of a run.
 pub(super) struct Clock {
     begun: Instant,
     time: Duration,
-    /// Nanoseconds that blocks which make files have taken so far.
+    /// Time so far in blocks that create files, nanoseconds.
     making_ns: AtomicU64,
-    /// When the one that is being measured began, nanoseconds after `begun`; [`NONE`] where none is.
+    /// Start of the running block, nanoseconds after `begun`; [`NONE`] if there is none.
     since_ns: AtomicU64,
     /// Set when the time is over.
     over: AtomicBool,
@@ -64,14 +64,14 @@ impl Clock {
         }
     }
 
-    /// Tells whether what was made can just be removed in the time that is left.
+    /// `true` if the remaining time is just enough to remove what was created.
     fn is_over(&self) -> bool {
         let elapsed = self.begun.elapsed();
         let now = match self.since_ns.load(Ordering::Relaxed) {
             NONE => Duration::ZERO,
             since => elapsed.saturating_sub(Duration::from_nanos(since)),
         };
-        // What is being made will have to be removed, too.
+        // Files of the running block will have to be removed too.
         let made = Duration::from_nanos(self.making_ns.load(Ordering::Relaxed)) + now;
         let reserve = RESERVE + self.time.mul_f64(RESERVE_PART) + made.mul_f64(REMOVING_PART);
         elapsed + reserve >= self.time
@@ -100,7 +100,6 @@ impl Clock {
         })
     }
 
-    /// Returns a listener that tells the clock what was made.
     pub(super) fn listener(&self) -> Watch<'_> {
         Watch {
             clock: self,
@@ -115,21 +114,21 @@ impl Clock {
     }
 }
 
-/// A listener that follows a run by the clock.
+/// Listener that measures a run.
 pub(super) struct Watch<'a> {
     clock: &'a Clock,
     started: Instant,
     first: Option<Instant>,
     last: Option<Instant>,
     cleaning: Option<Instant>,
-    /// Whether the block that is being measured makes files.
+    /// `true` if the running block creates files.
     makes: bool,
     arms: u32,
     blocks: u32,
 }
 
 impl Watch<'_> {
-    /// Returns what the run has cost; to be asked when it is over.
+    /// Returns the cost of the run; call it after the end.
     pub(super) fn pace(&self) -> Pace {
         let now = Instant::now();
         let first = self.first.unwrap_or(now);
@@ -181,7 +180,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let clock = Clock::new(Instant::now(), Duration::from_secs(3600));
         assert!(!clock.is_over());
-        // What was made takes time to remove.
+        // Created files take time to remove.
         clock.making_ns.store(2 * 3_600_000_000_000, Ordering::Relaxed);
         assert!(clock.is_over());
         let wait = |either: &AtomicBool| {

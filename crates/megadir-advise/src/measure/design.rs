@@ -1,4 +1,4 @@
-//! What is measured: which layouts, how many files, how often; from the time, the room and what a trial has cost.
+//! Design of the measurement (layouts, files, rounds) from the time, the free space and the cost of trials.
 
 use std::time::Duration;
 
@@ -12,39 +12,39 @@ use super::clock::Pace;
 use crate::candidate::Candidate;
 use crate::question::Pattern;
 
-/// Rounds that are aimed at: as many as decide a family of three by signed ranks, and some more.
+/// Target: enough rounds to decide a family of three by signed ranks, plus a margin.
 const ROUNDS: u32 = 12;
-/// With fewer no interval of such a family is bounded.
+/// With fewer rounds the intervals of such a family are unbounded.
 const ROUNDS_MIN: u32 = 8;
-/// More rounds than this make intervals only little narrower.
+/// More rounds hardly narrow the intervals.
 const ROUNDS_MAX: u32 = 1000;
-/// More files than this show nothing new in a cache.
+/// More files show nothing new in a cache.
 const FILES_MAX: u64 = 50_000;
-/// With fewer files a block is too short to be told from noise.
+/// With fewer files a block is too short to stand out from noise.
 const FILES_MIN: u64 = 300;
-/// The part of the time that a second trial gets.
+/// Share of the time for a second trial.
 const TRIAL_PART: f64 = 0.08;
-/// A data set has so many files for each of its directories, at least.
+/// Minimum number of files for each directory of a data set.
 const FILES_PER_DIRECTORY_MIN: u64 = 4;
-/// With so many files two levels of 16 directories each, and the 256 of most programs, have that.
+/// Enough files for two levels of 16 directories each, and for the 256 of most programs.
 const FILES_ALL: u64 = 272 * FILES_PER_DIRECTORY_MIN;
-/// The part of what is free that is used.
+/// Share of the free space that may be used.
 const ROOM_PART: f64 = 0.25;
-/// And no more than this, bytes: an answer is not worth more writing, and in memory others need it.
+/// Upper bound in bytes: an answer is not worth more writes, and other processes need the memory.
 const BYTES_MAX: u64 = 1 << 30;
-/// The largest contents that are written, bytes: more would measure the disk and not directories.
+/// Largest size of a file, bytes: more would measure the disk instead of directories.
 const CONTENTS_MAX: u64 = 4 << 10;
-/// The part of the time that is planned for; a machine is not always as fast as in the trial.
+/// Share of the time to plan for; the machine may be slower than in the trial.
 const TIME_PART: f64 = 0.8;
 
-/// How many files, and how often.
+/// Number of files and rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizing {
     pub(super) files: u64,
     pub(super) rounds: u32,
 }
 
-/// What is measured, apart from its size.
+/// Everything that is measured, except for its size.
 #[derive(Clone, Debug)]
 pub(super) struct Design {
     names: NameScheme,
@@ -62,7 +62,7 @@ impl Design {
         if wanted > CONTENTS_MAX {
             let kib = CONTENTS_MAX >> 10;
             remarks.push(format!(
-                "measured with {kib} KiB in each file: what files hold is the same for every layout"
+                "measured with {kib} KiB in each file: the contents cost the same in every layout"
             ));
         }
         let one = |levels: usize| {
@@ -73,7 +73,7 @@ impl Design {
         let mut layouts = vec![Layout::FLAT];
         layouts.extend(one(1));
         layouts.extend(one(2));
-        // Names that are made for the measurement are hex digits, which the layouts of programs are for.
+        // Generated names are hex digits, the names that programs' layouts are made for.
         let preset = |candidate: &&Candidate| candidate.preset.is_some() && names == NameScheme::Md5;
         layouts.extend(request.candidates.iter().find(preset).map(|preset| preset.layout));
         Self {
@@ -85,7 +85,7 @@ impl Design {
         }
     }
 
-    /// Returns the layouts as so many files can have them: with fewer directories where those would be almost empty.
+    /// Returns the layouts for `files` files, with fewer directories where they would be almost empty.
     fn layouts(&self, files: u64) -> Vec<Layout> {
         let mut fitting = Vec::new();
         for layout in &self.layouts {
@@ -96,14 +96,13 @@ impl Design {
         fitting
     }
 
-    /// Returns the layouts that so few files cannot fill, in a sentence; `None` where all were measured.
+    /// Returns a sentence about the layouts that `files` files cannot fill; `None` if there are none.
     pub(super) fn left_out(&self, files: u64) -> Option<String> {
         let missing = self.layouts.iter().filter(|layout| narrowed(layout, files).is_none());
         let missing: Vec<String> = missing.map(ToString::to_string).collect();
         (!missing.is_empty()).then(|| format!("too few files to measure {}", missing.join(", ")))
     }
 
-    /// Returns the plan of a run.
     pub(super) fn plan(&self, request: &Request<'_>, sizing: Sizing) -> Result<Planned, String> {
         let layouts = self.layouts(sizing.files);
         let mut study = built_in("layout").map_err(|error| error.to_string())?;
@@ -131,16 +130,14 @@ impl Design {
         plan(&study, &asked).map_err(|error| error.to_string())
     }
 
-    /// Writes into the study of layouts what is asked here.
+    /// Fills in the study of layouts.
     fn write(&self, study: &mut Study, request: &Request<'_>, layouts: &[Layout]) {
         study.meta.name = "advise".into();
-        study.meta.question = "Which layout suits these files here?".into();
-        study.meta.source = "megadir advise: a short measurement of the layouts that could be used".into();
-        study.meta.keeps = vec![
-            "The lengths of names, the sizes up to 4 KiB and the number of writers that were asked for."
-                .into(),
-        ];
-        study.meta.mends = vec!["Fewer files than there will be: what is seen is the cost of a layout, cached, not that of a full directory.".into()];
+        study.meta.question = "Which layout is best for these files here?".into();
+        study.meta.source = "megadir advise: a short measurement of the candidate layouts".into();
+        study.meta.keeps =
+            vec!["The requested lengths of names, sizes (up to 4 KiB) and number of writers.".into()];
+        study.meta.mends = vec!["Fewer files than planned: this measures the cost of a layout with a warm cache, not of a full directory.".into()];
         study.meta.published = Vec::new();
         study.data.names = self.names;
         study.data.size_bytes = self.size_bytes;
@@ -156,7 +153,8 @@ impl Design {
     }
 }
 
-/// Returns a layout with as many directories as so many files can fill, on as many levels; `None` where there are too few.
+/// Returns a layout with no more directories than `files` files can fill, at the same number of levels; `None`
+/// if there are too few.
 fn narrowed(layout: &Layout, files: u64) -> Option<Layout> {
     let fills = |layout: &Layout| layout.directories(16).saturating_mul(FILES_PER_DIRECTORY_MIN) <= files;
     if fills(layout) {
@@ -176,13 +174,13 @@ fn narrowed(layout: &Layout, files: u64) -> Option<Layout> {
     None
 }
 
-/// Returns the scheme of names that are as long as those asked for.
+/// Returns a scheme of names with the requested lengths.
 fn names(request: &Request<'_>) -> NameScheme {
     let names = &request.limits.facts.names.value;
     if (names.shortest(), names.longest()) == (32, 32) {
         return NameScheme::Md5;
     }
-    // Equally large classes of the names, by the length in the middle of each.
+    // Classes of equal size, each represented by its median length.
     let mut bytes = [0; NAME_LENGTHS];
     for (place, length) in bytes.iter_mut().enumerate() {
         let mut at = (place as f64 + 0.5) / NAME_LENGTHS as f64;
@@ -195,7 +193,8 @@ fn names(request: &Request<'_>) -> NameScheme {
     NameScheme::Lengths { bytes }
 }
 
-/// What a round costs: so much whatever is in it (syncing, above all, of whatever there is to write on that disk), and so much a file.
+/// Cost of a round: a fixed part (mostly syncing whatever must be written to that disk) and a part for each
+/// file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cost {
     fixed_s: f64,
@@ -203,12 +202,12 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Returns the cost by one trial: all of it is taken to grow with the files.
+    /// From one trial: the whole cost is attributed to the files.
     pub(super) fn of_one(sizing: Sizing, pace: &Pace) -> Self {
         Self { fixed_s: 0.0, file_s: pace.round_s() / sizing.files.max(1) as f64 }
     }
 
-    /// Returns the cost by two trials, the first of fewer files.
+    /// From two trials, the first with fewer files.
     pub(super) fn of_two((few, one): (Sizing, &Pace), (many, other): (Sizing, &Pace)) -> Self {
         let more = many.files.saturating_sub(few.files).max(1) as f64;
         let file_s = ((other.round_s() - one.round_s()) / more).max(0.0);
@@ -223,20 +222,20 @@ impl Cost {
 }
 
 impl Sizing {
-    /// Returns the size of the first trial; an error says why nothing can be measured.
+    /// Size of the first trial, or the reason why nothing can be measured.
     pub(super) fn of_trial(request: &Request<'_>, design: &Design) -> Result<Self, String> {
         let files = FILES_MIN.min(files_max(request, design, 1)?);
         Ok(Self { files, rounds: 1 })
     }
 
-    /// Returns the size of a second trial by what the first has cost; `None` where there is no time for one that would tell more.
+    /// Size of a second trial, from the cost of the first; `None` if the time does not allow a larger one.
     pub(super) fn of_second_trial(self, request: &Request<'_>, design: &Design, cost: &Cost) -> Option<Self> {
         let most = files_max(request, design, 1).ok()?;
         let files = ((TRIAL_PART * request.time.as_secs_f64() / cost.file_s) as u64).min(most);
         (files >= 2 * self.files).then_some(Self { files, rounds: 1 })
     }
 
-    /// Returns what can be done in the time that is left, less what comes before the first round.
+    /// Size that fits into `left`, the time after the setup.
     pub(super) fn of_cost(
         request: &Request<'_>,
         design: &Design,
@@ -247,15 +246,15 @@ impl Sizing {
         let rounds_of = |files: u64| (left_s / cost.round_s(files)) as u32;
         if rounds_of(FILES_MIN) < ROUNDS_MIN {
             let round_s = cost.round_s(FILES_MIN);
-            // What the trials and the removal take besides is a part of the time, too.
+            // Trials and removal take a share of the time too.
             let needed_s = (f64::from(ROUNDS) * round_s / (TIME_PART * TIME_PART)).ceil();
             return Err(format!(
-                "the time is too short, a round of {FILES_MIN} files in each layout takes about {round_s:.1} s here: try --time {needed_s:.0}s"
+                "the time is too short: a round of {FILES_MIN} files in each layout takes about {round_s:.1} s here; try --time {needed_s:.0}s"
             ));
         }
         let most = files_max(request, design, ROUNDS)?;
         let files = (left_s / f64::from(ROUNDS) - cost.fixed_s) / cost.file_s;
-        // So many that every layout can be filled, if that leaves rounds enough.
+        // Enough to fill every layout, if that leaves enough rounds.
         let all = Some(FILES_ALL).filter(|files| rounds_of(*files) >= ROUNDS_MIN);
         let files = (files.max(0.0) as u64).max(all.unwrap_or(0)).clamp(FILES_MIN.min(most), most);
         let rounds = rounds_of(files).clamp(ROUNDS_MIN, ROUNDS_MAX);
@@ -263,14 +262,15 @@ impl Sizing {
     }
 }
 
-/// Returns the most files of a data set: what is asked about, what shows something new, and what there is room for in so many rounds.
+/// Returns the largest data set: limited by the question, by diminishing returns, and by the space for `rounds`
+/// rounds.
 fn files_max(request: &Request<'_>, design: &Design, rounds: u32) -> Result<u64, String> {
     let space = &request.limits.facts.space;
-    // One directory is there twice, against itself.
+    // One directory exists twice, against itself.
     let sets = (design.layouts.len() as u64 + 1) * u64::from(rounds);
     let part = |free: u64, each: u64| (ROOM_PART * free as f64 / (sets * each).max(1) as f64) as u64;
     let unit = space.unit_bytes.max(1);
-    // Contents, and inode and entry.
+    // Contents, plus inode and entry.
     let each = design.size_bytes.next_multiple_of(unit) + 1024;
     let free = if space.blocks == 0 { u64::MAX } else { space.blocks_available.saturating_mul(unit) };
     let by_blocks = part(free, each).min(BYTES_MAX / (sets * each).max(1));

@@ -1,4 +1,4 @@
-//! From the record of a run to what the rule looks at: by the report's summaries, without statistics of our own.
+//! Turns the record of a run into input of the rule, with the report's summaries and no statistics of its own.
 
 use megadir_record::jsonl::read_partly;
 use megadir_report::summarize;
@@ -9,7 +9,7 @@ use super::design::Design;
 use super::{Outcome, Request, Run};
 use crate::measured::{Contrast, DECIDING_FILES_MIN, Measured, Phase};
 
-/// The groups of the study of layouts, and what is done in each.
+/// Groups of the study of layouts, and their phases.
 const GROUPS: [(&str, Phase); 3] = [("write", Phase::Write), ("read", Phase::Read), ("walk", Phase::Walk)];
 
 pub(super) fn judge(request: &Request<'_>, design: &Design, bytes: &[u8], pace: &Pace) -> Outcome {
@@ -19,7 +19,7 @@ pub(super) fn judge(request: &Request<'_>, design: &Design, bytes: &[u8], pace: 
         Ok((_, Some(error))) | Err(error) => return not(format!("the record cannot be read: {error}")),
     };
     if pace.rounds == 0 {
-        return not("the time was over within the first round".into());
+        return not("the time was over during the first round".into());
     }
     let summary = match summarize(&record) {
         Ok(summary) => summary,
@@ -33,7 +33,7 @@ pub(super) fn judge(request: &Request<'_>, design: &Design, bytes: &[u8], pace: 
     let measured = measured(request, &summary, pace);
     remarks.extend(design.left_out(measured.files));
     if measured.files < DECIDING_FILES_MIN {
-        remarks.push("so few files decide nothing: more --time or room would show more".into());
+        remarks.push("too few files to decide: use more --time or free space".into());
     }
     Outcome::Measured(Box::new(Run { record, summary, measured, remarks }))
 }

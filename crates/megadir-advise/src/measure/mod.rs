@@ -1,12 +1,13 @@
-//! The short measurement: layouts against one directory, interleaved, on the file system in question, within a time that is given.
+//! Short measurement: layouts against one directory, interleaved, on the target file system, within a time
+//! budget.
 //!
 //! ```text
 //! trials  one round of few files, one of more: what they cost here -> how many files and rounds the time allows
 //! run     flat, flat again, one and two hashed levels, a preset -> record -> summary -> Measured
 //! ```
 //!
-//! All are runs of the engine (`megadir_bench`): in a directory of their own below the one that was named, which is removed, if need be by the
-//! next run. A clock ends the run while there is time left to remove what it made.
+//! All are runs of `megadir_bench` in a new directory below the target. It is removed afterwards, if need be by
+//! the next run. A clock ends the run early enough to remove its files.
 
 mod clock;
 mod design;
@@ -29,70 +30,62 @@ use crate::question::Question;
 use clock::{Clock, Pace};
 use design::{Cost, Design, Sizing};
 
-/// The shortest time in which anything can be measured.
+/// Minimum time budget.
 pub const TIME_MIN: Duration = Duration::from_secs(2);
 
-/// What to measure, where, and how to be told to end.
+/// Parameters of a measurement.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// Where the files are to lie.
+    /// Directory for the files.
     pub directory: &'a Path,
-    /// What is asked.
     pub question: &'a Question,
-    /// What is known of the directory.
+    /// Limits of that directory.
     pub limits: &'a Limits,
-    /// The layouts that could be used.
     pub candidates: &'a [Candidate],
-    /// When all must be over, from now on.
+    /// Time budget, from now on.
     pub time: Duration,
-    /// The seed of names and orders.
+    /// Seed of names and orders.
     pub seed: u64,
-    /// The command line, for the record.
+    /// Command line, for the record.
     pub command: Vec<String>,
-    /// What the program was built from and with, for the record.
+    /// Build information, for the record.
     pub program: Program,
-    /// Set from outside when the run is to end.
+    /// Set to stop the run.
     pub stop: &'a AtomicBool,
-    /// Counted up as a sign of life.
+    /// Heartbeat counter.
     pub beat: &'a AtomicU64,
 }
 
-/// What became of a measurement.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Something was measured.
     Measured(Box<Run>),
-    /// Nothing was, for this reason.
+    /// Nothing was measured.
     Not {
-        /// The reason, in one sentence without its full stop.
+        /// Reason, one sentence without a full stop.
         why: String,
     },
-    /// It was told to end.
     Interrupted,
 }
 
-/// What was measured.
+/// Result of a measurement.
 #[derive(Debug)]
 pub struct Run {
-    /// The record of the run.
     pub record: Record,
-    /// What it says.
     pub summary: Summary,
-    /// What of that the rule looks at.
     pub measured: Measured,
-    /// What had to be made smaller or left out, one sentence each.
+    /// Reductions and omissions, one sentence each.
     pub remarks: Vec<String>,
 }
 
-/// Measures.
+/// Measures the candidates.
 ///
 /// # Errors
 ///
-/// What the run could not remove again; all other failures are an [`Outcome`].
+/// Files that the run could not remove; all other failures are an [`Outcome`].
 pub fn measure(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Outcome, RunError> {
     let begun = Instant::now();
     if request.time < TIME_MIN {
-        let why = format!("{:.0} s are too few to measure anything", request.time.as_secs_f64());
+        let why = format!("{:.0} s is too short for a measurement", request.time.as_secs_f64());
         return Ok(Outcome::Not { why });
     }
     let design = Design::of(request);
@@ -107,7 +100,7 @@ pub fn measure(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Out
     }
 }
 
-/// Finds out what a round costs here, and so what can be measured; the outcome where nothing can.
+/// Measures the cost of a round and derives the size of the run, or the outcome if there is none.
 fn sized(
     request: &Request<'_>,
     design: &Design,
@@ -142,14 +135,13 @@ fn sized(
     }
 }
 
-/// How a run of the engine went.
 enum Ran {
     Ended { bytes: Vec<u8>, pace: Pace },
     Not { why: String },
     Interrupted,
 }
 
-/// Carries one run out; it ends by itself before the request's time does.
+/// Performs one run, which ends within the request's time.
 fn carry_out(
     request: &Request<'_>,
     design: &Design,
@@ -188,7 +180,7 @@ fn carry_out(
         Ok(_) | Err(RunError::Interrupted) if interrupted => Ok(Ran::Interrupted),
         Ok(_) => Ok(Ran::Ended { bytes: memory.take(), pace: watch.pace() }),
         Err(RunError::Interrupted) => {
-            Ok(Ran::Not { why: "the time was over before anything was measured".into() })
+            Ok(Ran::Not { why: "the time was over before the first round was complete".into() })
         }
         Err(RunError::Directory { source, .. }) => Ok(Ran::Not { why: cannot_write(&source) }),
         Err(error @ (RunError::Clean { .. } | RunError::Uncleaned { .. })) => Err(error),
@@ -198,13 +190,13 @@ fn carry_out(
 
 fn cannot_write(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => "there is no permission to write here".into(),
+        io::ErrorKind::PermissionDenied => "no permission to write to the directory".into(),
         io::ErrorKind::ReadOnlyFilesystem => "the file system is mounted read-only".into(),
-        _ => format!("nothing can be made here: {error}"),
+        _ => format!("cannot create files in the directory: {error}"),
     }
 }
 
-/// Whoever else wants to know.
+/// Optional listener of the caller.
 struct Outside<'a>(Option<&'a mut dyn Listener>);
 
 impl Listener for Outside<'_> {
@@ -213,7 +205,7 @@ impl Listener for Outside<'_> {
     }
 }
 
-/// A record that stays in memory: nothing is written but what is measured.
+/// Record in memory, so that only the measured files are written.
 #[derive(Clone, Debug, Default)]
 struct Memory(Arc<Mutex<Vec<u8>>>);
 

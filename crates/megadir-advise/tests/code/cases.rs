@@ -1,4 +1,4 @@
-//! Layouts of every kind, and what the library answers for every name.
+//! Layouts of every kind, and the library's answers for every name.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use megadir_testkit::require::full;
 
 use crate::names;
 
-/// Every source with every option, at the edges of what can be written.
+/// Every source with every option, at the limits of the syntax.
 const LAYOUTS: &[&str] = &[
     "flat",
     "prefix:2/2",
@@ -55,7 +55,8 @@ const LAYOUTS: &[&str] = &[
     "sequence:65535/65535/65535/65535",
 ];
 
-/// Layouts for which every name is asked, with all that are advised; for the others that is left to the long tier.
+/// Layouts that are checked with every name, in addition to the recommended ones; the long tier checks the
+/// rest.
 const WHOLE: &[&str] = &[
     "flat",
     "digest:1",
@@ -72,28 +73,28 @@ const WHOLE: &[&str] = &[
     "paperclip",
 ];
 
-/// A layout and its answers.
+/// Layout with its expected answers.
 pub(crate) struct Case {
     pub(crate) text: String,
     pub(crate) layout: Layout,
-    /// The names that are asked, by their places among all.
+    /// Indices of the names to check.
     pub(crate) asked: Vec<usize>,
-    /// For each depth the answers for these names: `+` and the path, or `-`.
+    /// Answers for these names at each depth: `+` and the path, or `-`.
     pub(crate) depths: Vec<(Placer, Vec<Vec<u8>>)>,
 }
 
 impl Case {
-    /// Tells whether the code takes the depth as a parameter.
+    /// `true` if the code takes the depth as a parameter.
     pub(crate) fn grows(&self) -> bool {
         self.layout.growth().is_some()
     }
 
-    /// Tells whether the shell starts processes for each name.
+    /// `true` if the shell starts a process for each name.
     pub(crate) fn is_slow(&self) -> bool {
         matches!(self.layout.source(), Source::Digest)
     }
 
-    /// Returns numbers of files about where the depth changes.
+    /// Returns numbers of files around each change of the depth.
     pub(crate) fn files(&self) -> Vec<u64> {
         let Some(growth) = self.layout.growth() else { return Vec::new() };
         let powers =
@@ -102,12 +103,11 @@ impl Case {
         around.collect()
     }
 
-    /// Returns the depths for these numbers of files.
     pub(crate) fn depths_for(&self, files: &[u64]) -> Vec<Vec<u8>> {
         files.iter().map(|files| self.layout.at(*files).depth().to_string().into_bytes()).collect()
     }
 
-    /// Writes the code in a language into a file, after some lines of the test's.
+    /// Writes the code in a language to a file, after `before`.
     pub(crate) fn write(&self, language: Language, before: &str, path: &Path) {
         let code = snippet(&self.layout, language).unwrap();
         fs::write(path, format!("{before}{code}")).unwrap();
@@ -136,13 +136,12 @@ fn case(at: usize, text: &str) -> Case {
     Case { text: text.to_owned(), layout, asked, depths }
 }
 
-/// What was asked.
 pub(crate) enum Question<'a> {
-    /// The path of a name, at a depth.
+    /// Path of a name, at a depth.
     Path(&'a Case, usize, &'a [u8]),
-    /// The depth for so many files.
+    /// Depth for a number of files.
     Depth(&'a Case, u64),
-    /// What the locale is afterwards.
+    /// Locale after the call.
     Locale,
 }
 
@@ -158,7 +157,7 @@ impl fmt::Display for Question<'_> {
     }
 }
 
-/// Compares answers, each ended by NUL, with those that are wanted.
+/// Compares answers, each terminated by NUL, with the expected ones.
 #[track_caller]
 pub(crate) fn compare<'a>(output: &[u8], mut wanted: impl Iterator<Item = (Question<'a>, &'a [u8])>) {
     let output = output.strip_suffix(b"\0").expect("answers");

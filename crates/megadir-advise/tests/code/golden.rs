@@ -1,4 +1,4 @@
-//! One layout in each language as it is printed, and the page about layouts; `MEGADIR_BLESS=1` writes the files anew.
+//! One layout in each language, and the page about layouts; `MEGADIR_BLESS=1` rewrites the files.
 
 use std::fmt::Write;
 
@@ -25,25 +25,24 @@ fn code_is_as_it_was() {
     code_is("digest.sh", "digest:2/2", Language::Shell);
 }
 
-/// What stands before that which is computed.
+/// Fixed beginning of the page.
 const HEAD: &str = "\
-# Layouts: where a file lies
+# Layouts: the path of a file
 
-A layout is a rule that tells the path of a file from its name, so that very many files are spread over directories and each is found again. `megadir make --layout`
-fills a tree by one, `megadir bench run layout --layout` compares them, and `megadir advise` says which one to use and prints its code. In Rust they are
-`megadir::layout`.
+A layout computes the path of a file from its name, to spread very many files over directories. `megadir make --layout` fills a tree by a layout,
+`megadir bench run layout --layout` compares layouts, and `megadir advise` recommends one and prints its code. In Rust they are `megadir::layout`.
 
 ```text
 LAYOUT  = \"flat\" | PRESET | SOURCE \":\" LEVEL { \"/\" LEVEL } { \"+\" OPTION }
 SOURCE  = \"prefix\" | \"suffix\" | \"next-to-last\" | \"digest\" | \"decimal\" | \"sequence\"
-LEVEL   = how many characters a directory's name takes; with sequence, how many directories there are
+LEVEL   = number of characters in a directory's name; with sequence, number of directories
 OPTION  = \"rest\" | \"from=\" LEVELS | \"under=\" FILES | \"label=\" TEXT
 ```
 
-Names are bytes, and a character is a byte. Two names never share a path, and no file's path is a directory of another's: a name of which that cannot be said
-(too short, a directory called `..`) has no place in the layout, and is refused.
+Names are bytes, and a character is a byte. Two names never share a path, and no file's path is a directory of another file. A layout refuses names for which it
+cannot guarantee this (too short, or with a directory called `..`).
 
-All that follows is computed (`MEGADIR_BLESS=1 cargo test -p megadir-advise --test code golden`).
+The rest of this page is generated (`MEGADIR_BLESS=1 cargo test -p megadir-advise --test code golden`).
 
 ";
 
@@ -63,7 +62,7 @@ const SHOWN: &[&str] = &[
 ];
 
 #[test]
-fn the_page_about_layouts_tells_what_is_computed() {
+fn the_page_about_layouts_matches_the_code() {
     let mut page = HEAD.to_owned();
     writeln!(page, "## How a path is computed\n").unwrap();
     for text in SHOWN {
@@ -84,18 +83,18 @@ fn the_page_about_layouts_tells_what_is_computed() {
     writeln!(page, "\n## As code\n").unwrap();
     writeln!(
         page,
-        "`megadir advise` prints this for any layout. A test runs it in each language and holds it to the library, path by path and refusal by \
-         refusal. Here it is for `digest:2/2`.\n"
+        "`megadir advise` prints this for any layout. A test runs it in each language and compares every path and refusal with \
+         the library. For `digest:2/2`:\n"
     )
     .unwrap();
     for (language, fence, about) in [
-        (Language::Python, "python", "Python 3.8 and later; text gives text, and bytes give bytes."),
+        (Language::Python, "python", "Python 3.8 and later; `str` gives `str`, and `bytes` give `bytes`."),
         (Language::Rust, "rust", "Rust on Unix, where the names of files are bytes."),
-        (Language::Go, "go", "Go, to be put below the clause that names the package."),
+        (Language::Go, "go", "Go; goes below the package clause."),
         (
             Language::Shell,
             "sh",
-            "POSIX shell; the path is left in a variable, since printed it would lose newlines at its end.",
+            "POSIX shell; the path is returned in a variable, because command substitution drops trailing newlines.",
         ),
     ] {
         let code = snippet(&"digest:2/2".parse().unwrap(), language).unwrap();

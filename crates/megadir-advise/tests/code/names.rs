@@ -4,10 +4,9 @@ use std::sync::LazyLock;
 
 use megadir_testkit::rng::Rng;
 
-/// How many names there are.
 pub(crate) const NAMES: usize = 10_000;
 
-/// The names; some of them twice.
+/// Contains duplicates.
 pub(crate) static ALL: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let mut names = chosen();
     let mut rng = Rng::new(8);
@@ -17,7 +16,7 @@ pub(crate) static ALL: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     names
 });
 
-/// Names that mean something to a shell, to a file system or to a layout.
+/// Names with a meaning for a shell, a file system or a layout.
 fn chosen() -> Vec<Vec<u8>> {
     let mut names: Vec<Vec<u8>> = [
         "",
@@ -141,10 +140,10 @@ fn chosen() -> Vec<Vec<u8>> {
     names
 }
 
-/// A name of a kind that is drawn.
+/// Returns a random name of a random kind.
 fn any(rng: &mut Rng) -> Vec<u8> {
     match rng.within(0, 9) {
-        // Few different characters, so that many names are nearly what a layout refuses.
+        // Few distinct characters, so that many names are almost refused.
         0 | 1 => drawn(rng, 9, b"aaA..b0019_-/xX\0F\xff"),
         2 => drawn(rng, 8, b"dDiIrR_.aAxX12"),
         3 => rng.next_u64().to_string().as_bytes()[..rng.within(1, 12) as usize].to_vec(),
@@ -164,7 +163,7 @@ fn drawn(rng: &mut Rng, most: u64, of: &[u8]) -> Vec<u8> {
     (0..rng.within(0, most)).map(|_| rng.pick(of)).collect()
 }
 
-/// Bytes of any value; NUL and `/`, which no name has, are rarer than others.
+/// Arbitrary bytes; NUL and `/`, which no name contains, are rare.
 fn bytes(rng: &mut Rng, most: u64) -> Vec<u8> {
     let byte = |rng: &mut Rng| match rng.next_u64() as u8 {
         byte @ (0 | b'/') if !rng.chance(5) => byte + 1,

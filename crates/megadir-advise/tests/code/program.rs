@@ -1,4 +1,4 @@
-//! A program that answers for all layouts: it gets the names, and its answers are compared.
+//! Runs a program that answers for all layouts, and compares its answers.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -6,14 +6,14 @@ use std::process::{Command, Stdio};
 use crate::cases::Question;
 use crate::{cases, names};
 
-/// Runs a program with all names, each after its length in two bytes, and returns what it prints.
+/// Runs a program with all names, each after its length in two bytes, and returns its output.
 pub(crate) fn ask(command: &mut Command) -> Vec<u8> {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
         let frame = |name: &Vec<u8>| [&(name.len() as u16).to_be_bytes()[..], name].concat();
-        // A program that ends early is told of below, by what it said.
+        // If the program ends early, the output below shows why.
         let _ = input.write_all(&names::ALL.iter().flat_map(frame).collect::<Vec<u8>>());
     });
     let output = child.wait_with_output().unwrap();
@@ -23,7 +23,7 @@ pub(crate) fn ask(command: &mut Command) -> Vec<u8> {
     output.stdout
 }
 
-/// Runs a tool that says nothing where all is well.
+/// Runs a tool that prints nothing on success.
 #[track_caller]
 pub(crate) fn silent(command: &mut Command) {
     let output = command.output().unwrap();
@@ -31,7 +31,8 @@ pub(crate) fn silent(command: &mut Command) {
     assert!(output.status.success() && said.is_empty(), "{command:?}: {}", String::from_utf8_lossy(&said));
 }
 
-/// Compares what a program printed: for every layout the answers at each depth, then the depths for numbers of files.
+/// Compares the output of a program: for every layout the answers at each depth, then the depths for numbers of
+/// files.
 #[track_caller]
 pub(crate) fn answers(output: &[u8]) {
     let numbers: Vec<_> =

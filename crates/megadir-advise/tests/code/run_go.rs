@@ -1,4 +1,4 @@
-//! The Go code, as gofmt has it, compiled and run.
+//! The Go code, formatted as by gofmt, compiled and run.
 
 use std::fmt::Write;
 use std::fs;
@@ -12,7 +12,6 @@ use megadir_testkit::require::have;
 use crate::cases::{self, Case};
 use crate::program::{answers, ask, silent};
 
-/// Reads the names and prints answers.
 const DRIVER: &str = r#"
 func answers(data string, start, step int, pathFor func(string) (string, error)) {
 	for at := 0; len(data) > 0; at++ {
@@ -76,7 +75,7 @@ fn go_gives_the_same_paths() {
     }
     let main = format!("package main\n\nimport (\n{imports})\n{DRIVER}{calls}out.Flush()\n}}\n");
     fs::write(place.path().join("main.go"), main).unwrap();
-    // Without optimisations Go itself is compiled in less time.
+    // Without optimisation Go compiles its own packages faster.
     silent(go(place.path()).args(["build", "-gcflags=all=-N -l", "-o", "printed.exe", "."]));
     answers(&ask(&mut Command::new(place.path().join("printed.exe"))));
     if have("gofmt").is_ok() {
@@ -85,7 +84,7 @@ fn go_gives_the_same_paths() {
     }
 }
 
-/// Returns functions that other packages can call.
+/// Exports the functions for use by other packages.
 fn public(case: &Case, package: &str) -> String {
     let (more, depth) = if case.grows() { (", depth int", ", depth") } else { ("", "") };
     let mut code = format!("package {package}\n\n");
@@ -97,7 +96,7 @@ fn public(case: &Case, package: &str) -> String {
     code
 }
 
-/// Returns the command `go`, which asks no network and keeps what it compiled for the next run.
+/// The command `go`, without network access and with a build cache for the next run.
 fn go(folder: &Path) -> Command {
     let mut go = Command::new("go");
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go");

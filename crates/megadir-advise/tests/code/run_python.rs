@@ -10,7 +10,7 @@ use megadir_testkit::require::have;
 use crate::cases;
 use crate::program::{answers, ask};
 
-/// Runs each layout's code, with bytes and with text, and its example.
+/// Runs each layout's code with bytes and with text, and its example.
 const DRIVER: &str = r#"
 import doctest, os, sys, types
 

@@ -11,7 +11,6 @@ use megadir_advise::code::Language;
 use crate::cases;
 use crate::program::{answers, ask};
 
-/// Reads the names and prints answers.
 const DRIVER: &str = r#"
 #![deny(warnings)]
 use std::ffi::OsStr;
@@ -72,14 +71,14 @@ fn rust_gives_the_same_paths() {
     answers(&ask(&mut Command::new(compile(&main))));
 }
 
-/// Compiles a program with the crate `sha2` as it was built for the library.
+/// Compiles a program with the `sha2` crate that was built for the library.
 fn compile(main: &Path) -> PathBuf {
     let built = env::current_exe().unwrap().parent().unwrap().to_owned();
     let is_sha2 = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         name.starts_with("libsha2-") && name.ends_with(".rlib")
     };
-    // There are several where it was built by another compiler or with other features, too.
+    // There are several if other compilers or features were used too.
     let mut found: Vec<PathBuf> =
         fs::read_dir(&built).unwrap().map(|entry| entry.unwrap().path()).filter(is_sha2).collect();
     found.sort_by_key(|path| std::cmp::Reverse(path.metadata().unwrap().modified().unwrap()));
@@ -103,7 +102,7 @@ fn compile(main: &Path) -> PathBuf {
     panic!("{}: {said}", main.display());
 }
 
-/// Returns the compiler that cargo uses.
+/// Returns cargo's compiler.
 fn rustc() -> PathBuf {
     let cargo = env::var_os("CARGO").map(PathBuf::from);
     let beside = cargo.and_then(|cargo| Some(cargo.parent()?.join("rustc"))).filter(|rustc| rustc.is_file());

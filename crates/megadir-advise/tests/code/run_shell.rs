@@ -1,4 +1,4 @@
-//! The shell code, run by `sh` (on Debian dash) and by bash, where characters have several bytes.
+//! The shell code, run by `sh` (dash on Debian) and by bash, whose characters have several bytes.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -28,8 +28,8 @@ fn bash_gives_the_same_paths() {
     run("bash", 5);
 }
 
-/// Asks for the names of a layout, in the short tier for every `share`th of them, and where a process is started for each for
-/// fewer still.
+/// Checks the names of each layout; the short tier takes every `share`th, and fewer still if each starts a
+/// process.
 fn run(shell: &str, share: usize) {
     let place = tempfile::tempdir().unwrap();
     for case in &*cases::ALL {
@@ -56,7 +56,7 @@ fn run(shell: &str, share: usize) {
     }
 }
 
-/// Asks for the path of each argument at each depth, then for the depths for numbers of files.
+/// Prints the path of each argument at each depth, then the depths for numbers of files.
 fn driver(case: &Case) -> String {
     let mut code = String::new();
     for (placer, _) in &case.depths {
@@ -78,16 +78,16 @@ fn driver(case: &Case) -> String {
         )
         .unwrap();
     }
-    // The locale is as before.
+    // The locale is unchanged.
     code + "printf '%s\\0' \"$LC_ALL\"\n"
 }
 
-/// Numbers of files that the shell can count.
+/// Numbers of files within the range of the shell's integers.
 fn files(case: &Case) -> Vec<u64> {
     case.files().into_iter().filter(|files| i64::try_from(*files).is_ok()).collect()
 }
 
-/// Compares the answers for those names of a layout that are at these places.
+/// Compares the answers for the names at these indices.
 fn compare(shell: &str, case: &Case, script: &Path, asked: &[usize]) {
     let name = |at: &usize| names::ALL[case.asked[*at]].as_slice();
     let arguments = asked.iter().map(|at| OsStr::from_bytes(name(at)));

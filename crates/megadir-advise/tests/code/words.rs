@@ -1,4 +1,4 @@
-//! Layouts of every kind: whatever can be parsed has words and, if it takes any name, code.
+//! Layouts of every kind: any layout that parses has words and, if it accepts any name, code.
 
 use megadir::layout::{Growth, Layout, PRESETS, Source};
 use megadir_advise::code::{Language, NoCode, snippet, words};
@@ -60,7 +60,7 @@ fn a_layout_that_refuses_all_names_has_no_code() {
     for text in ["prefix:255+rest", "next-to-last:255", "prefix:255+from=0+under=1"] {
         let layout: Layout = text.parse().unwrap();
         assert_eq!(snippet(&layout, Language::Python), Err(NoCode::RefusesAll));
-        assert!(!words(&layout).contains("lies at"), "{text}");
+        assert!(!words(&layout).contains(" is at "), "{text}");
     }
 }
 
@@ -69,16 +69,19 @@ fn languages_are_known_by_their_words() {
     for language in Language::ALL {
         assert_eq!(language.to_string().parse(), Ok(*language));
     }
-    assert_eq!("perl".parse::<Language>().unwrap_err().to_string(), "languages are python, rust, go, shell");
+    assert_eq!(
+        "perl".parse::<Language>().unwrap_err().to_string(),
+        "unknown language: use one of python, rust, go, shell"
+    );
 }
 
-/// The example in the words, and in each language's comment, is the library's.
+/// The example in the words, and in each language's comment, matches the library.
 #[test]
 fn examples_are_the_library_s() {
     for case in &*cases::ALL {
         let said = words(&case.layout);
         let example = said.trim_end_matches('.').rsplit(". ").next().unwrap();
-        let (name, path) = example.split_once(" lies at ").unwrap();
+        let (name, path) = example.split_once(" is at ").unwrap();
         let name = name.split(',').next().unwrap();
         let placers: Vec<_> = case.layout.placers().collect();
         let depth = path.matches('/').count();
@@ -96,24 +99,24 @@ fn presets_are_told_in_words() {
     for (preset, said) in [
         (
             "git",
-            "The first 2 characters of the name are a directory; there the file lies under the rest of its name. abcdef lies at ab/cdef.",
+            "The first 2 characters of the name are a directory; the file keeps the rest of its name. abcdef is at ab/cdef.",
         ),
         (
             "nginx",
-            "The last character of the name is a directory and the 2 before it a directory in it; there the file lies under its whole \
-             name. abcdef lies at f/de/abcdef.",
+            "The last character of the name is a directory and the 2 before it a directory in it; the file keeps its whole \
+             name. abcdef is at f/de/abcdef.",
         ),
         (
             "ccache",
-            "The first character of the name is a directory, the one after it a directory in it and so on, 4 levels in all; there the \
-             file lies under the rest of its name. How deep depends on how many files there are in all: 2 levels below 512 000 files, \
-             3 levels below 8 192 000, then 4 levels. A file lies where it was put when there were fewer. abcdef, 3 levels deep, lies \
+            "The first character of the name is a directory, the one after it a directory in it and so on, 4 levels in all; the \
+             file keeps the rest of its name. The depth depends on the total number of files: 2 levels below 512 000 files, \
+             3 levels below 8 192 000, then 4 levels. Existing files stay where they are. abcdef, 3 levels deep, is \
              at a/b/c/def.",
         ),
         (
             "paperclip",
-            "The name, a decimal number, is filled up with zeros to 9 digits and cut into groups of 3, 3, 3: the last is what the file \
-             is called, those before it are directories, one in the other. 1234 lies at 000/001/234.",
+            "The name, a decimal number, is padded with zeros to 9 digits and cut into groups of 3, 3, 3: the last is the file \
+             name, the others are nested directories. 1234 is at 000/001/234.",
         ),
     ] {
         let preset = PRESETS.iter().find(|known| known.name == preset).unwrap();

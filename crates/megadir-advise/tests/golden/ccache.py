@@ -3,7 +3,7 @@ from typing import AnyStr
 
 
 def depth_for(files: int) -> int:
-    """How many directories are above a file where there are so many files in all."""
+    """Number of directories above a file, for a total number of files."""
     if files < 512_000:
         return 2
     if files < 8_192_000:
@@ -12,13 +12,13 @@ def depth_for(files: int) -> int:
 
 
 def path_for(name: AnyStr, depth: int) -> AnyStr:
-    """Where a file lies below the top in the layout ccache (prefix:1/1/1/1+rest+from=2+under=2000).
+    """Path of a file below the top directory in the layout ccache (prefix:1/1/1/1+rest+from=2+under=2000).
 
     >>> path_for("abcdef", 3)
     'a/b/c/def'
 
-    The depth is 2 to 4. A file lies where it was put when there were fewer files.
-    ValueError: the layout has no place for the name.
+    The depth is 2 to 4. Existing files stay at the depth they were created at.
+    ValueError: the layout does not accept the name.
     """
     raw = os.fsencode(name)
     if (
@@ -29,7 +29,7 @@ def path_for(name: AnyStr, depth: int) -> AnyStr:
         or b"." in (raw[:1], raw[1:2], raw[2:3], raw[3:4])
         or raw[4:] in (b".", b"..")
     ):
-        raise ValueError(f"no place in ccache for {name!r}")
+        raise ValueError(f"layout ccache does not accept {name!r}")
     parts = [raw[:1], raw[1:2], raw[2:3], raw[3:4]][:depth]
     path = b"/".join(parts + [raw[len(b"".join(parts)) :]])
     return path if isinstance(name, bytes) else os.fsdecode(path)

@@ -26,10 +26,10 @@ fn the_answer_can_be_acted_on() {
     let seen = text(&place, &["--files", "1M"]);
     for words in [
         "'.' (ext4), 1.00 M files: 256 directories named after a hash (digest:2).",
-        "Of the name's SHA-256 in lower-case hex, the first 2 digits are a directory; there the file lies under its whole name.",
-        "abcdef lies at be/abcdef.",
+        "In the name's SHA-256 (lower-case hex), the first 2 digits are a directory; the file keeps its whole name.",
+        "abcdef is at be/abcdef.",
         "256, each with about 3 906 files",
-        "one directory would not take them safely",
+        "they do not safely fit into one directory",
         "names of 32 bytes (assumed; --name-length or --like says otherwise)",
         "before it refuses one (directory index)",
         "below 120 k [102, 138] files: one directory",

@@ -112,7 +112,7 @@ fn without_permission_or_room_the_limits_answer_and_that_is_said() {
     let out = run_as_nobody(&copy, &place, &["advise", "mine", "--files", "1M"]).quiet();
     let text = String::from_utf8(out).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("digest:2"), "{text}");
-    let words = "nothing, the answer rests on the limits alone: there is no permission to write here";
+    let words = "nothing, the answer rests on the limits alone: no permission to write to the directory";
     assert!(text.contains(words), "{text}");
 
     let mut small = require!(Mount::make(&TMPFS));

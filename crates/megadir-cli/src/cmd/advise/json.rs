@@ -4,7 +4,7 @@ use megadir::limits::Span;
 use megadir::names;
 use megadir_advise::code::words;
 use megadir_advise::measure::Run;
-use megadir_advise::{Candidate, Change, Gives, Holds, Pattern, Undecided};
+use megadir_advise::{Candidate, Capacity, Change, Pattern, Recommendation, Undecided};
 use megadir_report::summary::Verdict;
 use serde_json::{Value, json};
 
@@ -32,11 +32,11 @@ pub(super) fn object(text: &mut Vec<u8>, answer: &Answer) {
             "known": facts.names.basis.known.word(),
         },
         "layout": layout(&advice.layout),
-        "flat": advice.rule.gives == Gives::Flat,
+        "flat": advice.rule.recommends == Recommendation::Flat,
         "by_name": advice.by_name.as_ref().map(layout),
         "rule": advice.rule.name,
         "reason": advice.rule.reason,
-        "one_directory": holds(&advice.ground.holds),
+        "one_directory": holds(&advice.new_dir.capacity),
         "changes": {
             "below": advice.below.as_ref().map(|change| changed(change, &change.before)),
             "above": advice.above.as_ref().map(|change| changed(change, &change.after)),
@@ -44,7 +44,7 @@ pub(super) fn object(text: &mut Vec<u8>, answer: &Answer) {
         "shortage": advice.shortage.as_ref().map(|short| json!({
             "limit": short.limit.name(),
             "needed": short.needed,
-            "room": span(short.room),
+            "room": span(short.available),
             "likely": short.is_likely(),
         })),
         "measured": run.as_ref().ok().map(|run| measured(run, question.pattern)),
@@ -76,14 +76,14 @@ fn changed(change: &Change, to: &Candidate) -> Value {
     json!({ "files": span(change.files), "layout": to.layout.to_string(), "rule": change.rule.name })
 }
 
-fn holds(holds: &Holds) -> Value {
+fn holds(holds: &Capacity) -> Value {
     match holds {
-        Holds::Bounded { full, plan, by } => {
+        Capacity::Bounded { full, plan, by } => {
             json!({ "is": "bounded", "full": span(*full), "plan": span(*plan), "by": by.name() })
         }
-        Holds::Unbounded => json!({ "is": "unbounded" }),
-        Holds::Unknown => json!({ "is": "unknown" }),
-        Holds::Linear => json!({ "is": "linear" }),
+        Capacity::Unbounded => json!({ "is": "unbounded" }),
+        Capacity::Unknown => json!({ "is": "unknown" }),
+        Capacity::Linear => json!({ "is": "linear" }),
     }
 }
 

@@ -158,7 +158,7 @@ fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
         churn: args.churn,
         pattern: args.pattern,
     };
-    let ground = megadir_advise::Ground::of(&look.limits, question.churn);
+    let ground = megadir_advise::NewDir::of(&look.limits, question.churn);
     let all = candidates(&question, &ground, &look.names);
     let Some(run) = measuring::measured(args, &question, &look, &all, interrupt)? else { return Ok(None) };
     let measured = run.as_ref().ok().map(|run| &run.measured);

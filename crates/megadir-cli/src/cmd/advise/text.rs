@@ -5,7 +5,7 @@ use std::time::Duration;
 use megadir::layout::{Layout, PRESETS};
 use megadir::limits::{Known, Limit};
 use megadir_advise::code::words;
-use megadir_advise::{Advice, Candidate, Change, Holds};
+use megadir_advise::{Advice, Candidate, Capacity, Change};
 use megadir_report::text::ratio;
 
 use super::Answer;
@@ -87,7 +87,7 @@ pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
                 "{} {may}, whatever the layout: {} files and directories are still to be made, and there is room for {}",
                 capital(&shortage.limit.to_string()),
                 amount(shortage.needed),
-                interval(shortage.room)
+                interval(shortage.available)
             ),
         ));
     }
@@ -240,8 +240,8 @@ fn limits(answer: &Answer) -> String {
         Known::Read | Known::Assumed => "assumed; --name-length or --like says otherwise",
     };
     let names = format!("names of {} ({known})", names.value);
-    match &advice.ground.holds {
-        Holds::Bounded { full, plan, by } => {
+    match &advice.new_dir.capacity {
+        Capacity::Bounded { full, plan, by } => {
             let how = if advice.question.churn { "where names come and go" } else { "to be safe" };
             format!(
                 "one directory takes {} {names} before it refuses one ({by}); plan for {} {how}",
@@ -249,12 +249,12 @@ fn limits(answer: &Answer) -> String {
                 interval(*plan)
             )
         }
-        Holds::Unbounded => format!(
+        Capacity::Unbounded => format!(
             "directories of {} have no limit of their own; {names}",
             look.limits.facts.file_system
         ),
-        Holds::Unknown => format!("unknown: {}", look.limits.model.map_or("there is no model of the file system", |model| model.about())),
-        Holds::Linear => "without an index a directory takes any number, ever more slowly; tune2fs -O dir_index mends new ones".into(),
+        Capacity::Unknown => format!("unknown: {}", look.limits.model.map_or("there is no model of the file system", |model| model.about())),
+        Capacity::Linear => "without an index a directory takes any number, ever more slowly; tune2fs -O dir_index mends new ones".into(),
     }
 }
 

@@ -1,70 +1,69 @@
-//! What one new directory takes, where the files are to lie.
+//! Capacity of a new directory beside the given one.
 //!
-//! The directory that was named may have a past; those that a layout makes have none. So its facts are judged once more as those of
-//! an empty directory beside it: same file system, same features, same names.
+//! The given directory may have a history; the directories of a layout have none. So the facts are judged again
+//! for an empty directory on the same file system, with the same features and names.
 
 use megadir::FileSystem;
 use megadir::limits::{Contents, Details, Fact, Facts, Known, Limit, Limits, NameLengths, Span};
 
-/// Plan for this part of what a directory takes, where the model does not say more: the bounds of all models lie above it.
+/// Usable part of the capacity if the model gives none. The bounds of all models lie above it.
 const PLANNED: f64 = 0.75;
-/// With fewer entries than this, or mostly directories, a directory's own names say nothing about those to come.
+/// A directory with fewer entries than this, or mostly directories, is no sample of future names.
 const SAMPLE_MIN: u64 = 20;
 
-/// What a directory takes before a further entry is refused.
+/// Capacity of a directory.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Holds {
-    /// So many entries.
+pub enum Capacity {
+    /// Limited number of entries.
     Bounded {
-        /// Entries when the first is refused.
+        /// Number of entries at which the first create fails.
         full: Span,
-        /// How many of them to plan for, as sure as `full` is.
+        /// Number of entries to plan for, as certain as `full`.
         plan: Span,
-        /// What refuses it.
         by: Limit,
     },
-    /// As many as the file system has room for.
+    /// Limited only by the space of the file system.
     Unbounded,
-    /// Nobody tells from here.
+    /// Cannot be determined from here.
     Unknown,
-    /// Any number, but each create looks through all of them: there is no index.
+    /// No limit, but no index either: each create searches all entries.
     Linear,
 }
 
-/// Where the files are to lie.
+/// Capacity of a new directory, for these names.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ground {
-    /// What a new directory takes.
-    pub holds: Holds,
-    /// The lengths of names to come.
+pub struct NewDir {
+    pub capacity: Capacity,
+    /// Lengths of the future names.
     pub names: NameLengths,
 }
 
-impl Ground {
-    /// Judges a new directory beside the one that was looked at.
+impl NewDir {
+    /// Judges a new directory beside the one in `limits`.
     #[must_use]
     pub fn of(limits: &Limits, churn: bool) -> Self {
         let facts = of_new_directory(&limits.facts);
         let names = facts.names.value.clone();
-        Self { holds: holds(&Limits::judge(facts, churn), churn), names }
+        Self { capacity: capacity(&Limits::judge(facts, churn), churn), names }
     }
 
-    /// Returns the most entries of a directory that is planned for; `None` where nothing bounds them or nobody tells.
+    /// Returns the number of entries to plan for; `None` if unlimited or unknown.
     #[must_use]
     pub fn plan(&self) -> Option<Span> {
-        match self.holds {
-            Holds::Bounded { plan, .. } => Some(plan),
-            Holds::Unbounded | Holds::Unknown | Holds::Linear => None,
+        match self.capacity {
+            Capacity::Bounded { plan, .. } => Some(plan),
+            Capacity::Unbounded | Capacity::Unknown | Capacity::Linear => None,
         }
     }
 }
 
-/// Returns facts of which the names and sizes to come are taken for usual ones where the directory has too few files to tell.
+/// Replaces measured lengths of names and sizes by typical values if the directory has too few files to judge
+/// from.
 ///
-/// Says whether they were.
+/// The flag is `true` if the lengths of names are assumed.
 #[must_use]
 pub fn ready(facts: Facts) -> (Facts, bool) {
-    // Directories are named by other habits than the files that are to come.
+    // Directories are named differently from the files to come.
     let few = facts.directory_share > 0.5
         || facts.entries.as_ref().is_none_or(|entries| entries.value.likely < SAMPLE_MIN);
     let of_few = |known| few && known == Known::Measured;
@@ -75,7 +74,7 @@ pub fn ready(facts: Facts) -> (Facts, bool) {
     }
     if of_few(facts.contents.basis.known) {
         let block = Contents { mean_bytes: facts.space.unit_bytes as f64, error_bytes: 0.0 };
-        facts.contents = Fact::new(block, Known::Assumed, "a block for the contents of each");
+        facts.contents = Fact::new(block, Known::Assumed, "one block each");
     }
     (facts, assumed)
 }
@@ -90,7 +89,7 @@ fn of_new_directory(facts: &Facts) -> Facts {
     new.links = 2;
     new.entries = Some(Fact::new(Span::exact(0), Known::Measured, "a new directory"));
     new.directory_share = 0.0;
-    // The root of FAT16 is the only directory that is no like of others.
+    // Only the root of FAT16 differs from other directories.
     new.inode = 0;
     if let Details::Ext4(ext4) = &mut new.details {
         ext4.indexed = None;
@@ -98,10 +97,10 @@ fn of_new_directory(facts: &Facts) -> Facts {
     new
 }
 
-fn holds(limits: &Limits, churn: bool) -> Holds {
+fn capacity(limits: &Limits, churn: bool) -> Capacity {
     let facts = &limits.facts;
     if matches!(&facts.details, Details::Ext4(ext4) if !ext4.features.value.dir_index) {
-        return Holds::Linear;
+        return Capacity::Linear;
     }
     let by_option = limits.ceilings.iter().find(|ceiling| ceiling.limit == Limit::MountOption);
     let by_itself = limits.judgement.capacity.as_ref().map(|full| full.value);
@@ -118,15 +117,15 @@ fn holds(limits: &Limits, churn: bool) -> Holds {
             let part = planned.map_or(PLANNED, |planned| planned as f64 / whole);
             let of = |entries: u64| part * entries as f64;
             let plan = Span::rounded(of(full.likely), of(full.low), of(full.high));
-            Holds::Bounded { full, plan, by }
+            Capacity::Bounded { full, plan, by }
         }
-        None if limits.model.is_none() => Holds::Unknown,
-        None if matches!(facts.file_system, FileSystem::Nfs | FileSystem::Overlay) => Holds::Unknown,
-        None => Holds::Unbounded,
+        None if limits.model.is_none() => Capacity::Unknown,
+        None if matches!(facts.file_system, FileSystem::Nfs | FileSystem::Overlay) => Capacity::Unknown,
+        None => Capacity::Unbounded,
     }
 }
 
-/// Returns what of a directory itself runs out.
+/// Returns the limit that comes from the directory itself.
 fn limit_of(limits: &Limits) -> Limit {
     limits.judgement.ceilings.first().map_or(Limit::Unknown, |ceiling| ceiling.limit)
 }

@@ -1,31 +1,30 @@
-//! Whether the file system has inodes and blocks for so many files and their directories: no layout helps where it has not.
+//! Inodes and blocks for the files and their directories: no layout makes up for missing ones.
 
 use megadir::limits::{Ceiling, Limit, Limits, Span};
 
 use crate::candidate::Candidate;
 
-/// What the file system has too little of.
+/// Resource that the file system is short of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shortage {
-    /// What runs out.
     pub limit: Limit,
-    /// Files and directories that are still to be made.
+    /// Files and directories still to create.
     pub needed: u64,
-    /// Those that there is room for.
-    pub room: Span,
+    /// Number that fits.
+    pub available: Span,
 }
 
 impl Shortage {
-    /// Tells whether it runs out as far as is known, and not only at worst.
+    /// `true` if the likely value is too small, not only the lower bound.
     #[must_use]
     pub fn is_likely(&self) -> bool {
-        self.room.likely < self.needed
+        self.available.likely < self.needed
     }
 }
 
-/// Returns what runs out first before so many files are made in this layout; `None` where all is enough.
+/// Returns the first resource to run out before `files` files exist in this layout; `None` if all suffice.
 ///
-/// What the directory holds already counts as made.
+/// Existing entries of the directory count as created.
 #[must_use]
 pub fn shortage(limits: &Limits, layout: &Candidate, files: u64) -> Option<Shortage> {
     let there = limits.facts.entries.as_ref().map_or(0, |entries| entries.value.likely);
@@ -39,5 +38,5 @@ pub fn shortage(limits: &Limits, layout: &Candidate, files: u64) -> Option<Short
     let short = |ceiling: &&Ceiling| ceiling.more.low < needed;
     let first =
         limits.ceilings.iter().filter(of_all).filter(short).min_by_key(|ceiling| ceiling.more.likely)?;
-    Some(Shortage { limit: first.limit, needed, room: first.more })
+    Some(Shortage { limit: first.limit, needed, available: first.more })
 }
