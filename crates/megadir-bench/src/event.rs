@@ -7,7 +7,7 @@ use std::io;
 
 use megadir_record::{
     Built, Chain, End, Epoch, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, UsedByArms, VoidReason,
-    Writer, share,
+    Writer, redact,
 };
 
 use megadir::{Time, Utc};
@@ -131,8 +131,8 @@ impl<W: Durable> Listener for Recorder<W> {
                 let Some(output) = self.output.take() else { return Ok(()) };
                 let mut header = (*header).clone();
                 if let Some(private) = &mut self.private {
-                    private.extend(share::named(&header));
-                    share::header(&mut header, private);
+                    private.extend(redact::private_names(&header));
+                    redact::header(&mut header, private);
                 }
                 self.writer = Some(Writer::start(output, header)?);
                 return Ok(());
@@ -162,7 +162,7 @@ impl<W: Durable> Listener for Recorder<W> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let mut line = line;
         if let Some(private) = &self.private {
-            share::line(&mut line, private);
+            redact::line(&mut line, private);
         }
         writer.write(&line)?;
         if matches!(line, Line::End(_)) { writer.get_mut().make_durable() } else { Ok(()) }

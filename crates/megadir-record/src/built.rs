@@ -1,80 +1,88 @@
-//! What making the data sets took, and what they use.
+//! Creation of the data sets, also for later epochs: its duration and the space they use.
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::DataId;
+use crate::ids::DataId;
 
-/// What was made before anything was measured.
+/// Setup before the first block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Built {
-    /// The data sets that were made, in the order of the plan. Where there are several, their files were made in turns.
+    /// Data sets, in the order of the plan. With several sets, files were created in turns.
     pub sets: Vec<BuiltSet>,
-    /// Inodes that the file system had fewer free afterwards; `None` where it does not count them. Whatever else happened on
-    /// it meanwhile is in here.
+    /// Inodes that the whole file system lost in the meantime; `None` if it does not count them. Includes
+    /// changes by other processes.
     pub file_system_inodes: Option<i64>,
-    /// The same for bytes.
+    /// Bytes that the whole file system lost in the meantime.
     pub file_system_bytes: i64,
 }
 
-/// One data set that was made.
+/// One created data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BuiltSet {
-    /// Which.
     pub data: DataId,
-    /// What is there now.
+    /// Space in use.
     pub used: Used,
-    /// Time of making directories before the first file, nanoseconds; `None` where each was made when the first file
-    /// needed it, which is then part of the files' time.
+    /// Time to create directories before the first file, nanoseconds; `None` if they were created on demand, as
+    /// part of `files_ns`.
     pub directories_ns: Option<u64>,
-    /// Time of making files: looking whether they are there, opening, writing, closing; nanoseconds. Nothing of it is
-    /// made durable within this time.
+    /// Time to create files (check, open, write, close), nanoseconds; without syncing.
     pub files_ns: u64,
-    /// The size that the directory of all files says it has (`st_size`), bytes; `None` where there are several, and in records of
-    /// older programs.
+    /// Size (`st_size`) of the directory with all files, bytes; `None` for several directories, and in records
+    /// of older programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory_bytes: Option<u64>,
-    /// What aging it took, if it was aged.
+    /// Aging, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aged: Option<BuiltAged>,
 }
 
-/// What aging a directory took: files were made among its own, written back, and removed.
+/// Aging of a directory: extra files were created among its own, written back, and removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BuiltAged {
-    /// Files that were made and removed; making them is part of [`BuiltSet::files_ns`].
+    /// Extra files; creating them is part of [`BuiltSet::files_ns`].
     pub files: u64,
-    /// The directory's size (`st_size`) when it held them, bytes.
+    /// Size (`st_size`) of the directory with the extra files, bytes.
     pub directory_bytes: u64,
-    /// Time of removing them, nanoseconds; nothing of it is made durable within this time.
+    /// Time to remove them, nanoseconds; without syncing.
     pub removed_ns: u64,
 }
 
-/// What a data set that the arms make used when the first round that had made all of it was done.
+/// Space of a data set that the arms create, after the first round that created all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsedByArms {
-    /// Which.
     pub data: DataId,
-    /// What it used.
     pub used: Used,
 }
 
-/// What a data set uses: as its files and directories say, one by one, after all was written.
+/// Space of a data set, added up over its files and directories after everything was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Used {
-    /// Files.
     pub files: u64,
-    /// Directories, the top included.
+    /// Directories, including the top.
     pub directories: u64,
-    /// Inodes: of files by several names one.
+    /// Inodes; a file with several names counts one time.
     pub inodes: u64,
-    /// Bytes that are in the files.
+    /// Sum of the file sizes, bytes.
     pub content_bytes: u64,
-    /// Bytes of the blocks of files and directories, as `du` counts them; file systems that keep directories or small files
-    /// elsewhere (btrfs) do not count those.
+    /// Blocks of files and directories in bytes, as `du` counts them. File systems that store directories or
+    /// small files elsewhere (btrfs) do not count those.
     pub bytes: u64,
+}
+
+/// Start of a later epoch. Data sets are recreated, so that chance properties of one set are not taken for a
+/// difference of arms; the data sets of the first are in the plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Epoch {
+    /// Epoch number, from 1.
+    pub epoch: u32,
+    /// Seed of its names, contents and orders.
+    pub seed: u64,
+    /// [`Data::hash`](crate::Data::hash) of each data set in this epoch, in the plan's order.
+    pub hashes: Vec<Option<u64>>,
 }

@@ -1,14 +1,14 @@
-//! Contradictions between a record's plan, its samples and its ending, in sentences.
+//! Contradictions between a record's plan, its samples and its end, as sentences.
 //!
-//! A checksum shows that a record was changed after it was written; this shows what does not fit together, in records without checksums
-//! too. Reports warn of each loudly. What no reader could use at all is refused when the record is read, see `check`.
+//! A checksum shows that a record was changed after it was written; this module finds inconsistencies even in
+//! records without checksums. Reports print each as a warning. Lines that no reader could use are rejected
+//! while reading, see `check`.
 
 use crate::jsonl::Record;
-use crate::plan::Plan;
+use crate::plan::{Plan, Stop};
 use crate::sample::{Phase, Sample};
-use crate::stop::Stop;
 
-/// Returns what contradicts itself in a record, a sentence each.
+/// Returns the contradictions in a record, a sentence each.
 #[must_use]
 pub fn contradictions(record: &Record) -> Vec<String> {
     let mut found = Found::default();
@@ -17,7 +17,7 @@ pub fn contradictions(record: &Record) -> Vec<String> {
     let mut sentences: Vec<String> = ending(record).into_iter().collect();
     sentences.extend(found.0.into_iter().map(|(_, first, more)| match more {
         0 => format!("{first}."),
-        _ => format!("{first} (and {more} more such cases)."),
+        _ => format!("{first} (and {more} more)."),
     }));
     sentences
 }
@@ -34,7 +34,7 @@ enum Kind {
     Latency,
 }
 
-/// The first of each kind in words, and how many more there are.
+/// First contradiction of each kind, and the number of further ones.
 #[derive(Default)]
 struct Found(Vec<(Kind, String, u64)>);
 
@@ -47,24 +47,24 @@ impl Found {
     }
 }
 
-/// Returns the samples of each attempt at a round, in the order of the record.
+/// Returns the samples of each attempt at a round, in record order.
 fn attempts(samples: &[Sample]) -> impl Iterator<Item = &[Sample]> {
     samples.chunk_by(|a, b| key(a) == key(b))
 }
 
-/// Returns a number that grows from one attempt at a round to the next.
+/// Returns a key that grows from one attempt at a round to the next.
 fn key(sample: &Sample) -> (u32, bool, u32, u32) {
     (sample.epoch, sample.phase == Phase::Measure, sample.round, sample.attempt)
 }
 
-/// Returns the words for a round.
+/// Returns the name of a round.
 fn named(plan: &Plan, sample: &Sample) -> String {
     let warm_up = if sample.phase == Phase::WarmUp { "warm-up " } else { "" };
     let epoch = if plan.rules.epochs > 1 { format!(" of epoch {}", sample.epoch + 1) } else { String::new() };
     format!("{warm_up}round {}{epoch}", u64::from(sample.round) + 1)
 }
 
-/// Finds arms that are in a round twice or not at all, and rounds that are missing or out of order.
+/// Finds arms that are duplicated in or missing from a round, and rounds that are missing or out of order.
 fn rounds(record: &Record, found: &mut Found) {
     let plan = &record.header.plan;
     let complete = record.end.as_ref().is_some_and(|end| end.complete);
@@ -88,12 +88,7 @@ fn rounds(record: &Record, found: &mut Found) {
                     format!("`{}` is in {} more than once", arm(), named(plan, sample))
                 });
             } else if sample.place < place {
-                found.add(Kind::Place, || {
-                    format!(
-                        "The samples of {} are not in the order in which they were taken",
-                        named(plan, sample)
-                    )
-                });
+                found.add(Kind::Place, || format!("The samples of {} are out of order", named(plan, sample)));
             }
             skipped |= sample.place > place;
             place = sample.place.saturating_add(1).max(place);
@@ -101,7 +96,7 @@ fn rounds(record: &Record, found: &mut Found) {
                 plan.stopped_by(sample.cell).for_each(|cell| stopped[cell.0 as usize] = true);
             }
         }
-        // The last round of a run that ended early may lack arms; those of a warm-up are fewer anyway.
+        // The last round of an aborted run may lack arms; warm-up rounds are shorter anyway.
         if first.phase == Phase::Measure && (complete || attempts.peek().is_some()) {
             for cell in
                 plan.cells.iter().filter(|cell| !seen[cell.id.0 as usize] && !stopped[cell.id.0 as usize])
@@ -117,13 +112,13 @@ fn rounds(record: &Record, found: &mut Found) {
     }
 }
 
-/// Finds out if an attempt at a round may follow the one before it.
+/// Checks if an attempt at a round may follow the previous one.
 fn sequence(plan: &Plan, before: Option<&Sample>, first: &Sample, found: &mut Found) {
     let same_series = |before: &&Sample| (before.epoch, before.phase) == (first.epoch, first.phase);
     let (round, attempt) = (u64::from(first.round), u64::from(first.attempt));
     match before {
         Some(before) if key(before) >= key(first) => found.add(Kind::Order, || {
-            format!("The samples of {} stand after those of {}", named(plan, first), named(plan, before))
+            format!("The samples of {} follow the samples of {}", named(plan, first), named(plan, before))
         }),
         _ => {
             let follows = match before.filter(same_series) {
@@ -140,13 +135,13 @@ fn sequence(plan: &Plan, before: Option<&Sample>, first: &Sample, found: &mut Fo
     }
 }
 
-/// Finds samples that begin before the one before them, and samples that lack the times of their single operations.
+/// Finds samples that start before the previous one, and samples without the times of single operations.
 fn times(record: &Record, found: &mut Found) {
     let plan = &record.header.plan;
     for pair in record.samples.windows(2) {
         if pair[1].start_ns < pair[0].start_ns {
             found.add(Kind::Start, || {
-                format!("A sample of {} started before the sample above it", named(plan, &pair[1]))
+                format!("A sample of {} starts before the preceding sample", named(plan, &pair[1]))
             });
         }
     }
@@ -156,7 +151,7 @@ fn times(record: &Record, found: &mut Found) {
     with_times.for_each(|sample| timed[sample.cell.0 as usize] = true);
     for sample in record.samples.iter().filter(judged).filter(|sample| sample.latency.is_none()) {
         let cell = sample.cell.0 as usize;
-        // A run that times single operations checks itself beforehand.
+        // A run that times single operations starts with a self-check.
         if timed[cell] || record.self_check.is_some() && plan.cells[cell].work.gaps_are_counted() {
             found.add(Kind::Latency, || {
                 let arm = &plan.cells[cell].name;
@@ -166,11 +161,11 @@ fn times(record: &Record, found: &mut Found) {
     }
 }
 
-/// Returns how the ending differs from what is there.
+/// Returns the difference between the end line and the samples.
 fn ending(record: &Record) -> Option<String> {
     record.end.as_ref().filter(|end| end.complete)?;
     let rules = &record.header.plan.rules;
-    // Where directories took no more names all arms may have been stopped.
+    // After a full directory all arms may have been stopped.
     if record.samples.iter().any(|sample| sample.refused.is_some()) {
         return None;
     }
@@ -190,7 +185,7 @@ fn ending(record: &Record) -> Option<String> {
     };
     (!(least..=planned).contains(&present)).then(|| {
         format!(
-            "The ending says that the run is complete, but {present} of {planned} rounds are in the record."
+            "The end line says that the run is complete, but the record has {present} of {planned} rounds."
         )
     })
 }

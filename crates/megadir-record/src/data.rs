@@ -1,51 +1,50 @@
-//! The data sets of a plan: how many files, and the laws of their names, sizes, contents and places.
+//! Data sets of a plan: number of files, and the laws of their names, sizes, contents and locations.
 //!
-//! Everything about the i-th file is a function of the plan's seed and i alone, so a data set of any size is described by
-//! the few numbers here and can be made again from the record. What the functions are is the engine's to say
-//! (`megadir_bench::dataset`); numbers only, so no name of a user's directory is ever in here. As in the plan, nothing has a
-//! default but what older records did not know: for them it is what they did.
+//! Everything about the i-th file is a function of the plan's seed and i, so these few numbers describe a data
+//! set of any size and suffice to recreate it. The functions are defined by the engine
+//! (`megadir_bench::dataset`). No name from a user's directory is stored here. Only fields unknown to older
+//! programs have defaults: the former behaviour.
 
 use serde::{Deserialize, Serialize};
 
-use crate::file_systems::FsId;
-use crate::ids::DataId;
+use crate::ids::{DataId, FsId};
 
 /// A data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Data {
-    /// The data set's index.
+    /// Index of the data set.
     pub id: DataId,
-    /// Files of the data set (for [`DataSource::Existing`], entries as counted before the run).
+    /// Number of files; for [`DataSource::Existing`], number of entries before the run.
     pub entries: u64,
-    /// What [`Counted::hash`](crate::Counted::hash) of a listing must be: of made data computed from the names
-    /// that were made, of an existing directory as listed before the run. `None` in a plan not yet carried out
-    /// and in records of older programs, and of data in many directories the sum over all files.
+    /// Expected [`Counted::hash`](crate::Counted::hash) of a listing, computed from the generated names or, for
+    /// an existing directory, taken from a listing before the run. For several directories, the sum over all
+    /// files. `None` before the run and in records of older programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<u64>,
-    /// The file system that it lies on; `None` in the directory that was named.
+    /// File system of the data set; `None` for the given directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<FsId>,
-    /// Where the entries come from.
+    /// Origin of the entries.
     pub source: DataSource,
 }
 
-/// Where the entries of a data set come from.
+/// Origin of a data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "from")]
 pub enum DataSource {
-    /// The user's own directory, only ever read.
+    /// Existing directory of the user, only read.
     Existing {
-        /// The directory as the user named it (lossy where it is not UTF-8).
+        /// Path as given by the user (lossy unless UTF-8).
         path: String,
     },
-    /// Made for the run and removed after it.
+    /// Created for the run and removed after it.
     Made(Made),
 }
 
 impl DataSource {
-    /// Returns how the files are made; `None` of a directory that was there already.
+    /// Returns the recipe; `None` for an existing directory.
     #[must_use]
     pub fn made(&self) -> Option<&Made> {
         match self {
@@ -55,36 +54,37 @@ impl DataSource {
     }
 }
 
-/// How the files of a data set are made.
+/// Recipe for the files of a data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Made {
-    /// How the names are computed.
+    /// Scheme of names.
     pub names: NameScheme,
-    /// The mean size of a file, bytes: with [`SizeLaw::Fixed`] the size of each.
+    /// Mean size of a file, bytes; with [`SizeLaw::Fixed`] the size of each file.
     pub size_bytes: u64,
-    /// How sizes are distributed about their mean.
+    /// Distribution of sizes around the mean.
     #[serde(default = "SizeLaw::fixed", skip_serializing_if = "SizeLaw::is_fixed")]
     pub sizes: SizeLaw,
-    /// What is in the files.
+    /// Contents of files.
     #[serde(default = "ContentKind::pseudorandom", skip_serializing_if = "ContentKind::is_pseudorandom")]
     pub content: ContentKind,
-    /// How the files are spread over directories.
+    /// Distribution of files over directories.
     #[serde(default = "Spread::flat", skip_serializing_if = "Spread::is_flat")]
     pub spread: Spread,
-    /// When the directories are made.
+    /// Time at which directories are created.
     #[serde(default = "MakeDirectories::on_demand", skip_serializing_if = "MakeDirectories::is_on_demand")]
     pub directories: MakeDirectories,
-    /// Who makes the files.
+    /// Creator of the files: the engine or the arms.
     #[serde(default = "When::before_run", skip_serializing_if = "When::is_before_run")]
     pub when: When,
-    /// Further files that are made among the data set's own and removed again before the first block: the directory is aged.
+    /// Number of extra files that are created among the data set's own and removed before the first block, to
+    /// age the directory.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub aged_files: u64,
 }
 
 impl Made {
-    /// Returns files of one size with pseudorandom content in one directory, made before the run.
+    /// Files of one size with pseudorandom content in one directory, created before the run.
     #[must_use]
     pub fn flat(names: NameScheme, size_bytes: u64) -> Self {
         Self {
@@ -100,75 +100,76 @@ impl Made {
     }
 }
 
-/// How many lengths a scheme of names by length has.
+/// Number of lengths in a scheme of names by length.
 pub const NAME_LENGTHS: usize = 32;
 
-/// How the names of made entries are computed from the seed and an index.
+/// Scheme for the name of an entry from the seed and its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NameScheme {
-    /// The MD5 digest of seed and index in hex, 32 characters.
+    /// MD5 digest of seed and index in hex, 32 characters.
     Md5,
-    /// A pseudorandom 64-bit permutation of the index in hex, 16 characters.
+    /// Pseudorandom 64-bit permutation of the index in hex, 16 characters.
     Hex,
     /// `file` and the index, padded with zeros to 12 digits.
     Sequence,
-    /// The index in decimal, as layouts by decimal number take it.
+    /// Decimal index, for layouts by decimal number.
     Decimal,
-    /// The index in upper-case hex, 8 digits or more, as layouts in sequence take it.
+    /// Upper-case hex index of 8 digits or more, for layouts in sequence.
     UpperHex,
-    /// Names of these lengths, each for as many files; longer where a length has not enough different names.
+    /// Names of these lengths, the same number of files for each; longer if a length has too few distinct
+    /// names.
     Lengths {
-        /// The lengths in bytes, ascending: means of equally large classes of the names that they were taken from.
+        /// Lengths in bytes, ascending: means of classes of equal size of the sampled names.
         bytes: [u8; NAME_LENGTHS],
     },
 }
 
-/// How sizes are distributed about their mean, [`Made::size_bytes`].
+/// Distribution of sizes around the mean, [`Made::size_bytes`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "law")]
 pub enum SizeLaw {
     /// All files have the same size.
     Fixed,
-    /// Every whole number of bytes between two bounds, both included, is as likely.
+    /// Uniform between two bounds, both included.
     Uniform {
-        /// The smallest size, bytes.
+        /// Smallest size, bytes.
         low_bytes: u64,
-        /// The largest size, bytes.
+        /// Largest size, bytes.
         high_bytes: u64,
     },
-    /// exp(μ + σ Z), rounded to a whole number of bytes, with Z standard normal and cut to -6 to 6.
+    /// exp(μ + σ Z), rounded to whole bytes, with Z standard normal, truncated to -6 to 6.
     ///
-    /// μ = ln(mean) - σ² / 2, so that exp(μ + σ² / 2) is the mean; cutting Z takes less than 4 parts in 100 000 of it for σ up
-    /// to 2.
+    /// μ = ln(mean) - σ² / 2, so that exp(μ + σ² / 2) is the mean; the truncation lowers it by less than 4
+    /// parts in 100 000 for σ up to 2.
     LogNormal {
-        /// σ, the standard deviation of the sizes' natural logarithm.
+        /// σ, the standard deviation of the natural logarithm of the sizes.
         sigma: f64,
     },
-    /// These sizes, each as likely.
+    /// These sizes, equally probable.
     Quantiles {
-        /// Bytes, ascending: means of equally large classes of the files that they were taken from, so that their mean is
-        /// that of the files.
+        /// Sizes in bytes, ascending: means of classes of equal size of the sampled files, so the mean is
+        /// preserved.
         bytes: Vec<u64>,
     },
 }
 
-/// What is in the files.
+/// Contents of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ContentKind {
-    /// Pseudorandom bytes that no file system can compress away.
+    /// Pseudorandom bytes that no file system can compress.
     Pseudorandom,
-    /// MD5 digests in hex, one after the other: with 32 bytes a file holds one digest, which is not its name.
+    /// Concatenated MD5 digests in hex: a file of 32 bytes holds one digest, which differs from its name.
     HexDigest,
-    /// A JSON document of exactly the file's size (an empty file holds none).
+    /// JSON document of exactly the file's size; nothing in an empty file.
     Json,
 }
 
-/// How files are spread over directories.
+/// Distribution of files over directories.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "by")]
@@ -177,62 +178,62 @@ pub enum Spread {
     Flat,
     /// By a layout of `megadir::layout`.
     Layout {
-        /// The layout as it is written, e.g. `prefix:2/2`.
+        /// Text of the layout, e.g. `prefix:2/2`.
         layout: String,
     },
-    /// So many files in a directory, in order of creation: the i-th file lies in the directory of number i / files.
+    /// In order of creation: the i-th file is in directory number i / files.
     PerDirectory {
         /// Files in each directory.
         files: u64,
     },
-    /// As a tree that was looked at.
+    /// Same shape as a sampled tree.
     Shape {
-        /// The tree's levels, the top first.
+        /// Levels of the tree, from the top.
         levels: Vec<Level>,
     },
 }
 
-/// The directories of a tree that are equally far from its top; their number is that of all their classes.
+/// Directories at one depth of a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
-    /// Classes of directories by how many files they hold, ascending.
+    /// Classes of directories by number of files, ascending.
     pub classes: Vec<DirectoryClass>,
 }
 
-/// Directories that hold about equally many files.
+/// Directories with about the same number of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectoryClass {
-    /// How many directories.
+    /// Number of directories.
     pub directories: u64,
-    /// How many files all of them hold.
+    /// Total number of files in them.
     pub files: u64,
 }
 
-/// When the directories of a data set are made.
+/// Time at which the directories of a data set are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MakeDirectories {
-    /// All of them before the first file, in a phase that is timed apart.
+    /// Before the first file, in a separately timed phase.
     Before,
-    /// Each when the first file needs it.
+    /// For the first file that needs it.
     OnDemand,
 }
 
-/// Who makes the files of a data set.
+/// Creator of a data set's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
-    /// The engine, before anything is measured.
+    /// The engine, before any measurement.
     BeforeRun,
-    /// The arms: the data set's directory is empty when a round begins.
+    /// The arms: the directory is empty when a round begins.
     ByArms,
 }
 
-// What records of older programs do not say: their files were all alike.
+// Defaults of older records: all files were alike.
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 fn is_zero(number: &u64) -> bool {
@@ -265,7 +266,7 @@ impl Spread {
         Self::Flat
     }
 
-    /// Returns whether all files lie in one directory.
+    /// `true` if all files are in one directory.
     #[must_use]
     pub fn is_flat(&self) -> bool {
         *self == Self::Flat

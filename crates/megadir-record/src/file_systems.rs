@@ -1,89 +1,81 @@
-//! The file systems of a plan that are made and mounted for the run, and those that were asked for and cannot be had.
+//! File systems that are created and mounted for the run, and requested ones that are unavailable.
 //!
-//! A plan without any works in the directory that was named. Whose make command this is, and why its options are what they
-//! are, is the engine's to say (`megadir_bench::lab`).
+//! A plan without any uses the given directory. The engine (`megadir_bench::lab`) defines the commands and
+//! explains their options.
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::FsId;
 use crate::machine::FileSystem;
 
-/// The index of a file system in [`Plan::file_systems`](crate::Plan::file_systems).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(transparent)]
-pub struct FsId(pub u32);
-
-/// A file system that is made and mounted for the run.
+/// File system that is created and mounted for the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabFileSystem {
-    /// The file system's index.
+    /// Index of the file system.
     pub id: FsId,
-    /// What was asked for, e.g. `ext4:block=1k`.
+    /// Name as requested, e.g. `ext4:block=1k`.
     pub name: String,
-    /// What tables call it: the name, with the driver where that has another, e.g. `ext2 (ext4 driver)`.
+    /// Name in tables, with the driver if it has another name, e.g. `ext2 (ext4 driver)`.
     pub label: String,
-    /// The type that is made, e.g. `ext2`.
+    /// Type, e.g. `ext2`.
     pub kind: String,
-    /// The kernel's driver (or the FUSE server) that serves it, e.g. `ext4`.
+    /// Kernel driver or FUSE server, e.g. `ext4`.
     pub driver: String,
-    /// The command that makes it, with its arguments but for the image or device; empty where nothing is to be made (tmpfs).
+    /// Command that formats it, without the image or device; empty if there is nothing to format (tmpfs).
     pub make: Vec<String>,
-    /// The program that makes it with its version, e.g. `mke2fs 1.47.0`; `None` where nothing is to be made or it tells none.
+    /// Program that formats it, with version, e.g. `mke2fs 1.47.0`; `None` if unknown or not needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The mount options that are given.
+    /// Mount options passed.
     pub mount_options: String,
-    /// What it lies on.
+    /// Backing storage.
     pub place: Place,
-    /// Whether it is made anew by the same command before each chain of arms where others are only mounted again
-    /// ([`Rules::fresh_mounts`](crate::Rules::fresh_mounts)), because its driver goes by what the disk tells of files removed minutes ago.
+    /// `true` if it is reformatted before each chain of arms, instead of only remounted
+    /// ([`Rules::fresh_mounts`](crate::Rules::fresh_mounts)), because its driver depends on traces on disk of
+    /// files that were removed before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub made_anew: bool,
 }
 
-/// What a file system that is made for the run lies on.
+/// Backing storage of a file system that is created for the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "on")]
 pub enum Place {
-    /// A sparse file in the run's directory, behind a loop device.
+    /// Sparse file in the run's directory, behind a loop device.
     Image {
-        /// Its size, bytes.
+        /// Size, bytes.
         bytes: u64,
-        /// Whether the loop device reads and writes the file past the host's cache, which else hides what the device costs; `None` in
-        /// a plan not yet carried out.
+        /// `true` if the loop device bypasses the host's page cache, which would hide the cost of the device;
+        /// `None` before the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         direct_io: Option<bool>,
     },
-    /// A block device of the user's.
-    Device {
-        /// Its path.
-        path: String,
-    },
+    /// Block device of the user.
+    Device { path: String },
     /// Memory.
     Memory {
-        /// The most that it may hold, bytes.
+        /// Maximum size, bytes.
         bytes: u64,
     },
 }
 
-/// A file system that was asked for and cannot be had.
+/// Requested file system that is unavailable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unavailable {
-    /// What was asked for.
+    /// Name as requested.
     pub name: String,
-    /// Why it cannot be had, e.g. `this kernel has no driver for it: ReiserFS left Linux in 6.13`.
+    /// Reason, e.g. `this kernel has no driver for it: ReiserFS left Linux in 6.13`.
     pub reason: String,
 }
 
-/// A file system of the plan as it is once it is mounted.
+/// A mounted file system of the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabMount {
-    /// Which one.
     pub on: FsId,
-    /// What it tells of itself.
+    /// Properties of the mounted file system.
     pub file_system: FileSystem,
 }

@@ -1,15 +1,21 @@
-//! Numbers of arms and data sets, by which a plan, its groups and its samples refer to each other.
+//! Indices into the lists of a plan.
 
 use serde::{Deserialize, Serialize};
 
-/// Index of an arm in `Plan::cells`.
+/// Index of an arm in [`Plan::cells`](crate::Plan::cells).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct CellId(pub u32);
 
-/// Index of a data set in `Plan::data`.
+/// Index of a data set in [`Plan::data`](crate::Plan::data).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct DataId(pub u32);
+
+/// Index in [`Plan::file_systems`](crate::Plan::file_systems).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct FsId(pub u32);

@@ -1,8 +1,9 @@
-//! The record's lines, their writer, and the reader that survives a cut-off file.
+//! Lines of a record, their writer, and a reader that copes with truncated files.
 //!
-//! Every line is one JSON object with a `line` tag, and ends with its number and a running checksum ([`Chain`]). The first is the header,
-//! which alone carries the format's version. A run that is taken up again goes on in the same file, after a [`Resumed`] line. A file that ends without an [`End`] line, or in the middle of a line, is the
-//! record of a run that was killed: what was written whole is read, and [`Record::cut`] says so.
+//! Every line is a JSON object with a `line` tag, and ends with its number and a running checksum ([`Chain`]).
+//! The first is the header with the format's version. A resumed run continues in the same file after a
+//! [`Resumed`] line. A file without an [`End`] line, or truncated in the middle of a line, is the record of a
+//! killed run: complete lines are read, and [`Record::cut`] reports the rest.
 
 mod chain;
 mod check;
@@ -11,8 +12,7 @@ mod writer;
 
 use serde::{Deserialize, Serialize};
 
-use crate::built::{Built, UsedByArms};
-use crate::epoch::Epoch;
+use crate::built::{Built, Epoch, UsedByArms};
 use crate::file_systems::LabMount;
 use crate::machine::{Machine, Pressure};
 use crate::plan::Plan;
@@ -28,93 +28,90 @@ pub use writer::Writer;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "line")]
 pub enum Line {
-    /// The first line.
+    /// First line.
     Header(Box<Header>),
-    /// What the run found out about its own measuring, before the first block.
+    /// Results of the self-check, before the first block.
     SelfCheck(SelfCheck),
-    /// What was made before the first block.
+    /// Setup before the first block.
     Built(Built),
-    /// What a data set that the arms made used.
+    /// Space of a data set that the arms create.
     Used(UsedByArms),
-    /// A later epoch begins: its data sets were made.
+    /// A later epoch begins with its data sets created.
     Epoch(Epoch),
-    /// A block.
+    /// Block.
     Sample(Sample),
     /// Voids all samples of one attempt at a round.
     Void {
-        /// The epoch of the voided round.
         epoch: u32,
-        /// The voided round.
         round: u32,
-        /// The voided attempt.
         attempt: u32,
-        /// The criterion that was met.
+        /// Criterion that was met.
         reason: VoidReason,
     },
-    /// Something noticed on the way.
+    /// Observation during the run.
     Note(Note),
-    /// A run that had ended early is taken up again.
+    /// Continuation of a run that had ended early.
     Resumed(Resumed),
-    /// The last line, unless the run is taken up again.
+    /// Last line, unless the run is resumed.
     End(End),
 }
 
-/// A run that had ended early is taken up again, on the same machine.
+/// Continuation of a run that had ended early, on the same machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resumed {
-    /// When, seconds since 1970-01-01 UTC.
+    /// Time, seconds since 1970-01-01 UTC.
     pub resumed_unix_s: u64,
-    /// The program's version, which may be another than that which began.
+    /// Version of the program, which may differ from the one that started the run.
     pub version: String,
     /// Load and pressure at that time.
     pub pressure: Pressure,
 }
 
-/// The first line of a record.
+/// First line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
-    /// The format's version ([`FORMAT_VERSION`](crate::FORMAT_VERSION)).
+    /// Version of the format ([`FORMAT_VERSION`](crate::FORMAT_VERSION)).
     pub version: u32,
-    /// When the run started, seconds since 1970-01-01 UTC.
+    /// Start of the run, seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// The command line that repeats the run.
+    /// Command line that repeats the run.
     pub command: Vec<String>,
-    /// The directory that is worked on or below, its whole path (older programs: as the user named it); `None` when the record is meant to be shared.
+    /// Absolute path of the directory of the run (older programs: as given by the user); `None` in records for
+    /// sharing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// The plan.
     pub plan: Plan,
-    /// The machine; its file system is that of the directory, on which images lie.
+    /// Machine; its file system is the one of the directory, which also holds images.
     pub machine: Machine,
-    /// The file systems that were made for the run, as they were when it began.
+    /// File systems that were created for the run, at its start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<LabMount>,
 }
 
-/// Something the run noticed: one of a closed set of kinds, with its figures in words.
+/// Observation during the run: one of a fixed set of kinds, with figures in words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
-    /// The kind of note, e.g. `timer-gaps`; the report knows what to do about each.
+    /// Kind, e.g. `timer-gaps`; the report has advice for each.
     pub kind: String,
-    /// The figures in one sentence.
+    /// Figures, one sentence.
     pub text: String,
 }
 
-/// The last line of a record.
+/// Last line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct End {
-    /// Whether all planned rounds were measured.
+    /// `true` if all planned rounds were measured.
     pub complete: bool,
-    /// Why the run ended early, one sentence.
+    /// Reason for an early end, one sentence.
     pub reason: Option<String>,
     /// Wall time of the whole run, nanoseconds.
     pub elapsed_ns: u64,
-    /// Load and pressure when the run ended.
+    /// Load and pressure at the end of the run.
     pub pressure: Pressure,
-    /// Cost of the measured loop with nothing in it, nanoseconds an operation.
+    /// Cost of the empty measurement loop, nanoseconds an operation.
     pub null_loop_ns: Option<f64>,
 }

@@ -1,6 +1,6 @@
-//! The times of a block's single operations: a log-linear histogram, written as its buckets that hold something.
+//! Times of a block's single operations: a log-linear histogram, stored as its non-empty buckets.
 //!
-//! The layout is told by one number, so that whoever knows how such histograms are laid out can read it:
+//! One number defines the layout:
 //!
 //! ```text
 //! sub_buckets = 128
@@ -10,42 +10,42 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The times of the single operations of one block.
+/// Times of the single operations of one block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
-    /// The layout: buckets for every power of two; every value below twice as many has a bucket of its own.
+    /// Layout: buckets for every power of two; each value below twice this number has its own bucket.
     pub sub_buckets: u32,
-    /// How long a tick is, nanoseconds.
+    /// Length of a tick, nanoseconds.
     pub ns_per_tick: f64,
-    /// What the times are counted from.
+    /// Start of the times.
     pub since: Since,
-    /// The exact sum of the times, ticks.
+    /// Exact sum of the times, ticks.
     pub sum_ticks: u64,
-    /// The exact shortest time, ticks.
+    /// Exact shortest time, ticks.
     pub min_ticks: u64,
-    /// The exact longest time, ticks.
+    /// Exact longest time, ticks.
     pub max_ticks: u64,
-    /// Time of the block that belongs to no operation (a look at whether the run is to end, waiting), ticks.
+    /// Time of the block outside operations (checks for the end of the run, waiting), ticks.
     pub gap_ticks: u64,
-    /// Two numbers for each bucket that holds times, in ascending order: how many places it lies after the one before it
-    /// (the first: after place 0), and how many times it holds.
+    /// Two numbers for each non-empty bucket, ascending: distance from the previous bucket's index (the first:
+    /// from 0), and count.
     pub buckets: Vec<u64>,
 }
 
-/// What the time of an operation is counted from.
+/// Start of an operation's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Since {
-    /// The end of the operation before it: how long the service takes.
+    /// End of the previous operation: the service time.
     Start,
-    /// The moment for which it was planned, whether or not it could start then: how long one who asks then has to wait.
+    /// Planned start, even if the operation could not start then: the response time.
     IntendedStart,
 }
 
 impl Latency {
-    /// Returns buckets as they are written, from places in ascending order and their counts.
+    /// Encodes buckets, given as ascending indices with counts.
     #[must_use]
     pub fn pack(counts: impl IntoIterator<Item = (u32, u64)>) -> Vec<u64> {
         let mut before = 0;
@@ -56,8 +56,8 @@ impl Latency {
         counts.into_iter().flat_map(pair).collect()
     }
 
-    /// Returns the places of the buckets that hold times, and their counts; `None` for one whose place is out of all bounds, as
-    /// in a record that was damaged.
+    /// Returns indices and counts of the non-empty buckets; `None` for an index out of range, as in a damaged
+    /// record.
     pub fn counts(&self) -> impl Iterator<Item = Option<(u32, u64)>> + '_ {
         let mut place = 0_u32;
         self.buckets.chunks(2).map(move |pair| {
@@ -67,7 +67,7 @@ impl Latency {
         })
     }
 
-    /// Returns how many times there are.
+    /// Returns the number of times.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.buckets.chunks_exact(2).fold(0, |sum, pair| sum.saturating_add(pair[1]))

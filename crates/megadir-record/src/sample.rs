@@ -1,100 +1,98 @@
-//! The sample: what one block of one arm took, and the proof that it did the work.
+//! Sample: duration of one block of one arm, and evidence that it did the work.
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::CellId;
 use crate::latency::Latency;
-use crate::plan::CellId;
-use crate::refused::Refused;
 
 /// One block: one arm in one round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
-    /// The epoch (fresh data set, process or mount), from 0.
+    /// Epoch (recreated data set, process or mount), from 0.
     pub epoch: u32,
-    /// The round within its epoch, from 0; warm-up rounds count on their own.
+    /// Round within its epoch, from 0; warm-up rounds are counted separately.
     pub round: u32,
-    /// How often this round had been voided before this attempt.
+    /// Number of voided attempts at this round before this one.
     pub attempt: u32,
-    /// The block's place in its round, from 0.
+    /// Position of the block in its round, from 0.
     pub place: u32,
-    /// The arm.
     pub cell: CellId,
-    /// Warm-up or measured.
     pub phase: Phase,
-    /// When the block started, nanoseconds after the run's start on the monotonic clock.
+    /// Start of the block, nanoseconds after the run's start on the monotonic clock.
     pub start_ns: u64,
     /// Operations in the block; one listing of a directory is one operation.
     pub operations: u64,
     /// Wall time, nanoseconds.
     pub elapsed_ns: u64,
-    /// User CPU time of the process in the block, nanoseconds (the kernel's granule may be coarse).
+    /// User CPU time of the process in the block, nanoseconds (the kernel's granularity may be coarse).
     pub user_ns: u64,
     /// System CPU time of the process in the block, nanoseconds.
     pub system_ns: u64,
-    /// Bytes that the process had read from devices in the block; `None` where the kernel does not say. What it sees of a
-    /// network or of a file system in memory is always 0.
+    /// Bytes that the process read from devices in the block; `None` if the kernel does not report them. Always
+    /// 0 for file systems on a network or in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_bytes: Option<u64>,
-    /// Proof of equal work.
+    /// Evidence of equal work.
     pub counted: Counted,
-    /// The times of the block's single operations, where the arm takes them; apart, for most samples have none and there may be
-    /// millions.
+    /// Times of single operations, if the arm takes them. Boxed, because most samples have none and there may
+    /// be millions of samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Box<Latency>>,
-    /// Set when the round that the block belongs to was voided; the samples stay in the record.
+    /// Set if the block's round was voided; its samples stay in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voided: Option<VoidReason>,
-    /// Set where the arm could not do its whole block, for a directory took no more names. The block is not judged, its
-    /// operations are those that were done, and the arm is left out from then on, with those of [`Plan::stopped_by`](crate::Plan::stopped_by).
+    /// Set if the arm stopped early because a directory was full. The block is not judged, its operations are
+    /// those that were done, and from then on the arm is skipped, together with
+    /// [`Plan::stopped_by`](crate::Plan::stopped_by).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Box<Refused>>,
 }
 
-/// What a block saw, so that arms can be shown to have done the same work.
+/// Results of a block, to show that arms did the same work.
 ///
-/// All numbers are those of one operation, however many the block repeats. A look-up has 1 entry where every
-/// operation of the block found its name and 0 where none did; its hash is 0, or the number of those that did where
-/// some did and some did not. A filling has the entries that were made, and 0. Where attributes are found out, the entries are regular
-/// files and the hash is that of [`ExpectedFiles`](crate::ExpectedFiles); where entries are asked for, they are those that were found,
-/// and the hash is 0.
+/// All numbers are for one operation, however often the block repeats it. A lookup has 1 entry if every
+/// operation of the block found its name and 0 if none did; its hash is 0, or the number of hits if only some
+/// did. A filling has the number of entries created, and hash 0. For attributes, the entries are regular files
+/// and the hash is that of [`ExpectedFiles`](crate::ExpectedFiles). For queries by name, the entries are the
+/// hits and the hash is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counted {
-    /// Entries seen.
+    /// Number of entries.
     pub entries: u64,
-    /// Order-independent hash of the entries' names; not of their types, which not every file system tells.
+    /// Order-independent hash of the names. Types are excluded, because not every file system reports them.
     pub hash: u64,
-    /// System calls of the measured kind, where the arm can see them.
+    /// System calls of the measured kind, if the arm can count them.
     pub calls: Option<u64>,
-    /// Bytes of text written, 0 where the arm writes none.
+    /// Bytes of text written; 0 if the arm writes none.
     pub written_bytes: u64,
 }
 
-/// Whether a block counts.
+/// Phase of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Before the series is steady; kept, never judged.
+    /// Before the series is steady; kept but never judged.
     WarmUp,
     /// Judged.
     Measure,
 }
 
-/// The external criteria, declared beforehand, on which a whole round is voided and redone.
+/// External criteria, declared in advance, on which a whole round is voided and repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum VoidReason {
-    /// The hypervisor took more of the processor's time than the plan allows.
+    /// The hypervisor stole more processor time than the plan allows.
     StolenTime,
     /// The wall clock and the monotonic clock disagreed over the round.
     ClockJump,
 }
 
 impl Phase {
-    /// Returns the word that it has in records.
+    /// Word in records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -105,7 +103,7 @@ impl Phase {
 }
 
 impl VoidReason {
-    /// Returns the word that it has in records.
+    /// Word in records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -113,4 +111,14 @@ impl VoidReason {
             Self::ClockJump => "clock-jump",
         }
     }
+}
+
+/// Directory that accepted no more names although its file system had space.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Refused {
+    /// Entries in a listing at that time, without `.` and `..`.
+    pub entries: u64,
+    /// Evidence for this limit, with figures.
+    pub cause: String,
 }

@@ -1,43 +1,43 @@
-//! What a run finds out about its own measuring, before it measures anything else.
+//! Self-check of a run's instruments, before any other measurement.
 //!
-//! Raw figures only: intervals and judgements are the report's.
+//! Raw figures only: intervals and judgements are up to the report.
 
 use serde::{Deserialize, Serialize};
 
-/// What measuring single operations costs, and whether what is known beforehand is found.
+/// Cost of timing single operations, and detection of known delays.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelfCheck {
-    /// Whether the cycle counter is read; else the monotonic clock.
+    /// `true` if the cycle counter is the clock, `false` for the monotonic clock.
     pub cycle_counter: bool,
-    /// The length of a tick, nanoseconds.
+    /// Length of a tick, nanoseconds.
     pub ns_per_tick: f64,
-    /// One read of the counter in a chain of them, nanoseconds.
+    /// Cost of one read of the counter in a series of reads, nanoseconds.
     pub timer_ns: f64,
-    /// The measured loop with nothing in it, nanoseconds an operation.
+    /// Cost of the empty measurement loop, nanoseconds an operation.
     pub null_loop_ns: f64,
     /// Operations (a cached `fstatat` of the run's directory) in each block of the rounds below.
     pub operations: u64,
     /// Wall time of the blocks without timing, in the order of rounds, nanoseconds.
     pub untimed_ns: Vec<u64>,
-    /// Wall time of the blocks of the same rounds in which every operation was timed, nanoseconds.
+    /// Wall time of the blocks of the same rounds with every operation timed, nanoseconds.
     pub timed_ns: Vec<u64>,
-    /// The sum of the times in the timed blocks' histograms and of the gaps, over their wall time.
+    /// Sum of the times in the timed blocks' histograms and of the gaps, relative to their wall time.
     pub accounted: f64,
-    /// Delays put into operations that take no time, and what the histogram shows of them.
+    /// Delays injected into empty operations, and their detection in the histogram.
     pub delays: Vec<Delay>,
 }
 
-/// A delay that was put into some operations.
+/// Delay injected into some operations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delay {
-    /// Its length by the monotonic clock, nanoseconds.
+    /// Length by the monotonic clock, nanoseconds.
     pub injected_ns: u64,
-    /// The number of operations that had it.
+    /// Number of operations with the delay.
     pub injected: u64,
-    /// The number of times in the histogram from 98 to 150 % of its length.
+    /// Number of times in the histogram between 98 and 150 % of its length.
     pub found: u64,
-    /// The median of those, nanoseconds; 0 where there are none.
+    /// Median of these times, nanoseconds; 0 if there are none.
     pub found_ns: f64,
 }

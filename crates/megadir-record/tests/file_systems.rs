@@ -1,10 +1,10 @@
-//! File systems that are made for a run, in records: they come back, older records have none, and strangers are refused.
+//! Lab file systems in records: round trip, older records without them, and invalid references.
 
 use megadir_record::{
-    FsId, Header, LabFileSystem, LabMount, Line, Place, ReadError, Unavailable, Writer, jsonl, share,
+    FsId, Header, LabFileSystem, LabMount, Line, Place, ReadError, Unavailable, Writer, jsonl, redact,
 };
 
-/// A record of an older program.
+/// Record of an older program.
 const OLD: &str = include_str!("../../../records/2026-11-21-listing-ext4/record.jsonl");
 
 fn old_header() -> Header {
@@ -86,7 +86,7 @@ fn a_file_system_that_is_not_in_the_plan_is_refused() {
     assert_eq!(refused(mounted), "file system 4 is not in the plan");
     let mut twice = header();
     twice.plan.file_systems[1].id = FsId(0);
-    assert_eq!(refused(twice), "file system 0 stands in its plan where 1 belongs");
+    assert_eq!(refused(twice), "file system at index 1 has id 0");
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn devices_and_paths_are_left_out_of_what_is_shared() {
     let mut header = header();
     header.command =
         ["megadir", "--fs", "ext4", "--device", "/dev/sdb", "--erase-device"].map(Into::into).into();
-    let private = share::named(&header);
-    share::header(&mut header, &private);
+    let private = redact::private_names(&header);
+    redact::header(&mut header, &private);
     let text = serde_json::to_string(&Line::Header(Box::new(header.clone()))).unwrap();
     for private in ["alice", "loop7", "/dev/sdb"] {
         assert!(!text.contains(private), "{private}: {text}");

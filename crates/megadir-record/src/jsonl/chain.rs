@@ -1,25 +1,24 @@
-//! The running checksum of a record's lines: each line says how many there are up to it, and their checksum.
+//! Running checksum of a record: each line ends with its number and the checksum of all lines up to it.
 //!
 //! ```text
 //! {"line":"sample", ... ,"number":12,"crc32":"89abcdef"}
 //! ^------------- checksummed -------^
 //! ```
 //!
-//! The checksum is the CRC-32 of zlib over the text of every line from the first, each up to the comma before `"crc32"`. So a
-//! script verifies a record with `crc = zlib.crc32(line[:line.rindex(b',"crc32"')], crc)`. A line that was edited, dropped, repeated
-//! or moved no longer fits; spaces and carriage returns at the end of a line do not matter. It guards against accidents: whoever wants to
-//! forge a record can compute it too.
+//! The checksum is zlib's CRC-32 over the text of all lines so far, each up to the comma before `"crc32"`. A
+//! script verifies a record with `crc = zlib.crc32(line[:line.rindex(b',"crc32"')], crc)`. It detects lines
+//! that were edited, dropped, repeated or moved, but ignores trailing spaces and carriage returns. It guards
+//! against accidents, not against forgery.
 
 use std::io::Write;
 
-/// What stands between the checksummed text and the eight hexadecimal digits of the checksum.
+/// Text between the checksummed part and the eight hexadecimal digits of the checksum.
 const BEFORE_SUM: &[u8] = b",\"crc32\":\"";
-/// Digits of a checksum.
 const SUM_DIGITS: usize = 8;
-/// What stands before the line's number.
+/// Text before the line's number.
 const BEFORE_NUMBER: &[u8] = b",\"number\":";
 
-/// The lines of a record up to some point, and their checksum.
+/// Number and checksum of the lines of a record up to some point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     lines: u64,
@@ -27,7 +26,6 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Returns the number of lines.
     #[must_use]
     pub fn lines(&self) -> u64 {
         self.lines
@@ -45,10 +43,10 @@ impl Chain {
         write!(text, "{:08x}\"}}", self.crc32)
     }
 
-    /// Adds a line that was read; returns what is wrong with it.
+    /// Adds a line that was read, or returns its defect.
     pub(super) fn check(&mut self, text: &[u8]) -> Result<(), String> {
         let Some((body, sum)) = split(text) else {
-            return Err("it has no checksum, as all lines of this record have".into());
+            return Err("it has no checksum, unlike the other lines of this record".into());
         };
         let crc32 = self.with(body);
         if crc32 == sum {
@@ -59,17 +57,17 @@ impl Chain {
         Err(match number(body) {
             Some(number) if number > expected => {
                 let missing = number - expected;
-                let were = if missing == 1 { "1 line is".into() } else { format!("{missing} lines are") };
-                format!("it was written as line {number}: {were} missing before it, or stand elsewhere")
+                let lines = if missing == 1 { "1 line is".into() } else { format!("{missing} lines are") };
+                format!("it was written as line {number}: {lines} missing before it or out of order")
             }
             Some(number) if number < expected => {
-                format!("it was written as line {number} and stands here again, or out of its place")
+                format!("it was written as line {number} and is duplicated or out of order")
             }
-            _ => "its checksum does not match: it was changed after it was written".into(),
+            _ => "its checksum does not match: it was changed later".into(),
         })
     }
 
-    /// Returns the checksum with more text.
+    /// Returns the checksum after more text.
     fn with(&self, text: &[u8]) -> u32 {
         let mut hasher = crc32fast::Hasher::new_with_initial(self.crc32);
         hasher.update(text);
@@ -77,12 +75,12 @@ impl Chain {
     }
 }
 
-/// Returns `true` if a line ends with a checksum.
+/// `true` if a line ends with a checksum.
 pub(super) fn is_closed(text: &[u8]) -> bool {
     split(text).is_some()
 }
 
-/// Splits a line into the text that is checksummed and the checksum.
+/// Splits a line into the checksummed text and the checksum.
 fn split(text: &[u8]) -> Option<(&[u8], u32)> {
     let text = text.trim_ascii_end().strip_suffix(b"\"}")?;
     let (before, digits) = text.split_at_checked(text.len().checked_sub(SUM_DIGITS)?)?;
@@ -91,7 +89,7 @@ fn split(text: &[u8]) -> Option<(&[u8], u32)> {
     Some((before.strip_suffix(BEFORE_SUM)?, u32::from_str_radix(digits?, 16).ok()?))
 }
 
-/// Returns the number that a line gives itself.
+/// Returns the line's own number.
 fn number(body: &[u8]) -> Option<u64> {
     let start = body.len() - body.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (before, digits) = body.split_at(start);

@@ -1,42 +1,40 @@
-//! What must hold of a record's lines beyond their syntax, so that nobody who reads one meets an arm or a data set that is not there.
+//! Consistency of a record's lines beyond syntax: no line may refer to a missing arm, data set or file system.
 
 use std::ops::RangeInclusive;
 
 use super::{Header, Line};
-use crate::file_systems::FsId;
 use crate::group::GroupRule;
-use crate::plan::{CellId, DataId, Plan, Rules};
+use crate::ids::{CellId, DataId, FsId};
+use crate::plan::{Plan, Rules, Stop};
 use crate::sample::Sample;
-use crate::stop::Stop;
 
-/// No time in nanoseconds, no figure of a source and no width is larger.
+/// Upper bound of times in nanoseconds, published figures and widths.
 const NUMBER_MAX: f64 = 1e30;
 
-/// Returns what is wrong with a header.
+/// Returns the first defect of a header.
 pub(crate) fn header(header: &Header) -> Result<(), String> {
     plan(&header.plan)?;
     header.file_systems.iter().try_for_each(|mount| file_system_of(&header.plan, mount.on))
 }
 
-/// Returns what is wrong with a plan.
 fn plan(plan: &Plan) -> Result<(), String> {
     if plan.cells.is_empty() {
-        return Err("its plan has no arms".into());
+        return Err("the plan has no arms".into());
     }
     for (place, file_system) in plan.file_systems.iter().enumerate() {
         if file_system.id.0 as usize != place {
-            return Err(format!("file system {} stands in its plan where {place} belongs", file_system.id.0));
+            return Err(format!("file system at index {place} has id {}", file_system.id.0));
         }
     }
     for (place, data) in plan.data.iter().enumerate() {
         if data.id.0 as usize != place {
-            return Err(format!("data set {} stands in its plan where {place} belongs", data.id.0));
+            return Err(format!("data set at index {place} has id {}", data.id.0));
         }
         data.on.map_or(Ok(()), |on| file_system_of(plan, on))?;
     }
     for (place, cell) in plan.cells.iter().enumerate() {
         if cell.id.0 as usize != place {
-            return Err(format!("arm {} stands in its plan where {place} belongs", cell.id.0));
+            return Err(format!("arm at index {place} has id {}", cell.id.0));
         }
         data_of(plan, cell.data)?;
     }
@@ -44,10 +42,10 @@ fn plan(plan: &Plan) -> Result<(), String> {
     plan.groups.iter().flat_map(|group| arms(&group.rule)).try_for_each(|arm| cell_of(plan, arm))
 }
 
-/// Returns what is wrong with the rules of a plan: statistics are defined for some values only.
+/// Checks the rules: statistics are defined only for some values.
 fn rules(rules: &Rules) -> Result<(), String> {
     if rules.rounds == 0 || rules.epochs == 0 {
-        return Err("its plan has 0 rounds or epochs".into());
+        return Err("the plan has 0 rounds or epochs".into());
     }
     let width = match rules.stop {
         Stop::Rounds => 1.0,
@@ -64,21 +62,20 @@ fn rules(rules: &Rules) -> Result<(), String> {
     within.into_iter().try_for_each(|(name, value, allowed)| number(name, value, &allowed))
 }
 
-/// Returns what is wrong with a number.
 fn number(name: &str, value: f64, allowed: &RangeInclusive<f64>) -> Result<(), String> {
     if allowed.contains(&value) {
         return Ok(());
     }
-    Err(format!("its {name} is {value:e}; it must lie between {:e} and {:e}", allowed.start(), allowed.end()))
+    Err(format!("{name} is {value:e}, not between {:e} and {:e}", allowed.start(), allowed.end()))
 }
 
-/// Returns what is wrong with a line after the header of a record with this plan, whose last sample so far is `last` and which may
-/// have come to its end.
+/// Returns the first defect of a line after the header; `last` is the previous sample, `ended` is set after the
+/// end line.
 pub(crate) fn line(plan: &Plan, line: &Line, last: Option<&Sample>, ended: bool) -> Result<(), String> {
     match line {
-        // What is noticed while the run removes its files comes after the end.
+        // Notes may follow the end: a run reports problems while it removes its files.
         Line::Sample(_) | Line::Void { .. } | Line::Epoch(_) | Line::End(_) if ended => {
-            Err("it comes after the end of the run".into())
+            Err("it follows the end of the run".into())
         }
         Line::Header(_) => Err("a second header".into()),
         Line::Sample(sample) => one(plan, sample, last),
@@ -89,19 +86,18 @@ pub(crate) fn line(plan: &Plan, line: &Line, last: Option<&Sample>, ended: bool)
     }
 }
 
-/// Returns what is wrong with a sample that follows another.
 fn one(plan: &Plan, sample: &Sample, last: Option<&Sample>) -> Result<(), String> {
     cell_of(plan, sample.cell)?;
     epoch_of(plan, sample.epoch)?;
     if let Some(last) = last.filter(|last| last.epoch > sample.epoch) {
-        return Err(format!("epoch {} comes after epoch {}", sample.epoch, last.epoch));
+        return Err(format!("epoch {} follows epoch {}", sample.epoch, last.epoch));
     }
     if sample.round == u32::MAX || sample.attempt == u32::MAX {
-        return Err("no round has such a number".into());
+        return Err("the round or attempt is out of range".into());
     }
     match sample.start_ns.checked_add(sample.elapsed_ns) {
         Some(_) => Ok(()),
-        None => Err("no block ends so late".into()),
+        None => Err("the end time is out of range".into()),
     }
 }
 
@@ -125,7 +121,7 @@ fn epoch_of(plan: &Plan, epoch: u32) -> Result<(), String> {
     if there { Ok(()) } else { Err(format!("epoch {epoch} is not in the plan")) }
 }
 
-/// Returns the arms that the rule of a group names.
+/// Returns the arms in the rule of a group.
 fn arms(rule: &GroupRule) -> Vec<CellId> {
     match rule {
         GroupRule::Compare { baseline } => vec![*baseline],

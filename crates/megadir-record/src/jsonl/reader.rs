@@ -1,4 +1,4 @@
-//! Reads records, whole or cut off; each line is held to the plan before it is taken.
+//! Reads records, complete or truncated; each line is checked against the plan.
 
 use std::io::{self, BufRead, Read};
 
@@ -8,50 +8,45 @@ use super::chain::is_closed;
 use super::check;
 use super::{Chain, End, Header, Line, Note, Resumed};
 use crate::FORMAT_VERSION;
-use crate::built::{Built, UsedByArms};
-use crate::epoch::Epoch;
+use crate::built::{Built, Epoch, UsedByArms};
 use crate::sample::{Phase, Sample};
 use crate::self_check::SelfCheck;
 
-/// A whole record as read from a file.
+/// Record as read from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Plan and machine.
     pub header: Header,
-    /// Every sample in the order of measuring, warm-up and voided ones included; [`Sample::voided`]
-    /// is set on all samples of a round that was voided.
+    /// All samples in the order of measurement, including warm-up and voided ones. [`Sample::voided`] is set on
+    /// all samples of a voided round.
     pub samples: Vec<Sample>,
-    /// What the run found out about its own measuring; `None` in records of older programs and where the run was killed before.
+    /// `None` in records of older programs and if the run was killed before.
     pub self_check: Option<SelfCheck>,
-    /// What was made before the first block; `None` where nothing was and in records of older programs.
+    /// `None` if nothing was created, and in records of older programs.
     pub built: Option<Built>,
-    /// What data sets that the arms make used; none in records of older programs.
+    /// Space of the data sets that arms create; empty in records of older programs.
     pub used: Vec<UsedByArms>,
-    /// The epochs after the first, in order; one that was taken up again is there twice.
+    /// Epochs after the first, in order; a resumed epoch occurs twice.
     pub epochs: Vec<Epoch>,
-    /// What the run noticed.
     pub notes: Vec<Note>,
-    /// When the run was taken up again, in order.
+    /// Continuations, in order.
     pub resumed: Vec<Resumed>,
-    /// How the run ended; `None` when it was killed.
+    /// `None` if the run was killed.
     pub end: Option<End>,
-    /// Set when the file ends in the middle of a line.
+    /// Set if the file ends in the middle of a line.
     pub cut: Option<Cut>,
-    /// The checksum up to the last whole line; `None` of a record without checksums, as older programs wrote them: what was changed in
-    /// it goes unnoticed.
+    /// Checksum up to the last complete line; `None` in records of older programs, where changes go unnoticed.
     pub chain: Option<Chain>,
 }
 
-/// Where a record was cut off.
+/// Position at which a record is truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// The line that is incomplete, from 1.
+    /// Incomplete line, from 1.
     pub line: u64,
-    /// Bytes of that line that are there.
+    /// Bytes present of that line.
     pub bytes: u64,
 }
 
-/// Why a record could not be read.
 #[derive(Debug)]
 pub enum ReadError {
     /// Reading the file failed.
@@ -59,15 +54,11 @@ pub enum ReadError {
     /// The file is empty or its first line is not the header of a record.
     NotARecord(String),
     /// The record was written by a newer program.
-    Newer {
-        /// The record's version.
-        version: u32,
-    },
-    /// A line is not a line of a record, or not of this one: of an arm, a data set or an epoch that its plan has not.
+    Newer { version: u32 },
+    /// A line is malformed, or refers to an arm, a data set or an epoch that is not in the plan.
     BadLine {
-        /// The line's number, from 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// What is wrong with it.
         reason: String,
     },
 }
@@ -79,7 +70,7 @@ impl std::fmt::Display for ReadError {
             Self::NotARecord(reason) => write!(f, "not a megadir record: {reason}"),
             Self::Newer { version } => write!(
                 f,
-                "the record has format version {version} and this program reads up to {FORMAT_VERSION}: use a newer megadir"
+                "the record has format version {version}, newer than {FORMAT_VERSION}: use a newer megadir"
             ),
             Self::BadLine { line, reason } => write!(f, "line {line} is damaged: {reason}"),
         }
@@ -95,35 +86,27 @@ impl std::error::Error for ReadError {
     }
 }
 
-/// The first version of the format whose lines have checksums.
+/// First version of the format with checksums.
 const CHECKSUMS_SINCE: u32 = 4;
-/// Lines longer than this are refused, bytes: a file that is not a record cannot exhaust the memory.
+/// Maximum length of a line, bytes: a file that is not a record cannot exhaust the memory.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
-/// Reads a record; a cut-off last line is reported in [`Record::cut`], not an error.
-///
-/// # Errors
-///
-/// [`ReadError`] when the input cannot be read, is no record, is newer, or is damaged before its end.
+/// Reads a record. A truncated last line is no error: [`Record::cut`] reports it.
 pub fn read(input: impl BufRead) -> Result<Record, ReadError> {
     let mut record = None;
     read_lines(input, &mut record)?;
     record.ok_or_else(|| ReadError::NotARecord("it is empty".into()))
 }
 
-/// Reads a record as far as it can be read: to its end, or to the first line that is damaged, which [`Record::cut`] then names and
-/// the error beside the record explains.
-///
-/// # Errors
-///
-/// [`ReadError`] when the input cannot be read, is no record, is newer, or is longer than a record can be.
+/// Reads a record up to its end or its first damaged line. The damage is in [`Record::cut`], and the error is
+/// returned beside the record.
 pub fn read_partly(input: impl BufRead) -> Result<(Record, Option<ReadError>), ReadError> {
     let mut record = None;
     match (read_lines(input, &mut record), record) {
         (Ok(()), Some(record)) => Ok((record, None)),
         (Err(ReadError::BadLine { line, reason }), Some(mut record)) => {
             record.cut = Some(Cut { line, bytes: 0 });
-            // What follows the damage is not read, so it is not known how the run ended.
+            // Lines after the damage are not read, so the end of the run is unknown.
             record.end = None;
             Ok((record, Some(ReadError::BadLine { line, reason })))
         }
@@ -132,7 +115,7 @@ pub fn read_partly(input: impl BufRead) -> Result<(Record, Option<ReadError>), R
     }
 }
 
-/// Reads lines into a record until they end; what was read before an error stays.
+/// Reads lines into a record. On an error, the lines so far stay in the record.
 fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<(), ReadError> {
     let mut text = Vec::new();
     let mut number = 0;
@@ -156,7 +139,7 @@ fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<()
                 *record = Some(Record { chain, ..Record::new(*header) });
             }
             (Ok(line), Some(record)) => {
-                // A second record in the file is named as such.
+                // A second header gets its own message.
                 if !matches!(line, Line::Header(_)) {
                     check_sum(record.chain.as_mut(), &text, number)?;
                 }
@@ -172,7 +155,7 @@ fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<()
     }
 }
 
-/// Checks a line against the checksums before it, if the record has them.
+/// Checks a line against the checksum, if the record has them.
 fn check_sum(chain: Option<&mut Chain>, text: &[u8], number: u64) -> Result<(), ReadError> {
     let Some(chain) = chain else { return Ok(()) };
     chain.check(text).map_err(|reason| {
@@ -181,9 +164,9 @@ fn check_sum(chain: Option<&mut Chain>, text: &[u8], number: u64) -> Result<(), 
     })
 }
 
-/// Returns the error about a line that is not read any further: it is no cut, for the file goes on.
+/// Returns the error for an oversized line. It is not a truncation, because the file continues.
 fn too_long(number: u64) -> ReadError {
-    let reason = format!("it is longer than {} MiB", LINE_BYTES_MAX >> 20);
+    let reason = format!("it exceeds {} MiB", LINE_BYTES_MAX >> 20);
     if number == 1 {
         ReadError::NotARecord(format!("its first line is not a header ({reason})"))
     } else {
@@ -191,10 +174,10 @@ fn too_long(number: u64) -> ReadError {
     }
 }
 
-/// What the line of a sample begins with, as [`Writer`](super::Writer) writes it; a sample's own fields may follow in any order.
+/// Beginning of a sample line by [`Writer`](super::Writer); the fields may follow in any order.
 const SAMPLE_BEGINS: &[u8] = b"{\"line\":\"sample\",";
 
-/// Parses one line; of the first, the version is looked at before anything else.
+/// Parses one line; in the first, the version is checked before anything else.
 fn parse(text: &[u8], number: u64, first: bool) -> Result<Line, ReadError> {
     #[derive(Deserialize)]
     struct Version {
@@ -207,7 +190,8 @@ fn parse(text: &[u8], number: u64, first: bool) -> Result<Line, ReadError> {
             return Err(ReadError::Newer { version: seen.version });
         }
     }
-    // Nearly all lines are samples; looking for the tag in whichever place it may be takes three times as long as reading them.
+    // Nearly all lines are samples; a search for the tag at any position takes three times as long as parsing
+    // them.
     let line = match text.starts_with(SAMPLE_BEGINS) && !first {
         true => serde_json::from_slice(text).map(Line::Sample),
         false => serde_json::from_slice(text),
@@ -242,7 +226,7 @@ impl Record {
         check::line(&self.header.plan, &line, self.samples.last(), self.end.is_some())
             .map_err(|reason| ReadError::BadLine { line: number, reason })?;
         match line {
-            // Refused above.
+            // Rejected above.
             Line::Header(_) => {}
             Line::SelfCheck(check) => self.self_check = Some(check),
             Line::Used(used) => self.used.push(used),

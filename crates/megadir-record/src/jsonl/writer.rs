@@ -1,49 +1,41 @@
-//! Writes records, a line at a time.
+//! Writes records line by line.
 
 use std::io::{self, Write};
 
 use super::{Chain, Header, Line};
 
-/// Writes a record line by line; each line reaches the file before the next block starts.
+/// Writes a record; each line reaches the file before the next block starts.
 ///
-/// Once a line could not be written no other is: it would stand on what is there of the first, and a record that can
-/// be read to its cut would be one that is damaged in its middle.
+/// After a failed write no further line is written: it would be appended to the partial line, and turn a
+/// truncated but readable record into a damaged one.
 #[derive(Debug)]
 pub struct Writer<W> {
     output: W,
-    /// `None` in a record that an older program began: its lines have no checksums to go on with.
+    /// `None` if an older program began the record without checksums.
     chain: Option<Chain>,
     failed: bool,
 }
 
 impl<W: Write> Writer<W> {
     /// Starts a record by writing its header.
-    ///
-    /// # Errors
-    ///
-    /// Whatever writing to `output` gives.
     pub fn start(output: W, header: Header) -> io::Result<Self> {
         let mut writer = Self { output, chain: Some(Chain::default()), failed: false };
         writer.write(&Line::Header(Box::new(header)))?;
         Ok(writer)
     }
 
-    /// Resumes a record whose header is there already; `output` writes after its last whole line, up to which `chain` is that of
-    /// [`Record::chain`](super::Record::chain).
+    /// Resumes a record. `output` appends after the last complete line, and `chain` is
+    /// [`Record::chain`](super::Record::chain) up to there.
     pub fn resume(output: W, chain: Option<Chain>) -> Self {
         Self { output, chain, failed: false }
     }
 
-    /// Returns the output, to make what was written durable.
+    /// Access to the output, to sync it.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.output
     }
 
-    /// Appends a line and flushes it.
-    ///
-    /// # Errors
-    ///
-    /// Whatever writing to the output gives; after that always an error.
+    /// Appends a line and flushes it. After an error every further call fails.
     pub fn write(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         if let Some(chain) = &mut self.chain {
@@ -51,14 +43,13 @@ impl<W: Write> Writer<W> {
         }
         text.push(b'\n');
         if self.failed {
-            return Err(io::Error::other("an earlier line could not be written"));
+            return Err(io::Error::other("an earlier write failed"));
         }
         let written = self.output.write_all(&text).and_then(|()| self.output.flush());
         self.failed = written.is_err();
         written
     }
 
-    /// Returns the output.
     pub fn into_inner(self) -> W {
         self.output
     }

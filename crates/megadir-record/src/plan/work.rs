@@ -1,110 +1,109 @@
-//! What one block of an arm does, and what follows from that.
+//! Work of a block of an arm, and the state of the cache before it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::files::{FileOperation, FileWork, RemoveWork};
 
-/// What one block of an arm does.
+/// Work of a block of an arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "do")]
 pub enum Work {
-    /// Reads the whole directory once, with the stages asked for.
+    /// Lists the whole directory in each operation, with the given stages.
     List {
-        /// The backend that reads, e.g. `getdents`.
+        /// Backend that reads, e.g. `getdents`.
         backend: String,
-        /// The size of the buffer given to one call, bytes.
+        /// Size of the buffer for one call, bytes.
         buffer_bytes: u64,
         /// Threads that read.
         threads: u32,
-        /// Shares of a `split` reader; 1 for the others.
+        /// Shares of a `split` reader; 1 for other backends.
         shares: u32,
-        /// What is done with the entries, in this order; always begins with [`Stage::Read`].
+        /// Stages in order; the first is always [`Stage::Read`].
         stages: Vec<Stage>,
     },
-    /// Asks whether a name exists in the directory, one call an operation, which follows no symbolic link.
+    /// Looks up a name in the directory without following symbolic links, one call an operation.
     Lookup {
-        /// Whether the names that are asked for exist.
+        /// Existence of the names.
         presence: Presence,
-        /// How the names of a block are drawn.
+        /// Selection of names.
         keys: Keys,
-        /// By which call.
+        /// System call.
         #[serde(default, skip_serializing_if = "LookupCall::is_fstatat")]
         call: LookupCall,
     },
-    /// Makes files in a directory of its own until one is refused, which must be for the directory's index; one directory
-    /// an operation, removed after it.
+    /// Creates files in a new directory until one is refused, which must be due to the directory's index. An
+    /// operation is one directory, which is removed afterwards.
     FillUntilRefused {
-        /// About how many entries the size that was asked for is meant for.
+        /// Approximate number of entries for the requested size.
         entries_about: u64,
-        /// What was predicted before the first block; `None` in a plan not yet carried out.
+        /// Prediction from before the first block; `None` before the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         predicted: Option<Predicted>,
     },
-    /// Does one thing to each of a range of files; one file an operation.
+    /// Applies one operation to each of a range of files; one file an operation.
     Files(FileWork),
-    /// Removes everything in the directory at once; one file an operation.
+    /// Removes everything in the directory; one file an operation.
     Remove(RemoveWork),
-    /// Finds out name, size and time of the last modification of every regular file in the directory, once an operation; other
-    /// entries are passed over.
+    /// Determines name, size and modification time of every regular file in the directory in each operation;
+    /// other entries are skipped.
     Attributes {
-        /// The method, e.g. `getdents-statx`.
+        /// Method, e.g. `getdents-statx`.
         method: String,
-        /// The buffer given to one call that lists, bytes; `None` where the library picks it.
+        /// Size of the buffer for one listing call, bytes; `None` for the library's choice.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         buffer_bytes: Option<u64>,
-        /// Threads that examine entries, or that the method may use at most.
+        /// Threads that stat entries, or the method's upper limit.
         threads: u32,
-        /// Whether names and times of all files are kept in memory; else each file is looked at once.
+        /// `true` to keep names and times of all files in memory; otherwise each file is visited and forgotten.
         keeps: bool,
-        /// What every operation must find, as another method found it before the first block; `None` in a plan not yet
-        /// carried out.
+        /// Expected result, found by another method before the first block; `None` before the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expected: Option<ExpectedFiles>,
     },
-    /// Opens the directory and asks for type, size and time of the last modification of some of its entries by name, one after
-    /// the other, once an operation; on Windows by the whole path of each.
+    /// Opens the directory and queries type, size and modification time of some of its entries by name, one
+    /// after the other, in each operation; on Windows by full path.
     Ask {
-        /// How many entries; which ones is drawn for every operation, each at most once.
+        /// Number of entries, drawn without repetition for every operation.
         files: u64,
     },
 }
 
-/// What a method that finds out attributes must find.
+/// Expected result of a method that determines attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExpectedFiles {
-    /// Regular files.
+    /// Number of regular files.
     pub files: u64,
-    /// Order-independent hash of their names and times and, where the method tells them, sizes.
+    /// Order-independent hash of their names, times and, if the method reports them, sizes.
     pub hash: u64,
 }
 
-/// How many entries a directory was said to take.
+/// Predicted capacity of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Predicted {
-    /// Entries when the first is refused.
+    /// Number of entries at the first refusal.
     pub entries: u64,
-    /// Hardly fewer than this.
+    /// Lower bound.
     pub low: u64,
-    /// Hardly more than this.
+    /// Upper bound.
     pub high: u64,
-    /// How that is known, and of which names and blocks.
+    /// Basis of the prediction, with the names and blocks it holds for.
     pub basis: String,
 }
 
 impl Work {
-    /// Returns the entries and the hash that [`Counted`](crate::Counted) must hold after this work on a data set with
-    /// so many entries whose names have this hash; `None` where that is what the work is to find out.
+    /// Returns the entries and the hash that [`Counted`](crate::Counted) must have after this work on a data
+    /// set with this number of entries and hash; `None` if the work is to find them out.
     #[must_use]
     pub fn expected(&self, entries: u64, hash: u64) -> Option<(u64, u64)> {
         match self {
             Self::List { .. } => Some((entries, hash)),
-            // A look-up finds its name or does not; see `Counted`.
+            // A lookup finds its name or does not; see `Counted`.
             Self::Lookup { presence, .. } => Some((u64::from(*presence == Presence::Present), 0)),
             Self::FillUntilRefused { .. } => None,
-            // All files, each as large as it should be.
+            // All files have their expected size.
             Self::Files(work) => Some((work.files(), 0)),
             Self::Remove(work) => Some((work.files, 0)),
             Self::Attributes { expected, .. } => expected.map(|expected| (expected.files, expected.hash)),
@@ -112,7 +111,7 @@ impl Work {
         }
     }
 
-    /// Returns how many operations every block has, where the work itself says so.
+    /// Returns the number of operations of every block, if the work defines it.
     #[must_use]
     pub fn operations(&self) -> Option<u64> {
         match self {
@@ -123,7 +122,7 @@ impl Work {
         }
     }
 
-    /// Returns whether the work reads what files contain, so that it can tell whether that is cached.
+    /// `true` if the work reads file contents, so that it shows if they are cached.
     #[must_use]
     pub fn reads_contents(&self) -> bool {
         match self {
@@ -137,7 +136,7 @@ impl Work {
         }
     }
 
-    /// Returns whether the work leaves everything as it was, so that it can be done again in another state of the cache.
+    /// `true` if the work changes nothing, so that it can be repeated in another state of the cache.
     #[must_use]
     pub fn leaves_all(&self) -> bool {
         match self {
@@ -147,7 +146,7 @@ impl Work {
         }
     }
 
-    /// Returns by how many files a block changes its data set; `None` of work that makes and removes none.
+    /// Returns the change in the number of files by a block; `None` if the work creates and removes none.
     #[must_use]
     pub fn change(&self) -> Option<i64> {
         if let Self::Remove(work) = self {
@@ -163,13 +162,13 @@ impl Work {
         }
     }
 
-    /// Returns whether the gaps between the work's single operations are counted by themselves, so that whether they and the
-    /// operations make up the wall time of a block is a check.
+    /// `true` if the gaps between operations are measured separately, so that operations and gaps must add up
+    /// to the wall time.
     #[must_use]
     pub fn gaps_are_counted(&self) -> bool {
         match self {
             Self::Lookup { .. } => true,
-            // Its gaps are what is left of the wall time, and several may work at the same time.
+            // Its gaps are computed from the wall time, and several workers may run at the same time.
             Self::Files(_)
             | Self::Remove(_)
             | Self::List { .. }
@@ -179,45 +178,45 @@ impl Work {
         }
     }
 
-    /// Returns whether the work lists its data set, so that its time is one of entries too.
+    /// `true` if the work lists its data set, so that the time per entry is meaningful too.
     #[must_use]
     pub fn lists(&self) -> bool {
         matches!(self, Self::List { .. } | Self::Attributes { .. })
     }
 
-    /// Returns whether what the work counts are the names of its data set, all of them.
+    /// `true` if the work counts all names of its data set.
     #[must_use]
     pub fn counts_names(&self) -> bool {
         matches!(self, Self::List { .. })
     }
 }
 
-/// Whether the names that are asked for exist.
+/// Existence of the names that are looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Presence {
-    /// All of them do.
+    /// All of them exist.
     Present,
-    /// None of them does.
+    /// None of them exists.
     Absent,
 }
 
-/// How the names of a block are drawn.
+/// Selection of the names of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Keys {
-    /// One and the same name.
+    /// The same name every time.
     Fixed,
-    /// Any name of the directory, each as likely.
+    /// Uniformly random.
     Random,
-    /// The k-th most popular name with probability proportional to 1 / k; popularity has nothing to do with the order of
-    /// creation.
+    /// The k-th most popular name with probability proportional to 1 / k; popularity is independent of the
+    /// order of creation.
     Zipf,
 }
 
-/// The call of a look-up.
+/// System call of a lookup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -225,14 +224,14 @@ pub enum LookupCall {
     /// `fstatat(2)` with a name relative to the directory: Linux.
     #[default]
     Fstatat,
-    /// `GetFileAttributesExW` with the whole path, as .NET's `File.Exists` asks: Windows.
+    /// `GetFileAttributesExW` with the full path, as in .NET's `File.Exists`: Windows.
     AttributesByPath,
     /// `NtQueryFullAttributesFile` with a name relative to the directory: Windows.
     AttributesByHandle,
 }
 
 impl LookupCall {
-    /// Returns the name of the system's function.
+    /// Name of the system's function.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -247,25 +246,79 @@ impl LookupCall {
     }
 }
 
-/// One stage of a listing program.
+/// Stage of a listing program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// Read the entries and look at each name once, in the reader's buffer.
+    /// Read the entries and visit each name one time, in the reader's buffer.
     Read,
     /// Keep every name in memory, as a program that sorts must.
     Keep,
-    /// Sort the names that are kept in byte order.
+    /// Sort the kept names in byte order.
     Sort,
-    /// Ask statx for what `ls -l` asks, a call an entry; on Windows GetFileAttributesExW, by the whole path.
+    /// Call statx with the mask of `ls -l`, one call an entry; on Windows GetFileAttributesExW, by full path.
     Attributes,
-    /// Ask for the extended attributes that `ls -l` asks for, a call or two an entry; not on Windows.
+    /// Query the extended attributes that `ls -l` shows, one or two calls an entry; not on Windows.
     ExtendedAttributes,
     /// Format mode, links, owner, group, size, date and name.
     FormatLong,
     /// Format inode, type, record length, offset and name.
     FormatRaw,
-    /// Write the text to a pipe that another thread empties.
+    /// Write the text to a pipe that another thread drains.
     Write,
+}
+
+/// State of the cache before a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheState {
+    /// Read before: names and inodes are cached, and contents if the arm reads them.
+    Warm,
+    /// Files have not been listed or looked up since their creation: they are recreated before each block.
+    Unseen,
+    /// Names and inodes are cached, file contents are not (fdatasync and POSIX_FADV_DONTNEED on each file).
+    DataCold,
+    /// Names, inodes and contents are not cached, after sync and drop_caches (privileged, affects the whole
+    /// machine).
+    VfsCold,
+    /// Nothing of the file system is cached: it was remounted (only file systems created for the run).
+    FsCold,
+}
+
+impl CacheState {
+    /// From warm to cold.
+    pub const ALL: [Self; 5] = [Self::Warm, Self::Unseen, Self::DataCold, Self::VfsCold, Self::FsCold];
+
+    /// `true` if caches are dropped or files recreated before each block, so that a repetition finds a warm
+    /// cache.
+    #[must_use]
+    pub fn is_cold(self) -> bool {
+        self != Self::Warm
+    }
+
+    /// `true` if caches are dropped before each block; in a virtual machine, only the guest's.
+    #[must_use]
+    pub fn drops(self) -> bool {
+        matches!(self, Self::DataCold | Self::VfsCold | Self::FsCold)
+    }
+
+    /// `true` if names and inodes are dropped before each block, so that they are read from the device.
+    #[must_use]
+    pub fn drops_names(self) -> bool {
+        matches!(self, Self::VfsCold | Self::FsCold)
+    }
+
+    /// Name in arguments, study files and records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warm => "warm",
+            Self::Unseen => "unseen",
+            Self::DataCold => "data-cold",
+            Self::VfsCold => "vfs-cold",
+            Self::FsCold => "fs-cold",
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The running checksum: whatever happens to a line after it was written is noticed.
+//! The running checksum detects any change of a line after it was written.
 
 use megadir_record::{Cut, Line, ReadError, Writer, jsonl};
 
@@ -8,7 +8,7 @@ fn lines_of(file: &[u8]) -> Vec<Vec<u8>> {
     file.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
 }
 
-/// Returns the number of the line that is refused, and why.
+/// Returns the number of the rejected line, and the reason.
 fn refused(lines: &[Vec<u8>]) -> (u64, String) {
     match jsonl::read(&lines.concat()[..]) {
         Err(ReadError::BadLine { line, reason }) => (line, reason),
@@ -37,7 +37,10 @@ fn a_line_that_is_dropped_repeated_or_moved_is_noticed() {
         repeated.insert(place, lines[place].clone());
         let (line, reason) = refused(&repeated);
         assert_eq!(line, place as u64 + 2);
-        assert!(reason.contains(&format!("written as line {} and stands here again", place + 1)), "{reason}");
+        assert!(
+            reason.contains(&format!("written as line {} and is duplicated or out of order", place + 1)),
+            "{reason}"
+        );
     }
 }
 
@@ -74,7 +77,7 @@ fn a_line_of_another_record_and_a_line_without_checksum_do_not_fit() {
 fn a_header_says_if_its_record_has_checksums() {
     let old = jsonl::read(&old_file()[..]).unwrap();
     assert_eq!((old.chain, old.samples.len(), old.end.is_some()), (None, 7, true));
-    // Neither half of the header can be lost without the other being noticed.
+    // Neither half of the header can be lost unnoticed.
     let mut lines = lines_of(&file());
     lines[0] =
         String::from_utf8(lines[0].clone()).unwrap().replace("\"version\":4", "\"version\":3").into_bytes();
@@ -130,7 +133,7 @@ fn carriage_returns_do_not_matter_and_a_torn_line_is_still_a_cut() {
     assert!(matches!(cut, Some(Cut { line: 15, .. })), "{cut:?}");
 }
 
-/// The checksum as its description has it, from the polynomial of zlib alone.
+/// Checksum after its description, from zlib's polynomial alone.
 fn zlib_crc32(text: &[u8], before: u32) -> u32 {
     !text.iter().fold(!before, |crc, byte| {
         (0..8).fold(

@@ -1,10 +1,10 @@
-//! Contradictions between plan, samples and ending, as they stand in records without checksums.
+//! Contradictions between plan, samples and end, in records without checksums.
 
 use megadir_record::{Phase, Record, Sample, contradictions, jsonl};
 
 use crate::example::{file, header, sample};
 
-/// Returns a record of three rounds that has everything its plan asks for.
+/// Returns a record of three complete rounds.
 fn good() -> Record {
     let mut record = jsonl::read(&file()[..]).expect("the example is a whole record");
     record.header = header();
@@ -17,7 +17,7 @@ fn good() -> Record {
     record
 }
 
-/// Returns the sentences about a record after something was done to it.
+/// Returns the sentences about a modified record.
 fn about(spoil: impl FnOnce(&mut Record)) -> Vec<String> {
     let mut record = good();
     spoil(&mut record);
@@ -38,8 +38,8 @@ fn a_record_as_a_run_writes_it_contradicts_nothing_wherever_it_was_killed() {
 fn each_contradiction_is_named() {
     type Spoil = fn(&mut Record);
     let cases: [(Spoil, &str); 10] = [
-        (|record| record.samples.truncate(4), "is complete, but 1 of 3 rounds are in the record."),
-        (|record| record.header.plan.rules.rounds = 30, "is complete, but 3 of 30 rounds are in the record."),
+        (|record| record.samples.truncate(4), "is complete, but the record has 1 of 3 rounds."),
+        (|record| record.header.plan.rules.rounds = 30, "is complete, but the record has 3 of 30 rounds."),
         (
             |record| {
                 record.samples.remove(5);
@@ -63,11 +63,11 @@ fn each_contradiction_is_named() {
             "`arm 0` is in round 2 more than once.",
         ),
         (|record| record.samples[4].cell = record.samples[5].cell, "`arm 1` is in round 2 more than once."),
-        (|record| record.samples[4..].rotate_left(2), "The samples of round 2 stand after those of round 3."),
         (
-            |record| record.samples.swap(4, 5),
-            "The samples of round 2 are not in the order in which they were taken.",
+            |record| record.samples[4..].rotate_left(2),
+            "The samples of round 2 follow the samples of round 3.",
         ),
+        (|record| record.samples.swap(4, 5), "The samples of round 2 are out of order."),
         (
             |record| record.samples[5].latency = None,
             "`arm 1` lacks the times of its single operations in round 2.",
@@ -87,14 +87,11 @@ fn each_contradiction_is_named() {
 #[test]
 fn a_hundred_of_a_kind_are_one_sentence() {
     let said = about(|record| record.samples.iter_mut().for_each(|sample| sample.latency = None));
-    // The arm that nothing says more of than its samples do.
+    // An arm without further data than its samples.
     assert_eq!(said, Vec::<String>::new());
     let said = about(|record| {
         record.header.plan.cells[1].rate_per_s = Some(10);
         record.samples.iter_mut().for_each(|sample| sample.latency = None);
     });
-    assert_eq!(
-        said,
-        ["`arm 1` lacks the times of its single operations in round 1 (and 2 more such cases)."]
-    );
+    assert_eq!(said, ["`arm 1` lacks the times of its single operations in round 1 (and 2 more)."]);
 }

@@ -1,4 +1,4 @@
-//! A record with all kinds of lines, as a run writes it.
+//! Record with all kinds of lines, as written by a run.
 
 use megadir_record::{
     Built, BuiltAged, BuiltSet, CacheState, Cell, CellId, Counted, Data, DataId, DataSource, Delay, End,
@@ -238,7 +238,6 @@ pub(super) fn self_check() -> SelfCheck {
     }
 }
 
-/// Returns the lines of a record with all kinds of lines.
 pub(super) fn lines() -> Vec<Line> {
     let warm_up = Sample { phase: Phase::WarmUp, ..sample(1, 0, 0) };
     vec![
@@ -266,7 +265,7 @@ pub(super) fn file() -> Vec<u8> {
     writer.into_inner()
 }
 
-/// Returns the file as a program wrote it that knew no checksums.
+/// Returns the file of an older program without checksums.
 pub(super) fn old_file() -> Vec<u8> {
     let mut writer = Writer::resume(Vec::new(), None);
     let header = Line::Header(Box::new(Header { version: 3, ..header() }));

@@ -1,4 +1,4 @@
-//! The reader of records: whole ones, every way of being cut off, and what is no record.
+//! Reader of records: complete and truncated ones, and files that are not records.
 
 mod checksums;
 mod contradictions;
@@ -11,7 +11,7 @@ use megadir_record::{
 
 use example::{built, end, epoch, file, header, lines, old_file, sample, self_check, used};
 
-/// Returns a file without checksums with a line put in before line `number`, counted from 1.
+/// Returns a file without checksums, with a line inserted before line `number`, counted from 1.
 fn with_line(number: usize, line: &[u8]) -> Vec<u8> {
     let file = old_file();
     let mut parts: Vec<&[u8]> = file.split_inclusive(|&byte| byte == b'\n').collect();
@@ -38,7 +38,7 @@ fn what_is_written_is_read() {
     let voided = |sample: Sample| Sample { voided: Some(VoidReason::StolenTime), ..sample };
     let warm_up = Sample { phase: Phase::WarmUp, ..sample(1, 0, 0) };
     let samples = vec![
-        // The warm-up's round 1 is another than the measured one, which was voided.
+        // Round 1 of the warm-up is not the measured round 1, which was voided.
         warm_up,
         sample(0, 0, 0),
         sample(0, 0, 1),
@@ -81,7 +81,7 @@ fn every_prefix_of_the_header_is_no_record_and_every_longer_one_is() {
         let record = jsonl::read(&file[..length]).unwrap_or_else(|error| panic!("{length} bytes: {error}"));
         assert!(record.samples.len() <= whole.samples.len());
         assert_eq!(record.end.is_some(), length + 1 >= file.len());
-        // A line without its newline is whole if all of it is there.
+        // A line without its newline is complete if all of it is there.
         let here = length.saturating_sub(line_start) as u64;
         let number = file[..line_start].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
         let lacks_newline = file.get(length) == Some(&b'\n');
@@ -100,7 +100,7 @@ fn a_newer_version_is_named_whatever_else_it_holds() {
     let error =
         jsonl::read(&b"{\"line\":\"header\",\"version\":7,\"shape\":\"of tomorrow\"}\n"[..]).unwrap_err();
     assert!(matches!(error, ReadError::Newer { version: 7 }));
-    assert!(error.to_string().contains("format version 7 and this program reads up to 4"));
+    assert!(error.to_string().contains("format version 7, newer than 4"));
 }
 
 #[test]
@@ -133,8 +133,8 @@ fn a_line_that_never_ends_is_damage_and_not_a_cut() {
     let huge = vec![b'x'; (16 << 20) + 10];
     let (line, reason) = bad_line(&with_line(5, &huge));
     assert_eq!(line, 5);
-    assert!(reason.contains("longer than"), "{reason}");
-    assert!(not_a_record(&huge).contains("longer than"));
+    assert!(reason.contains("exceeds"), "{reason}");
+    assert!(not_a_record(&huge).contains("exceeds"));
 }
 
 #[test]
@@ -175,27 +175,27 @@ fn what_its_plan_has_not_is_damage() {
     let of_data_2 = Line::Used(UsedByArms { data: DataId(2), ..used() });
     for (line, reason) in [
         (Line::Sample(Sample { epoch: 5, ..sample(1, 1, 0) }), "epoch 5 is not in the plan"),
-        (Line::Sample(late), "no block ends so late"),
-        (Line::Sample(sample(u32::MAX, 1, 0)), "no round has such a number"),
+        (Line::Sample(late), "the end time is out of range"),
+        (Line::Sample(sample(u32::MAX, 1, 0)), "the round or attempt is out of range"),
         (Line::Epoch(Epoch { epoch: 9, ..epoch() }), "epoch 9 is not in the plan"),
         (of_data_2, "data set 2 is not in the plan"),
     ] {
         assert_eq!(stray(&line), (12, reason.into()));
     }
-    // What comes after it is of an earlier epoch.
+    // The next line is of an earlier epoch.
     let later = serde_json::to_vec(&Line::Sample(Sample { epoch: 1, ..sample(1, 1, 0) })).unwrap();
     let line = with_line(13, &[&later[..], b"\n"].concat());
-    assert_eq!(bad_line(&line), (14, "epoch 0 comes after epoch 1".into()));
+    assert_eq!(bad_line(&line), (14, "epoch 0 follows epoch 1".into()));
 }
 
 #[test]
 fn a_plan_that_names_what_it_has_not_is_no_record() {
     type Spoil = fn(&mut Plan);
     let spoils: [(Spoil, &str); 5] = [
-        (|plan| plan.cells.clear(), "its plan has no arms"),
-        (|plan| plan.cells[1].id = CellId(7), "arm 7 stands in its plan where 1 belongs"),
+        (|plan| plan.cells.clear(), "the plan has no arms"),
+        (|plan| plan.cells[1].id = CellId(7), "arm at index 1 has id 7"),
         (|plan| plan.cells[1].data = DataId(2), "data set 2 is not in the plan"),
-        (|plan| plan.data[0].id = DataId(1), "data set 1 stands in its plan where 0 belongs"),
+        (|plan| plan.data[0].id = DataId(1), "data set at index 0 has id 1"),
         (|plan| plan.groups[0].rule = GroupRule::Compare { baseline: CellId(2) }, "arm 2 is not in the plan"),
     ];
     for (spoil, reason) in spoils {
@@ -208,7 +208,7 @@ fn a_plan_that_names_what_it_has_not_is_no_record() {
 
 #[test]
 fn after_a_line_that_was_torn_no_other_is_written() {
-    /// Takes so many bytes, fails once, and has room again.
+    /// Accepts this number of bytes, fails one time, and works again.
     struct Full(Vec<u8>, usize, bool);
     impl std::io::Write for Full {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

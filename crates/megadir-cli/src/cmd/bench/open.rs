@@ -32,7 +32,7 @@ pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
     }
     let (mut record, damage) = read_partly(input).map_err(|error| refuse(error.to_string()))?;
     if share {
-        megadir_record::share::record(&mut record);
+        megadir_record::redact::record(&mut record);
     }
     say(path, &record, damage.as_ref());
     Ok(Opened { record, damaged: damage.is_some() })

@@ -10,7 +10,7 @@ use megadir::Dir;
 use megadir_bench::cache_facts;
 use megadir_bench::plan::Planned;
 use megadir_record::jsonl::read;
-use megadir_record::{DataSource, Record, share};
+use megadir_record::{DataSource, Record, redact};
 
 use super::options::Resolved;
 use super::record_file;
@@ -47,7 +47,7 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
         DataSource::Made { .. } => None,
     });
     // The header's is whole; that of the data set is as it was typed, which older records have in both places.
-    let recorded = header.directory.as_ref().or(existing.filter(|path| *path != share::LEFT_OUT));
+    let recorded = header.directory.as_ref().or(existing.filter(|path| *path != redact::REDACTED));
     let recorded = recorded.map(PathBuf::from);
     let Some(directory) = dir.map(Path::to_owned).or(recorded) else {
         return Err(cannot("it does not say in which directory; name that with --dir".into()));

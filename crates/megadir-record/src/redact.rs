@@ -1,7 +1,7 @@
-//! Leaves out of a record what tells whose machine it was: host and user names, paths, devices, serial numbers.
+//! Redacts private data from a record: host and user names, paths, devices, serial numbers.
 //!
-//! What is measured stays. Paths are left out wherever they stand, for directories are named after people and projects; in
-//! sentences (notes, reasons) those that are known to be private, and whatever begins like one.
+//! Measurements stay. All paths are redacted, because directories are named after people and projects. In
+//! sentences (notes, reasons) known private paths and anything that looks like a path are redacted.
 
 use crate::data::DataSource;
 use crate::file_systems::Place;
@@ -9,12 +9,12 @@ use crate::jsonl::{Header, Line, Record};
 use crate::machine::{FileSystem, Machine};
 use crate::plan::Plan;
 
-/// What stands for a path that was left out.
-pub const LEFT_OUT: &str = "...";
-/// Words that begin like this are paths; so are those that begin with a drive (`is_path`).
+/// Replacement for redacted text.
+pub const REDACTED: &str = "...";
+/// Words with these prefixes are paths, as are words with a drive prefix (`is_path`).
 const BEGINNINGS: [&str; 8] = ["/", "./", "../", ".../", "~", "\\\\", ".\\", "..\\"];
 
-/// Tells whether a word is a path by how it begins.
+/// `true` if a word looks like a path.
 fn is_path(word: &str) -> bool {
     let drive = word.as_bytes().first_chunk::<3>().is_some_and(|[letter, colon, slash]| {
         letter.is_ascii_alphabetic() && *colon == b':' && [b'\\', b'/'].contains(slash)
@@ -22,7 +22,7 @@ fn is_path(word: &str) -> bool {
     drive || BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
 }
 
-/// Leaves out of a line what is private; `private` holds names and paths that must not be in any sentence.
+/// Redacts a line; `private` holds the names and paths to remove from sentences.
 pub fn line(line: &mut Line, private: &[String]) {
     match line {
         Line::Header(of_run) => header(of_run, private),
@@ -38,9 +38,9 @@ pub fn line(line: &mut Line, private: &[String]) {
     }
 }
 
-/// Leaves out of a whole record what is private, as far as the record itself tells what that is.
+/// Redacts a whole record, as far as the record itself shows which data is private.
 pub fn record(record: &mut Record) {
-    let private = named(&record.header);
+    let private = private_names(&record.header);
     header(&mut record.header, &private);
     record.notes.iter_mut().for_each(|note| note.text = sentence(&note.text, &private));
     if let Some(end) = &mut record.end {
@@ -48,9 +48,9 @@ pub fn record(record: &mut Record) {
     }
 }
 
-/// Returns the names and paths that a header holds: what must not be in any sentence of the record.
+/// Returns the names and paths in a header, which must not occur in any sentence of the record.
 #[must_use]
-pub fn named(header: &Header) -> Vec<String> {
+pub fn private_names(header: &Header) -> Vec<String> {
     let existing = header.plan.data.iter().filter_map(|data| match &data.source {
         DataSource::Existing { path } => Some(path.clone()),
         DataSource::Made(_) => None,
@@ -62,12 +62,12 @@ pub fn named(header: &Header) -> Vec<String> {
         Place::Device { path } => Some(path.clone()),
         Place::Image { .. } | Place::Memory { .. } => None,
     });
-    // A file system in memory has its own name for a device, which is a word like any other.
+    // The device of a file system in memory is an ordinary word.
     let devices = mounted.chain(devices).filter(|device| device.contains('/'));
     existing.chain(directory).chain(of_machine.into_iter().flatten().cloned()).chain(devices).collect()
 }
 
-/// Leaves out of a header what is private.
+/// Redacts a header.
 pub fn header(header: &mut Header, private: &[String]) {
     header.directory = None;
     header.command = command(&header.command, private);
@@ -83,15 +83,15 @@ fn machine(machine: &mut Machine) {
 
 fn file_system(file_system: &mut FileSystem) {
     file_system.device = None;
-    // Options may name directories (overlay), users and servers.
-    let harmless = |option: &&str| !option.contains('/') && !option.contains('@') && !names_somebody(option);
+    // Options may contain directories (overlay), users and servers.
+    let harmless = |option: &&str| !option.contains('/') && !option.contains('@') && !is_personal(option);
     let options = file_system.mount_options.take();
     file_system.mount_options =
         options.map(|options| options.split(',').filter(harmless).collect::<Vec<_>>().join(","));
 }
 
-/// Returns whether a mount option tells a name, an address or a number of somebody's.
-fn names_somebody(option: &str) -> bool {
+/// `true` if a mount option contains a name, an address or an ID.
+fn is_personal(option: &str) -> bool {
     let key = option.split('=').next().unwrap_or(option);
     ["addr", "clientaddr", "mountaddr", "username", "user", "domain", "name", "secret", "fsid", "uuid"]
         .contains(&key)
@@ -100,21 +100,21 @@ fn names_somebody(option: &str) -> bool {
 fn plan(plan: &mut Plan, private: &[String]) {
     for data in &mut plan.data {
         if let DataSource::Existing { path } = &mut data.source {
-            LEFT_OUT.clone_into(path);
+            REDACTED.clone_into(path);
         }
     }
     for file_system in &mut plan.file_systems {
         if let Place::Device { path } = &mut file_system.place {
-            LEFT_OUT.clone_into(path);
+            REDACTED.clone_into(path);
         }
     }
     plan.unavailable.iter_mut().for_each(|gone| gone.reason = sentence(&gone.reason, private));
 }
 
-/// Returns the command line without what follows options that take a path, and without words that are paths.
+/// Returns the command line without the values of path options, and without words that are paths.
 fn command(words: &[String], private: &[String]) -> Vec<String> {
     const TAKE_PATHS: [&str; 6] = ["--dir", "--device", "--output", "-o", "--resume", "--shape-of"];
-    // Layouts have slashes too.
+    // Layouts contain slashes too.
     const LAYOUT: &str = "--layout";
     let (mut left_out, mut layout) = (false, false);
     let word = |word: &String| {
@@ -126,22 +126,22 @@ fn command(words: &[String], private: &[String]) -> Vec<String> {
         let follows = std::mem::replace(&mut left_out, TAKE_PATHS.contains(&word.as_str()));
         let (key, value) = word.split_once('=').unwrap_or(("", word));
         if follows {
-            return LEFT_OUT.to_owned();
+            return REDACTED.to_owned();
         }
         if TAKE_PATHS.contains(&key) || (key.starts_with('-') && value.contains(['/', '\\'])) {
-            return format!("{key}={LEFT_OUT}");
+            return format!("{key}={REDACTED}");
         }
-        // An option of one letter may have its value joined to it.
+        // The value of a one-letter option may be joined to it.
         let joined = word.starts_with("-o") && word.len() > 2;
         let path = word.contains(['/', '\\']) || word.starts_with('~') || word.ends_with(".toml");
-        if joined || path { LEFT_OUT.to_owned() } else { sentence(word, private) }
+        if joined || path { REDACTED.to_owned() } else { sentence(word, private) }
     };
     words.iter().map(word).collect()
 }
 
-/// Returns a sentence without what is private and without paths.
+/// Returns a sentence without private data and paths.
 fn sentence(text: &str, private: &[String]) -> String {
-    // The longest first, for one may be a part of another.
+    // The longest first, because one may contain another.
     let tells = |name: &&String| name.contains(|letter: char| letter != '.' && letter != '/');
     let mut private: Vec<&String> = private.iter().filter(tells).collect();
     private.sort_by_key(|name| std::cmp::Reverse(name.len()));
@@ -152,12 +152,12 @@ fn sentence(text: &str, private: &[String]) -> String {
     let clean = |word: &str| {
         let bare = word.trim_end_matches(quote);
         let path = is_path(bare) && bare.len() > 1;
-        if path { format!("{LEFT_OUT}{}", &word[bare.len()..]) } else { word.to_owned() }
+        if path { format!("{REDACTED}{}", &word[bare.len()..]) } else { word.to_owned() }
     };
     known.split_inclusive(quote).map(clean).collect()
 }
 
-/// Returns the text without paths in single quotes, which may hold spaces; an apostrophe within a word is no quote.
+/// Removes paths in single quotes, which may contain spaces. An apostrophe within a word is no quote.
 fn without_quoted_paths(text: &str) -> String {
     let mut rest = text;
     let mut clean = String::with_capacity(text.len());
@@ -174,7 +174,7 @@ fn without_quoted_paths(text: &str) -> String {
         rest = quoted;
         if let Some(close) = close {
             let content = &quoted[..close];
-            clean.push_str(if is_path(content) { LEFT_OUT } else { content });
+            clean.push_str(if is_path(content) { REDACTED } else { content });
             clean.push('\'');
             rest = &quoted[close + 1..];
         }
@@ -183,7 +183,7 @@ fn without_quoted_paths(text: &str) -> String {
     clean
 }
 
-/// Returns the text without a name where it stands as a word of its own, or a part of a path.
+/// Removes a name that stands alone or is part of a path.
 fn without(text: &str, name: &str) -> String {
     let mut rest = text;
     let mut clean = String::with_capacity(text.len());
@@ -193,7 +193,7 @@ fn without(text: &str, name: &str) -> String {
         let (before, after) = (&rest[..place], &rest[place + name.len()..]);
         let within = inside(before.chars().next_back()) || inside(after.chars().next());
         clean.push_str(before);
-        clean.push_str(if within { name } else { LEFT_OUT });
+        clean.push_str(if within { name } else { REDACTED });
         rest = after;
     }
     clean.push_str(rest);
