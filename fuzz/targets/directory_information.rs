@@ -1,4 +1,4 @@
-//! Arbitrary bytes through the decoder of Windows' records, in every layout.
+//! Decoder of Windows' directory records, in every layout, on arbitrary bytes.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| megadir::directory_information::fuzz(bytes));

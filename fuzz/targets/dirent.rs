@@ -1,4 +1,4 @@
-//! The decoder of directory records, over arbitrary bytes: it never panics, and what it accepts is whole.
+//! Decoder of directory records on arbitrary bytes: it never panics, and accepts only complete records.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| megadir::decode::fuzz(bytes));

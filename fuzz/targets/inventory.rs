@@ -1,4 +1,4 @@
-//! The reader of inventories, over arbitrary bytes: it never panics, its rows ascend and are those of its blocks, and errors
+//! Reader of inventories on arbitrary bytes: it never panics, its rows ascend and match its blocks, and errors
 //! are one line.
 #![no_main]
 

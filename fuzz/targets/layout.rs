@@ -1,5 +1,6 @@
-//! Layouts, over arbitrary text, and the paths of arbitrary names: what is parsed can be printed and parsed again, and
-//! every path stays below the top and leads back to its name. Text and name are divided by the first newline.
+//! Layouts from arbitrary text, and the paths of arbitrary names: a parsed layout can be printed and parsed
+//! again, and every path stays below the top and leads back to its name. The first newline separates layout and
+//! name.
 #![no_main]
 
 use megadir::layout::{Layout, NameBuffer, PathBuffer};
@@ -27,7 +28,7 @@ fn places(layout: &Layout, name: &[u8]) {
         }
         assert_eq!(layout.name_of(placed.path(), &mut back), Some(name));
     }
-    // Whatever is taken for a path, its name leads back to it.
+    // Any string accepted as a path leads back from its name.
     if let Some(found) = layout.name_of(name, &mut back) {
         let leads_back = |placed: megadir::layout::Placed<'_>| placed.path() == name;
         assert!(layout.placers().any(|placer| placer.place(found, &mut path).is_ok_and(leads_back)));

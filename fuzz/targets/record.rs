@@ -1,5 +1,5 @@
-//! The reader of records, over arbitrary bytes: it never panics; what it read names nothing that is not in its plan,
-//! and can be written and read again.
+//! Reader of records on arbitrary bytes: it never panics, its result refers only to items of the plan, and can
+//! be written and read again.
 #![no_main]
 
 use megadir_record::jsonl::{Line, Record, Writer, read};
@@ -14,7 +14,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// What those who go on with a record, or report on it, rely on.
+/// Checks the invariants on which resuming and reports rely.
 fn follows_its_plan(record: &Record) {
     let (plan, samples) = (&record.header.plan, &record.samples);
     assert!(!plan.cells.is_empty());

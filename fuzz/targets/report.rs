@@ -1,8 +1,9 @@
-//! Every renderer, over records whose values were changed: whatever the reader takes is summarised and shown in every format, as every
-//! chart, and compared with itself, without a panic.
+//! Every renderer on modified records: a record that the reader accepts is summarised, rendered in every format
+//! and chart, and compared with itself, without a panic.
 //!
-//! The mutator changes one value of one JSON line at a time, so that most inputs are still records; bytes are changed too, now and then.
-//! Records in the corpus have no checksums, as those of older programs: a change would be refused before any renderer saw it.
+//! The mutator changes one value of one JSON line at a time, so that most inputs are still records, and now and
+//! then single bytes. Records in the corpus have no checksums, as in older programs: otherwise no change would
+//! reach a renderer.
 #![no_main]
 
 use megadir_record::jsonl::read_partly;
@@ -48,11 +49,11 @@ libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, see
     }
 });
 
-/// Returns the lines with one value of one of them changed; `None` if there is none.
+/// Returns the lines with one value changed; `None` if there is none.
 fn changed(text: &[u8], seed: u32) -> Option<Vec<u8>> {
     let mut random = Random(u64::from(seed));
     let mut lines: Vec<Vec<u8>> = text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
-    // Half of the changes are in the header: there is most to get wrong.
+    // Half of the changes are in the header, which has the most to get wrong.
     let place = if random.below(2) == 0 { 0 } else { random.below(lines.len()) };
     match random.below(12) {
         0 => lines.insert(place, lines[place].clone()),
@@ -74,7 +75,7 @@ fn changed(text: &[u8], seed: u32) -> Option<Vec<u8>> {
     Some(lines.join(&b'\n'))
 }
 
-/// Calls for every number of a value.
+/// Calls `call` for every number in a value.
 fn each_number(value: &mut Value, call: &mut impl FnMut(&mut Value)) {
     match value {
         Value::Number(_) => call(value),
@@ -84,7 +85,7 @@ fn each_number(value: &mut Value, call: &mut impl FnMut(&mut Value)) {
     }
 }
 
-/// A generator of which nothing is asked but to differ.
+/// Simple pseudorandom generator.
 struct Random(u64);
 
 impl Random {
@@ -93,7 +94,7 @@ impl Random {
         (self.0 >> 33) as usize % limit
     }
 
-    /// Returns a number that tends to be at some limit.
+    /// Returns a value that tends to be at a limit.
     fn value(&mut self, old: &Value) -> Value {
         const WHOLE: [u64; 10] =
             [0, 1, 2, 7, 1000, 1 << 31, u32::MAX as u64, 1 << 53, i64::MAX as u64, u64::MAX];

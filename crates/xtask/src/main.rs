@@ -1,7 +1,7 @@
 //! Development tasks, run as `cargo xtask TASK`.
 //!
-//! One file (or folder) a task; this one only parses and dispatches. To add a task: a module with an
-//! `Args` and a `run`, one variant of [`Task`], one arm in [`main`].
+//! Each task has a file or folder of its own; this one only parses and dispatches. To add a task: a module with
+//! an `Args` and a `run`, a variant of [`Task`], and an arm in [`main`].
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a development tool talks to the terminal")]
 
@@ -25,12 +25,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Runs what every change must pass, cheap stages first
+    /// Run all checks for a change, cheap stages first
     Ci(ci::Args),
-    /// Measures every figure of speed and memory that README and docs/speed.md quote; Linux, as root
+    /// Measure every figure of speed and memory in README and docs/speed.md; Linux, as root
     #[cfg(target_os = "linux")]
     Speed(speed::Args),
-    /// Checks structure and style that neither the compiler nor clippy sees
+    /// Check structure and style beyond compiler and clippy
     Tidy(tidy::Args),
 }
 

@@ -1,23 +1,23 @@
-//! Starting other programs, and finding them.
+//! Finding and running other programs.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Runs `command` with this process's output and without input; an error names it and how it ended.
+/// Runs `command` with inherited output and no input.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     println!("$ {}", show(command));
     let status = command.stdin(Stdio::null()).status().map_err(|error| cannot("start", command, &error))?;
     judge(command, status)
 }
 
-/// Runs `command` and returns what it printed; an error carries its complaints.
+/// Runs `command` and returns its output; the error contains its standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     outputs(command).map(|(printed, _)| printed)
 }
 
-/// Runs `command` and returns what it printed and what it said on standard error, which an error carries too.
+/// Runs `command` and returns standard output and standard error; the error contains the latter.
 pub(crate) fn outputs(command: &mut Command) -> Result<(String, String), String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| cannot("start", command, &error))?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -25,12 +25,10 @@ pub(crate) fn outputs(command: &mut Command) -> Result<(String, String), String>
     Ok((String::from_utf8_lossy(&output.stdout).into_owned(), said))
 }
 
-/// Starts `command`, with the streams that it was given.
 pub(crate) fn start(command: &mut Command) -> Result<Child, String> {
     command.spawn().map_err(|error| cannot("start", command, &error))
 }
 
-/// Waits for `child` for at most `limit`, then kills it.
 pub(crate) fn wait_at_most(
     child: &mut Child,
     command: &Command,
@@ -44,15 +42,15 @@ pub(crate) fn wait_at_most(
         if started.elapsed() > limit {
             let killed = child.kill().and_then(|()| child.wait());
             let after = if killed.is_ok() { "and was killed" } else { "and could not be killed" };
-            return Err(format!("`{}` still ran after {} s {after}", show(command), limit.as_secs()));
+            return Err(format!("`{}` was still running after {} s {after}", show(command), limit.as_secs()));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Runs `command` for at most `limit`, without input; returns how it ended and all that it printed.
+/// Runs `command` for at most `limit` without input; returns its status and combined output.
 ///
-/// The output goes to a file: a process left running in the background cannot keep us waiting for its end.
+/// The output goes to a file, because a pipe held by a background process would delay the end.
 pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(ExitStatus, String), String> {
     println!("$ {}", show(command));
     let streams = || -> std::io::Result<_> {
@@ -65,7 +63,7 @@ pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(Exi
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))
         .and_then(|_| file.read_to_end(&mut bytes))
-        .map_err(|error| cannot("read what was printed by", command, &error))?;
+        .map_err(|error| cannot("read the output of", command, &error))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     match ended {
         Ok(status) => Ok((status, text)),
@@ -73,7 +71,7 @@ pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(Exi
     }
 }
 
-/// Returns where `tool` is: an absolute name as it stands, else on `PATH` or in the folders of system tools.
+/// Finds `tool` by its absolute path, on `PATH`, or in the folders of system tools.
 pub(crate) fn find_tool(tool: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"].map(PathBuf::from);
@@ -81,17 +79,16 @@ pub(crate) fn find_tool(tool: &str) -> Option<PathBuf> {
     folders.find_map(|folder| Some(folder.join(tool)).filter(|candidate| candidate.is_file()))
 }
 
-/// Turns a bad end into an error that names the command.
+/// Turns a failure into an error that names the command.
 pub(crate) fn judge(command: &Command, status: ExitStatus) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("`{}` failed: {status}", show(command))) }
 }
 
-/// Says what could not be done with a command, and why.
 pub(crate) fn cannot(what: &str, command: &Command, error: &std::io::Error) -> String {
     format!("cannot {what} `{}`: {error}", show(command))
 }
 
-/// Returns `command` as a person would type it, with the environment it adds.
+/// Returns the command line with the added environment.
 pub(crate) fn show(command: &Command) -> String {
     let quote = |text: &std::ffi::OsStr| {
         let text = text.to_string_lossy().into_owned();
@@ -106,7 +103,6 @@ pub(crate) fn show(command: &Command) -> String {
     words.join(" ")
 }
 
-/// Returns a command that runs a script, for tests.
 #[cfg(test)]
 pub(crate) fn shell(script: &str) -> Command {
     let mut command = Command::new("sh");
@@ -127,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_takes_too_long_is_killed() {
-        // How soon it says something is a matter of what else the machine does.
+        // The time of the first output depends on the load of the machine.
         let mut limit = Duration::from_millis(300);
         loop {
             let message = run_at_most(&mut shell("echo begun; exec sleep 600"), limit).unwrap_err();

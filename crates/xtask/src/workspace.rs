@@ -1,4 +1,4 @@
-//! Where the workspace is, and what `cargo metadata` says of it.
+//! Location and cargo metadata of the workspace.
 
 use crate::process;
 use serde_json::Value;
@@ -6,18 +6,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The checkout the task works on.
 pub(crate) struct Workspace {
-    /// The folder of the root `Cargo.toml`.
+    /// Folder of the root `Cargo.toml`.
     pub(crate) root: PathBuf,
-    /// Cargo's target folder, wherever the environment puts it.
+    /// Cargo's target folder, which the environment may set.
     pub(crate) target: PathBuf,
-    /// What `cargo metadata --no-deps` printed.
+    /// Output of `cargo metadata --no-deps`.
     pub(crate) metadata: Value,
 }
 
 impl Workspace {
-    /// Asks cargo for the workspace that holds this crate's source.
     pub(crate) fn find() -> Result<Self, String> {
         let metadata = metadata(&Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))?;
         let folder = |key: &str| {
@@ -29,7 +27,6 @@ impl Workspace {
     }
 }
 
-/// Returns what `cargo metadata --no-deps` says of the workspace of `manifest`.
 pub(crate) fn metadata(manifest: &Path) -> Result<Value, String> {
     let mut command = Command::new(cargo());
     command.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]).arg(manifest);
@@ -37,7 +34,7 @@ pub(crate) fn metadata(manifest: &Path) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("cannot read what `cargo metadata` printed: {error}"))
 }
 
-/// Returns the cargo that started this task, else the one on `PATH`.
+/// Returns the cargo that started this task, or the one on `PATH`.
 pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

@@ -1,41 +1,39 @@
-//! Runs the stages that were asked for, and closes with a summary.
+//! Runs the selected stages and prints a summary.
 
 use super::STAGES;
 use super::stage::{Context, Report, Stage};
 use crate::workspace::Workspace;
 use std::time::{Duration, Instant};
 
-/// A run from a clean clone on two cores may take this long; the full tier has no limit.
+/// Time limit for a run from a clean clone on two cores; the full tier has none.
 const BUDGET: Duration = Duration::from_secs(25 * 60);
 
-/// Options of `cargo xtask ci`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Names the stages and ends
+    /// List the stages and exit
     #[arg(long)]
     list: bool,
-    /// Runs this stage only (may be repeated)
+    /// Run only this stage (repeatable)
     #[arg(long, value_name = "STAGE", value_parser = stage_name)]
     only: Vec<String>,
-    /// Leaves this stage out (may be repeated)
+    /// Skip this stage (repeatable)
     #[arg(long, value_name = "STAGE", value_parser = stage_name)]
     skip: Vec<String>,
-    /// Goes on after a stage that failed
+    /// Continue after a failed stage
     #[arg(long)]
     keep_going: bool,
-    /// Runs the tier without a time limit too (tests see MEGADIR_FULL=1)
+    /// Also run the tests without a time limit (sets MEGADIR_FULL=1)
     #[arg(long)]
     full: bool,
 }
 
-/// How one stage ended.
 struct Ended {
     name: &'static str,
     elapsed: Duration,
     report: Report,
 }
 
-/// Runs the stages; an error says which of them failed.
+/// Runs the stages; the error names the failed ones.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.list {
         for stage in STAGES {
@@ -56,19 +54,19 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     close(&ended, started.elapsed(), &context)
 }
 
-/// Tells whether `--only` and `--skip` leave the stage in.
+/// `true` if `--only` and `--skip` select the stage.
 fn chosen(name: &str, only: &[String], skip: &[String]) -> bool {
     let named = |list: &[String]| list.iter().any(|word| word == name);
     (only.is_empty() || named(only)) && !named(skip)
 }
 
-/// Accepts the name of a stage, for the command line.
+/// Parses the name of a stage.
 fn stage_name(word: &str) -> Result<String, String> {
     let names: Vec<&str> = STAGES.iter().map(|stage| stage.name).collect();
     if names.contains(&word) {
         Ok(word.to_owned())
     } else {
-        Err(format!("the stages are {}", names.join(", ")))
+        Err(format!("unknown stage: use one of {}", names.join(", ")))
     }
 }
 
@@ -81,7 +79,7 @@ impl Ended {
         match (self.failed(), self.report.not_run.is_empty()) {
             (true, _) => "FAILED",
             (false, true) => "ok",
-            (false, false) => "ok, not all run",
+            (false, false) => "ok, incomplete",
         }
     }
 }
@@ -98,7 +96,7 @@ fn run_stage(stage: &Stage, context: &Context) -> Ended {
     Ended { name: stage.name, elapsed: started.elapsed(), report }
 }
 
-/// Makes what was not run a failure where everything is required.
+/// Turns skipped parts into failures if everything is required.
 fn judge(mut report: Report, require_all: bool) -> Report {
     if require_all && !report.not_run.is_empty() {
         report.failures.push(format!("{} not run, and MEGADIR_REQUIRE_ALL=1", report.not_run.len()));
@@ -106,7 +104,7 @@ fn judge(mut report: Report, require_all: bool) -> Report {
     report
 }
 
-/// Prints the summary and returns the verdict.
+/// Prints the summary and returns the result.
 fn close(ended: &[Ended], elapsed: Duration, context: &Context) -> Result<(), String> {
     println!("\n== summary");
     for stage in ended {
@@ -120,13 +118,13 @@ fn close(ended: &[Ended], elapsed: Duration, context: &Context) -> Result<(), St
     }
     println!("{:<14}{:>8.1} s  {not_run} not run, {unavailable} unavailable", "total", elapsed.as_secs_f64());
     if elapsed > BUDGET && !context.full {
-        println!("longer than the {} minutes this is meant to take", BUDGET.as_secs() / 60);
+        println!("over the time limit of {} minutes", BUDGET.as_secs() / 60);
     }
     let failed: Vec<&str> = ended.iter().filter(|stage| stage.failed()).map(|stage| stage.name).collect();
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
-/// Prints what one stage left for the summary.
+/// Prints the contribution of a stage to the summary.
 fn print_report(stage: &Ended) {
     for line in &stage.report.lines {
         println!("{line}");

@@ -1,9 +1,9 @@
-//! Fuzzes each target of `fuzz/` for a while, without `cargo-fuzz` and without nightly.
+//! Fuzzes each target of `fuzz/` for a while, without `cargo-fuzz` and nightly.
 //!
-//! The flags are those which `cargo fuzz build` gives the compiler (its `project.rs`): coverage counters in every
-//! block for libFuzzer, comparisons traced, and the address sanitizer, whose runtime comes with stable toolchains too;
-//! `RUSTC_BOOTSTRAP=1` lets a stable compiler take them. libFuzzer itself comes with `libfuzzer-sys` and needs a C++
-//! compiler. `fuzz/` is a workspace of its own with a `Cargo.lock` and a `[[bin]]` for each target;
+//! The compiler flags are those of `cargo fuzz build` (its `project.rs`): coverage counters in every block for
+//! libFuzzer, traced comparisons, and the address sanitizer, whose runtime is part of stable toolchains too;
+//! `RUSTC_BOOTSTRAP=1` makes a stable compiler accept them. `libfuzzer-sys` contains libFuzzer and needs a C++
+//! compiler. `fuzz/` is a separate workspace with its own `Cargo.lock` and a `[[bin]]` for each target;
 //! committed examples are in `fuzz/seeds/TARGET/`.
 
 use super::stage::{Context, Report};
@@ -17,11 +17,11 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Zsanitizer=address";
 
-/// Seconds for each target, and in the full tier.
+/// Seconds for each target, normally and in the full tier.
 const SECONDS: u64 = 20;
 const SECONDS_FULL: u64 = 3600;
 
-/// Builds the fuzz crate and runs each of its targets.
+/// Builds the fuzz crate and runs its targets.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let manifest = context.root("fuzz/Cargo.toml");
     if !manifest.is_file() {
@@ -31,13 +31,13 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         return Ok(Report::not_run("fuzz: no C++ compiler"));
     }
     if !has_address_sanitizer() {
-        return Ok(Report::not_run("fuzz: the toolchain has no runtime of the address sanitizer"));
+        return Ok(Report::not_run("fuzz: the toolchain has no address sanitizer runtime"));
     }
     let binaries = build(&manifest, &context.workspace.target.join("fuzz"))?;
     let seconds = if context.full { SECONDS_FULL } else { SECONDS };
     let names = targets(&workspace::metadata(&manifest)?);
     let mut report = Report::default();
-    // As many at a time as there are processors: each target is one thread.
+    // One for each processor: a target is a single thread.
     let at_once = std::thread::available_parallelism().map_or(1, usize::from);
     for some in names.chunks(at_once) {
         for ended in fuzz_all(some, &binaries, &context.root("fuzz"), seconds) {
@@ -50,7 +50,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Runs these targets at the same time.
+/// Runs these targets in parallel.
 fn fuzz_all(names: &[String], binaries: &Path, folder: &Path, seconds: u64) -> Vec<Result<String, String>> {
     std::thread::scope(|scope| {
         let start = |name: &String| {
@@ -63,7 +63,7 @@ fn fuzz_all(names: &[String], binaries: &Path, folder: &Path, seconds: u64) -> V
     })
 }
 
-/// Tells whether the toolchain in use came with the runtime that `-Zsanitizer=address` links.
+/// `true` if the toolchain has the runtime for `-Zsanitizer=address`.
 fn has_address_sanitizer() -> bool {
     let folder = process::output(Command::new("rustc").args(["--print", "target-libdir"]));
     let Ok(entries) = std::fs::read_dir(folder.unwrap_or_default().trim()) else { return false };
@@ -71,9 +71,9 @@ fn has_address_sanitizer() -> bool {
     names.any(|name| name.ends_with("_rt.asan.a"))
 }
 
-/// Builds all targets, as release with its assertions, and returns where they are.
+/// Builds all targets in release mode with assertions, and returns their folder.
 ///
-/// The target is named although it is the host: else build scripts and macros would get the flags too.
+/// The target triple is passed even for the host: otherwise build scripts and macros would get the flags too.
 fn build(manifest: &Path, target: &Path) -> Result<PathBuf, String> {
     let host = process::output(Command::new("rustc").args(["--print", "host-tuple"]))?;
     let mut command = Command::new(workspace::cargo());
@@ -93,18 +93,19 @@ fn targets(metadata: &Value) -> Vec<String> {
     binaries.filter_map(|target| target["name"].as_str().map(str::to_owned)).collect()
 }
 
-/// Runs one target from the corpus of the repository, if there is one, keeping what it finds.
+/// Runs one target on its corpus and the committed seeds, and keeps its findings.
 fn fuzz(name: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<String, String> {
     let (corpus, artifacts) = (folder.join("corpus").join(name), folder.join("artifacts").join(name));
     for made in [&corpus, &artifacts] {
-        std::fs::create_dir_all(made).map_err(|error| format!("cannot make {}: {error}", made.display()))?;
+        std::fs::create_dir_all(made)
+            .map_err(|error| format!("cannot create {}: {error}", made.display()))?;
     }
     let mut command = Command::new(binaries.join(name));
     command
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()));
     command.arg("-rss_limit_mb=4096").arg(&corpus);
-    // Committed examples are read, never added to.
+    // The seeds are only read; new inputs go to the corpus.
     let seeds = folder.join("seeds").join(name);
     command.args(Some(seeds).filter(|seeds| seeds.is_dir()));
     let (status, printed) = process::run_at_most(&mut command, Duration::from_secs(seconds * 2 + 60))?;
@@ -116,7 +117,7 @@ fn fuzz(name: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<Stri
     Err(format!("fuzz target {name} failed: {status}\n{}", tail.join("\n")))
 }
 
-/// Returns libFuzzer's own closing words.
+/// Returns libFuzzer's closing line.
 fn done(printed: &str) -> Option<&str> {
     printed.lines().rev().find(|line| line.starts_with("Done "))
 }

@@ -1,8 +1,8 @@
-//! Counts the instructions that the measuring loop itself costs per operation.
+//! Counts the instructions of the measurement loop for an operation.
 //!
-//! `megadir bench null --operations N` runs the workload that does nothing in the measured loop. Callgrind counts
-//! user instructions exactly, so that two runs of different N give the cost of one operation without the cost of
-//! starting, on any machine, at any load.
+//! `megadir bench null --operations N` runs an empty workload in the measurement loop. Callgrind counts user
+//! instructions exactly, so two runs with different N give the cost of an operation without the startup, on any
+//! machine and at any load.
 
 use super::stage::{Context, Report};
 use crate::process;
@@ -10,14 +10,14 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// What an operation of the null workload may cost, in user instructions.
+/// Limit for an operation of the null workload, in user instructions.
 const INSTRUCTIONS_MAX: f64 = 200.0;
-/// Fewer than this means that the operations were not run at all.
+/// Fewer instructions mean that the operations were not run at all.
 const INSTRUCTIONS_MIN: f64 = 1.0;
-/// The two numbers of operations whose difference is taken.
+/// Numbers of operations in the two runs.
 const OPERATIONS: [u64; 2] = [10_000, 110_000];
 
-/// Builds the binary and gates the instructions per operation.
+/// Builds the binary and checks the instructions for an operation.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let binary = optimised_binary(context)?;
     if !knows(&binary, &["bench", "null", "--help"]) {
@@ -41,9 +41,9 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if each > INSTRUCTIONS_MAX { Err(line) } else { Ok(Report::line(line)) }
 }
 
-/// Builds `megadir` with its measuring optimised, in the full tier as users get it, and returns where it is.
+/// Builds `megadir` with an optimised measurement loop, or in the full tier as released, and returns its path.
 ///
-/// What users get takes three times as long to build, for what is optimised across crates.
+/// The release build takes three times as long because of its cross-crate optimisation.
 pub(crate) fn optimised_binary(context: &Context) -> Result<std::path::PathBuf, String> {
     let profile = if context.full { "release" } else { "ci" };
     let words = ["build", "--profile", profile, "--locked", "--package", "megadir-cli"];
@@ -51,7 +51,7 @@ pub(crate) fn optimised_binary(context: &Context) -> Result<std::path::PathBuf, 
     Ok(context.workspace.target.join(profile).join("megadir"))
 }
 
-/// Tells whether the binary has a command: asked for its help, it prints something.
+/// `true` if the binary has the command, that is, prints help for it.
 pub(crate) fn knows(binary: &Path, words: &[&str]) -> bool {
     process::output(Command::new(binary).args(words)).is_ok_and(|help| !help.trim().is_empty())
 }
@@ -68,7 +68,7 @@ fn count(binary: &Path, operations: u64, file: &Path) -> Result<u64, String> {
     total(&text).ok_or_else(|| format!("{} has no line `totals:`", file.display()))
 }
 
-/// Returns the instructions in all, from what callgrind wrote: `Ir` is the first of its events.
+/// Returns the total from callgrind's output: `Ir` is the first event.
 fn total(text: &str) -> Option<u64> {
     let after = |key| text.lines().find_map(|line: &str| line.strip_prefix(key)?.split_whitespace().next());
     if after("events:")? != "Ir" {

@@ -1,8 +1,8 @@
 //! `cargo xtask ci`: the list of stages, cheap ones first.
 //!
-//! To add a stage: one file here with a function `fn(&Context) -> Result<Report, String>`, and one line
-//! in [`STAGES`]. A stage that cannot run for lack of a tool reports `not run`, which is counted apart and
-//! is a failure where `MEGADIR_REQUIRE_ALL=1`.
+//! To add a stage: a file here with a function `fn(&Context) -> Result<Report, String>`, and a line in
+//! [`STAGES`]. A stage without a required tool reports `not run`, which is a failure if
+//! `MEGADIR_REQUIRE_ALL=1`.
 
 mod browser;
 mod drive;
@@ -19,22 +19,22 @@ mod wine;
 pub(crate) use drive::{Args, run};
 use stage::Stage;
 
-/// All stages, in the order in which they run.
+/// All stages, in order.
 static STAGES: &[Stage] = &[
     Stage {
         name: "packages",
-        about: "installs missing tools (Debian, as root), else names them",
+        about: "install missing tools (Debian, as root) or list them",
         run: packages::run,
     },
     Stage { name: "tidy", about: "structure and style: `cargo xtask tidy`", run: lints::tidy },
-    Stage { name: "format", about: "rustfmt changes nothing", run: lints::format },
+    Stage { name: "format", about: "formatting by rustfmt", run: lints::format },
     Stage { name: "clippy", about: "clippy, warnings are errors", run: lints::clippy },
     Stage { name: "docs", about: "documentation, warnings are errors", run: lints::docs },
     Stage { name: "windows", about: "clippy for the Windows target", run: windows::run },
     Stage { name: "test", about: "unit, integration and doc tests", run: test::run },
     Stage {
         name: "instructions",
-        about: "what the measuring loop costs per operation, under callgrind",
+        about: "instructions of the measurement loop, by callgrind",
         run: instructions::run,
     },
     Stage { name: "smoke", about: "every study at its quick size", run: smoke::run },
@@ -44,5 +44,5 @@ static STAGES: &[Stage] = &[
         run: browser::run,
     },
     Stage { name: "fuzz", about: "each fuzz target for 20 s", run: fuzz::run },
-    Stage { name: "wine", about: "the suites of Windows under Wine", run: wine::run },
+    Stage { name: "wine", about: "Windows test suites under Wine", run: wine::run },
 ];

@@ -1,21 +1,21 @@
-//! Finds the tools that the other stages and the tests start, and installs missing ones on Debian.
+//! Finds the tools for the other stages and the tests, and installs missing ones on Debian.
 //!
-//! A tool counts as present when it can be found, not when a package manager says so: then a second run takes
-//! no time, and a tool that came from elsewhere is used. Where nothing can be installed (not root, not
-//! Debian) the report says what will not run.
+//! A tool is present if its file can be found, whatever the package manager says: a second run takes no time,
+//! and tools from other sources are used. If nothing can be installed (not root, not Debian), the report lists
+//! what will not run.
 
 use super::stage::{Context, Report};
 use crate::process;
 use std::path::Path;
 use std::process::Command;
 
-/// A tool, where it comes from, and what does not run without it.
+/// Tool with its package and its users.
 struct Tool {
-    /// The command's name, or an absolute path where only that file will do.
+    /// Name of the command, or an absolute path if no other file will do.
     file: &'static str,
-    /// The Debian package that brings it.
+    /// Debian package.
     package: &'static str,
-    /// What will not run without it.
+    /// Parts that do not run without it.
     parts: &'static str,
 }
 
@@ -23,7 +23,7 @@ const fn tool(file: &'static str, package: &'static str, parts: &'static str) ->
     Tool { file, package, parts }
 }
 
-/// What the stages and the tests start. `mount` and `losetup` are a package of their own on Debian.
+/// Tools of stages and tests. On Debian, `mount` has a package of its own that also contains `losetup`.
 static TOOLS: &[Tool] = &[
     tool("mkfs.ext4", "e2fsprogs", "tests on ext2, ext3 and ext4"),
     tool("mkfs.xfs", "xfsprogs", "tests on XFS"),
@@ -46,13 +46,13 @@ static TOOLS: &[Tool] = &[
     tool("/usr/bin/clippy-driver", "rust-web-clippy", "stage windows"),
     tool("/usr/lib/rustlib/src/rust/library/std/Cargo.toml", "rust-web-src", "stage windows"),
     tool("x86_64-w64-mingw32-dlltool", "binutils-mingw-w64-x86-64", "stage windows"),
-    // For Zstandard's C, which its crate compiles even where nothing is linked.
+    // For the C code of Zstandard, which its crate always compiles.
     tool("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-win32", "stages windows and wine"),
     tool("x86_64-w64-mingw32-g++", "g++-mingw-w64-x86-64-win32", "stage wine: std::filesystem of C++"),
     tool("/usr/lib/wine/wine64", "wine64", "stage wine"),
 ];
 
-/// What the long tier starts besides: network file systems, the client and servers of which run on this machine.
+/// Additional tools of the long tier: network file systems with servers on this machine.
 static TOOLS_OF_FULL: &[Tool] = &[
     tool("ip", "iproute2", "tests on network file systems"),
     tool("nsenter", "util-linux", "tests on network file systems"),
@@ -63,13 +63,13 @@ static TOOLS_OF_FULL: &[Tool] = &[
     tool("glusterfs", "glusterfs-client", "tests on GlusterFS"),
 ];
 
-/// Installs what is missing where that is possible, and reports what is still missing.
+/// Installs missing tools if possible, and reports the rest.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let tools: Vec<&Tool> = TOOLS.iter().chain(if context.full { TOOLS_OF_FULL } else { &[] }).collect();
     let missing = || -> Vec<&Tool> { tools.iter().copied().filter(|tool| !is_present(tool.file)).collect() };
     let mut lacking = missing();
     if lacking.is_empty() {
-        return Ok(Report::line(format!("packages: all {} tools are there", tools.len())));
+        return Ok(Report::line(format!("packages: all {} tools are present", tools.len())));
     }
     if can_install() {
         let packages: Vec<&str> = lacking.iter().map(|tool| tool.package).collect();
@@ -81,7 +81,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(Report { not_run: not_run.collect(), ..Report::default() })
 }
 
-/// Tells whether a tool is there; `/usr/bin/rustc` must also be a recent one, not the distribution's own.
+/// `true` if a tool is present; `/usr/bin/rustc` must also be recent, unlike the distribution's default.
 fn is_present(file: &str) -> bool {
     if file.ends_with("/rustc") {
         return super::windows::debian_rustc_is_recent();
@@ -89,15 +89,15 @@ fn is_present(file: &str) -> bool {
     if Path::new(file).is_absolute() { Path::new(file).is_file() } else { process::find_tool(file).is_some() }
 }
 
-/// Tells whether this is a machine with apt-get, and we are root on it.
+/// `true` on a machine with apt-get, as root.
 fn can_install() -> bool {
     let user = process::output(Command::new("id").arg("-u"));
     user.is_ok_and(|user| user.trim() == "0") && process::find_tool("apt-get").is_some()
 }
 
-/// Installs the packages: all at once, or each alone where some of them are not to be had here.
+/// Installs the packages together, or one by one if some are unavailable.
 ///
-/// What goes wrong is printed and no more: the report tells which tools are missing afterwards.
+/// Errors are only printed: the report lists the tools that are still missing.
 fn install(packages: &[&str]) {
     let tried =
         |command: &mut Command| process::run(command).map_err(|message| println!("{message}")).is_ok();
@@ -110,7 +110,7 @@ fn install(packages: &[&str]) {
     }
 }
 
-/// Returns apt-get, asking nothing and waiting for another one that runs.
+/// Returns apt-get in non-interactive mode, waiting for its lock.
 fn apt_get() -> Command {
     let mut command = Command::new("apt-get");
     command.env("DEBIAN_FRONTEND", "noninteractive").args([

@@ -1,6 +1,6 @@
-//! Runs every study at its quick size: it must succeed, and leave nothing but its record and its report.
+//! Runs every study at its quick size: it must succeed and leave nothing but its record and report.
 //!
-//! The records stay in `target/ci/records`, for the stage `browser` to look at their reports.
+//! The records stay in `target/ci/records` for the stage `browser`.
 
 use super::instructions::{knows, optimised_binary};
 use super::stage::{Context, Report};
@@ -10,51 +10,51 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A study may take this long at its quick size.
+/// Time limit of a study at its quick size.
 const QUICK: Duration = Duration::from_secs(180);
-/// A study may take this long at its own size, in the full tier.
+/// Time limit of a study at its default size, in the full tier.
 const WHOLE: Duration = Duration::from_secs(4 * 3600);
-/// The exit code for a study that cannot run on this machine.
+/// Exit code of a study that cannot run on this machine.
 const NOTHING_COULD_RUN: i32 = 3;
 
-/// A file system of a study's own.
-struct Own {
+/// Private file system of a study.
+struct PrivateFs {
     study: &'static str,
     kind: Kind,
-    /// Whether the study cannot run without it.
+    /// `true` if the study cannot run without it.
     needed: bool,
 }
 
-/// ext4 where nothing was removed a moment ago, which is slow to create on: builds remove thousands of files.
+/// A new ext4: it creates files slowly if many were removed recently, and builds remove thousands.
 const FRESH: Kind = Kind { name: "ext4", mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000"] };
 
-/// Studies that run on a file system of their own, and which; directories are full soon where `limits` runs.
-static FILE_SYSTEMS: &[Own] = &[
-    Own {
+/// Studies with a file system of their own; for `limits`, one whose directories are soon full.
+static FILE_SYSTEMS: &[PrivateFs] = &[
+    PrivateFs {
         study: "limits",
         kind: Kind { name: "ext4", mkfs: &["mkfs.ext4", "-q", "-F", "-b", "1024", "-O", "^has_journal"] },
         needed: true,
     },
-    Own { study: "fill", kind: FRESH, needed: false },
-    Own { study: "layout", kind: FRESH, needed: false },
-    Own { study: "smallfile", kind: FRESH, needed: false },
-    Own { study: "remove", kind: FRESH, needed: false },
+    PrivateFs { study: "fill", kind: FRESH, needed: false },
+    PrivateFs { study: "layout", kind: FRESH, needed: false },
+    PrivateFs { study: "smallfile", kind: FRESH, needed: false },
+    PrivateFs { study: "remove", kind: FRESH, needed: false },
 ];
 
-/// A run beside those of the studies, for a report that only it has.
-struct More {
-    /// What its record is called.
+/// Additional run, for a report that no study gives.
+struct ExtraRun {
+    /// Name of its record.
     name: &'static str,
     words: &'static [&'static str],
 }
 
 /// Several file systems side by side, one of them served by another's driver and one in memory.
-static MORE: &[More] = &[More {
+static EXTRA_RUNS: &[ExtraRun] = &[ExtraRun {
     name: "file-systems",
     words: &["smallfile", "--quick", "--rounds", "11", "--fs", "ext2,ext4,tmpfs"],
 }];
 
-/// Runs each study of `studies/` in an empty folder of its own.
+/// Runs each study of `studies/` in an empty folder.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let studies = studies(&context.root("studies"))?;
     if studies.is_empty() {
@@ -67,17 +67,17 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let mut report = Report::default();
     for study in &studies {
         let started = Instant::now();
-        tell(&mut report, study, started, try_study(&binary, study, context));
+        add_result(&mut report, study, started, try_study(&binary, study, context));
     }
-    for more in MORE {
+    for extra in EXTRA_RUNS {
         let started = Instant::now();
-        tell(&mut report, more.name, started, try_more(&binary, more, context));
+        add_result(&mut report, extra.name, started, try_extra(&binary, extra, context));
     }
     Ok(report)
 }
 
-/// Adds what became of a run: `None` if all went well, else why it could not run here.
-fn tell(report: &mut Report, name: &str, started: Instant, tried: Result<Option<String>, String>) {
+/// Adds the result of a run: `None` if it passed, or the reason why it could not run here.
+fn add_result(report: &mut Report, name: &str, started: Instant, tried: Result<Option<String>, String>) {
     match tried {
         Ok(None) => {
             let elapsed_s = started.elapsed().as_secs_f64();
@@ -88,16 +88,16 @@ fn tell(report: &mut Report, name: &str, started: Instant, tried: Result<Option<
     }
 }
 
-/// Runs what is beside the studies; returns why it could not run here, if so.
-fn try_more(binary: &Path, more: &More, context: &Context) -> Result<Option<String>, String> {
+/// Performs an additional run; returns the reason if it could not run here.
+fn try_extra(binary: &Path, extra: &ExtraRun, context: &Context) -> Result<Option<String>, String> {
     if !rustix::process::geteuid().is_root() {
-        return Ok(Some("it makes file systems, which only root can mount".to_owned()));
+        return Ok(Some("it mounts file systems, which needs root".to_owned()));
     }
-    let folder =
-        tempfile::tempdir_in(context.scratch()?).map_err(|error| format!("cannot make a folder: {error}"))?;
+    let folder = tempfile::tempdir_in(context.scratch()?)
+        .map_err(|error| format!("cannot create a folder: {error}"))?;
     let mut command = Command::new(binary);
-    command.args(["bench", "run"]).args(more.words).current_dir(folder.path());
-    finish(&mut command, QUICK, folder.path(), more.name, context)
+    command.args(["bench", "run"]).args(extra.words).current_dir(folder.path());
+    finish(&mut command, QUICK, folder.path(), extra.name, context)
 }
 
 /// Returns the names of the studies, sorted.
@@ -109,21 +109,21 @@ fn studies(folder: &Path) -> Result<Vec<String>, String> {
     Ok(names.iter().filter_map(|name| name.strip_suffix(".toml")).map(str::to_owned).collect())
 }
 
-/// Runs one study; returns why it could not run here, if so.
+/// Runs one study; returns the reason if it could not run here.
 fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<String>, String> {
-    let folder =
-        tempfile::tempdir_in(context.scratch()?).map_err(|error| format!("cannot make a folder: {error}"))?;
+    let folder = tempfile::tempdir_in(context.scratch()?)
+        .map_err(|error| format!("cannot create a folder: {error}"))?;
     let mut command = Command::new(binary);
     command.args(["bench", "run", study]).current_dir(folder.path());
     let own = FILE_SYSTEMS.iter().find(|own| own.study == study);
     let root = rustix::process::geteuid().is_root();
     if own.is_some_and(|own| own.needed) && !root {
-        return Ok(Some("it needs a file system of its own, which only root can mount".to_owned()));
+        return Ok(Some("it mounts a file system, which needs root".to_owned()));
     }
     let kind = own.filter(|_| root).map(|own| &own.kind);
-    // Unmounted when this function ends, before the folder of the image goes.
-    let image =
-        tempfile::tempdir_in(context.scratch()?).map_err(|error| format!("cannot make a folder: {error}"))?;
+    // Unmounted at the end of this function, before the folder of the image is removed.
+    let image = tempfile::tempdir_in(context.scratch()?)
+        .map_err(|error| format!("cannot create a folder: {error}"))?;
     let lab = kind.map(|kind| Lab::make(kind, image.path(), 0)).transpose()?;
     if let Some(lab) = &lab {
         command.arg("--dir").arg(lab.path());
@@ -135,7 +135,8 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
     finish(&mut command, limit, folder.path(), study, context)
 }
 
-/// Carries a run out, looks at what it leaves in its folder, and keeps its record; returns why it could not run here, if so.
+/// Runs the command, checks the files it leaves, and keeps its record; returns the reason if it could not run
+/// here.
 fn finish(
     command: &mut Command,
     limit: Duration,
@@ -145,7 +146,7 @@ fn finish(
 ) -> Result<Option<String>, String> {
     let (status, printed) = process::run_at_most(command, limit)?;
     if status.code() == Some(NOTHING_COULD_RUN) {
-        return Ok(Some(printed.lines().last().unwrap_or("it says that nothing could run").to_owned()));
+        return Ok(Some(printed.lines().last().unwrap_or("no part of it could run").to_owned()));
     }
     if !status.success() {
         return Err(format!("{status}\n{printed}"));
@@ -155,7 +156,6 @@ fn finish(
     keep(folder, &names, name, context).map(|()| None)
 }
 
-/// Keeps the record of a study.
 fn keep(folder: &Path, names: &[String], study: &str, context: &Context) -> Result<(), String> {
     let kept = context.scratch()?.join("records");
     let cannot = |error: std::io::Error| format!("cannot keep the record in {}: {error}", kept.display());
@@ -164,14 +164,14 @@ fn keep(folder: &Path, names: &[String], study: &str, context: &Context) -> Resu
     std::fs::copy(folder.join(record), kept.join(format!("{study}.jsonl"))).map(|_| ()).map_err(cannot)
 }
 
-/// Judges what is in the folder afterwards: one record and its report, nothing else.
+/// Checks the folder afterwards: one record and its report, nothing else.
 fn left_behind(names: &[String]) -> Result<(), String> {
     match names {
         [record, report] if record.ends_with(".jsonl") && report == "report.html" => Ok(()),
         [] => Err("wrote no record".to_owned()),
         _ => {
             let there = names.join(", ");
-            Err(format!("left behind, where one record (*.jsonl) and report.html were to be: {there}"))
+            Err(format!("expected one record (*.jsonl) and report.html, found: {there}"))
         }
     }
 }

@@ -1,49 +1,47 @@
-//! What a stage is given, and what it gives back.
+//! Input and output of a stage.
 
 use crate::workspace::{Workspace, cargo};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// One named step of `cargo xtask ci`.
+/// Named step of `cargo xtask ci`.
 pub(crate) struct Stage {
-    /// The word for `--only` and `--skip`.
+    /// Word for `--only` and `--skip`.
     pub(crate) name: &'static str,
     /// One line for `--list`.
     pub(crate) about: &'static str,
-    /// Does it; an error is a failure that leaves nothing to report.
+    /// Runs the stage; an error is a failure without a report.
     pub(crate) run: fn(&Context) -> Result<Report, String>,
 }
 
-/// What all stages share.
+/// Shared by all stages.
 pub(crate) struct Context {
-    /// The checkout.
     pub(crate) workspace: Workspace,
-    /// `MEGADIR_REQUIRE_ALL=1`: what cannot run is a failure.
+    /// `MEGADIR_REQUIRE_ALL=1`: parts that cannot run are failures.
     pub(crate) require_all: bool,
     /// `--full`: the tier without a time limit.
     pub(crate) full: bool,
 }
 
-/// What a stage leaves for the closing summary.
+/// Contribution of a stage to the summary.
 #[derive(Default)]
 pub(crate) struct Report {
-    /// Lines to print as they are: results, figures.
+    /// Lines to print verbatim: results, figures.
     pub(crate) lines: Vec<String>,
-    /// What failed; any is a failure of the stage, whose other lines are still shown.
+    /// Any failure fails the stage; its other lines are still shown.
     pub(crate) failures: Vec<String>,
-    /// `NAME: why`, for what could not run here but is to be had.
+    /// `NAME: why`, for parts that could run here with the right setup.
     pub(crate) not_run: Vec<String>,
-    /// `NAME: why`, for what could not run and may be missing anywhere.
+    /// `NAME: why`, for parts that may be missing anywhere.
     pub(crate) unavailable: Vec<String>,
 }
 
 impl Report {
-    /// Returns a report of one line.
     pub(crate) fn line(text: impl Into<String>) -> Self {
         Self { lines: vec![text.into()], ..Self::default() }
     }
 
-    /// Returns the report of something that cannot run here, given as `NAME: why`.
+    /// Reports a part that cannot run here, as `NAME: why`.
     pub(crate) fn not_run(text: impl Into<String>) -> Self {
         Self { not_run: vec![text.into()], ..Self::default() }
     }
@@ -62,11 +60,11 @@ impl Context {
         self.workspace.root.join(name)
     }
 
-    /// Makes and returns the folder for what the stages write, inside the target folder.
+    /// Creates the folder for the stages' output in the target folder.
     pub(crate) fn scratch(&self) -> Result<PathBuf, String> {
         let folder = self.workspace.target.join("ci");
         std::fs::create_dir_all(&folder)
-            .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
         Ok(folder)
     }
 }

@@ -1,16 +1,15 @@
-//! Runs all tests, and keeps what they say about tests that could not run.
+//! Runs all tests, and collects the reasons why tests could not run.
 //!
-//! A test that needs root, a kernel feature or a tool that is missing appends one line to the file named by
-//! `MEGADIR_NOT_RUN_LOG` (one `write` to a file opened for appending, so that lines of tests running at the
-//! same time do not mix) and returns:
+//! A test without root, a kernel feature or a tool appends one line to the file `MEGADIR_NOT_RUN_LOG` (one
+//! `write` with `O_APPEND`, so that lines of parallel tests do not mix) and returns:
 //!
 //! ```text
-//! not run: TESTNAME: why        is to be had: a failure where MEGADIR_REQUIRE_ALL=1
+//! not run: TESTNAME: why        could run here: a failure if MEGADIR_REQUIRE_ALL=1
 //! unavailable: TESTNAME: why    may be missing anywhere: never a failure
 //! ```
 //!
-//! The result lines of cargo test are printed once, in the closing summary; where they stood, the log has a line
-//! in our words. So whoever adds up `test result:` lines gets the right sum, from the end of the log.
+//! The result lines of cargo test are moved to the summary at the end, and the log has a line in other words
+//! instead. So the sum over `test result:` lines is right, from the end of the log too.
 
 use super::stage::{Context, Report};
 use crate::process;
@@ -18,7 +17,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What is tested: everything as it is built by default, then what is built only where it is asked for.
+/// Default build first, then optional parts.
 const RUNS: [&[&str]; 3] = [
     &["test", "--workspace", "--locked", "--no-fail-fast"],
     &[
@@ -40,7 +39,7 @@ const RUNS: [&[&str]; 3] = [
         "test",
         "--locked",
         "--no-fail-fast",
-        // With the features of the first run, so that nothing that others wrote is built again.
+        // With the features of the first run, so that nothing is rebuilt.
         "--workspace",
         "--features=megadir-report/parquet,megadir-report/schema",
         "--test=report",
@@ -50,7 +49,6 @@ const RUNS: [&[&str]; 3] = [
     ],
 ];
 
-/// Runs unit, integration and doc tests of the workspace.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let log = context.scratch()?.join("not-run.log");
     std::fs::write(&log, "").map_err(|error| format!("cannot empty {}: {error}", log.display()))?;
@@ -70,7 +68,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(report_of(all, &read(&log)?))
 }
 
-/// Makes the report of what has ended and of what the tests noted.
+/// Builds the report from the test output and the tests' notes.
 pub(super) fn report_of(ended: Ended, log: &str) -> Report {
     let mut report = report(ended.results, log);
     report.lines.push(totals(&report.lines));
@@ -81,18 +79,18 @@ pub(super) fn report_of(ended: Ended, log: &str) -> Report {
     report
 }
 
-/// What is kept of the output of cargo test.
+/// Kept parts of the output of cargo test.
 #[derive(Default)]
 pub(super) struct Ended {
     pub(super) succeeded: bool,
-    /// For each suite the line that names it and the one with its result.
+    /// For each suite the line with its name and the line with its result.
     results: Vec<String>,
-    /// The lines of tests that failed.
+    /// Lines of failed tests.
     failed: Vec<String>,
 }
 
 impl Ended {
-    /// Shows a line of the output and keeps what the summary needs.
+    /// Shows a line of the output and keeps it if the summary needs it.
     pub(super) fn take(&mut self, line: String) {
         if let Some(result) = line.strip_prefix("test result: ") {
             println!("suite done: {}", result.split("; 0 measured").next().unwrap_or(result));
@@ -108,14 +106,14 @@ impl Ended {
     }
 }
 
-/// Runs the command, shows what it prints, and keeps what the summary needs.
+/// Runs the command, shows its output, and keeps lines for the summary.
 fn run_tests(command: &mut Command) -> Result<Ended, String> {
-    // One pipe for both streams: cargo names the suite on one, the suite prints its result on the other.
+    // One pipe for both streams: cargo prints the suite's name to one, the suite its result to the other.
     let pipe = std::io::pipe().and_then(|(reader, writer)| Ok((reader, writer.try_clone()?, writer)));
     let (reader, twin, writer) = pipe.map_err(|error| process::cannot("run", command, &error))?;
     command.stdin(Stdio::null()).stdout(twin).stderr(writer).env("CARGO_TERM_COLOR", "never");
     let mut child = process::start(command)?;
-    // The command holds the pipe's writing ends: without this the reader would never see an end.
+    // The command holds the pipe's write ends: without this the reader would never see the end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let cannot = |error: std::io::Error| process::cannot("run", command, &error);
     let mut ended = Ended::default();
@@ -126,20 +124,20 @@ fn run_tests(command: &mut Command) -> Result<Ended, String> {
     Ok(ended)
 }
 
-/// Adds the results of all suites up.
+/// Adds up the results of all suites.
 fn totals(results: &[String]) -> String {
     let sum = |word: &str| -> u64 { results.iter().filter_map(|line| number_before(line, word)).sum() };
     let suites = results.iter().filter(|line| line.starts_with("test result: ")).count();
     format!("{suites} suites: {} passed, {} failed", sum(" passed"), sum(" failed"))
 }
 
-/// Returns the number that stands before a word of a result line.
+/// Returns the number before a word of a result line.
 fn number_before(line: &str, word: &str) -> Option<u64> {
     let before = line.strip_prefix("test result: ")?.split_once(word)?.0;
     before.rsplit(' ').next()?.parse().ok()
 }
 
-/// Puts the result lines and what the tests noted together.
+/// Combines the result lines and the tests' notes.
 fn report(lines: Vec<String>, log: &str) -> Report {
     let mut report = Report { lines, ..Report::default() };
     for line in log.lines().filter(|line| !line.trim().is_empty()) {

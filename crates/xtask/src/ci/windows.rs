@@ -1,10 +1,10 @@
-//! Lints all targets for Windows, where nothing Windows has to run.
+//! Lints all targets for Windows, without running Windows.
 //!
-//! Two ways, the first that is there: the Windows target of the toolchain in use (`rustup target add
-//! x86_64-pc-windows-gnu`), or Debian's `rustc-web`, whose library source (`rust-web-src`) fits it and is built
-//! by `-Zbuild-std`; cargo looks for that source in the sysroot of the compiler it is given, so that any cargo
-//! drives it. Building std needs `dlltool` only; Zstandard, which is C, is compiled by mingw's gcc. Clippy takes the place of the compiler for the workspace's own crates
-//! through `RUSTC_WORKSPACE_WRAPPER`, as `cargo clippy` does it.
+//! Either with the Windows target of the toolchain (`rustup target add x86_64-pc-windows-gnu`), or with
+//! Debian's `rustc-web`: its library source (`rust-web-src`) is built by `-Zbuild-std`, and cargo finds that
+//! source in the compiler's sysroot, so any cargo works. Building std needs only `dlltool`; mingw's gcc
+//! compiles Zstandard, which is C. For the workspace's own crates, clippy replaces the compiler through
+//! `RUSTC_WORKSPACE_WRAPPER`, as in `cargo clippy`.
 
 use super::stage::{Context, Report};
 use crate::process;
@@ -19,10 +19,11 @@ const LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
 const DLLTOOL: &str = "x86_64-w64-mingw32-dlltool";
 pub(super) const GCC: &str = "x86_64-w64-mingw32-gcc";
 
-/// The oldest minor version of Debian's compiler that reads this workspace (edition and `rust-version`).
+/// Oldest minor version of Debian's compiler that can build this workspace (edition and `rust-version`).
 const RUSTC_MINOR_MIN: u32 = 95;
 
-/// Lints the workspace for Windows, tests included; this tool itself is for developers' machines and left out.
+/// Lints the workspace for Windows including tests, but without this tool, which runs only on developers'
+/// machines.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if let Some(lacking) = lacking_to_build() {
         return Ok(Report::not_run(format!("windows: no {lacking}")));
@@ -38,7 +39,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// Has cargo build for Windows, with whichever compiler is there.
+/// Sets cargo up to build for Windows with the available compiler.
 pub(super) fn build_with(command: &mut Command) {
     command.args(["--target", TARGET]);
     if !own_target_is_there() {
@@ -47,23 +48,23 @@ pub(super) fn build_with(command: &mut Command) {
     }
 }
 
-/// Returns what lacks to build for Windows, if anything.
+/// Returns a missing requirement of Windows builds, if any.
 pub(super) fn lacking_to_build() -> Option<String> {
     if process::find_tool(GCC).is_none() {
-        return Some(format!("{GCC}, which compiles Zstandard and links"));
+        return Some(format!("{GCC} (compiles Zstandard, and links)"));
     }
     let lacking = lacking().filter(|_| !own_target_is_there())?;
     Some(format!("{lacking}, nor the target {TARGET} in the toolchain"))
 }
 
-/// Tells whether the toolchain in use has the standard library for Windows.
+/// `true` if the toolchain has the standard library for Windows.
 fn own_target_is_there() -> bool {
     let folder =
         process::output(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
     folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())
 }
 
-/// Returns what Debian's way lacks here, if anything.
+/// Returns a missing requirement of Debian's way, if any.
 fn lacking() -> Option<&'static str> {
     let files = [CLIPPY_DRIVER, LIBRARY].into_iter().find(|file| !Path::new(file).is_file());
     let dlltool = Some(DLLTOOL).filter(|tool| process::find_tool(tool).is_none());
@@ -71,7 +72,7 @@ fn lacking() -> Option<&'static str> {
     rustc.or(files).or(dlltool)
 }
 
-/// Tells whether `/usr/bin/rustc` is there and recent: Debian's plain `rustc` has the same name but is old.
+/// `true` if `/usr/bin/rustc` is recent: Debian's plain `rustc` has the same path but is old.
 pub(crate) fn debian_rustc_is_recent() -> bool {
     let version = process::output(Command::new(RUSTC).arg("--version"));
     version.is_ok_and(|text| minor_version(&text).is_some_and(|minor| minor >= RUSTC_MINOR_MIN))

@@ -1,14 +1,14 @@
-//! Runs the suites of Windows under Wine: what is executed there is what a Windows machine would execute.
+//! Runs the Windows test suites under Wine, with the same binaries as on Windows.
 //!
-//! Everything is in `wine/` of the target folder: what is built, Wine's prefix, a stub, and the large directories that the
-//! suites read, which Wine itself would take minutes to make. The compiler is found as in the stage `windows`. Wine 8
-//! lacks a library that Rust's standard library imports; the stub stands in for it. What else it lacks, the tests note
-//! as unavailable. The program that they start must need no DLLs but those of Windows (`wine/program.rs`); in the long tier so must the
-//! one that users build.
+//! Everything is in `wine/` of the target folder: build output, Wine's prefix, a stub, and the large
+//! directories for the suites, which Wine would take minutes to create. The compiler is found as in the stage
+//! `windows`. Wine 8 lacks a library that Rust's standard library imports; the stub replaces it. Tests report
+//! other missing features as unavailable. The program under test may need no DLLs but those of Windows
+//! (`wine/program.rs`); in the long tier this includes the released one.
 //!
-//! Traps: cargo must be given Wine by `--config`, since tests would hand an environment variable on to programs that they start;
-//! the first process of Wine starts services that keep its streams, so the server is started before, without any; and
-//! `LC_ALL=C` mangles names.
+//! Traps: Wine is passed to cargo by `--config`, because tests would pass an environment variable on to their
+//! child processes; the first Wine process starts services that inherit its streams, so the server is started
+//! before, without streams; and `LC_ALL=C` mangles names.
 
 mod program;
 
@@ -22,7 +22,7 @@ use std::time::Duration;
 const WINE: &str = "/usr/lib/wine/wine64";
 const SERVER: &str = "/usr/lib/wine/wineserver64";
 
-/// What is tested: few binaries, since each is built for this alone. C++ is compiled by mingw, where that is there.
+/// Few binaries, because each is built only for this stage. C++ is compiled by mingw if present.
 const SUITES: &[&str] = &[
     "--package=megadir",
     "--package=megadir-bench",
@@ -36,12 +36,12 @@ const SUITES: &[&str] = &[
     "--test=windows",
 ];
 
-/// How long making the prefix may take, and building and running the suites; each takes a fraction of it.
+/// Time limits for the prefix, and for building and running the suites; normally a fraction is needed.
 const PREFIX_LIMIT: Duration = Duration::from_secs(120);
 const SUITES_LIMIT: Duration = Duration::from_secs(15 * 60);
 const SUITES_LIMIT_FULL: Duration = Duration::from_secs(60 * 60);
 
-/// The library that Wine 8 lacks: random numbers, by the function that does the same.
+/// The library that Wine 8 lacks: random numbers, from an equivalent function.
 const STUB: &str = "#include <windows.h>
 BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
 __declspec(dllexport) int ProcessPrng(unsigned char *to, size_t bytes) {
@@ -55,7 +55,6 @@ __declspec(dllexport) int ProcessPrng(unsigned char *to, size_t bytes) {
 }
 ";
 
-/// Runs the suites.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if let Some(lacking) = windows::lacking_to_build() {
         return Ok(Report::not_run(format!("wine: no {lacking}")));
@@ -63,17 +62,17 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if let Some(lacking) = [WINE, SERVER].into_iter().find(|file| !Path::new(file).is_file()) {
         return Ok(Report::not_run(format!("wine: no {lacking} (package wine64)")));
     }
-    let ground = Ground::make(context)?;
-    // Until the end, however that comes.
-    let _server = Server::start(&ground)?;
+    let wine = WineDir::make(context)?;
+    // Lives until the end of the stage, also on errors.
+    let _server = Server::start(&wine)?;
     let log = context.scratch()?.join("not-run-wine.log");
     std::fs::write(&log, "").map_err(|error| format!("cannot empty {}: {error}", log.display()))?;
     let mut command = context.cargo(&["test", "--locked", "--no-fail-fast"]);
     windows::build_with(&mut command);
     command.args(SUITES).arg("--config").arg(format!("target.{}.runner=\"{WINE}\"", windows::TARGET));
-    command.env("CARGO_TARGET_DIR", &ground.folder).env("CARGO_PROFILE_DEV_DEBUG", "0");
-    ground.environment(&mut command);
-    command.env("MEGADIR_TREES", as_windows(&ground.trees)).env("MEGADIR_NOT_RUN_LOG", as_windows(&log));
+    command.env("CARGO_TARGET_DIR", &wine.folder).env("CARGO_PROFILE_DEV_DEBUG", "0");
+    wine.environment(&mut command);
+    command.env("MEGADIR_TREES", as_windows(&wine.trees)).env("MEGADIR_NOT_RUN_LOG", as_windows(&log));
     if context.full {
         command.env("MEGADIR_FULL", "1");
     }
@@ -83,30 +82,30 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     text.lines().for_each(|line| ended.take(line.to_owned()));
     ended.succeeded = status.success();
     let mut report = test::report_of(ended, &test::read(&log)?);
-    // The program that the suites have started.
-    program::check(&ground, &ground.program("debug"), &mut report);
+    // The program started by the suites.
+    program::check(&wine, &wine.program("debug"), &mut report);
     if context.full {
-        program::check_release(context, &ground, &mut report);
+        program::check_release(context, &wine, &mut report);
     }
     Ok(report)
 }
 
-/// Where everything is.
-struct Ground {
+/// Paths of the stage.
+struct WineDir {
     folder: PathBuf,
     prefix: PathBuf,
     stub: PathBuf,
     trees: PathBuf,
 }
 
-impl Ground {
-    /// Makes the folders, the stub and the large directories, unless they are there.
+impl WineDir {
+    /// Creates the folders, the stub and the large directories unless they exist.
     fn make(context: &Context) -> Result<Self, String> {
         let folder = context.workspace.target.join("wine");
         let [prefix, stub, trees] = ["prefix", "stub", "trees"].map(|name| folder.join(name));
         for folder in [&prefix, &stub, &trees] {
             std::fs::create_dir_all(folder)
-                .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+                .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
         }
         let source = stub.join("stub.c");
         std::fs::write(&source, STUB)
@@ -124,7 +123,7 @@ impl Ground {
         Ok(Self { folder, prefix, stub, trees })
     }
 
-    /// Makes `\\localhost\C$` the disk C, as it is on Windows: Wine looks for shares of servers in this folder.
+    /// Maps `\\localhost\C$` to the disk C, as on Windows: Wine looks for servers' shares in this folder.
     fn share(&self) -> std::io::Result<()> {
         let server = self.prefix.join("dosdevices/unc/localhost");
         std::fs::create_dir_all(&server)?;
@@ -134,12 +133,12 @@ impl Ground {
         }
     }
 
-    /// Returns the program as a profile's folder has it.
+    /// Returns the program in the folder of a profile.
     fn program(&self, profile: &str) -> PathBuf {
         self.folder.join(windows::TARGET).join(profile).join("megadir.exe")
     }
 
-    /// Gives a command what Wine needs.
+    /// Sets the environment for Wine.
     fn environment(&self, command: &mut Command) {
         command
             .env("LC_ALL", "C.UTF-8")
@@ -149,7 +148,7 @@ impl Ground {
             .env("WINEPATH", as_windows(&self.stub));
     }
 
-    /// Returns a command of Wine's without any stream.
+    /// Returns a command of Wine without any streams.
     fn silent(&self, program: &str, words: &[&str]) -> Command {
         let mut command = Command::new(program);
         self.environment(&mut command);
@@ -158,39 +157,39 @@ impl Ground {
     }
 }
 
-/// Wine's server and all that it runs; they end with it.
+/// Wine's server and its processes; they end with it.
 struct Server<'a> {
-    ground: &'a Ground,
+    wine: &'a WineDir,
 }
 
 impl<'a> Server<'a> {
-    /// Starts the server and makes the prefix.
-    fn start(ground: &'a Ground) -> Result<Self, String> {
-        // What a run that was killed has left would keep this one from starting. Where there is none, it fails, and all is well.
-        let _ = ground.silent(SERVER, &["-k"]).status();
-        let mut command = ground.silent(SERVER, &["-p"]);
+    /// Starts the server and creates the prefix.
+    fn start(wine: &'a WineDir) -> Result<Self, String> {
+        // A leftover server of a killed run would block this one. Fails if there is none.
+        let _ = wine.silent(SERVER, &["-k"]).status();
+        let mut command = wine.silent(SERVER, &["-p"]);
         let started = command.status().map_err(|error| process::cannot("start", &command, &error))?;
         process::judge(&command, started)?;
-        let server = Self { ground };
-        let mut boot = ground.silent(WINE, &["wineboot", "-i"]);
+        let server = Self { wine };
+        let mut boot = wine.silent(WINE, &["wineboot", "-i"]);
         println!("$ {}", process::show(&boot));
         let mut child = process::start(&mut boot)?;
         let status = process::wait_at_most(&mut child, &boot, PREFIX_LIMIT)?;
         process::judge(&boot, status)?;
-        ground.share().map_err(|error| format!("cannot share a disk under Wine: {error}"))?;
+        wine.share().map_err(|error| format!("cannot share a disk under Wine: {error}"))?;
         Ok(server)
     }
 }
 
 impl Drop for Server<'_> {
     fn drop(&mut self) {
-        if let Err(error) = self.ground.silent(SERVER, &["-k"]).status() {
+        if let Err(error) = self.wine.silent(SERVER, &["-k"]).status() {
             println!("cannot end Wine's server: {error}");
         }
     }
 }
 
-/// Returns an absolute path of this system as Windows calls it under Wine.
+/// Returns the Windows path, under Wine, of an absolute path.
 fn as_windows(path: &Path) -> String {
     format!("Z:{}", path.display()).replace('/', "\\")
 }
@@ -199,12 +198,12 @@ fn as_windows(path: &Path) -> String {
 mod tests {
     use super::{SUITES, as_windows};
 
-    /// Whoever has a Windows machine is told the same suites.
+    /// The documentation for Windows machines lists the same suites.
     #[test]
-    fn the_documents_tell_what_is_tested() {
+    fn the_documentation_lists_the_suites() {
         let page = include_str!("../../../../docs/windows.md");
         let command = format!("cargo test {} -- --nocapture", SUITES.join(" "));
-        assert!(page.contains(&command), "docs/windows.md is to have `{command}`");
+        assert!(page.contains(&command), "docs/windows.md lacks `{command}`");
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! The contenders: which program with which options, where its output goes, and what that must be.
+//! Contenders: programs with options, the destination of their output, and its expected content.
 
 use super::tools::{Program, Tools};
 
-/// The directory's name below the root of its file system; all programs are given this relative name.
+/// Directory below the root of its file system; all programs get this relative name.
 pub(crate) const DIRECTORY: &str = "d";
 
-/// Python's part: all names as a list, none written.
+/// Python script that builds a list of all names without printing them.
 const LISTDIR: &str = "import os, sys; print(len(os.listdir(sys.argv[1])))";
 
-/// Arms that are compared with each other: one table, whose ratios are to its first arm.
+/// Arms that are compared with each other: one table, with ratios to its first arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Section {
     /// Warm, output to /dev/null.
@@ -19,71 +19,67 @@ pub(crate) enum Section {
     Sort,
     /// Warm, one thread against shares on two.
     Split,
-    /// Warm, the time to the first byte on a pipe.
+    /// Warm, time to the first byte in a pipe.
     First,
     /// Warm, size, modification time and name of each entry, into `wc -l`.
     Long,
     /// Warm, the columns of `ls -l`, output to /dev/null.
     LongLs,
-    /// Mounted anew before each run, output to /dev/null.
+    /// Remounted before each run, output to /dev/null.
     Cold,
-    /// Mounted anew before each run, size, modification time and name of each entry, into `wc -l`.
+    /// Remounted before each run, size, modification time and name of each entry, into `wc -l`.
     LongCold,
 }
 
 impl Section {
-    /// Tells whether the file system is mounted anew before each run.
+    /// `true` if the file system is remounted before each run.
     pub(crate) fn is_cold(self) -> bool {
         matches!(self, Section::Cold | Section::LongCold)
     }
 }
 
-/// Where an arm's output goes.
+/// Destination of an arm's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sink {
-    /// To /dev/null.
     Null,
-    /// Into a pipe that `wc -l` reads; both count.
+    /// Pipe into `wc -l`; both processes count.
     Wc,
-    /// Into a pipe that is closed after the first byte.
+    /// Pipe that is closed after the first byte.
     FirstByte,
 }
 
-/// What an arm prints.
+/// Format of an arm's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Proof {
-    /// A name a line, maybe with the directory's before it, and maybe a line for the directory.
+    /// One name a line, possibly with the directory's path, and possibly a line for the directory.
     Names,
-    /// A JSON object a line, with the member `name`.
+    /// One JSON object a line, with the member `name`.
     Json,
-    /// Size, modification time as seconds since 1970, and name a line.
+    /// Size, modification time as seconds since 1970, and name, one entry a line.
     SizeTimeName,
-    /// Columns of which the last is the name, and maybe a line with a total.
+    /// Columns ending with the name, and possibly a line with a total.
     LastColumn,
-    /// How many names there are.
+    /// Number of names.
     Count,
-    /// How many bytes the kernel's records take.
+    /// Total size of the kernel's records, bytes.
     RecordBytes,
 }
 
 /// One contender in one section.
 #[derive(Clone, Copy)]
 pub(crate) struct Arm {
-    /// Its name in tables, as one would type it, without the directory.
+    /// Name in tables: the command without the directory.
     pub(crate) name: &'static str,
-    /// The table it stands in.
     pub(crate) section: Section,
-    /// What is started.
     pub(crate) program: Program,
-    /// Its options; the directory comes after them.
+    /// Options before the directory.
     pub(crate) options: &'static [&'static str],
-    /// What comes after the directory.
+    /// Arguments after the directory.
     pub(crate) expression: &'static [&'static str],
-    /// The file systems that it runs on; none is all.
+    /// File systems to run on; empty for all.
     pub(crate) only_on: &'static [&'static str],
-    /// Where the output goes.
     pub(crate) sink: Sink,
-    /// What the output is.
+    /// Expected output.
     pub(crate) proof: Proof,
 }
 
@@ -145,7 +141,7 @@ const fn first(name: &'static str, program: Program, options: &'static [&'static
     Arm { section: Section::First, sink: Sink::FirstByte, ..list(name, program, options) }
 }
 
-/// All contenders; the first of a section is its baseline. fd is told to leave nothing out (`-u`), as the others do.
+/// All contenders; the first of a section is its baseline. fd gets `-u` to list everything, like the rest.
 pub(crate) static ARMS: &[Arm] = &[
     megadir("megadir list", &["list"]),
     megadir("megadir list (again)", &["list"]),
@@ -241,7 +237,7 @@ const BULK_XFS: &[&str] =
 const BULK_BTRFS: &[&str] =
     &["list", "--examiner=btrfs-search", "--time-style=epoch", "--fields=size,mtime,name"];
 
-/// What to measure, as the command line has it: a set of arms.
+/// Part of the measurements, for the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
     /// Everything
@@ -254,21 +250,21 @@ pub(crate) enum Part {
     Sort,
     /// One thread against shares on two
     Split,
-    /// The time to the first name
+    /// Time to the first name
     First,
-    /// The arms whose memory has a limit
+    /// The arms with a memory limit
     Memory,
     /// Size, modification time and name of each entry, against find
     Long,
     /// The columns of `ls -l`, against ls with fewer and fewer of them
     LongLs,
-    /// Mounted anew before each run
+    /// Remounted before each run
     ListCold,
-    /// Size, modification time and name, mounted anew before each run
+    /// Size, modification time and name, remounted before each run
     LongCold,
-    /// Inventories: scanning, and what changed
+    /// Inventories: scanning and detecting changes
     Inventory,
-    /// Removing, all of it
+    /// Everything about removal
     Remove,
     /// Removing a tree of empty files
     RemoveTree,
@@ -280,7 +276,7 @@ pub(crate) enum Part {
     RemoveFlatCold,
 }
 
-/// The arms of [`Part::Memory`].
+/// Arms of [`Part::Memory`].
 const MEMORY: &[&str] =
     &["megadir list", "megadir list --json", "ls -U", "megadir list --sort name", "LC_ALL=C ls"];
 
@@ -306,13 +302,13 @@ impl Part {
     }
 }
 
-/// Tells whether any arm that lists is of these parts (none is all).
+/// `true` if any listing arm belongs to these parts (empty for all).
 pub(crate) fn any_asked(parts: &[Part]) -> bool {
     parts.is_empty() || ARMS.iter().any(|arm| parts.iter().any(|part| part.has(arm)))
 }
 
-/// Returns the arms to run: of these parts (none is all), with one of these words in their names (none is all), whose
-/// programs are there; and the baselines of their sections.
+/// Returns the arms of these parts (empty for all) with one of these words in their names (empty for all) whose
+/// programs are present, and the baselines of their sections.
 pub(crate) fn choose(parts: &[Part], only: &[String], tools: &Tools) -> Vec<&'static Arm> {
     select(parts, only, |program| tools.get(program).is_some())
 }
@@ -329,13 +325,12 @@ fn select(parts: &[Part], only: &[String], is_there: impl Fn(Program) -> bool) -
 }
 
 impl Arm {
-    /// Tells whether the arm runs on a file system.
     pub(crate) fn runs_on(&self, file_system: &str) -> bool {
         self.only_on.is_empty() || self.only_on.contains(&file_system)
     }
 }
 
-/// Returns the arm to which the ratios of a section are.
+/// Returns the reference of a section's ratios.
 pub(crate) fn baseline(section: Section) -> Option<&'static Arm> {
     ARMS.iter().find(|arm| arm.section == section)
 }

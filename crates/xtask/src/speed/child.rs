@@ -1,7 +1,7 @@
-//! One run of one arm: a fresh process, its wall-clock time, its processor time and its peak memory.
+//! One run of one arm in a new process: wall time, processor time and peak memory.
 //!
-//! Peak memory is the kernel's `ru_maxrss`, which begins with what the starting process had: a floor that [`Floor`]
-//! measures, and the reason why this task never holds a listing in memory.
+//! Peak memory is the kernel's `ru_maxrss`, which starts with the memory of the parent. [`Floor`] measures this
+//! floor, and it is the reason why this task never holds a listing in memory.
 
 use super::arms::{Arm, DIRECTORY, Sink};
 use super::tools::{Program, Tools};
@@ -13,36 +13,35 @@ use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 use wait4::{ResUse, Wait4};
 
-/// What one run took.
+/// Cost of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    /// From before the start to the end (of `wc` too), or to the first byte; seconds.
+    /// From before the start to the end (including `wc`), or to the first byte; seconds.
     pub(crate) wall_s: f64,
     /// User and system time of all threads (and of `wc`), seconds.
     pub(crate) cpu_s: f64,
-    /// The largest resident set (not that of `wc`), bytes.
+    /// Largest resident set (without `wc`), bytes.
     pub(crate) peak_bytes: u64,
 }
 
-/// What stands still while arms run.
+/// Constant environment of the arms.
 pub(crate) struct Bench<'a> {
-    /// The programs.
     pub(crate) tools: &'a Tools,
-    /// The root of the file system: the working directory of all programs.
+    /// Root of the file system: the working directory of all programs.
     pub(crate) root: &'a Path,
-    /// How many files there are.
+    /// Number of files.
     pub(crate) entries: u64,
 }
 
 impl Bench<'_> {
-    /// Returns the command of an arm, its output not yet led anywhere.
+    /// Returns the command of an arm with its output still unset.
     pub(crate) fn command(&self, arm: &Arm) -> Result<Command, String> {
         let mut command = self.program(arm.program)?;
         command.args(arm.options).arg(DIRECTORY).args(arm.expression);
         Ok(command)
     }
 
-    /// Returns a command without options: byte order and no colours for all, no input.
+    /// Returns a command without options: byte order and no colours, no input.
     pub(super) fn program(&self, program: Program) -> Result<Command, String> {
         let tool = self.tools.get(program).ok_or_else(|| format!("no {program:?}"))?;
         let mut command = Command::new(&tool.path);
@@ -51,12 +50,11 @@ impl Bench<'_> {
         Ok(command)
     }
 
-    /// Brings a program into memory.
+    /// Loads a program into memory.
     pub(crate) fn touch(&self, program: Program) -> Result<(), String> {
         process::output(self.program(program)?.arg("--version")).map(|_| ())
     }
 
-    /// Runs an arm once.
     pub(crate) fn measure(&self, arm: &Arm) -> Result<Sample, String> {
         let mut command = self.command(arm)?;
         match arm.sink {
@@ -74,7 +72,7 @@ impl Bench<'_> {
         let started = Instant::now();
         let mut counter = process::start(&mut wc)?;
         let child = process::start(command);
-        // These hold the pipe's ends: wc would never see an end.
+        // These hold the pipe's ends: wc would never see the end.
         wc.stdin(Stdio::null());
         command.stdout(Stdio::null());
         let mut count = String::new();
@@ -83,7 +81,7 @@ impl Bench<'_> {
         let wall_s = started.elapsed().as_secs_f64();
         read.transpose().map_err(|error| process::cannot("measure", command, &error))?;
         let listed = ended(child?, command)?;
-        // Some print the directory itself too.
+        // Some programs print the directory itself too.
         let plausible = [self.entries, self.entries + 1].map(|lines| lines.to_string());
         if !plausible.iter().any(|lines| lines == count.trim()) {
             let wrong = format!("{} lines instead of {}", count.trim(), self.entries);
@@ -93,11 +91,11 @@ impl Bench<'_> {
     }
 }
 
-/// The peak memory that a process which does nothing is said to have.
+/// Peak memory reported for a process that does nothing.
 pub(crate) struct Floor;
 
 impl Floor {
-    /// Returns it, in bytes.
+    /// Bytes.
     pub(crate) fn bytes() -> Result<u64, String> {
         let mut command = Command::new("true");
         let child = process::start(forked(&mut command))?;
@@ -105,10 +103,11 @@ impl Floor {
     }
 }
 
-/// Makes the standard library fork, which it does where the user is to be set.
+/// Makes the standard library fork, which it does if a user ID is set.
 ///
-/// Otherwise it lends its memory to the child until that has become the other program, and then the floor is all that
-/// this process ever had, mapped files included. A fork costs all contenders the same fraction of a millisecond.
+/// Otherwise the child borrows this process's memory until it executes the program, and the floor would be
+/// everything this process ever used, including mapped files. A fork costs all contenders the same fraction of
+/// a millisecond.
 fn forked(command: &mut Command) -> &mut Command {
     command.uid(rustix::process::geteuid().as_raw())
 }
@@ -121,7 +120,7 @@ pub(super) fn to_null(command: &mut Command) -> Result<Sample, String> {
     Ok(Sample { wall_s, cpu_s: cpu_s(&used), peak_bytes: used.rusage.maxrss })
 }
 
-/// Runs until the first byte is there; the program then finds its pipe closed, whatever it makes of that.
+/// Runs until the first byte; the program then finds its pipe closed.
 fn to_first_byte(command: &mut Command) -> Result<Sample, String> {
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let started = Instant::now();
@@ -131,7 +130,7 @@ fn to_first_byte(command: &mut Command) -> Result<Sample, String> {
     let wall_s = started.elapsed().as_secs_f64();
     let used = child.wait4().map_err(|error| process::cannot("wait for", command, &error))?;
     if read.map_err(|error| process::cannot("measure", command, &error))? == 0 {
-        return Err(process::cannot("measure", command, &io::Error::other("it printed nothing")));
+        return Err(process::cannot("measure", command, &io::Error::other("no output")));
     }
     Ok(Sample { wall_s, cpu_s: cpu_s(&used), peak_bytes: used.rusage.maxrss })
 }
@@ -162,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_first_byte_ends_the_measurement_not_the_last() {
-        // It goes on for as long as anybody reads: who waited for its last byte would wait for ever.
+        // The command writes as long as there is a reader: waiting for its end would take forever.
         let endless = "trap '' PIPE; while echo a 2>/dev/null; do sleep 0.01; done";
         assert!(to_first_byte(&mut shell(endless)).unwrap().wall_s > 0.0);
         assert!(to_first_byte(&mut shell("exit 0")).is_err());

@@ -18,54 +18,53 @@ use megadir_stats::permutation::SplitMix64;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Options of `cargo xtask speed`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What to measure
+    /// Parts to measure
     #[arg(value_enum, default_value = "all")]
     parts: Vec<Part>,
-    /// The number of files in the directory, e.g. 100k
+    /// Number of files in the directory, e.g. 100k
     #[arg(long, value_name = "N", default_value = "1M", value_parser = count)]
     entries: u64,
-    /// The file systems to make
+    /// File systems
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "ext4,xfs,btrfs", value_parser = lab::kind)]
     fs: Vec<&'static Kind>,
-    /// How many times each contender runs warm
+    /// Warm runs of each contender
     #[arg(long, value_name = "N", default_value = "21")]
     rounds: usize,
-    /// How many times each contender runs cold
+    /// Cold runs of each contender
     #[arg(long, value_name = "N", default_value = "15")]
     cold_rounds: usize,
-    /// How many times each contender removes
+    /// Removals by each contender
     #[arg(long, value_name = "N", default_value = "7")]
     remove_rounds: usize,
-    /// Measures contenders with this in their name only, and those to which they are compared (may be repeated)
+    /// Measure only contenders with this in their names, and their references (repeatable)
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// How many times each contender scans or compares
+    /// Scans or comparisons by each contender
     #[arg(long, value_name = "N", default_value = "15")]
     scan_rounds: usize,
-    /// Draws the order in rounds
+    /// Seed of the orders
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
-    /// Writes the report to this file too
+    /// Also write the report to this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Fails when a target is missed
+    /// Fail if a target is missed
     #[arg(long)]
     check: bool,
-    /// Makes images here [default: below the target folder]
+    /// Folder for images [default: below the target folder]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
-    /// Measures this `megadir` instead of building it
+    /// Measure this `megadir` instead of building one
     #[arg(long, value_name = "PATH")]
     megadir: Option<PathBuf>,
-    /// Measures this bfs too
+    /// Also measure this bfs
     #[arg(long, value_name = "PATH")]
     bfs: Option<PathBuf>,
 }
 
-/// Measures; an error says what could not be run, or with `--check` how many targets were missed.
+/// Measures; the error lists failed runs, or with `--check` the number of missed targets.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     namespace::enter()?;
     let workspace = Workspace::find()?;
@@ -80,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let tools = Tools::prepare(&workspace, &choices)?;
     let chosen = arms::choose(&args.parts, &args.only, &tools);
     if chosen.is_empty() && shapes.is_empty() && !choices.scans {
-        return Err("no contender is left by these options".to_owned());
+        return Err("these options leave no contender".to_owned());
     }
     let interrupt = Interrupt::register()?;
     let base = args.work_dir.clone().unwrap_or_else(|| workspace.target.join("speed"));
@@ -91,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let listed_on = if chosen.is_empty() { &[] } else { &args.fs[..] };
     for &kind in listed_on {
         let one = measure(kind, args, &tools, &chosen, &scratch, &interrupt);
-        // A program that the same signal ended is no failure of its own.
+        // A program that was killed by the same signal is not a failure.
         interrupt.check()?;
         match one {
             Ok(one) => {
@@ -101,10 +100,10 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
             Err(why) => failed.push(format!("{}: {why}", kind.name)),
         }
     }
-    let ground = Ground { args, tools: &tools, scratch: &scratch, interrupt: &interrupt, floor_bytes };
-    let mut compared = removing(&shapes, &ground, &mut failed)?;
+    let setup = Setup { args, tools: &tools, scratch: &scratch, interrupt: &interrupt, floor_bytes };
+    let mut compared = removing(&shapes, &setup, &mut failed)?;
     if choices.scans {
-        compared.extend(scanning(&ground, &mut failed)?);
+        compared.extend(scanning(&setup, &mut failed)?);
     }
     let mut head = head(args, &workspace, &tools, floor_bytes, &load);
     head.extend(failed.iter().map(|line| format!("* FAILED {line}\n")));
@@ -124,8 +123,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
 }
 
-/// What all comparisons stand on.
-struct Ground<'a> {
+/// Shared setup of all comparisons.
+struct Setup<'a> {
     args: &'a Args,
     tools: &'a Tools,
     scratch: &'a Scratch,
@@ -133,45 +132,45 @@ struct Ground<'a> {
     floor_bytes: u64,
 }
 
-/// Measures removing; what could not be measured is added to `failed`.
+/// Measures removal; failures are added to `failed`.
 fn removing(
     shapes: &[&'static remove::Shape],
-    ground: &Ground<'_>,
+    setup: &Setup<'_>,
     failed: &mut Vec<String>,
 ) -> Result<Vec<Compared>, String> {
-    let args = ground.args;
-    let plan = ground.plan(args.remove_rounds);
+    let args = setup.args;
+    let plan = setup.plan(args.remove_rounds);
     let mut removed = Vec::new();
     for (shape, kind) in shapes.iter().flat_map(|shape| args.fs.iter().map(move |kind| (shape, kind))) {
         if shape.file_systems.contains(&kind.name) {
-            let one = remove::measure(kind, shape, &plan, ground.scratch, ground.interrupt);
-            ground.take(one, &format!("{}, removing {}", kind.name, shape.name), &mut removed, failed)?;
+            let one = remove::measure(kind, shape, &plan, setup.scratch, setup.interrupt);
+            setup.take(one, &format!("{}, removing {}", kind.name, shape.name), &mut removed, failed)?;
         }
     }
     Ok(removed)
 }
 
-/// Measures inventories, likewise.
-fn scanning(ground: &Ground<'_>, failed: &mut Vec<String>) -> Result<Vec<Compared>, String> {
-    let args = ground.args;
-    let plan = ground.plan(args.scan_rounds);
+/// Measures inventories; failures are added to `failed`.
+fn scanning(setup: &Setup<'_>, failed: &mut Vec<String>) -> Result<Vec<Compared>, String> {
+    let args = setup.args;
+    let plan = setup.plan(args.scan_rounds);
     let mut scanned = Vec::new();
     for &kind in args.fs.iter().filter(|kind| inventory::FILE_SYSTEMS.contains(&kind.name)) {
-        let one = inventory::measure(kind, &plan, ground.scratch, ground.interrupt);
-        ground.take(one, &format!("{}, inventories", kind.name), &mut scanned, failed)?;
+        let one = inventory::measure(kind, &plan, setup.scratch, setup.interrupt);
+        setup.take(one, &format!("{}, inventories", kind.name), &mut scanned, failed)?;
     }
     Ok(scanned)
 }
 
-impl Ground<'_> {
-    /// Returns how contenders are measured that each run so often.
+impl Setup<'_> {
+    /// Returns the parameters for this number of runs.
     fn plan(&self, rounds: usize) -> Plan<'_> {
         let Args { only, entries, seed, .. } = self.args;
         let (entries, seed) = (*entries, *seed);
         Plan { tools: self.tools, only, entries, rounds, seed, floor_bytes: self.floor_bytes }
     }
 
-    /// Shows what a comparison gave, or notes why it gave nothing.
+    /// Prints the result of a comparison, or notes its failure.
     fn take(
         &self,
         one: Result<Compared, String>,
@@ -179,7 +178,7 @@ impl Ground<'_> {
         compared: &mut Vec<Compared>,
         failed: &mut Vec<String>,
     ) -> Result<(), String> {
-        // A program that the same signal ended is no failure of its own.
+        // A program that was killed by the same signal is not a failure.
         self.interrupt.check()?;
         match one {
             Ok(one) => {
@@ -199,7 +198,7 @@ fn judged<'a>(measured: &'a [Measured], compared: &'a [Compared]) -> Vec<(&'a st
     listed.chain(others).collect()
 }
 
-/// Makes one file system, measures on it and removes it.
+/// Creates one file system, measures on it and removes it.
 fn measure(
     kind: &'static Kind,
     args: &Args,
@@ -214,9 +213,9 @@ fn measure(
     let mut lab = Lab::make(kind, scratch.path(), args.entries)?;
     let root = lab.path().to_owned();
     let content = fill::fill(&root.join(arms::DIRECTORY), args.entries, interrupt)?;
-    // From here on the directory is as it is on the disk, whatever making it left in memory.
+    // From here on the caches hold nothing from the creation.
     lab.cool()?;
-    println!("{} files made in {:.0} s", args.entries, started.elapsed().as_secs_f64());
+    println!("{} files created in {:.0} s", args.entries, started.elapsed().as_secs_f64());
     let bench = Bench { tools, root: &root, entries: args.entries };
     let mut notes = vec![made(&lab)];
     notes.extend(prove(&bench, &chosen, &content, interrupt)?);
@@ -227,12 +226,12 @@ fn measure(
     if !cold.is_empty() {
         rounds::cold(&bench, &mut lab, &cold, args.cold_rounds, &mut random, interrupt, &mut results)?;
     }
-    println!("measured in {:.0} s in all", started.elapsed().as_secs_f64());
+    println!("measured in {:.0} s in total", started.elapsed().as_secs_f64());
     let judged = targets::judge(kind.name, &results, args.entries);
     Ok(Measured { file_system: kind.name, notes, results, judged })
 }
 
-/// Runs every arm once and proves that it does the work; returns what there is to know. This is the warm-up too.
+/// Runs every arm one time, also as a warm-up, and checks its output; returns remarks.
 fn prove(
     bench: &Bench<'_>,
     chosen: &[&'static Arm],
@@ -243,22 +242,22 @@ fn prove(
         true => verify::examined(&bench.root.join(arms::DIRECTORY))?,
         false => Content::default(),
     };
-    // What goes into wc has been proven where it went elsewhere, but for attributes.
+    // Arms into wc are verified by their twins with other sinks, except for attributes.
     for arm in chosen.iter().filter(|arm| arm.sink != Sink::Wc || arm.proof == Proof::SizeTimeName) {
         let expected = if arm.proof == Proof::SizeTimeName { &examined } else { content };
         verify::content(bench, arm, expected)?;
         interrupt.check()?;
     }
-    let mut notes = vec![format!("each contender gave the {} names, checked before", content.entries)];
+    let mut notes = vec![format!("each contender printed the {} names (verified before)", content.entries)];
     let sorted: Vec<&Arm> = chosen.iter().copied().filter(|arm| arm.section == Section::Sort).collect();
     if let &[ours, theirs] = sorted.as_slice() {
         if !verify::same(bench, [ours, theirs])? {
-            return Err(format!("{} and {} print different bytes", ours.name, theirs.name));
+            return Err(format!("{} and {} have different output", ours.name, theirs.name));
         }
-        notes.push(format!("`{}` and `{}` print the same bytes", ours.name, theirs.name));
+        notes.push(format!("`{}` and `{}` have identical output", ours.name, theirs.name));
     }
     if examined.entries > 0 {
-        notes.push("sizes and times are those that the standard library gives, to the nanosecond".to_owned());
+        notes.push("sizes and times match the standard library to the nanosecond".to_owned());
     }
     let explained =
         [&["list"][..], &["list", "--backend", "split", "-j2"][..], &["list", "--larger-than=0"][..]];
@@ -268,7 +267,7 @@ fn prove(
     Ok(notes)
 }
 
-/// Returns what `--explain` says of how the directory is read.
+/// Returns the output of `--explain`: the way in which the directory is read.
 fn explain(bench: &Bench<'_>, options: &[&str]) -> Result<String, String> {
     let tool = bench.tools.get(Program::Megadir).ok_or("no megadir")?;
     let mut command = std::process::Command::new(&tool.path);
@@ -278,25 +277,25 @@ fn explain(bench: &Bench<'_>, options: &[&str]) -> Result<String, String> {
     Ok(line.trim_start_matches("megadir: ").to_owned())
 }
 
-/// Says how the file system was made.
+/// Describes how the file system was created.
 fn made(lab: &Lab) -> String {
     let direct = if lab.direct_io { "with" } else { "WITHOUT" };
     format!(
-        "{} as mkfs makes it, mounted with its default options from a sparse image through a loop device {direct} direct I/O",
+        "{} with default mkfs and mount options, on a sparse image through a loop device {direct} direct I/O",
         lab.kind.name
     )
 }
 
-/// Writes what holds for all file systems.
+/// Writes the part that holds for all file systems.
 fn head(args: &Args, workspace: &Workspace, tools: &Tools, floor_bytes: u64, load_before: &str) -> String {
     let mut lines = machine::describe(workspace);
     if args.megadir.is_some() {
-        lines.push("A `megadir` built elsewhere was measured, maybe not of this commit".to_owned());
+        lines.push("The measured `megadir` was built elsewhere, possibly from another commit".to_owned());
     }
     lines.push(format!("Load average: {load_before} before, {} after", machine::load()));
     lines.push(format!("Versions: {}", tools.versions().join("; ")));
     if !tools.missing.is_empty() {
-        lines.push(format!("Not there: {}", tools.missing.join("; ").replace('\n', " ")));
+        lines.push(format!("Missing: {}", tools.missing.join("; ").replace('\n', " ")));
     }
     lines.push(format!(
         "Listing: one directory of {} empty files, names of {} characters; each run a fresh process, in random order in each round \
@@ -304,14 +303,14 @@ fn head(args: &Args, workspace: &Workspace, tools: &Tools, floor_bytes: u64, loa
         args.entries, fill::NAME_BYTES, args.seed
     ));
     lines.push(format!(
-        "Peak RSS is the largest of all rounds; a process that does nothing is said to have {:.1} MiB",
+        "Peak RSS is the largest of all rounds; a process that does nothing has {:.1} MiB",
         floor_bytes as f64 / f64::from(1 << 20)
     ));
     let lines: Vec<String> = lines.iter().map(|line| format!("* {line}\n")).collect();
     format!("# Speed and memory of `megadir`\n\n{}", lines.concat())
 }
 
-/// Reads a number such as `100k` or `1M`.
+/// Parses a number such as `100k` or `1M`.
 fn count(text: &str) -> Result<u64, String> {
     let (digits, factor) = match text.char_indices().next_back() {
         Some((at, 'k' | 'K')) => (&text[..at], 1_000),
@@ -320,7 +319,7 @@ fn count(text: &str) -> Result<u64, String> {
     };
     let number = digits.parse::<u64>().ok().filter(|&number| number > 0);
     let number = number.and_then(|number| number.checked_mul(factor));
-    number.ok_or_else(|| "a number of files, such as 100k or 1M".to_owned())
+    number.ok_or_else(|| "expected a number of files, such as 100k or 1M".to_owned())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The directory that everybody lists: empty files whose names are 32 hex digits, as of the md5 of a number.
+//! The directory to list: empty files with names of 32 hex digits, like MD5 digests.
 
 use super::interrupt::Interrupt;
 use md5::{Digest, Md5};
@@ -6,20 +6,18 @@ use rustix::fs::{CWD, Mode, OFlags};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-/// The length of each name, bytes.
+/// Length of each name, bytes.
 pub(crate) const NAME_BYTES: usize = 32;
 
-/// What a listing holds, whatever its order.
+/// Content of a listing, independent of its order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Content {
-    /// How many names.
     pub(crate) entries: u64,
-    /// The sum of the hashes of the names, without carry.
+    /// Wrapping sum of the hashes of the names.
     pub(crate) hash: u64,
 }
 
 impl Content {
-    /// Adds a name.
     pub(crate) fn add(&mut self, name: &[u8]) {
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
@@ -28,7 +26,7 @@ impl Content {
     }
 }
 
-/// Makes a directory with this many files, on stable storage when it returns; returns what it holds.
+/// Creates a synced directory with this number of files; returns its content.
 pub(crate) fn fill(path: &Path, entries: u64, interrupt: &Interrupt) -> Result<Content, String> {
     let cannot = |error: rustix::io::Errno| format!("cannot fill {}: {error}", path.display());
     rustix::fs::mkdirat(CWD, path, Mode::from_raw_mode(0o755)).map_err(cannot)?;
@@ -48,7 +46,6 @@ pub(crate) fn fill(path: &Path, entries: u64, interrupt: &Interrupt) -> Result<C
     Ok(content)
 }
 
-/// Returns the name of a file.
 pub(super) fn name(number: u64) -> [u8; NAME_BYTES] {
     let digest = Md5::digest(number.to_string());
     let digit = |half: u8| char::from_digit(u32::from(half), 16).map_or(b'0', |digit| digit as u8);

@@ -1,24 +1,24 @@
-//! Ctrl-C as a question to ask between runs, so that all that was made is removed on the way out.
+//! Ctrl-C as a flag that is checked between runs, so that everything created is removed on the way out.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the run was told to end.
+/// Set by a termination signal.
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Takes the signals that end a program from now on.
+    /// Handles termination signals from now on.
     pub(crate) fn register() -> Result<Self, String> {
-        let told = Arc::new(AtomicBool::new(false));
+        let signalled = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            signal_hook::flag::register(signal, Arc::clone(&told))
+            signal_hook::flag::register(signal, Arc::clone(&signalled))
                 .map_err(|error| format!("cannot handle signal {signal}: {error}"))?;
         }
-        Ok(Self(told))
+        Ok(Self(signalled))
     }
 
-    /// Returns an error once a signal has come.
+    /// Returns an error after a signal.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.0.load(Ordering::Relaxed) { Err("interrupted".to_owned()) } else { Ok(()) }
     }

@@ -1,10 +1,10 @@
-//! The machine, and what else it did, in lines for the head of a report.
+//! Description of the machine and its load, for the head of a report.
 
 use crate::process;
 use crate::workspace::Workspace;
 use std::process::Command;
 
-/// Returns processor, memory, kernel and the commit that was measured.
+/// Returns processor, memory, kernel and the measured commit.
 pub(crate) fn describe(workspace: &Workspace) -> Vec<String> {
     let cpu_info = read("/proc/cpuinfo");
     let model = cpu_info.lines().find_map(|line| value(line, "model name")).unwrap_or("unknown processor");
@@ -18,7 +18,7 @@ pub(crate) fn describe(workspace: &Workspace) -> Vec<String> {
     ]
 }
 
-/// Returns how many processes waited for a processor lately.
+/// Returns the load averages.
 pub(crate) fn load() -> String {
     read("/proc/loadavg").split(' ').next().unwrap_or_default().to_owned()
 }
@@ -27,7 +27,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// Returns what stands after the colon of a line with this key.
+/// Returns the text after the colon of a line with this key.
 fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     let (name, value) = line.split_once(':')?;
     (name.trim() == key).then_some(value.trim())

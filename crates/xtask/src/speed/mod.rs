@@ -1,9 +1,9 @@
-//! `cargo xtask speed`: every figure of speed and memory that README and docs/speed.md quote, measured anew.
+//! `cargo xtask speed`: measures every figure of speed and memory in README and docs/speed.md.
 //!
-//! Private file systems on loop devices, one directory of many files in each; programs that list it, each run a
-//! fresh process, in random order in each round, paired by rounds. Linux, as root.
+//! Private file systems on loop devices, each with one directory of many files. Programs list it, each run in a
+//! new process, in random order within rounds, paired by rounds. Linux, as root.
 //!
-//! To add a contender: a line in [`arms::ARMS`], and in [`tools::Program`] if its program is new. To add a target:
+//! To add a contender: a line in [`arms::ARMS`], and in [`tools::Program`] for a new program. To add a target:
 //! a line in [`targets::TARGETS`].
 
 mod arms;

@@ -1,4 +1,4 @@
-//! A mount namespace of this process's own: whatever is mounted goes when the process goes, also by `kill -9`.
+//! Private mount namespace: all mounts go with the process, even after `kill -9`.
 
 use crate::process;
 use std::os::unix::process::CommandExt;
@@ -7,13 +7,13 @@ use std::process::Command;
 /// Set in the process that already has its own namespace.
 const INSIDE: &str = "MEGADIR_SPEED_NAMESPACE";
 
-/// Starts this program anew in a namespace of its own, in the same process; returns when it is there.
+/// Re-executes this program in a new namespace, in the same process; returns once inside.
 pub(crate) fn enter() -> Result<(), String> {
     if std::env::var_os(INSIDE).is_some() {
         return Ok(());
     }
     if !rustix::process::geteuid().is_root() {
-        return Err("file systems are made and mounted by root only".to_owned());
+        return Err("creating and mounting file systems needs root".to_owned());
     }
     let unshare = process::find_tool("unshare").ok_or("no unshare (package util-linux)")?;
     let own = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;

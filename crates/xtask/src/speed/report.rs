@@ -1,4 +1,4 @@
-//! What was measured, as Markdown: the same text on the terminal and in the file.
+//! Report in Markdown, the same text on the terminal and in the file.
 
 use super::arms::{ARMS, Section, baseline};
 use super::child::Sample;
@@ -6,25 +6,20 @@ use super::rounds::Results;
 use super::table::{Figure, markdown, number};
 use super::targets::Judged;
 
-/// What one comparison on one file system gave.
+/// Result of one comparison on one file system.
 pub(crate) struct Compared {
-    /// The file system.
     pub(crate) file_system: &'static str,
-    /// The targets.
     pub(crate) judged: Vec<Judged>,
-    /// The figures, as Markdown.
+    /// Figures in Markdown.
     pub(crate) text: String,
 }
 
-/// What one file system gave.
+/// Result on one file system.
 pub(crate) struct Measured {
-    /// Its name.
     pub(crate) file_system: &'static str,
-    /// How it was made and read.
+    /// How it was created and read.
     pub(crate) notes: Vec<String>,
-    /// The samples.
     pub(crate) results: Results,
-    /// The targets.
     pub(crate) judged: Vec<Judged>,
 }
 
@@ -34,22 +29,25 @@ const HEADER: &[&str] =
 /// The same command twice.
 const ONCE: &str = "megadir list";
 const AGAIN: &str = "megadir list (again)";
-/// A run is called noisy when a command is known to be like itself only this roughly.
+/// A run is noisy if the interval of a command against itself is wider than this.
 const NOISY: f64 = 0.05;
 
-/// Sections in the order in which they are shown, each with its heading.
+/// Sections in display order, with headings.
 const SECTIONS: &[(Section, &str)] = &[
     (Section::List, "warm, output to /dev/null"),
-    (Section::Pipe, "warm, into `wc -l` (wall until wc has ended, CPU with wc's)"),
+    (Section::Pipe, "warm, into `wc -l` (wall and CPU time include wc)"),
     (Section::Sort, "warm, sorted by name, output to /dev/null"),
-    (Section::Split, "warm, one directory on two threads and on one, output to /dev/null"),
-    (Section::First, "warm, until the first byte is there (CPU and memory of a run cut short)"),
+    (Section::Split, "warm, one directory on one and two threads, output to /dev/null"),
+    (Section::First, "warm, to the first byte (CPU and memory of an aborted run)"),
     (Section::Long, "warm, size, modification time and name of each entry, into `wc -l`"),
-    (Section::LongLs, "warm, the columns of `ls -l`, and of ls fewer and fewer of them, output to /dev/null"),
-    (Section::Cold, "file system mounted anew and caches dropped before each run, output to /dev/null"),
+    (
+        Section::LongLs,
+        "warm, the columns of `ls -l`, and ls with fewer and fewer of them, output to /dev/null",
+    ),
+    (Section::Cold, "remounted with dropped caches before each run, output to /dev/null"),
     (
         Section::LongCold,
-        "file system mounted anew and caches dropped before each run, size, modification time and name, into `wc -l`",
+        "remounted with dropped caches before each run, size, modification time and name, into `wc -l`",
     ),
 ];
 
@@ -69,12 +67,12 @@ pub(crate) fn file_system(measured: &Measured, floor_bytes: u64) -> String {
     text
 }
 
-/// Says what the run can tell apart: how far one command is from itself.
+/// Returns the resolution of the run: the ratio of a command to itself.
 pub(super) fn resolution(results: &Results, once: &str, again: &str) -> Option<String> {
     let figure = Figure::ratio(&results.walls_s(again), &results.walls_s(once))?;
     let interval = figure.interval?;
-    let noisy = if interval.half_width() > NOISY { "; NOISY, the machine had other work to do" } else { "" };
-    Some(format!("* `{once}` against itself: {}, smaller differences mean nothing{noisy}\n", figure.text()))
+    let noisy = if interval.half_width() > NOISY { "; NOISY: the machine was busy" } else { "" };
+    Some(format!("* `{once}` against itself: {}; smaller differences mean nothing{noisy}\n", figure.text()))
 }
 
 fn rows(section: Section, results: &Results, floor_bytes: u64) -> Vec<Row> {
@@ -83,10 +81,9 @@ fn rows(section: Section, results: &Results, floor_bytes: u64) -> Vec<Row> {
     arms.map(|arm| row(arm.name, results, first.name, floor_bytes)).collect()
 }
 
-/// The cells of one contender.
 pub(super) type Row = Vec<String>;
 
-/// Writes the cells of a contender; its ratio is to `first`.
+/// Returns the cells of a contender, with its ratio to `first`.
 pub(super) fn row(name: &str, results: &Results, first: &str, floor_bytes: u64) -> Row {
     let samples = results.samples(name);
     let walls_s = results.walls_s(name);
@@ -98,7 +95,6 @@ pub(super) fn row(name: &str, results: &Results, first: &str, floor_bytes: u64) 
     cells.map(Option::unwrap_or_default).collect()
 }
 
-/// Writes the table of some contenders.
 pub(super) fn table(rows: &[Row]) -> String {
     markdown(HEADER, rows)
 }
@@ -108,7 +104,7 @@ fn cpu(samples: &[Sample]) -> Option<String> {
     Figure::median(&cpu_s).map(|figure| number(figure.value))
 }
 
-/// Writes the largest of all rounds.
+/// Returns the largest peak of all rounds.
 fn peak(samples: &[Sample], floor_bytes: u64) -> Option<String> {
     let bytes = samples.iter().map(|sample| sample.peak_bytes).max()?;
     let mib = |bytes: u64| number(bytes as f64 / f64::from(1 << 20));

@@ -1,4 +1,4 @@
-//! Rounds: each arm once, in an order drawn anew, so that whatever drifts meets all arms alike.
+//! Rounds: each arm runs one time, in a new random order, so that drift affects all arms equally.
 
 use super::arms::Arm;
 use super::child::{Bench, Sample};
@@ -8,34 +8,33 @@ use super::tools::Tools;
 use megadir_stats::permutation::{SplitMix64, shuffle};
 use std::collections::BTreeMap;
 
-/// How contenders are measured.
+/// Parameters of a measurement.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan<'a> {
-    /// The programs.
     pub(crate) tools: &'a Tools,
-    /// Words in the names of the contenders; none is all.
+    /// Words in the names of the contenders; empty for all.
     pub(crate) only: &'a [String],
-    /// What the sizes follow from: of an inventory the files of its tree.
+    /// Size of the data; for an inventory, the number of files of its tree.
     pub(crate) entries: u64,
-    /// How many times each contender runs.
+    /// Runs of each contender.
     pub(crate) rounds: usize,
-    /// Draws the order in rounds.
+    /// Seed of the orders.
     pub(crate) seed: u64,
     /// Peaks up to this are not the program's own.
     pub(crate) floor_bytes: u64,
 }
 
-/// The samples of one file system: for each arm one a round, in the order of the rounds.
+/// Samples of one file system: for each arm one a round, in the order of the rounds.
 #[derive(Default)]
 pub(crate) struct Results(BTreeMap<&'static str, Vec<Sample>>);
 
 impl Results {
-    /// Returns the samples of an arm; none where it did not run.
+    /// Samples of an arm; empty if it did not run.
     pub(crate) fn samples(&self, arm: &str) -> &[Sample] {
         self.0.get(arm).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the wall-clock times of an arm, seconds.
+    /// Wall times of an arm, seconds.
     pub(crate) fn walls_s(&self, arm: &str) -> Vec<f64> {
         self.samples(arm).iter().map(|sample| sample.wall_s).collect()
     }
@@ -64,7 +63,8 @@ pub(crate) fn warm(
     Ok(())
 }
 
-/// Runs rounds with the file system mounted anew before each arm; programs are in memory again, the directory is not.
+/// Runs rounds in which the file system is remounted before each arm; programs are in memory again, the
+/// directory is not.
 pub(crate) fn cold(
     bench: &Bench<'_>,
     lab: &mut Lab,

@@ -1,7 +1,7 @@
-//! The folder of one run, and the removal of those that killed runs left.
+//! Folder of a run, and removal of the folders of killed runs.
 //!
-//! A run holds a lock on a file in its folder. The kernel gives the lock up with the process, however that ends:
-//! a folder whose lock is free belongs to nobody.
+//! A run holds a lock on a file in its folder. The kernel releases the lock when the process ends, however it
+//! ends, so a folder with a free lock is stale.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,22 +10,22 @@ use tempfile::TempDir;
 const PREFIX: &str = "megadir-speed-";
 const LOCK: &str = "lock";
 
-/// A folder that is removed when dropped.
+/// Folder that is removed when dropped.
 pub(crate) struct Scratch {
     folder: TempDir,
     _lock: File,
 }
 
 impl Scratch {
-    /// Removes what is left of earlier runs in `base`, and makes a folder there.
+    /// Removes leftovers of earlier runs in `base`, and creates a folder there.
     pub(crate) fn make(base: &Path) -> Result<Self, String> {
-        let cannot = |error: std::io::Error| format!("cannot make a folder in {}: {error}", base.display());
+        let cannot = |error: std::io::Error| format!("cannot create a folder in {}: {error}", base.display());
         std::fs::create_dir_all(base).map_err(cannot)?;
-        // From the root on: programs get paths below it, whatever folder they are started in.
+        // Absolute: programs get paths below it and run in other folders.
         let base = &std::fs::canonicalize(base).map_err(cannot)?;
         sweep(base).map_err(cannot)?;
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(base).map_err(cannot)?;
-        // Locked before it has its name: no other run can find it free.
+        // Locked before it gets its name, so that no other run sees it unlocked.
         let unnamed = folder.path().join("locking");
         let lock = File::create_new(&unnamed).map_err(cannot)?;
         lock.lock().map_err(cannot)?;
@@ -33,13 +33,12 @@ impl Scratch {
         Ok(Self { folder, _lock: lock })
     }
 
-    /// Returns the folder.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Removes the folders of runs that are no more.
+/// Removes the folders of dead runs.
 fn sweep(base: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(base)? {
         let entry = entry?;
@@ -48,7 +47,7 @@ fn sweep(base: &Path) -> std::io::Result<()> {
             continue;
         }
         if File::open(path.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok()) {
-            println!("removing what a killed run left: {}", path.display());
+            println!("removing leftovers of a killed run: {}", path.display());
             std::fs::remove_dir_all(&path)?;
         }
     }

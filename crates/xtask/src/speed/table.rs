@@ -1,40 +1,39 @@
-//! Figures as text, and tables in Markdown that can be read as they are.
+//! Figures as text, and Markdown tables that are readable as plain text.
 
 use megadir_stats::{Estimate, Interval, log_ratios, median, median_interval, paired_ratio};
 
-/// The probability with which intervals hold what they are of.
+/// Confidence of intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// A value, with its interval where there were rounds enough for one.
+/// Value with its interval; `None` with too few rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Figure {
-    /// The estimate.
     pub(crate) value: f64,
-    /// The interval of 95 %.
+    /// 95 % interval.
     pub(crate) interval: Option<Interval>,
 }
 
 impl Figure {
-    /// Returns the median; None without samples.
+    /// Median; `None` without samples.
     pub(crate) fn median(samples: &[f64]) -> Option<Self> {
         let sure = median_interval(samples, CONFIDENCE).map(Self::from);
         sure.or_else(|| Some(Self { value: median(samples)?, interval: None }))
     }
 
-    /// Returns the ratio of paired rounds; None without any, or where they are no pairs.
+    /// Ratio of paired rounds; `None` without rounds or for unequal numbers.
     pub(crate) fn ratio(of: &[f64], to: &[f64]) -> Option<Self> {
         let sure = paired_ratio(of, to, CONFIDENCE).map(Self::from);
         sure.or_else(|| Some(Self { value: median(&log_ratios(of, to)?)?.exp(), interval: None }))
     }
 
-    /// Returns the figure with all its numbers multiplied.
+    /// Multiplies value and interval.
     pub(crate) fn times(self, factor: f64) -> Self {
         let scaled =
             |interval: Interval| Interval { low: interval.low * factor, high: interval.high * factor };
         Self { value: self.value * factor, interval: self.interval.map(scaled) }
     }
 
-    /// Writes it with three digits that count.
+    /// Formats with three significant digits.
     pub(crate) fn text(&self) -> String {
         let value = number(self.value);
         self.interval.map_or(value.clone(), |interval| {
@@ -49,7 +48,7 @@ impl From<Estimate> for Figure {
     }
 }
 
-/// Writes a number with three digits that count, whole ones with all of theirs.
+/// Formats a number with three significant digits; whole numbers keep all digits.
 pub(crate) fn number(value: f64) -> String {
     let decimals = match value.abs() {
         size if size >= 100.0 => 0,
@@ -60,7 +59,7 @@ pub(crate) fn number(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Writes a table; the first column is text, the others are numbers.
+/// Writes a table; the first column is text, the rest are numbers.
 pub(crate) fn markdown(header: &[&str], rows: &[Vec<String>]) -> String {
     let cell = |row: &Vec<String>, column: usize| row.get(column).cloned().unwrap_or_default();
     let widths: Vec<usize> = (0..header.len())

@@ -1,25 +1,24 @@
-//! What must be reached, and whether it is. Stated for 1 M entries, warm unless said, two cores.
+//! Targets and their evaluation. They hold for 1 M entries, warm unless noted, on two cores.
 
 use super::rounds::Results;
 use super::table::{Figure, number};
 
-/// One thing that must be reached on these file systems.
+/// Requirement on these file systems.
 pub(crate) struct Target {
     file_systems: &'static [&'static str],
     wanted: Wanted,
 }
 
-/// A limit for what was measured.
 enum Wanted {
-    /// The time of `slow` is at least so many times that of `fast`.
+    /// The time of `slow` is at least `at_least` times that of `fast`.
     Faster { fast: &'static str, slow: &'static str, at_least: f64 },
-    /// The time of `of` is at most so many times that of `to`.
+    /// The time of `of` is at most `at_most` times that of `to`.
     Within { of: &'static str, to: &'static str, at_most: f64 },
     /// Peak memory, MiB.
     Peak { arm: &'static str, mib: f64 },
-    /// Peak memory for each entry, all of it counted, bytes.
+    /// Total peak memory for each entry, bytes.
     PeakAnEntry { arm: &'static str, bytes: f64 },
-    /// The median time, milliseconds.
+    /// Median time, milliseconds.
     Median { arm: &'static str, ms: f64 },
 }
 
@@ -40,7 +39,7 @@ const ALL: &[&str] = &["ext4", "xfs", "btrfs"];
 const EXT4: &[&str] = &["ext4"];
 const OTHERS: &[&str] = &["xfs", "btrfs"];
 
-/// "No slower": what lies within 3 % counts as equal.
+/// "No slower": differences within 3 % count as equal.
 const NO_SLOWER: f64 = 0.97;
 
 const LIST: &str = "megadir list";
@@ -60,7 +59,6 @@ const FIND: &str = "find -printf '%s %T@ %p\\n'";
 const COLD_LONG: &str = "cold: megadir list --fields size,mtime,name";
 const COLD_FIND: &str = "cold: find -printf '%s %T@ %p\\n'";
 
-/// All targets.
 pub(crate) static TARGETS: &[Target] = &[
     faster(EXT4, LIST, "ls -U", 3.5),
     faster(EXT4, LIST, "bfs", 2.0),
@@ -97,20 +95,17 @@ pub(crate) static TARGETS: &[Target] = &[
     on_all(Wanted::Median { arm: "megadir list, first byte", ms: 10.0 }),
 ];
 
-/// How one target was met on one file system.
+/// Result of a target on one file system.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Judged {
-    /// What was wanted.
     pub(crate) wanted: String,
-    /// What was found.
     pub(crate) found: String,
-    /// Met, or missed by how much; and whether the interval leaves it open.
+    /// Met, or missed by how much; and if the interval leaves it open.
     pub(crate) verdict: String,
-    /// Whether it was met.
     pub(crate) met: bool,
 }
 
-/// Judges what was measured on a file system; targets whose arms did not run are left out.
+/// Judges the results on a file system; targets of arms that did not run are skipped.
 pub(crate) fn judge(file_system: &str, results: &Results, entries: u64) -> Vec<Judged> {
     let here = TARGETS.iter().filter(|target| target.file_systems.contains(&file_system));
     here.filter_map(|target| judge_one(&target.wanted, results, entries)).collect()
@@ -160,7 +155,7 @@ fn judged(wanted: String, figure: Figure, limit: f64, met: bool, short_by: f64, 
     let mut verdict =
         if met { "met".to_owned() } else { format!("missed by {} %", number((short_by - 1.0) * 100.0)) };
     if open {
-        verdict += ", the interval leaves it open";
+        verdict += ", open within the interval";
     }
     Judged { wanted, found: format!("{}{unit}", figure.text()), verdict, met }
 }
@@ -171,7 +166,7 @@ mod tests {
     use super::super::child::Sample;
     use super::*;
 
-    /// Returns results in which arms took these seconds, with 1 % to and fro.
+    /// Returns results in which arms took these seconds, ±1 %.
     fn results(walls_s: &[(&'static str, f64)]) -> Results {
         let mut results = Results::default();
         for &(arm, wall_s) in walls_s {
@@ -218,7 +213,7 @@ mod tests {
     #[test]
     fn an_interval_around_the_limit_leaves_it_open() {
         let judged = judge("btrfs", &results(&[(SPLIT, 1.0), (SERIAL, NO_SLOWER)]), 1);
-        assert!(judged[0].verdict.ends_with("leaves it open"), "{judged:?}");
+        assert!(judged[0].verdict.ends_with("open within the interval"), "{judged:?}");
     }
 
     #[test]

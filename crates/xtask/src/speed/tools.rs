@@ -1,4 +1,4 @@
-//! The programs that are measured: built, installed or found, each with its version.
+//! The measured programs: built, installed or found, each with its version.
 
 use crate::process;
 use crate::workspace::{Workspace, cargo};
@@ -6,20 +6,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The current fd of crates.io, installed when it is not there.
+/// Current fd of crates.io, installed if missing.
 const FD_VERSION: &str = "10.5.0";
 
-/// The rmz of crates.io that was compared with when removing was made.
+/// The rmz of crates.io that the first comparison of removal used.
 const RMZ_VERSION: &str = "3.2.1";
 
-/// A program; several arms may run the same.
+/// Program; several arms may run the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Program {
     /// This workspace's command.
     Megadir,
-    /// The example of megadir-sys: getdents64 and nothing else.
+    /// Example of megadir-sys: getdents64 and nothing else.
     Bare,
-    /// The example of megadir-inventory: the walk of a scan, without the scan.
+    /// Example of megadir-inventory: the walk of a scan, without the scan.
     BareWalk,
     /// GNU ls.
     Ls,
@@ -27,7 +27,7 @@ pub(crate) enum Program {
     Find,
     /// The bfs on `PATH`.
     Bfs,
-    /// The bfs named by `--bfs`.
+    /// The bfs given by `--bfs`.
     OtherBfs,
     /// Debian's fd.
     Fdfind,
@@ -43,32 +43,31 @@ pub(crate) enum Program {
     Wc,
 }
 
-/// A program that is there.
+/// Available program.
 pub(crate) struct Tool {
-    /// The file.
     pub(crate) path: PathBuf,
-    /// The first line of what it says of its version.
+    /// First line of its version output.
     pub(crate) version: String,
 }
 
-/// What to measure instead of what would be built or found.
+/// Choice of the programs to prepare.
 pub(crate) struct Choices<'a> {
     /// A built `megadir`.
     pub(crate) megadir: Option<&'a Path>,
-    /// Another bfs, beside the one on `PATH`.
+    /// Another bfs, besides the one on `PATH`.
     pub(crate) bfs: Option<&'a Path>,
-    /// Whether anything is listed: then what only lists is built and installed.
+    /// `true` if programs for listing are needed.
     pub(crate) lists: bool,
-    /// Whether anything is removed.
+    /// `true` if programs for removal are needed.
     pub(crate) removes: bool,
-    /// Whether a tree is scanned.
+    /// `true` if programs for scans are needed.
     pub(crate) scans: bool,
 }
 
-/// All programs that are there, and what is missing.
+/// Available programs, and missing ones.
 pub(crate) struct Tools {
     found: BTreeMap<Program, Tool>,
-    /// A line for each program that is not there.
+    /// One line for each missing program.
     pub(crate) missing: Vec<String>,
 }
 
@@ -107,12 +106,11 @@ impl Tools {
         Ok(tools)
     }
 
-    /// Returns a program, if it is there.
     pub(crate) fn get(&self, program: Program) -> Option<&Tool> {
         self.found.get(&program)
     }
 
-    /// Returns what each program says of its version, those that say something.
+    /// Returns the version lines of all programs.
     pub(crate) fn versions(&self) -> Vec<&str> {
         self.found.values().map(|tool| tool.version.as_str()).filter(|version| !version.is_empty()).collect()
     }
@@ -132,18 +130,18 @@ impl Tools {
     }
 }
 
-/// Returns the path as it is from any folder: programs are started in that of the file system.
+/// Makes a path absolute: programs run in the folder of the file system.
 fn absolute(path: &Path) -> Result<PathBuf, String> {
     std::fs::canonicalize(path).map_err(|error| format!("no {}: {error}", path.display()))
 }
 
-/// Builds `megadir` as users get it.
+/// Builds the release of `megadir`.
 fn build_megadir(workspace: &Workspace) -> Result<PathBuf, String> {
     build(workspace, &["--package", "megadir-cli"])?;
     Ok(workspace.target.join("release/megadir"))
 }
 
-/// Builds an example that does nothing but what others cannot do without.
+/// Builds an example, which does only the unavoidable work.
 fn build_example(workspace: &Workspace, package: &str, example: &str) -> Result<PathBuf, String> {
     build(workspace, &["--package", package, "--example", example])?;
     Ok(workspace.target.join("release/examples").join(example))
@@ -155,7 +153,7 @@ fn build(workspace: &Workspace, words: &[&str]) -> Result<(), String> {
     process::run(&mut command)
 }
 
-/// Returns a program of crates.io in a version, installing it where it is not.
+/// Returns a program of crates.io in this version, and installs it if missing.
 fn install(root: &Path, package: &str, program: &str, version: &str) -> Result<PathBuf, String> {
     let path = root.join("bin").join(program);
     let said = process::output(Command::new(&path).arg("--version")).unwrap_or_default();
@@ -167,7 +165,7 @@ fn install(root: &Path, package: &str, program: &str, version: &str) -> Result<P
     Ok(path)
 }
 
-/// Returns the interpreter itself: what is on `PATH` may be a script that looks for it each time.
+/// Returns the real interpreter: the one on `PATH` may be a script that searches for it each time.
 fn interpreter(python: &Path) -> Result<PathBuf, String> {
     let mut command = Command::new(python);
     let printed = process::output(command.args(["-c", "import sys; print(sys.executable)"]))?;

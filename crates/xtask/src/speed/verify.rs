@@ -1,4 +1,4 @@
-//! Equal work: what each arm prints is read once, and must be the directory's content.
+//! Equal work: the output of each arm is read one time, and must match the directory's content.
 
 use super::arms::{Arm, Proof};
 use super::child::Bench;
@@ -11,12 +11,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// The length of the kernel's record of one file: 19 bytes, the name and its NUL, up to a multiple of 8.
+/// Size of the kernel's record of one file: 19 bytes, the name and its NUL, rounded up to a multiple of 8.
 const RECORD_BYTES: u64 = (19 + NAME_BYTES as u64 + 1).next_multiple_of(8);
-/// The records of `.` and `..`.
+/// Records of `.` and `..`.
 const DOT_BYTES: u64 = 2 * 24;
 
-/// Runs an arm and compares what it prints with what is there.
+/// Runs an arm and checks its output.
 pub(crate) fn content(bench: &Bench<'_>, arm: &Arm, expected: &Content) -> Result<(), String> {
     let mut command = bench.command(arm)?;
     let (mut child, output) = start(&mut command)?;
@@ -26,9 +26,7 @@ pub(crate) fn content(bench: &Bench<'_>, arm: &Arm, expected: &Content) -> Resul
     process::judge(&command, status)?;
     match seen {
         Seen::Names(seen) if seen == *expected => Ok(()),
-        Seen::Names(seen) if seen.entries == expected.entries => {
-            Err(format!("{}: names that are not there", arm.name))
-        }
+        Seen::Names(seen) if seen.entries == expected.entries => Err(format!("{}: wrong names", arm.name)),
         Seen::Names(Content { entries, .. }) => wrong(arm, entries, expected.entries),
         Seen::Number(number) if arm.proof == Proof::RecordBytes => {
             let bytes = expected.entries * RECORD_BYTES + DOT_BYTES;
@@ -39,13 +37,13 @@ pub(crate) fn content(bench: &Bench<'_>, arm: &Arm, expected: &Content) -> Resul
     }
 }
 
-/// Runs two arms and compares what they print, byte by byte.
+/// Runs two arms and compares their outputs byte by byte.
 pub(crate) fn same(bench: &Bench<'_>, arms: [&Arm; 2]) -> Result<bool, String> {
     let [mut one, mut other] = [bench.command(arms[0])?, bench.command(arms[1])?];
     let (mut first, one) = start(&mut one)?;
     let (mut second, other) = start(&mut other)?;
     let same = same_bytes(&mut BufReader::new(one), &mut BufReader::new(other));
-    // Whoever is ahead of a difference is read no further.
+    // After a difference, neither output is read further.
     for child in [&mut first, &mut second] {
         child.wait().map_err(|error| error.to_string())?;
     }
@@ -53,7 +51,7 @@ pub(crate) fn same(bench: &Bench<'_>, arms: [&Arm; 2]) -> Result<bool, String> {
 }
 
 fn wrong(arm: &Arm, seen: u64, expected: u64) -> Result<(), String> {
-    Err(format!("{}: {seen} instead of {expected}", arm.name))
+    Err(format!("{}: {seen}, expected {expected}", arm.name))
 }
 
 fn start(command: &mut Command) -> Result<(Child, ChildStdout), String> {
@@ -62,7 +60,6 @@ fn start(command: &mut Command) -> Result<(Child, ChildStdout), String> {
     Ok((child, output))
 }
 
-/// What an output told.
 enum Seen {
     Names(Content),
     Number(u64),
@@ -94,13 +91,13 @@ fn read(mut output: impl BufRead, proof: Proof) -> std::io::Result<Seen> {
     }
 }
 
-/// Returns the name in a line, None for the line of the directory itself.
+/// Returns the name in a line; `None` for the line of the directory itself.
 fn last_part(line: &[u8]) -> Option<&[u8]> {
     let name = line.rsplit(|&byte| byte == b'/').next()?;
     Some(name).filter(|name| !name.is_empty() && *name != super::arms::DIRECTORY.as_bytes())
 }
 
-/// Returns the name in a line of columns, None for the line with the total.
+/// Returns the name in a line of columns; `None` for the line with the total.
 fn last_column(line: &[u8]) -> Option<&[u8]> {
     if line.starts_with(b"total ") {
         return None;
@@ -108,18 +105,19 @@ fn last_column(line: &[u8]) -> Option<&[u8]> {
     line.rsplit(|&byte| byte == b' ' || byte == b'\t').next()
 }
 
-/// Returns size, time to the nanosecond and name, as [`examined`] writes them; None for the directory itself.
+/// Returns size, time to the nanosecond and name, in the format of [`examined`]; `None` for the directory
+/// itself.
 fn size_time_name(line: &[u8]) -> Option<Vec<u8>> {
     let mut columns = line.splitn(3, |&byte| byte == b' ' || byte == b'\t');
     let (size, time) = (columns.next()?, columns.next()?);
     let name = last_part(columns.next()?)?;
-    // find writes ten digits after the point, of which the last is always 0.
+    // find prints ten decimals, the last always 0.
     let point = time.iter().position(|&byte| byte == b'.')?;
     let time = &time[..time.len().min(point + 10)];
     Some([size, time, name].join(&b' '))
 }
 
-/// Returns what arms that prove [`Proof::SizeTimeName`] must give, as the standard library sees it.
+/// Returns the expected content for [`Proof::SizeTimeName`], by the standard library.
 pub(crate) fn examined(directory: &Path) -> Result<Content, String> {
     let read = || -> std::io::Result<Content> {
         let mut content = Content::default();
@@ -143,7 +141,6 @@ fn json_name(line: &[u8]) -> Option<&[u8]> {
     line[at..].split(|&byte| byte == b'"').next()
 }
 
-/// Tells whether two streams are the same.
 fn same_bytes(one: &mut impl BufRead, other: &mut impl BufRead) -> std::io::Result<bool> {
     loop {
         let (left, right) = (one.fill_buf()?, other.fill_buf()?);

@@ -1,8 +1,8 @@
-//! Every dependency has its reason beside it, in the `Cargo.toml` of the crate that uses it.
+//! Every dependency has its reason beside it in `Cargo.toml`.
 
 use super::source::{Finding, Source};
 
-/// Finds dependencies without a comment on their line or the line above. Our own crates need none.
+/// Finds dependencies without a comment on their line or the line above, except for the workspace's own crates.
 pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
     let manifests = sources.iter().filter(|source| source.path.ends_with("/Cargo.toml"));
     manifests.flat_map(find_in).collect()
@@ -14,7 +14,7 @@ fn find_in(source: &Source) -> Vec<Finding> {
         let line = line.trim();
         let comment = comment_at(line);
         let content = line[..comment.unwrap_or(line.len())].trim();
-        // A dependency that takes several lines is judged by its first.
+        // A dependency on several lines is judged by its first.
         let continued = open > 0;
         open =
             (open + content.matches(['[', '{']).count()).saturating_sub(content.matches([']', '}']).count());
@@ -33,7 +33,7 @@ fn find_in(source: &Source) -> Vec<Finding> {
         {
             findings.push(source.finding(
                 index + 1,
-                format!("`{name}` without its reason: say why on this line or the one above"),
+                format!("`{name}` has no reason: add a comment on this line or the line above"),
             ));
         }
         above = false;
@@ -41,7 +41,7 @@ fn find_in(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Takes a table's header: notes whether it lists dependencies, returns the name if it is one dependency's own.
+/// Notes if a table header starts a list of dependencies; returns the name if the table is one dependency.
 fn header<'a>(content: &'a str, inside: &mut bool) -> Option<&'a str> {
     let table = content.trim_matches(['[', ']']);
     let last = table.rsplit_once('.').map_or(table, |(_, last)| last);
@@ -56,7 +56,7 @@ fn key(content: &str) -> &str {
     content[..end].trim_matches('"')
 }
 
-/// Returns where the comment begins: at the first `#` outside quotes.
+/// Returns the position of the comment: the first `#` outside quotes.
 fn comment_at(line: &str) -> Option<usize> {
     let mut quoted = false;
     line.char_indices().find_map(|(at, letter)| {

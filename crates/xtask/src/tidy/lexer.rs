@@ -1,18 +1,16 @@
-//! Splits Rust text into code and comments, so that checks of words do not trip over strings.
+//! Splits Rust text into code and comments, so that checks of words ignore strings.
 //!
-//! Both views keep the lines of the text. Strings keep their quotes in the code and lose their content; so do
-//! character literals. No more of the language is understood than this needs.
+//! Both views keep the lines of the text. In the code, strings and character literals keep their quotes but
+//! lose their content. This is no complete lexer.
 
-/// The two views of a text.
 #[derive(Default)]
 pub(crate) struct Views {
     /// Without comments and the content of strings.
     pub(crate) code: String,
-    /// The comments alone, with their marks.
+    /// Comments with their markers.
     pub(crate) comments: String,
 }
 
-/// Splits Rust text.
 pub(crate) fn split(text: &str) -> Views {
     let letters: Vec<char> = text.chars().collect();
     let mut views = Views::default();
@@ -27,7 +25,7 @@ pub(crate) fn split(text: &str) -> Views {
     views
 }
 
-/// What a piece of text is.
+/// Kind of a piece of text.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Code,
@@ -36,7 +34,7 @@ enum Kind {
 }
 
 impl Views {
-    /// Adds a piece to the view it belongs to, and its line ends to both.
+    /// Adds a piece to its view, and its line ends to both.
     fn push(&mut self, piece: &[char], kind: Kind) {
         for (index, &letter) in piece.iter().enumerate() {
             let edge = index == 0 || index + 1 == piece.len();
@@ -53,7 +51,7 @@ impl Views {
     }
 }
 
-/// Returns the length and the kind of the piece that `rest` begins with.
+/// Returns the length and the kind of the first piece of `rest`.
 fn piece(rest: &[char], before: Option<char>) -> (usize, Kind) {
     let next = rest.get(1).copied();
     match (rest[0], next) {
@@ -68,17 +66,17 @@ fn piece(rest: &[char], before: Option<char>) -> (usize, Kind) {
     }
 }
 
-/// Tells whether a letter can be part of a name.
+/// `true` for characters of identifiers.
 pub(crate) fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Returns where `what` begins in `rest`, from `start` on.
+/// Returns the position of `what` in `rest`, from `start` on.
 fn find(rest: &[char], start: usize, what: &[char]) -> Option<usize> {
     rest.get(start..)?.windows(what.len()).position(|window| window == what).map(|index| index + start)
 }
 
-/// Returns the length of a block comment, which may hold others.
+/// Returns the length of a block comment, including nested ones.
 fn block_comment(rest: &[char]) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while at < rest.len() {
@@ -107,7 +105,7 @@ fn string(rest: &[char]) -> usize {
     rest.len()
 }
 
-/// Returns the length of a character literal; a lifetime is none.
+/// Returns the length of a character literal; `None` for a lifetime.
 fn character(rest: &[char]) -> Option<usize> {
     if rest.get(1) == Some(&'\\') {
         return find(rest, 3, &['\'']).map(|end| end + 1);
@@ -115,7 +113,7 @@ fn character(rest: &[char]) -> Option<usize> {
     (rest.get(2) == Some(&'\'')).then_some(3)
 }
 
-/// Returns the length of a raw string, if `rest` begins with one.
+/// Returns the length of a raw string at the start of `rest`.
 fn raw_string(rest: &[char]) -> Option<usize> {
     let hashes = rest[1..].iter().take_while(|&&letter| letter == '#').count();
     if rest.get(1 + hashes) != Some(&'"') {

@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: what every file must be like, beyond what compiler and linter see.
+//! `cargo xtask tidy`: rules for files beyond compiler and linter.
 //!
-//! Each check is a pure function from files to findings, so that its test hands it a small tree that breaks it
-//! and one that does not. To add one: a file here, and a line in [`CHECKS`].
+//! Each check is a pure function from files to findings, so that its test can pass a small good and a small bad
+//! tree. To add one: a file here, and a line in [`CHECKS`].
 
 mod circles;
 mod dependencies;
@@ -18,10 +18,9 @@ mod words;
 pub(crate) use run::{Args, check, run};
 use source::{Finding, Source};
 
-/// Takes all files, returns what is wrong with them.
 type Check = fn(&[Source]) -> Vec<Finding>;
 
-/// The checks of files; that of crate edges needs `cargo metadata` and stands apart in [`edges`].
+/// Checks of files. The check of crate edges needs `cargo metadata` and is separate, in [`edges`].
 static CHECKS: &[Check] = &[
     sizes::find,
     paths::find_names,

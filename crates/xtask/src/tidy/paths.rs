@@ -1,29 +1,28 @@
-//! Names of files, their headers, and names of one machine's folders inside them.
+//! File names, headers of files, and paths of one machine in them.
 
 use super::lexer::is_word;
 use super::source::{Finding, Source};
 
-/// File names that say nothing about what is in the file.
+/// File names without a subject.
 const EMPTY_NAMES: &[&str] = &["imp.rs", "util.rs", "utils.rs", "helper.rs", "helpers.rs", "misc.rs"];
 
-/// Folders at the root of somebody's machine.
+/// Folders at the root of a developer's machine.
 const MACHINE_FOLDERS: &[&str] = &["work", "root", "home"];
 
-/// Finds file names that name no subject.
 pub(crate) fn find_names(sources: &[Source]) -> Vec<Finding> {
     let empty = |source: &&Source| EMPTY_NAMES.contains(&source.path.rsplit('/').next().unwrap_or_default());
-    let message = "a name that says nothing: name the file after its subject";
+    let message = "file name without a subject: name the file after its content";
     sources.iter().filter(empty).map(|source| source.finding(1, message)).collect()
 }
 
-/// Finds Rust files that do not begin with what they are for.
+/// Finds Rust files without a header.
 pub(crate) fn find_headers(sources: &[Source]) -> Vec<Finding> {
     let without = |source: &&Source| source.is_rust() && !source.text.starts_with("//!");
     let message = "no header: begin with `//! ` and the file's purpose";
     sources.iter().filter(without).map(|source| source.finding(1, message)).collect()
 }
 
-/// Finds names of folders that exist on one machine only. A line with `tidy: example path` in it may have them.
+/// Finds paths that exist on one machine only. Lines with `tidy: example path` are exempt.
 pub(crate) fn find_machine_paths(sources: &[Source]) -> Vec<Finding> {
     sources.iter().flat_map(machine_paths_in).collect()
 }
@@ -33,14 +32,14 @@ fn machine_paths_in(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in lines {
         if let Some(folder) = MACHINE_FOLDERS.iter().find(|folder| names(line, folder)) {
-            let message = format!("names `/{folder}/`, a folder of one machine: make it relative");
+            let message = format!("`/{folder}/` is a folder of one machine: use a relative path");
             findings.push(source.finding(index + 1, message));
         }
     }
     findings
 }
 
-/// Tells whether a line names the folder at the root, not one of that name below another.
+/// `true` if a line names the folder at the root, not a folder of that name elsewhere.
 fn names(line: &str, folder: &str) -> bool {
     let below = |letter: char| is_word(letter) || matches!(letter, '.' | '-' | '}' | '>' | ')' | '*');
     let path = format!("/{folder}/");

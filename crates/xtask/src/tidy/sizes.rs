@@ -1,10 +1,10 @@
-//! Files of a size that can be read. Functions are measured by clippy (`too_many_lines`, threshold in `clippy.toml`).
+//! File sizes. Clippy measures functions (`too_many_lines`, threshold in `clippy.toml`).
 
 use super::source::{Finding, Source};
 
-/// A file with more lines is noted.
+/// Limit for a hint, in lines.
 const LINES_USUAL: usize = 600;
-/// A file with more lines fails, tests and tables excepted.
+/// Hard limit, except for tests and tables.
 const LINES_MAX: usize = 900;
 
 /// Finds Rust files that are too long.
@@ -18,9 +18,11 @@ fn find_in(source: &Source) -> Option<Finding> {
     let name = source.path.rsplit('/').next().unwrap_or_default();
     let may_be_long = source.is_test() || name.contains("table");
     if lines > LINES_MAX && !may_be_long {
-        return Some(source.finding(lines, format!("{lines} lines, over {LINES_MAX}: split it by subject")));
+        return Some(
+            source.finding(lines, format!("{lines} lines, over {LINES_MAX}: split the file by subject")),
+        );
     }
-    let note = format!("{lines} lines, normally under {LINES_USUAL}: consider splitting it");
+    let note = format!("{lines} lines, usually under {LINES_USUAL}: consider splitting the file");
     (lines > LINES_USUAL).then(|| Finding { fails: false, ..source.finding(lines, note) })
 }
 

@@ -1,37 +1,34 @@
-//! What the checks are given, and what they give back.
+//! Input and output of the checks.
 
 use super::lexer;
 use std::fmt;
 
-/// A file of the repository.
+/// File of the repository.
 pub(crate) struct Source {
-    /// Its name from the root of the checkout, with `/`.
+    /// Path from the root of the checkout, with `/`.
     pub(crate) path: String,
-    /// Its content.
     pub(crate) text: String,
     /// Rust only: the text without comments and string contents, line for line.
     pub(crate) code: String,
     /// Rust only: the comments, line for line.
     pub(crate) comments: String,
-    /// Rust only: for each line, whether it is inside a `#[cfg(test)]` module.
+    /// Rust only: `true` for each line inside a `#[cfg(test)]` module.
     pub(crate) test_lines: Vec<bool>,
 }
 
-/// A place that breaks a rule.
+/// Violation of a rule.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
-    /// Where.
     pub(crate) path: String,
-    /// Where, from 1; 0 for the file as a whole.
+    /// From 1; 0 for the whole file.
     pub(crate) line: usize,
-    /// What is wrong, and what to do.
+    /// Problem and remedy.
     pub(crate) message: String,
-    /// Whether it fails the check, or is only to be known.
+    /// `true` if it fails the check, `false` for a hint.
     pub(crate) fails: bool,
 }
 
 impl Source {
-    /// Takes a file's content apart as far as the checks need it.
     pub(crate) fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         let (path, text) = (path.into(), text.into());
         let views = if path.ends_with(".rs") { lexer::split(&text) } else { lexer::Views::default() };
@@ -39,19 +36,18 @@ impl Source {
         Self { path, text, code: views.code, comments: views.comments, test_lines }
     }
 
-    /// Tells whether this is Rust.
     pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
 
-    /// Tells whether this file holds tests, benchmarks or examples only.
+    /// `true` if this file holds only tests, benchmarks or examples.
     pub(crate) fn is_test(&self) -> bool {
         let mut folders = self.path.split('/');
         folders.any(|part| ["tests", "benches", "examples", "tests.rs"].contains(&part))
             || self.path.ends_with("_tests.rs")
     }
 
-    /// Tells whether the file belongs to one of these folders of `crates/`.
+    /// `true` if the file belongs to one of these folders of `crates/`.
     pub(crate) fn in_crates(&self, names: &[&str]) -> bool {
         let name = self.path.strip_prefix("crates/").and_then(|rest| rest.split('/').next());
         name.is_some_and(|name| names.contains(&name))
@@ -69,10 +65,10 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Marks the lines from a `#[cfg(test)]` (or `all(test, ...)`) to the end of the item that follows it.
+/// Marks the lines from a `#[cfg(test)]` (or `all(test, ...)`) to the end of the following item.
 fn test_lines(code: &str) -> Vec<bool> {
     let mut marks = Vec::new();
-    // The depth of braces inside the item, once it has begun; `None` outside.
+    // Depth of braces inside the item; `None` outside.
     let mut inside: Option<usize> = None;
     for line in code.lines() {
         let begins = ["#[cfg(test)]", "#[cfg(all(test"];

@@ -1,29 +1,29 @@
-//! Words that may not stand in the source, or only in some of it.
+//! Words that are forbidden in the source, or in parts of it.
 //!
-//! Words of code are looked for outside comments and strings, words of comments in comments only.
+//! Words of code are searched outside comments and strings, words of comments only in comments.
 
 use super::lexer::is_word;
 use super::source::{Finding, Source};
 
-/// Where a word is looked for.
+/// Part of the text to search.
 #[derive(Clone, Copy)]
 enum Place {
     Code,
     Comment,
 }
 
-/// A word, where it may not stand, and what to do about it.
+/// Forbidden word, its scope, and the remedy.
 struct Rule {
     word: &'static str,
     place: Place,
-    /// Whether the rule holds in `tests/` folders and test modules too.
+    /// `true` if the rule applies to `tests/` folders and test modules too.
     in_tests: bool,
-    /// Whether the rule holds for a file.
+    /// `true` if the rule applies to a file.
     holds: fn(&Source) -> bool,
     advice: &'static str,
 }
 
-/// The crates that talk to people and machines; all others are told everything by their callers.
+/// Crates that do input and output; all other crates get everything from their callers.
 const OUTER: &[&str] = &["megadir-cli", "megadir-testkit", "xtask"];
 
 fn everywhere(_: &Source) -> bool {
@@ -54,11 +54,11 @@ const fn comment(word: &'static str, advice: &'static str) -> Rule {
     Rule { place: Place::Comment, ..code(word, everywhere, advice) }
 }
 
-const UNFINISHED: &str = "finish it, or leave it out";
+const UNFINISHED: &str = "finish it or remove it";
 const PRINTING: &str = "only the command line prints: return it to the caller";
 const ENVIRONMENT: &str = "only the command line reads the environment: take it as a parameter";
-const PURE: &str = "this crate knows no file system: take the content as a parameter";
-const IGNORED: &str = "no ignored test: let it say `not run` and why";
+const PURE: &str = "this crate has no file access: take the content as a parameter";
+const IGNORED: &str = "no ignored tests: report `not run` with the reason";
 const EXPECT: &str = "write `#[expect(lint, reason = \"...\")]`";
 
 static RULES: &[Rule] = &[
@@ -84,7 +84,6 @@ static RULES: &[Rule] = &[
     Rule { in_tests: false, ..code("std::fs", pure, PURE) },
 ];
 
-/// Finds words that may not stand where they stand.
 pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
     sources.iter().flat_map(find_in).collect()
 }
@@ -106,7 +105,7 @@ fn find_in(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Tells whether a line has the word by itself, not as part of a longer one.
+/// `true` if a line contains the word as a whole word.
 fn has_word(line: &str, word: &str) -> bool {
     let edge =
         |letter: Option<char>, end: Option<char>| !(letter.is_some_and(is_word) && end.is_some_and(is_word));

@@ -1,4 +1,4 @@
-//! Chromium through `chromedriver`: W3C WebDriver over HTTP on this machine, as much of it as is needed.
+//! Minimal client of `chromedriver`: W3C WebDriver over HTTP on this machine.
 //!
 //! Reference: W3C WebDriver, and ChromeDriver's own commands for the DevTools protocol and for the browser's log.
 
@@ -12,28 +12,28 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How a page is looked at.
+/// Presentation of a page.
 pub(crate) struct View {
-    /// For the names of screenshots.
+    /// Used in the names of screenshots.
     pub(crate) name: &'static str,
-    /// Width, px.
+    /// Pixels.
     pub(crate) width: u32,
-    /// Height, px.
+    /// Pixels.
     pub(crate) height: u32,
-    /// Whether the reader wants dark pages.
+    /// Dark colour scheme.
     pub(crate) dark: bool,
-    /// Whether the page is laid out for paper.
+    /// Print layout.
     pub(crate) print: bool,
 }
 
-/// A browser without a window; ends when dropped.
+/// Headless browser; ends when dropped.
 pub(crate) struct Browser {
     driver: Child,
     port: u16,
     session: String,
 }
 
-/// An answer may take this long.
+/// Time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Browser {
@@ -51,7 +51,7 @@ impl Browser {
             Some(port) => Self { driver, port, session: String::new() },
             None => {
                 let _ = driver.kill().and_then(|()| driver.wait());
-                return Err("chromedriver did not say where it listens".into());
+                return Err("chromedriver printed no port".into());
             }
         };
         // Root has no sandbox, and containers have little shared memory.
@@ -70,7 +70,7 @@ impl Browser {
         Ok(browser)
     }
 
-    /// Sets how pages are looked at from now on.
+    /// Applies a presentation to the following pages.
     pub(crate) fn show(&self, view: &View) -> Result<(), String> {
         let size = json!({ "width": view.width, "height": view.height, "deviceScaleFactor": 1, "mobile": view.width < 500 });
         self.tools("Emulation.setDeviceMetricsOverride", &size)?;
@@ -79,27 +79,26 @@ impl Browser {
         self.tools("Emulation.setEmulatedMedia", &media).map(|_| ())
     }
 
-    /// Opens a file.
     pub(crate) fn open(&self, page: &Path) -> Result<(), String> {
-        let page = page.canonicalize().map_err(|error| format!("no page {}: {error}", page.display()))?;
+        let page = page.canonicalize().map_err(|error| format!("cannot open {}: {error}", page.display()))?;
         self.ask(&self.command("url"), &json!({ "url": format!("file://{}", page.display()) })).map(|_| ())
     }
 
-    /// Runs a script on the page, and returns the lines that it returns.
+    /// Runs a script on the page and returns its lines.
     pub(crate) fn check(&self, script: &str) -> Result<Vec<String>, String> {
         let answer = self.ask(&self.command("execute/sync"), &json!({ "script": script, "args": [] }))?;
         let lines = answer.as_array().ok_or("the check returned no list")?;
         Ok(lines.iter().map(|line| line.as_str().unwrap_or_default().to_owned()).collect())
     }
 
-    /// Returns what the browser has complained about since it was asked last.
+    /// Returns the browser's log messages since the last call.
     pub(crate) fn complaints(&self) -> Result<Vec<String>, String> {
         let answer = self.ask(&self.command("se/log"), &json!({ "type": "browser" }))?;
         let lines = answer.as_array().ok_or("the driver has no log")?;
         Ok(lines.iter().map(|line| format!("console: {}", line["message"])).collect())
     }
 
-    /// Returns the screen, or the whole page, as PNG.
+    /// Returns a PNG of the screen or of the whole page.
     pub(crate) fn screenshot(&self, whole: bool) -> Result<Vec<u8>, String> {
         let mut how = json!({ "format": "png" });
         if whole {
@@ -112,7 +111,7 @@ impl Browser {
         let text = answer["data"].as_str().ok_or("no screenshot")?;
         base64::engine::general_purpose::STANDARD
             .decode(text)
-            .map_err(|error| format!("no screenshot: {error}"))
+            .map_err(|error| format!("cannot decode the screenshot: {error}"))
     }
 
     /// Sends a command of the DevTools protocol.
@@ -140,13 +139,13 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Ending the session ends the browser; without it, it would outlive its driver.
+        // Ending the session ends the browser, which would outlive its driver otherwise.
         let _ = request(self.port, "DELETE", &format!("/session/{}", self.session), "");
         let _ = self.driver.kill().and_then(|()| self.driver.wait());
     }
 }
 
-/// Returns the port that the driver says it listens on.
+/// Returns the port from the driver's output.
 fn port(driver: &mut Child) -> Option<u16> {
     let lines = BufReader::new(driver.stdout.take()?).lines();
     lines.map_while(Result::ok).find_map(|line| {
@@ -158,7 +157,7 @@ fn post(port: u16, path: &str, body: &str) -> std::io::Result<(u16, String)> {
     request(port, "POST", path, body)
 }
 
-/// Sends a request of HTTP/1.1 and returns the status and what came.
+/// Sends an HTTP/1.1 request and returns status and body.
 fn request(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<(u16, String)> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(PATIENCE))?;

@@ -1,8 +1,9 @@
-//! Opens the report of every study in headless Chromium and looks for what a reader would trip over.
+//! Opens the report of every study in headless Chromium and checks it for defects.
 //!
-//! The records are those that the stage `smoke` leaves in `target/ci/records`; reports and screenshots go to `target/ci/reports`. Every report is
-//! opened on a desktop and on a telephone, light and dark, and as it is printed. `check.js` says what must hold of a page; what the
-//! browser itself complains about is a failure too. Chromium is driven through Debian's `chromedriver` (`driver`).
+//! Records come from the stage `smoke` (`target/ci/records`); reports and screenshots go to
+//! `target/ci/reports`. Every report is opened for desktop and phone, light and dark, and for print. `check.js`
+//! checks the page, and messages in the browser's log are failures too. Chromium is driven through Debian's
+//! `chromedriver` (`driver`).
 
 mod driver;
 
@@ -13,7 +14,7 @@ use driver::{Browser, View};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The views that every report is opened in.
+/// Views of every report.
 static VIEWS: &[View] = &[
     View { name: "desktop-light", width: 1280, height: 800, dark: false, print: false },
     View { name: "desktop-dark", width: 1280, height: 800, dark: true, print: false },
@@ -22,10 +23,10 @@ static VIEWS: &[View] = &[
     View { name: "print", width: 794, height: 1123, dark: false, print: true },
 ];
 
-/// What must hold of a page: a script that returns what does not, a line each.
+/// Script that returns the defects of a page, one a line.
 const CHECK: &str = include_str!("check.js");
 
-/// Makes the report of every record, and looks at each in every view.
+/// Renders every record, and checks the report in every view.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     for tool in ["chromium", "chromedriver"] {
         if process::find_tool(tool).is_none() {
@@ -34,17 +35,18 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     }
     let records = records(&context.scratch()?.join("records"));
     if records.is_empty() {
-        return Ok(Report::not_run("browser: no record in target/ci/records: the stage smoke writes them"));
+        return Ok(Report::not_run("browser: no record in target/ci/records: run the stage smoke first"));
     }
     let binary = optimised_binary(context)?;
     let folder = context.scratch()?.join("reports");
-    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     let browser = Browser::start(&folder.join("chromedriver.log"))?;
     let mut report = Report::default();
     for record in &records {
         let page = write_report(&binary, record, &folder)?;
         for view in VIEWS {
-            let faults = look(&browser, &page, view, &folder)?;
+            let faults = check_page(&browser, &page, view, &folder)?;
             let name = page.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             report.failures.extend(faults.into_iter().map(|fault| format!("{name}, {}: {fault}", view.name)));
         }
@@ -67,7 +69,7 @@ fn records(folder: &Path) -> Vec<PathBuf> {
     records
 }
 
-/// Writes the report of a record, and returns where it is.
+/// Writes the report of a record and returns its path.
 fn write_report(binary: &Path, record: &Path, folder: &Path) -> Result<PathBuf, String> {
     let text =
         process::output(Command::new(binary).args(["bench", "report", "--format", "html"]).arg(record))?;
@@ -76,8 +78,8 @@ fn write_report(binary: &Path, record: &Path, folder: &Path) -> Result<PathBuf, 
     Ok(page)
 }
 
-/// Opens a page in a view, keeps screenshots of its first screen and of the whole, and returns what is wrong with it.
-fn look(browser: &Browser, page: &Path, view: &View, folder: &Path) -> Result<Vec<String>, String> {
+/// Opens a page in a view, takes screenshots of its first screen and of the whole, and returns its defects.
+fn check_page(browser: &Browser, page: &Path, view: &View, folder: &Path) -> Result<Vec<String>, String> {
     browser.show(view)?;
     browser.open(page)?;
     let mut faults = browser.check(CHECK)?;

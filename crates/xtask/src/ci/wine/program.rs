@@ -1,6 +1,6 @@
-//! The program as users get it: `megadir.exe` needs no DLL but those of Windows, and runs.
+//! The released program: `megadir.exe` runs, and needs no DLLs but those of Windows.
 
-use super::Ground;
+use super::WineDir;
 use crate::ci::stage::Report;
 use crate::ci::windows;
 use crate::process;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 const OBJDUMP: &str = "x86_64-w64-mingw32-objdump";
 
-/// DLLs that every Windows 10 has, in lower case and without `.dll`. What compilers bring (libgcc_s_seh-1, libstdc++-6,
+/// DLLs of every Windows 10, in lower case without `.dll`. Compilers' runtimes (libgcc_s_seh-1, libstdc++-6,
 /// libwinpthread-1, vcruntime140) must not be among them.
 const OF_WINDOWS: &[&str] = &[
     "advapi32",
@@ -30,11 +30,11 @@ const OF_WINDOWS: &[&str] = &[
     "userenv",
     "ws2_32",
 ];
-/// How the names of those begin that stand for parts of the system.
+/// Prefixes of the names of API sets, which are parts of Windows.
 const SETS: &[&str] = &["api-ms-win-", "ext-ms-win-"];
 
-/// Checks a program that has been built, and runs it.
-pub(super) fn check(ground: &Ground, program: &Path, report: &mut Report) {
+/// Checks a built program, and runs it.
+pub(super) fn check(wine: &WineDir, program: &Path, report: &mut Report) {
     match imports(program) {
         Ok(names) => {
             let foreign: Vec<&str> =
@@ -52,7 +52,7 @@ pub(super) fn check(ground: &Ground, program: &Path, report: &mut Report) {
     }
     for (words, wanted) in [(&["--version"][..], "megadir "), (&["list", "--count", "C:\\windows"], "\n")] {
         let mut command = Command::new(super::WINE);
-        ground.environment(&mut command);
+        wine.environment(&mut command);
         match process::output(command.arg(program).args(words)) {
             Ok(text) if text.contains(wanted) => {}
             Ok(text) => report.failures.push(format!("{} {words:?} printed {text:?}", program.display())),
@@ -61,25 +61,25 @@ pub(super) fn check(ground: &Ground, program: &Path, report: &mut Report) {
     }
 }
 
-/// Builds the program with all optimisations, which takes minutes, and checks it.
-pub(super) fn check_release(context: &crate::ci::stage::Context, ground: &Ground, report: &mut Report) {
+/// Builds the release, which takes minutes, and checks it.
+pub(super) fn check_release(context: &crate::ci::stage::Context, wine: &WineDir, report: &mut Report) {
     let mut command = context.cargo(&["build", "--locked", "--release", "--package=megadir-cli"]);
     windows::build_with(&mut command);
-    command.env("CARGO_TARGET_DIR", &ground.folder);
+    command.env("CARGO_TARGET_DIR", &wine.folder);
     match process::run(&mut command) {
-        Ok(()) => check(ground, &ground.program("release"), report),
+        Ok(()) => check(wine, &wine.program("release"), report),
         Err(error) => report.failures.push(error),
     }
 }
 
-/// Returns the names of the DLLs that a program is linked to, each once.
+/// Returns the names of the imported DLLs, without duplicates.
 fn imports(program: &Path) -> Result<Vec<String>, String> {
     let text = process::output(Command::new(OBJDUMP).arg("-p").arg(program))?;
     let mut names = imports_of(&text);
     names.sort_unstable();
     names.dedup();
     match names.is_empty() {
-        true => Err(format!("{OBJDUMP} tells no DLL of {}", program.display())),
+        true => Err(format!("{OBJDUMP} lists no DLL of {}", program.display())),
         false => Ok(names),
     }
 }

@@ -1,4 +1,4 @@
-//! Who scans and who compares.
+//! Contenders that scan and compare.
 
 use super::super::arms::DIRECTORY;
 use super::super::tools::{Program, Tools};
@@ -6,28 +6,26 @@ use super::super::tools::{Program, Tools};
 /// Contenders that are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
-    /// All entries with their attributes.
+    /// List all entries with their attributes.
     Scan,
-    /// What changed since.
+    /// Find changes.
     Changes,
 }
 
-/// A program with all its words.
+/// Program with its arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contender {
-    /// Its name in tables.
+    /// Name in tables.
     pub(super) name: &'static str,
-    /// Whom it is compared with.
     pub(super) group: Group,
-    /// What is started.
     pub(super) program: Program,
-    /// Its words, the tree's among them.
+    /// Arguments, including the tree.
     pub(super) words: &'static [&'static str],
 }
 
-/// The inventory that is written, beside the tree.
+/// Inventory to write, beside the tree.
 pub(super) const WRITTEN: &str = "written.parquet";
-/// The inventory that is compared with.
+/// Inventory to compare with.
 pub(super) const KEPT: &str = "kept.parquet";
 
 pub(super) const WALK: &str = "the walk alone";
@@ -38,7 +36,7 @@ pub(super) const CHANGES: &str = "megadir changes";
 pub(super) const CHANGES_AGAIN: &str = "megadir changes (again)";
 pub(super) const FIND: &str = "find -newer";
 
-/// The fields of an inventory: path, directory, name, type, size, times, inode, device, mode, owner, group, links.
+/// Fields of an inventory: path, directory, name, type, size, times, inode, device, mode, owner, group, links.
 const FORMAT: &str = "%p\\t%h\\t%f\\t%y\\t%s\\t%T@\\t%C@\\t%B@\\t%i\\t%D\\t%m\\t%U\\t%G\\t%n\\n";
 
 const fn contender(
@@ -53,7 +51,7 @@ const fn contender(
 const SCAN_WORDS: &[&str] = &["scan", DIRECTORY, "--output", WRITTEN];
 const CHANGES_WORDS: &[&str] = &["changes", KEPT, DIRECTORY];
 
-/// All contenders; the first of a group is what the others' ratios are to.
+/// All contenders; the first of a group is the reference of its ratios.
 pub(super) static CONTENDERS: &[Contender] = &[
     contender(WALK, Group::Scan, Program::BareWalk, &[DIRECTORY]),
     contender(SCAN, Group::Scan, Program::Megadir, SCAN_WORDS),
@@ -64,7 +62,7 @@ pub(super) static CONTENDERS: &[Contender] = &[
     contender(FIND, Group::Changes, Program::Find, &[DIRECTORY, "-newer", KEPT]),
 ];
 
-/// Returns the contender that others of a group are compared to.
+/// Returns the reference of a group.
 pub(super) fn first(group: Group) -> &'static str {
     match group {
         Group::Scan => WALK,
@@ -72,7 +70,7 @@ pub(super) fn first(group: Group) -> &'static str {
     }
 }
 
-/// Returns those with one of these words in their names (none is all), whose programs are there.
+/// Returns the contenders with one of these words in their names (empty for all) whose programs are present.
 pub(super) fn choose(only: &[String], tools: &Tools) -> Vec<&'static Contender> {
     let asked = |one: &Contender| only.is_empty() || only.iter().any(|word| one.name.contains(word.as_str()));
     CONTENDERS.iter().filter(|one| asked(one) && tools.get(one.program).is_some()).collect()

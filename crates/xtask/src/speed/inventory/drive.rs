@@ -1,4 +1,4 @@
-//! Makes the tree, proves that all see the same, and measures.
+//! Creates the tree, verifies that all contenders see the same, and measures.
 
 use super::super::arms::Part;
 use super::super::child::{Bench, to_null};
@@ -18,18 +18,17 @@ use megadir_stats::permutation::SplitMix64;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The file systems that trees are scanned on.
+/// File systems for scans.
 pub(crate) const FILE_SYSTEMS: &[&str] = &["ext4"];
 
-/// Longer than any step of a clock: what is older is no suspect.
+/// Longer than any clock tick: older files are not suspect.
 const STEP: Duration = Duration::from_millis(1500);
 
-/// Tells whether these parts (all of them too) ask for inventories.
+/// `true` if these parts (empty for all) include inventories.
 pub(crate) fn is_asked(parts: &[Part]) -> bool {
     parts.iter().any(|part| matches!(part, Part::All | Part::Inventory))
 }
 
-/// Measures on one file system.
 pub(crate) fn measure(
     kind: &'static Kind,
     plan: &Plan<'_>,
@@ -42,7 +41,7 @@ pub(crate) fn measure(
     let mut lab = Lab::make(kind, scratch.path(), plan.entries + directories)?;
     tree::make(lab.path(), plan.entries, interrupt)?;
     lab.cool()?;
-    println!("{} files made in {:.0} s", plan.entries, started.elapsed().as_secs_f64());
+    println!("{} files created in {:.0} s", plan.entries, started.elapsed().as_secs_f64());
     let bench = Bench { tools: plan.tools, root: lab.path(), entries: plan.entries };
     let contenders = choose(plan.only, plan.tools);
     let inventory_bytes = prove(&bench, &contenders, plan.entries + directories)?;
@@ -53,7 +52,7 @@ pub(crate) fn measure(
             interrupt.check()?;
         }
     }
-    println!("measured in {:.0} s in all", started.elapsed().as_secs_f64());
+    println!("measured in {:.0} s in total", started.elapsed().as_secs_f64());
     let direct = if lab.direct_io { "with" } else { "WITHOUT" };
     let mut text = format!(
         "## {}, inventories\n\n* {} empty files, names of 32 characters, in {directories} directories; image mounted {direct} \
@@ -80,12 +79,12 @@ pub(crate) fn measure(
 fn command(bench: &Bench<'_>, contender: &Contender) -> Result<Command, String> {
     let mut command = bench.program(contender.program)?;
     command.args(contender.words);
-    // Who says what it has done says it to nobody here.
+    // Discard summaries on standard error.
     command.stderr(std::process::Stdio::null());
     Ok(command)
 }
 
-/// Has every contender run once, which warms up too; each must see all entries, or the one that was changed. Returns the
+/// Runs every contender one time, also as a warm-up; each must see all entries, or the changed one. Returns the
 /// size of the inventory, bytes.
 fn prove(bench: &Bench<'_>, contenders: &[&'static Contender], entries: u64) -> Result<u64, String> {
     scan(bench, entries)?;
@@ -97,13 +96,13 @@ fn prove(bench: &Bench<'_>, contenders: &[&'static Contender], entries: u64) -> 
         let seen = process::output(&mut command(bench, contender)?)?;
         let told = match contender.program {
             Program::BareWalk => seen.trim() == entries.to_string(),
-            // The tree's root is one more.
+            // The root of the tree counts too.
             Program::Bfs => seen.lines().count() as u64 == entries + 1,
             _ if contender.group == Group::Scan => true,
             _ => seen.lines().count() == 1 && seen.contains(&*changed.to_string_lossy()),
         };
         if !told {
-            return Err(format!("{} did not tell what is there", contender.name));
+            return Err(format!("{} did not see the expected entries", contender.name));
         }
     }
     std::thread::sleep(STEP);
@@ -112,7 +111,7 @@ fn prove(bench: &Bench<'_>, contenders: &[&'static Contender], entries: u64) -> 
     Ok(size.len())
 }
 
-/// Makes the inventory that is compared with, of all entries and the root.
+/// Creates the inventory to compare with, of all entries and the root.
 fn scan(bench: &Bench<'_>, entries: u64) -> Result<(), String> {
     let mut scan = bench.program(Program::Megadir)?;
     let (_, said) = process::outputs(scan.args(["scan", super::super::arms::DIRECTORY, "--output", KEPT]))?;

@@ -1,16 +1,16 @@
-//! What scanning and comparing must reach.
+//! Targets for scanning and comparing.
 
 use super::super::rounds::Results;
 use super::super::table::Figure;
 use super::super::targets::{Judged, at_least_judged, at_most_judged};
 use super::contenders::{BFS, CHANGES, FIND, SCAN, WALK};
 
-/// A scan takes at most so many times the walk that it cannot do without, writing included.
+/// Maximum ratio of a scan, including writing, to the bare walk.
 const OF_WALK: f64 = 1.3;
-/// So many times faster than find it is told that nothing changed.
+/// Minimum speed-up over find for an unchanged tree.
 const THAN_FIND: f64 = 2.0;
 
-/// Judges one file system; those whose contenders did not run are left out.
+/// Judges one file system; targets without both contenders are skipped.
 pub(super) fn judge(results: &Results) -> Vec<Judged> {
     let ratio = |of: &str, to: &str| Figure::ratio(&results.walls_s(of), &results.walls_s(to));
     let walk = ratio(SCAN, WALK).map(|figure| {

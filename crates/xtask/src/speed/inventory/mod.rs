@@ -1,6 +1,7 @@
-//! Inventories: scanning a tree, and telling what changed in it, against the programs that one would use otherwise.
+//! Inventories: scanning a tree and detecting changes, against common alternatives.
 //!
-//! One tree of `--entries` files in directories of 100 is made on a file system of its own and read again and again, warm.
+//! One tree of `--entries` files in directories of 100 is created on a private file system and read repeatedly,
+//! warm.
 
 mod contenders;
 mod drive;

@@ -1,4 +1,4 @@
-//! The tree that is scanned.
+//! The tree to scan.
 
 use super::super::arms::DIRECTORY;
 use super::super::fill;
@@ -6,19 +6,18 @@ use super::super::interrupt::Interrupt;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use std::path::{Path, PathBuf};
 
-/// Files of a directory.
 const FILES_PER_DIRECTORY: u64 = 100;
 
-/// Returns how many directories a tree of so many files has, its root not among them.
+/// Returns the number of directories without the root.
 pub(super) fn directories(entries: u64) -> u64 {
     entries.div_ceil(FILES_PER_DIRECTORY)
 }
 
-/// Makes empty files with names of 32 characters in directories below the root of a file system, on stable storage when
-/// it returns.
+/// Creates empty files with names of 32 characters in directories below the root of a file system, and syncs
+/// them.
 pub(super) fn make(root: &Path, entries: u64, interrupt: &Interrupt) -> Result<(), String> {
     let path = root.join(DIRECTORY);
-    let cannot = |error: rustix::io::Errno| format!("cannot make {}: {error}", path.display());
+    let cannot = |error: rustix::io::Errno| format!("cannot create {}: {error}", path.display());
     let open = |path: &Path| {
         rustix::fs::mkdirat(CWD, path, Mode::from_raw_mode(0o755))?;
         rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
@@ -36,12 +35,11 @@ pub(super) fn make(root: &Path, entries: u64, interrupt: &Interrupt) -> Result<(
     rustix::fs::syncfs(&top).map_err(cannot)
 }
 
-/// Returns the path of a directory of the tree.
 fn one(path: &Path, directory: u64) -> PathBuf {
     path.join(format!("{directory:06}"))
 }
 
-/// Returns the path of a file of the tree, relative to the root of the file system.
+/// Path of a file of the tree, relative to the root of the file system.
 pub(super) fn file(number: u64) -> PathBuf {
     let name = String::from_utf8_lossy(&fill::name(number)).into_owned();
     one(Path::new(DIRECTORY), number / FILES_PER_DIRECTORY).join(name)
