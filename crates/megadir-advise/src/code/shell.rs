@@ -37,8 +37,8 @@ fn head(rule: &Rule) -> String {
     code += &format!("# path_for {}{argument} sets it to {}\n", example.name, example.path);
     if let Some(Depths { least, most, .. }) = rule.growth {
         code += &format!(
-            "# The depth is {least} to {most}: depth_for FILES sets $layout_depth to what it is with so many files in all.\n\
-             # A file lies where it was put when there were fewer files.\n"
+            "# The depth is {least} to {most}: depth_for FILES sets $layout_depth for a total of FILES.\n\
+             # Existing files stay at the depth they were created at.\n"
         );
     }
     code

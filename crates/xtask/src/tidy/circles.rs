@@ -61,7 +61,7 @@ struct Reference<'a> {
 #[derive(Default)]
 struct Crate<'a> {
     modules: BTreeSet<Path>,
-    /// What each module imports, by the name that the import has there.
+    /// Imports of each module, by local name.
     imports: BTreeMap<Path, BTreeMap<String, Path>>,
     references: Vec<Reference<'a>>,
 }
