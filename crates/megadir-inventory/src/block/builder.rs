@@ -1,4 +1,4 @@
-//! Putting blocks together, entry by entry or from the columns of an inventory.
+//! Builds blocks, from entries or from the columns of an inventory.
 
 use megadir::{Error, ErrorKind, FileType, Result};
 
@@ -7,35 +7,35 @@ use super::packed::{Odd, Packed, bit, mode_and_kind, pack};
 use crate::path::{Place, TreePath};
 use crate::row::{Facts, NUMBERS};
 
-/// The most that the names of one directory may take, bytes: their places are 32 bits wide.
+/// Limit of the names of one directory, bytes: offsets have 32 bits.
 const NAMES_BYTES_MAX: usize = u32::MAX as usize;
 
-/// Numbers of rows that follow each other: all have one, or none has.
+/// Numeric column of consecutive rows: complete or absent.
 pub(crate) enum Whole<'a> {
-    /// No row has one.
+    /// No row has a value.
     Nothing,
-    /// All have the same.
+    /// All rows have the same value.
     Same(i64),
-    /// Each has its own.
+    /// One value per row.
     Each(&'a [i64]),
 }
 
-/// Rows of one directory as columns, none of them with an error or a hash.
+/// Rows of one directory as columns, without errors and hashes.
 pub(crate) struct PlainRows<'a> {
-    /// The names, one after another.
+    /// Concatenated names.
     pub(crate) names: &'a [u8],
-    /// Where each name ends; the first begins `names_start` bytes after 0.
+    /// End offsets of the names; the first name begins at `names_start`.
     pub(crate) ends: &'a [usize],
     pub(crate) names_start: usize,
-    /// The type of each, as a place in `kinds`.
+    /// Types, as indices into `kinds`.
     pub(crate) kind: Whole<'a>,
     pub(crate) kinds: &'a [FileType],
-    /// As [`Facts::numbers`] has them.
+    /// In the order of [`Facts::numbers`].
     pub(crate) numbers: [Whole<'a>; NUMBERS],
 }
 
 impl Whole<'_> {
-    /// Returns the number of a row, 0 where it has none.
+    /// Returns a row's value, 0 if it has none.
     #[inline]
     fn get(&self, index: usize) -> i64 {
         match self {
@@ -45,7 +45,7 @@ impl Whole<'_> {
         }
     }
 
-    /// Returns the index of the first row whose number is negative.
+    /// Returns the index of the first negative value.
     pub(crate) fn first_negative(&self) -> Option<usize> {
         match self {
             Self::Nothing => None,
@@ -58,7 +58,7 @@ impl Whole<'_> {
         matches!(self, Self::Nothing)
     }
 
-    /// Returns the one number that all rows have, or that none has one; `None` where they differ.
+    /// Returns the common value, `Some(None)` if no row has one, `None` if they differ.
     fn same(&self) -> Option<Option<i64>> {
         match self {
             Self::Nothing => Some(None),
@@ -72,12 +72,11 @@ impl Whole<'_> {
 }
 
 impl PlainRows<'_> {
-    /// Tells whether the names ascend, each once.
+    /// `true` if the names ascend without duplicates.
     pub(crate) fn ascend(&self) -> bool {
         self.each_name().is_sorted_by(|(_, before), (_, after)| before < after)
     }
 
-    /// Returns the names with their indices.
     pub(crate) fn each_name(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let mut start = self.names_start;
         self.ends.iter().enumerate().map(move |(index, &end)| {
@@ -87,13 +86,12 @@ impl PlainRows<'_> {
         })
     }
 
-    /// Returns the type of a row.
     pub(crate) fn kind_of(&self, index: usize) -> FileType {
         self.kinds.get(self.kind.get(index) as usize).copied().unwrap_or(FileType::Unknown)
     }
 }
 
-/// Puts a block together; entries come in the order of their names.
+/// Builds a block from entries in the order of their names.
 #[derive(Debug)]
 pub(crate) struct BlockBuilder {
     root: u32,
@@ -120,12 +118,12 @@ impl BlockBuilder {
         }
     }
 
-    /// Notes the row of the root itself.
+    /// Sets the row of the root itself.
     pub(crate) fn set_root_row(&mut self, facts: Facts, error: Option<&str>) {
         self.root_row = Some(Box::new((facts, error.map(Into::into))));
     }
 
-    /// Makes room for so many entries, whose names have so many bytes, and no more.
+    /// Reserves memory for exactly this many entries and bytes of names.
     pub(crate) fn reserve(&mut self, rows: usize, name_bytes: usize) {
         self.rows.reserve_exact(rows);
         self.names.reserve_exact(name_bytes);
@@ -139,7 +137,6 @@ impl BlockBuilder {
         (self.root, self.path.clone())
     }
 
-    /// Tells whether it is of this directory.
     pub(crate) fn is_of(&self, root: u32, path: &[u8]) -> bool {
         self.root == root && self.path == *path
     }
@@ -175,8 +172,8 @@ impl BlockBuilder {
         Ok(())
     }
 
-    /// Adds rows as columns, which takes a fraction of the time; `false` where they have something that needs a closer look:
-    /// nothing was added then.
+    /// Adds rows as columns, which is much faster than one by one. Returns `false`, with nothing added, if some
+    /// need individual treatment.
     pub(crate) fn add_plain(&mut self, plain: &PlainRows<'_>) -> bool {
         let PlainRows { names, ends, names_start, kind, numbers, .. } = plain;
         let [size, modified, changed, born, inode, high, device, mode, user, group, links, errno] = numbers;
@@ -248,7 +245,7 @@ impl BlockBuilder {
         self.odd.extend(odd.into_iter().flatten().map(|odd| (index, odd)));
     }
 
-    /// Puts parts of one directory together, in their order.
+    /// Joins parts of one directory, in their order.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Blocks: the entries of one directory, 64 bytes and a name each, sorted by name.
 //!
-//! What few rows have (a device other than the directory's, an inode number of 128 bits, an error, a hash) lies
-//! beside them, so that a row is one line of the processor's cache and comparing two is comparing two of those.
+//! Rare values (a device other than the directory's, a 128-bit inode number, an error, a hash) are stored
+//! apart, so that a row fits a cache line and two rows compare by one memcmp.
 
 mod builder;
 mod packed;
@@ -15,16 +15,16 @@ use self::packed::{Odd, Packed, bit, mode_and_kind, pack};
 use crate::path::TreePath;
 use crate::row::{Facts, Key, Row, nanoseconds};
 
-/// The entries of a directory, sorted by name.
+/// Entries of a directory, sorted by name.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    /// The index of the tree's root.
+    /// Index of the root.
     pub(crate) root: u32,
-    /// The directory's path relative to the root.
+    /// Path relative to the root.
     pub(crate) path: TreePath,
-    /// When the scan began that these rows are from, nanoseconds since 1970-01-01 UTC.
+    /// Start of the scan that made these rows, nanoseconds since 1970-01-01 UTC.
     pub(crate) examined_ns: i64,
-    /// The row of the root itself, in the block of its entries.
+    /// Row of the root, in the block of its entries.
     pub(crate) root_row: Option<Box<(Facts, Option<Box<str>>)>>,
     device: Option<u64>,
     rows: Box<[Packed]>,
@@ -33,22 +33,20 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Returns a block without entries.
     pub(crate) fn empty(root: u32, path: TreePath, examined_ns: i64) -> Self {
         BlockBuilder::new(root, path, examined_ns).build()
     }
 
-    /// Returns the number of entries; the root itself is not one.
+    /// Number of entries, without the root itself.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Compares the place of the directory in the order of an inventory with another.
+    /// Compares the sort key with another.
     pub(crate) fn cmp_place(&self, root: u32, path: &[u8]) -> Ordering {
         self.root.cmp(&root).then_with(|| self.path.cmp_bytes(path))
     }
 
-    /// Returns the name of an entry.
     #[inline]
     pub(crate) fn name(&self, index: usize) -> &[u8] {
         let row = &self.rows[index];
@@ -56,12 +54,11 @@ impl Block {
         &self.names[start..start + usize::from(row.name_bytes)]
     }
 
-    /// Returns the type of an entry.
     pub(crate) fn kind(&self, index: usize) -> FileType {
         FileType::ALL[usize::from(self.rows[index].mode_and_kind >> 12)]
     }
 
-    /// Returns the index of the first entry whose name is not less.
+    /// Returns the index of the first name not less than `name`.
     pub(crate) fn lower_bound(&self, name: &[u8]) -> usize {
         let (mut from, mut to) = (0, self.len());
         while from < to {
@@ -71,13 +68,11 @@ impl Block {
         from
     }
 
-    /// Returns the index of an entry.
     pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
         let at = self.lower_bound(name);
         (at < self.len() && self.name(at) == name).then_some(at)
     }
 
-    /// Returns what is known of an entry.
     pub(crate) fn facts(&self, index: usize) -> Facts {
         let row = &self.rows[index];
         let has = |bit: u16| row.have & bit != 0;
@@ -110,7 +105,6 @@ impl Block {
         facts
     }
 
-    /// Returns what could not be done with an entry.
     pub(crate) fn error(&self, index: usize) -> Option<&str> {
         self.odd_of(index).find_map(|odd| match odd {
             Odd::Error(error) => Some(&**error),
@@ -118,12 +112,11 @@ impl Block {
         })
     }
 
-    /// Returns the hash of an entry's contents.
     pub(crate) fn hash(&self, index: usize) -> Option<[u8; 32]> {
         self.odd_of(index).find_map(|odd| if let Odd::Hash(hash) = odd { Some(*hash) } else { None })
     }
 
-    /// Tells whether an entry with these facts would have the same row: everything that is known, and no more.
+    /// `true` if a row of these facts would be identical.
     #[inline]
     pub(crate) fn is_same(&self, index: usize, facts: &Facts) -> bool {
         let row = &self.rows[index];
@@ -134,14 +127,14 @@ impl Block {
         *row == packed
     }
 
-    /// Tells whether an entry is no directory and its row has everything but maybe a time of birth, and nothing odd.
+    /// `true` for a file that has all values except perhaps a birth time, and no rare ones.
     #[inline]
     pub(crate) fn is_plain_file(&self, index: usize) -> bool {
         self.kind(index) != FileType::Directory && self.rows[index].have | bit::BORN == bit::ALL
     }
 
-    /// Tells whether a plain file with these attributes, on this device, has the same row but for the time of birth: without
-    /// making facts of them, since nearly every entry of a tree ends here.
+    /// `true` if a plain file has these attributes, birth time aside. Avoids building facts: nearly every entry
+    /// of a tree ends here.
     #[inline]
     pub(crate) fn is_but_for_birth(
         &self,
@@ -163,25 +156,25 @@ impl Block {
             && self.device == device
     }
 
-    /// Returns when the inode of an entry was last changed, or its contents modified where that is not known.
+    /// Returns the ctime, or the mtime if that is unknown.
     #[inline]
     pub(crate) fn changed_ns(&self, index: usize) -> Option<i64> {
         self.rows[index].time_ns()
     }
 
-    /// Returns an entry as a row; `parent` are the bytes of the path.
+    /// Returns an entry as a row; `parent` is the path in bytes.
     pub(crate) fn row<'a>(&'a self, index: usize, parent: &'a [u8]) -> Row<'a> {
         debug_assert!(self.path == *parent);
         let key = Key { root: self.root, parent, name: self.name(index) };
         Row { key, facts: self.facts(index), error: self.error(index) }
     }
 
-    /// Returns the newest time of change, or of modification where that is not known.
+    /// Returns the newest ctime, or mtime if that is unknown.
     pub(crate) fn newest_ns(&self) -> Option<i64> {
         self.rows.iter().filter_map(Packed::time_ns).max()
     }
 
-    /// Returns the memory of the block, bytes; what paths share is not counted.
+    /// Memory of the block, bytes, without shared parts of the path.
     pub(crate) fn heap_bytes(&self) -> usize {
         let errors =
             self.odd.iter().map(|(_, odd)| if let Odd::Error(error) = odd { error.len() } else { 0 });
@@ -284,7 +277,7 @@ mod tests {
         for other in others {
             assert!(!block.is_same(0, &other) && !block.is_same(1, &other), "{other:?}");
         }
-        // A hash is of contents, which the file system does not tell.
+        // A hash is no attribute.
         assert!(block.is_same(1, &Facts { errno: Some(1), ..of }));
     }
 }

@@ -1,10 +1,10 @@
-//! A row in 64 bytes, and what does not fit them.
+//! Rows of 64 bytes, and the rare values that do not fit.
 
 use megadir::FileType;
 
 use crate::row::Facts;
 
-/// Which of the values of a [`Packed`] row count.
+/// Bits of the values present in a [`Packed`] row.
 pub(super) mod bit {
     pub(in crate::block) const SIZE: u16 = 1;
     pub(in crate::block) const MODIFIED: u16 = 1 << 1;
@@ -17,13 +17,12 @@ pub(super) mod bit {
     pub(in crate::block) const LINKS: u16 = 1 << 8;
     /// The device is the block's.
     pub(in crate::block) const DEVICE: u16 = 1 << 9;
-    /// Everything that a row has room for is there, and nothing lies in `Block::odd`.
+    /// All values are present, and none in `Block::odd`.
     pub(in crate::block) const ALL: u16 = (1 << 10) - 1;
-    /// Something of the row lies in `Block::odd`.
+    /// Some values are in `Block::odd`.
     pub(in crate::block) const ODD: u16 = 1 << 10;
 }
 
-/// A row in 64 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packed {
     pub(super) size_bytes: u64,
@@ -35,14 +34,14 @@ pub(super) struct Packed {
     pub(super) links: u32,
     pub(super) user: u32,
     pub(super) group: u32,
-    /// The permission bits, and above them the type.
+    /// Permission bits, and the type above them.
     pub(super) mode_and_kind: u16,
     pub(super) have: u16,
     pub(super) name_bytes: u16,
 }
 
 impl Packed {
-    /// Returns when the inode was last changed, or the contents modified where that is not known.
+    /// Returns the ctime, or the mtime if that is unknown.
     #[inline]
     pub(super) fn time_ns(&self) -> Option<i64> {
         match self.have {
@@ -53,13 +52,13 @@ impl Packed {
     }
 }
 
-/// Returns permission bits, and above them the type by its place in [`FileType::ALL`].
+/// Combines permission bits with the type's index in [`FileType::ALL`].
 #[inline]
 pub(super) fn mode_and_kind(mode: u16, kind: FileType) -> u16 {
     mode & 0xfff | (kind as u16) << 12
 }
 
-/// What few rows have.
+/// Rare values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Odd {
     Device(u64),
@@ -70,7 +69,7 @@ pub(super) enum Odd {
     Hash([u8; 32]),
 }
 
-/// Returns facts in 64 bytes, and whether something was left out.
+/// Packs facts; also returns if some values did not fit.
 #[inline]
 pub(super) fn pack(facts: &Facts, device: Option<u64>, name_start: u32, name_bytes: u16) -> (Packed, bool) {
     let mut have = 0;

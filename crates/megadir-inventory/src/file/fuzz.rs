@@ -82,7 +82,7 @@ fn by_blocks(inventory: Inventory) -> Result<Vec<OwnedRow>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
+    use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Volume};
     use crate::{Facts, Key, Row, Sink, WriteOptions, Writer};
     use megadir::FileType;
 
@@ -141,10 +141,22 @@ mod tests {
             rows,
             failed: 0,
             unread_directories: 0,
-            volumes: None,
+            volumes: Some(vec![Volume { device: 66, fsid: "90d27687133a8f6d".into() }]),
         };
         writer.finish(&metadata).unwrap();
         std::fs::read(path).unwrap()
+    }
+
+    /// The seed must be accepted, or the fuzzer never gets past the checks.
+    #[test]
+    fn the_seed_of_the_fuzzer_is_an_inventory() {
+        let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/inventory/whole");
+        if std::env::var_os("MEGADIR_BLESS").is_some() {
+            std::fs::write(seed, inventory()).unwrap();
+        }
+        let seed = std::fs::read(seed).unwrap();
+        assert_eq!(read(&seed, by_rows).map(|rows| rows.len()), Ok(82));
+        assert_eq!(read(&seed, by_blocks), read(&seed, by_rows));
     }
 
     #[test]

@@ -1,18 +1,18 @@
-//! Which steps the times of a file system take.
+//! Resolution of a file system's timestamps.
 
 use megadir::FileSystem;
 
 use crate::row::Facts;
 
-/// Returns how far apart two changes must be for their times to differ for sure, nanoseconds; `None` where another
-/// machine's clock is used or nothing is known. `root` is what is known of a directory there.
+/// Returns the interval after which two changes always have different times, nanoseconds; `None` for a server's
+/// clock or if unknown. `root` are facts of a directory on it.
 ///
-/// Linux's file systems take times from the clock of its timer, which stands still between ticks (`current_time`,
-/// since 6.13 finer only where somebody has looked in between), and cut off what they cannot store.
+/// Linux stamps files with the clock of the timer tick (`current_time`; since 6.13 finer only after a query of
+/// the times), truncated to what the file system stores.
 pub(crate) fn granule_ns(file_system: FileSystem, root: &Facts) -> Option<u64> {
     let tick_ns = tick_ns()?;
     let stored_ns = match file_system {
-        // Inodes of 128 bytes (ext2 and ext3) hold whole seconds and no time of birth.
+        // 128-byte inodes (ext2, ext3) store whole seconds and no birth time.
         FileSystem::Ext4 if root.born_ns.is_none() => 1_000_000_000,
         FileSystem::Ext4
         | FileSystem::Xfs
@@ -35,7 +35,7 @@ fn tick_ns() -> Option<u64> {
     u64::try_from(total).ok()
 }
 
-/// Windows takes times from a clock that goes on by 1 ms to 15.625 ms.
+/// Windows stamps files with a clock that ticks every 1 ms to 15.625 ms.
 #[cfg(windows)]
 fn tick_ns() -> Option<u64> {
     Some(15_625_000)

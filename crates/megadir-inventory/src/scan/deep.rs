@@ -1,10 +1,11 @@
-//! Items of directories with long paths on their way into order: paths are kept as a tree of names, since whole they would take the
-//! square of the tree's depth.
+//! Items of directories with long paths: a tree of names, since whole paths would take the square of the tree's
+//! depth.
 //!
-//! What is held is sorted and written as a run for the [`Sorter`] when it reaches its limit, and begun again.
+//! At the memory limit all items are sorted and written as a run for the [`Sorter`].
 //!
 //! ```text
-//! names, parents -> tree -> depth first, subdirectories in the order of keys -> run (keys by their prefixes) -> Sorter
+//! names, parents -> tree -> depth first, subdirectories in the order of keys -> run (keys by their prefixes)
+//! -> Sorter
 //! ```
 
 use std::collections::HashMap;
@@ -19,42 +20,42 @@ use crate::sorter::{RunWriter, Sorter};
 /// No node.
 const NONE: u32 = u32::MAX;
 
-/// Items with the directories that they belong to.
+/// Items by directory.
 pub(super) struct Deep {
     memory_bytes_max: usize,
     nodes: Vec<Node>,
     names: Vec<u8>,
-    /// The last node made of each hash of parent and name.
+    /// Latest node by hash of parent and name.
     by_hash: HashMap<u64, u32>,
     hasher: RandomState,
     items: Vec<Item>,
     bytes: Vec<u8>,
-    /// How many times all that was held has been written.
+    /// Number of runs written.
     generation: u64,
 }
 
-/// A directory, or one above it: a tree's root by the bytes of its number.
+/// Directory; the name of a root is its number in bytes.
 struct Node {
     parent: u32,
-    /// The node before with the same hash.
+    /// Previous node with the same hash.
     before: u32,
     name: Range<usize>,
 }
 
-/// What follows the directory in a key, and the item.
+/// Rest of the key after the directory, and the item.
 struct Item {
     node: u32,
     tail: Range<usize>,
     end: usize,
 }
 
-/// Where the last path of a thread lies in the tree: the next one often begins as it does.
+/// A thread's last path in the tree; the next one often has the same beginning.
 #[derive(Default)]
 pub(super) struct Cursor {
     generation: u64,
     root: u32,
     path: Vec<u8>,
-    /// The nodes from the root on, and where in the path the name of each ends.
+    /// Nodes from the root down, with the end offset of each name in the path.
     nodes: Vec<(u32, usize)>,
 }
 
@@ -72,8 +73,7 @@ impl Deep {
         }
     }
 
-    /// Adds an item of a directory under what follows its path in the key. `is_same` says that the directory is the one of the last
-    /// item that came with this cursor.
+    /// Adds an item; `tail` is the key after the path. `is_same` means the directory of the cursor's last item.
     pub(super) fn add(
         &mut self,
         cursor: &mut Cursor,
@@ -82,7 +82,7 @@ impl Deep {
         item: &[u8],
         sorter: &mut Sorter,
     ) -> io::Result<()> {
-        // Memory grows by doubling: half of what is allowed is when it would pass the limit.
+        // The buffer grows by doubling, so spill at half the limit.
         if self.held_bytes() + tail.len() + item.len() > self.memory_bytes_max / 2 && !self.items.is_empty() {
             self.write_run(sorter)?;
         }
@@ -96,7 +96,7 @@ impl Deep {
     }
 
     fn held_bytes(&self) -> usize {
-        // The map has a place for each of its entries twice over.
+        // The map's capacity is up to twice its length.
         let node_bytes = size_of::<Node>() + 2 * size_of::<(u64, u32)>();
         self.nodes.len() * node_bytes
             + self.names.len()
@@ -104,7 +104,6 @@ impl Deep {
             + self.bytes.len()
     }
 
-    /// Returns the node of a directory.
     fn node(&mut self, cursor: &mut Cursor, root: u32, path: &[u8], is_same: bool) -> u32 {
         let is_current = cursor.generation == self.generation && cursor.root == root;
         if is_current
@@ -119,7 +118,7 @@ impl Deep {
             cursor.nodes.clear();
             cursor.nodes.push((self.child(NONE, &root.to_be_bytes()), 0));
         }
-        // Names that are whole in both paths: a slash or the end follows.
+        // Only whole names are shared: a slash or the end follows.
         let is_whole = |end: usize| {
             end == 0
                 || end <= same
@@ -142,7 +141,7 @@ impl Deep {
         node
     }
 
-    /// Returns the node of a name in a directory, a new one unless there is one.
+    /// Finds or adds the node of a name in a directory.
     fn child(&mut self, parent: u32, name: &[u8]) -> u32 {
         let new = self.nodes.len() as u32;
         let before = match self.by_hash.entry(self.hasher.hash_one((parent, name))) {
@@ -169,7 +168,6 @@ impl Deep {
         new
     }
 
-    /// Writes all items as a run, in the order of their keys.
     pub(super) fn write_run(&mut self, sorter: &mut Sorter) -> io::Result<()> {
         if self.items.is_empty() {
             return Ok(());
@@ -200,12 +198,12 @@ impl Deep {
             &rest[..rest.partition_point(|node| of(node) == key)]
         };
         let name = |node: u32| &names[nodes[node as usize].name.clone()];
-        // `a`, `a-b`, `a/x` is the order of paths by their bytes: what lies below a directory comes where its name with a slash would.
+        // In byte order `a` < `a-b` < `a/x`: a subdirectory sorts as its name with a slash.
         let steps = |parent: u32| {
             let below = |node: &u32| [(*node, false), (*node, true)];
             let mut steps: Vec<(u32, bool)> = children_of(parent).iter().flat_map(below).collect();
             let text = |&(node, is_below): &(u32, bool)| name(node).iter().chain(is_below.then_some(&b'/'));
-            // Backwards, since they are taken from the end.
+            // Reversed, to pop from the end.
             steps.sort_unstable_by(|a, b| text(b).cmp(text(a)));
             steps
         };
@@ -217,7 +215,7 @@ impl Deep {
                 stack.pop();
                 continue;
             };
-            // The number of a root stands before its path, without a slash between.
+            // No slash between the root's number and the path.
             if key.len() > size_of::<u32>() {
                 key.push(b'/');
             }

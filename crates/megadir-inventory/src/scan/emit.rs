@@ -1,4 +1,4 @@
-//! Sorted items on their way to the sink: errors join their rows, and all is counted.
+//! Passes sorted items to the sink: joins errors with their rows, and counts.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,10 +13,10 @@ use crate::row::{Facts, Key, Row};
 use crate::rows::Sink;
 use crate::sorter::Sorter;
 
-/// Rows given to the sink between two looks at whether to go on.
+/// Rows between checks for cancellation.
 const ROWS_PER_LOOK: u64 = 4096;
 
-/// Gives all rows to the sink in their order, and counts them.
+/// Passes all rows to the sink in order, and counts them.
 pub(super) fn emit(
     sorter: Sorter,
     spill: &Path,
@@ -47,11 +47,11 @@ pub(super) fn emit(
 
 /// Makes rows of sorted items.
 struct Emitter<'s> {
-    /// What could not be done with entries of the present directory, by name.
+    /// Errors of entries of the current directory, by name.
     errors: VecDeque<(Vec<u8>, String)>,
     root: u32,
     parent: Vec<u8>,
-    /// The name of the last row, if it came alone.
+    /// Name of the last row, if it was a single item.
     last_alone: Option<Vec<u8>>,
     sink: &'s mut dyn Sink,
     metadata: &'s mut Metadata,
@@ -78,7 +78,7 @@ impl Emitter<'_> {
             unreachable!("an item is taken apart as it was put together")
         };
         if rows.len() == 1 {
-            // A directory that changes while it is listed may give a name twice.
+            // A changing directory may list a name twice.
             if self.last_alone.as_deref() == Some(name) {
                 return Ok(());
             }
@@ -93,7 +93,7 @@ impl Emitter<'_> {
         rows.iter().try_for_each(|row| self.row(row))
     }
 
-    /// Gives a row with what could not be done with its entry.
+    /// Passes a row on with its error, if any.
     fn row(&mut self, row: Row<'_>) -> Result<()> {
         let name = row.key.name;
         if !self.errors.is_empty() {
@@ -106,7 +106,7 @@ impl Emitter<'_> {
         self.add(&Row { error: error.as_deref(), ..row })
     }
 
-    /// Gives rows for what could not be done with entries that were not listed, before the entry of a name or all.
+    /// Passes on rows of entries that have only an error, up to a name or all.
     fn alone(&mut self, before: Option<&[u8]>) -> Result<()> {
         while self.errors.front().is_some_and(|(name, _)| before.is_none_or(|before| &name[..] < before))
             && let Some((name, words)) = self.errors.pop_front()
@@ -126,7 +126,7 @@ impl Emitter<'_> {
     }
 }
 
-/// Returns what an error number means, in the system's words.
+/// Returns the system's message for an errno.
 fn words(errno: i32) -> String {
     let text = io::Error::from_raw_os_error(errno).to_string();
     match text.rfind(" (os error ") {

@@ -1,13 +1,12 @@
-//! Entries on their way from the walk to the order of an inventory.
+//! Collects the rows of a walk for the sorter.
 //!
-//! Each thread of a walk gives the batches of the directories that it reads in turns. What comes is kept by directory; when
-//! one has ended its rows are sorted by name and go to the [`Sorter`], which all threads share, as one item, so that only
-//! directories are sorted against each other. The rows of a directory that grows large go there one by one, and with
-//! them the memory is bounded.
+//! Each thread of a walk delivers batches of its directories in turn. Rows are kept by directory; a finished
+//! directory is sorted by name and goes to the [`Sorter`] as one item. The rows of large directories go there
+//! one by one, which bounds the memory.
 //!
 //! ```text
 //! key: root (4, big-endian), path of the directory, 0, kind of item, name of the (first) entry
-//! rows: how many, whether any could not be examined and whether they are columns (4), length of the last name (2), the rows, packed
+//! rows: count with flags for failures and columns (4), length of the last name (2), packed rows
 //! ```
 //!
 //! No path holds a NUL, so keys order as rows do; a directory's errors come before its rows.
@@ -29,61 +28,60 @@ use crate::path::split_bytes;
 use crate::row::Facts;
 use crate::volumes::Devices;
 
-/// An item that holds what could not be done with an entry, in words.
+/// Kind of item: error message.
 pub(super) const ERROR: u8 = 0;
-/// An item that holds rows, packed.
+/// Kind of item: packed rows.
 pub(super) const ROWS: u8 = 1;
 
-/// A directory whose rows take more than this goes on one by one, bytes.
+/// Directories with more than this go to the sorter row by row, bytes.
 const BLOCK_BYTES_MAX: usize = 4 << 20;
-/// What precedes the rows of an item, bytes.
+/// Size of the header of an item.
 const HEAD_BYTES: usize = 6;
-/// Set in the number of rows where some could not be examined.
+/// Flag in the number of rows: some could not be examined.
 const FAILED: u32 = 1 << 31;
-/// Set in the number of rows where they are columns.
+/// Flag in the number of rows: stored as columns.
 const COLUMNS: u32 = 1 << 30;
-/// Fewer rows take less room one by one than as columns.
+/// Fewer rows are smaller one by one.
 const COLUMN_ROWS_MIN: usize = 8;
 
-/// Gathers the rows that one thread reads by directory.
+/// Collects the rows of one thread by directory.
 pub(super) struct Gather<'o> {
     shared: &'o Mutex<Shared>,
     rowless: &'o Rowless,
     cursor: Cursor,
-    /// The newest time of change in the tree.
+    /// Newest ctime in the tree.
     pub(super) newest_ns: Option<i64>,
-    /// The devices of directories.
     pub(super) devices: Devices,
     root: u32,
-    /// What the paths of the walk begin with.
+    /// Path of the root in the walk.
     prefix: Vec<u8>,
     exclude: &'o [Excluded],
     blocks: HashMap<Vec<u8>, Block>,
     spare: Vec<Block>,
-    /// What all blocks hold, and what they may, bytes.
+    /// Size of all blocks, and its limit, bytes.
     held_bytes: usize,
     held_bytes_max: usize,
     key: Vec<u8>,
     item: Vec<u8>,
 }
 
-/// The rows of a directory that has not ended.
+/// Rows of an unfinished directory.
 #[derive(Default)]
 pub(super) struct Block {
     rows: Vec<Numbers>,
     names: Vec<u8>,
     places: Vec<Place>,
     alike: Alike,
-    /// Rows go on one by one.
+    /// Goes to the sorter row by row.
     large: bool,
-    /// Entries that could not be examined: how many, the first's name and its error number.
+    /// Number of entries that could not be examined, and name and errno of the first.
     pub(super) failed: u64,
     pub(super) first_failed: Option<(Vec<u8>, i32)>,
 }
 
-/// Which row, and where its name lies.
+/// Row and position of its name.
 struct Place {
-    /// The first bytes of the name, which decide most comparisons.
+    /// First bytes of the name, which decide most comparisons.
     leading: u64,
     row: u32,
     name: u32,
@@ -91,8 +89,7 @@ struct Place {
 }
 
 impl<'o> Gather<'o> {
-    /// Makes one for a tree, the directories of whose walk have paths that begin with `path`; it holds up to
-    /// `held_bytes_max` itself.
+    /// Makes a collector for the tree at `path` that holds up to `held_bytes_max`.
     pub(super) fn new(
         (shared, rowless): (&'o Mutex<Shared>, &'o Rowless),
         held_bytes_max: usize,
@@ -118,7 +115,6 @@ impl<'o> Gather<'o> {
         }
     }
 
-    /// Adds the row of the root itself.
     pub(super) fn root(&mut self, facts: &Facts) -> io::Result<()> {
         let mut item = head(1, facts.errno.is_some(), 0).to_vec();
         pack(&mut item, &Numbers::new(facts), b"");
@@ -126,7 +122,7 @@ impl<'o> Gather<'o> {
         self.add(0, false, &item)
     }
 
-    /// Adds entries of a directory; returns how many.
+    /// Adds entries of a directory; returns their number.
     pub(super) fn batch(
         &mut self,
         directory: &Path,
@@ -143,14 +139,14 @@ impl<'o> Gather<'o> {
         };
         let (before, mut added) = (block.bytes(), 0);
         for (entry, attributes) in batch.entries().zip(attributes) {
-            // Gone since it was listed: as if it had gone before.
+            // Removed since the listing.
             if attributes.has_vanished() {
                 if entry.kind == FileType::Directory {
                     self.rowless.add(path, entry.name);
                 }
                 continue;
             }
-            // What is known of an entry is put together only where the names are the same.
+            // Build facts only for a matching name.
             let is_excluded = |excluded: &Excluded| {
                 excluded.name == entry.name && excluded.is(entry.name, &Facts::new(entry.kind, attributes))
             };
@@ -181,7 +177,7 @@ impl<'o> Gather<'o> {
         Ok(added)
     }
 
-    /// Ends a directory; what is returned tells of entries that could not be examined.
+    /// Finishes a directory; returns the block if entries could not be examined.
     pub(super) fn end(&mut self, directory: &Path) -> io::Result<Option<Block>> {
         let path = megadir::names::from_os(directory.as_os_str());
         let Some(mut block) = self.blocks.remove(path) else { return Ok(None) };
@@ -189,7 +185,7 @@ impl<'o> Gather<'o> {
         Ok(self.recycle(block))
     }
 
-    /// Notes that something could not be done with the directory of this path.
+    /// Adds an error of the directory at this path.
     pub(super) fn error(&mut self, path: &Path, error: &str) -> io::Result<()> {
         let path = megadir::names::from_os(path.as_os_str());
         let relative = relative(path, &self.prefix).into_owned();
@@ -198,7 +194,7 @@ impl<'o> Gather<'o> {
         self.add(parent.len(), false, error.as_bytes())
     }
 
-    /// Ends all directories, at the end of a walk.
+    /// Finishes all directories at the end of a walk.
     pub(super) fn end_all(&mut self) -> io::Result<()> {
         for (path, mut block) in std::mem::take(&mut self.blocks) {
             self.put(&path, &mut block)?;
@@ -207,15 +203,15 @@ impl<'o> Gather<'o> {
         Ok(())
     }
 
-    /// Gives an item to the sorter, under the key that was set, in which the directory's path has so many bytes; `is_same` says that it
-    /// is that of the last item.
+    /// Adds an item under the current key; `path_bytes` is the length of the path in it. `is_same` means the
+    /// directory of the last item.
     fn add(&mut self, path_bytes: usize, is_same: bool, item: &[u8]) -> io::Result<()> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         let (root, key) = (self.root, &self.key[..]);
         shared.add(&mut self.cursor, (root, path_bytes, is_same), key, item)
     }
 
-    /// Gives the rows of a block to the sorter, sorted.
+    /// Passes the sorted rows of a block to the sorter.
     fn put(&mut self, path: &[u8], block: &mut Block) -> io::Result<()> {
         if block.large {
             return self.one_by_one(path, block);
@@ -224,7 +220,7 @@ impl<'o> Gather<'o> {
         let Block { rows, names, places, alike, failed, .. } = &mut *block;
         let name = |place: &Place| &names[place.name as usize..place.name_end as usize];
         places.sort_unstable_by(|a, b| a.leading.cmp(&b.leading).then_with(|| name(a).cmp(name(b))));
-        // A directory that changes while it is listed may give a name twice.
+        // A changing directory may list a name twice.
         places.dedup_by(|a, b| name(a) == name(b));
         let (Some(first), Some(last)) = (places.first(), places.last()) else { return Ok(()) };
         let directory = relative(path, &self.prefix);
@@ -247,7 +243,7 @@ impl<'o> Gather<'o> {
         Ok(())
     }
 
-    /// Gives the rows of a block to the sorter, each an item of its own.
+    /// Passes each row of a block to the sorter as an item.
     fn one_by_one(&mut self, path: &[u8], block: &mut Block) -> io::Result<()> {
         let directory = relative(path, &self.prefix);
         set_key(&mut self.key, self.root, &directory, ROWS, b"");
@@ -268,13 +264,13 @@ impl<'o> Gather<'o> {
         Ok(())
     }
 
-    /// Keeps the memory of a block for the next; gives it back if it has something to tell.
+    /// Recycles a block; returns it instead if it has failures.
     fn recycle(&mut self, mut block: Block) -> Option<Block> {
         if block.failed > 0 {
             return Some(block);
         }
         block.large = false;
-        // As many as threads may read at once in all but the deepest trees.
+        // Enough for all threads, except in the deepest trees.
         if self.spare.len() < 16 && block.capacity_bytes() <= BLOCK_BYTES_MAX / 8 {
             self.spare.push(block);
         }
@@ -288,18 +284,16 @@ impl Block {
         self.alike.add(row);
         let start = self.names.len();
         self.names.extend_from_slice(name);
-        // A block is ended long before 4 GiB.
+        // Blocks are far smaller than 4 GiB.
         let (name_at, name_end, index) = (start as u32, self.names.len() as u32, self.rows.len() as u32);
         self.rows.push(*row);
         self.places.push(Place { leading: leading(name), row: index, name: name_at, name_end });
     }
 
-    /// Returns what rows and names take, bytes.
     fn bytes(&self) -> usize {
         self.rows.len() * size_of::<Numbers>() + self.names.len()
     }
 
-    /// Returns what memory there is for rows and names, bytes.
     fn capacity_bytes(&self) -> usize {
         self.rows.capacity() * size_of::<Numbers>() + self.names.capacity()
     }
@@ -312,7 +306,7 @@ impl Block {
     }
 }
 
-/// Returns the first eight bytes as a number that orders as they do.
+/// Returns the first eight bytes as a number with the same order.
 #[inline]
 fn leading(name: &[u8]) -> u64 {
     let mut first = [0; 8];
@@ -329,15 +323,15 @@ fn set_key(key: &mut Vec<u8>, root: u32, parent: &[u8], kind: u8, name: &[u8]) {
     key.extend_from_slice(name);
 }
 
-/// Returns what precedes rows in their item; their number may bear [`COLUMNS`].
+/// Encodes the header; `rows` may include [`COLUMNS`].
 fn head(rows: usize, some_failed: bool, last_name_bytes: usize) -> [u8; HEAD_BYTES] {
-    // A block is ended long before so many rows; names are shorter than 64 KiB.
+    // Blocks have far fewer rows, and names less than 64 KiB.
     let [a, b, c, d] = (rows as u32 | if some_failed { FAILED } else { 0 }).to_ne_bytes();
     let [e, f] = (last_name_bytes as u16).to_ne_bytes();
     [a, b, c, d, e, f]
 }
 
-/// Returns the rows of an item, and whether some could not be examined.
+/// Decodes an item; also returns if some rows could not be examined.
 pub(super) fn item_rows<'a>(root: u32, parent: &'a [u8], item: &'a [u8]) -> Option<(PackedRows<'a>, bool)> {
     let (&[a, b, c, d, e, f], bytes) = item.split_first_chunk::<HEAD_BYTES>()?;
     let head = u32::from_ne_bytes([a, b, c, d]);
@@ -346,7 +340,8 @@ pub(super) fn item_rows<'a>(root: u32, parent: &'a [u8], item: &'a [u8]) -> Opti
     Some((PackedRows { root, parent, bytes, rows, in_columns, last_name_bytes }, head & FAILED != 0))
 }
 
-/// Takes a key apart: root, path of the directory, kind of item, name. The path is often `last`, that of the key before.
+/// Splits a key into root, path of the directory, kind of item and name. The path is often `last`, that of the
+/// previous key.
 pub(super) fn key_parts<'k>(key: &'k [u8], last: &[u8]) -> Option<(u32, &'k [u8], u8, &'k [u8])> {
     let (root, rest) = key.split_first_chunk()?;
     let is_last = rest.get(last.len()) == Some(&0) && rest.starts_with(last);
@@ -356,7 +351,7 @@ pub(super) fn key_parts<'k>(key: &'k [u8], last: &[u8]) -> Option<(u32, &'k [u8]
     Some((u32::from_be_bytes(*root), parent, kind, name))
 }
 
-/// Returns the part of a path below the root, with `/` between names.
+/// Returns the path below the root, with `/` between names.
 fn relative<'p>(path: &'p [u8], prefix: &[u8]) -> std::borrow::Cow<'p, [u8]> {
     let rest = path.strip_prefix(prefix).unwrap_or(path);
     let separators: &[u8] = if cfg!(windows) { b"\\/" } else { b"/" };

@@ -1,4 +1,4 @@
-//! Scanning: trees are walked, and what they hold goes to a [`Sink`], sorted.
+//! Scans trees into a [`Sink`], sorted.
 
 mod clock;
 mod deep;
@@ -23,34 +23,34 @@ use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Volume};
 use crate::row::Facts;
 use crate::rows::Sink;
 
-/// How trees are scanned.
+/// Settings of a scan.
 pub struct ScanOptions {
-    /// Threads that read; 1 means the caller's own, and none is started.
+    /// Number of reading threads; 1 is the caller's thread alone.
     pub threads: usize,
     /// Enter other file systems mounted below the roots.
     pub cross_mounts: bool,
-    /// Who is asked for attributes; `None` is what fits each root's file system.
+    /// Source of attributes; `None` chooses by file system.
     pub examiner: Option<&'static dyn Examiner>,
-    /// The buffer for one call, bytes, see [`WalkOptions::buffer_bytes`].
+    /// Buffer of one system call, bytes, see [`WalkOptions::buffer_bytes`].
     pub buffer_bytes: usize,
-    /// The most directories that wait to be read, see [`WalkOptions::queue_directories_max`].
+    /// Limit of queued directories, see [`WalkOptions::queue_directories_max`].
     pub queue_directories_max: usize,
-    /// About what rows may take while they wait to be sorted, bytes.
+    /// Approximate memory for rows waiting to be sorted, bytes.
     pub memory_bytes: usize,
-    /// Where rows go that the memory has no room for: nameless files of this directory.
+    /// Directory of unlinked temporary files for the other rows.
     pub spill_directory: PathBuf,
-    /// Files that are left out.
+    /// Files to leave out.
     pub exclude: Vec<Excluded>,
 }
 
-/// A file that is left out of an inventory, wherever it is met by this name.
+/// File that is left out of an inventory, in any directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excluded {
-    /// The name, without path.
+    /// Name without path.
     pub name: Vec<u8>,
-    /// The device, as in [`Facts::device`]; `None` where the system does not tell.
+    /// Device, as in [`Facts::device`]; `None` if unknown.
     pub device: Option<u64>,
-    /// The inode, likewise; without it nothing is left out.
+    /// Inode number; `None` matches nothing.
     pub inode: Option<u64>,
 }
 
@@ -61,31 +61,31 @@ impl Excluded {
     }
 }
 
-/// What a scan tells while it runs.
+/// Progress of a running scan.
 #[derive(Debug)]
 pub enum ScanEvent<'a> {
-    /// So many entries have been read.
+    /// Number of entries read so far.
     Read(u64),
-    /// All has been read; so many rows have been given to the sink.
+    /// Number of rows given to the sink, after everything was read.
     Written(u64),
-    /// A directory could not be opened, or not be read to its end.
+    /// A directory could not be opened or listed completely.
     Failed(&'a Error),
     /// Entries of a directory could not be examined.
     Unexamined {
         /// The directory.
         directory: &'a Path,
-        /// The name of the first.
+        /// Name of the first.
         first: &'a [u8],
-        /// Why it could not.
+        /// Its errno.
         errno: i32,
-        /// How many could not.
+        /// Their number.
         count: u64,
     },
     /// A directory on another mount, not entered.
     OtherMount(&'a Path),
 }
 
-/// Asks whoever watches whether to go on.
+/// Callback that may cancel the scan.
 type Watch<'w> = dyn FnMut(ScanEvent<'_>) -> ControlFlow<()> + 'w;
 
 /// Scans trees into a sink. Rows come when all has been read, in the order of their keys; what a tree holds beyond
@@ -126,7 +126,7 @@ pub fn scan(
     sink: &mut dyn Sink,
 ) -> Result<Option<Metadata>> {
     let mut run = Run::new(options);
-    // All are opened before anything is read: one that is not there ends the scan at once, and not after hours.
+    // Open all roots first: a missing one fails at once and not after hours.
     let opened: Vec<Dir> = roots.iter().map(Dir::open).collect::<Result<_>>()?;
     for (path, directory) in roots.iter().zip(opened) {
         if run.tree(path, directory, watch)?.is_break() {
@@ -156,13 +156,13 @@ pub fn root_path(path: &Path) -> Result<Vec<u8>> {
     Ok(megadir::names::from_os(absolute.as_os_str()).to_vec())
 }
 
-/// A scan that goes on.
+/// A running scan.
 struct Run<'o> {
     options: &'o ScanOptions,
     shared: Mutex<shared::Shared>,
     rowless: rowless::Rowless,
     metadata: Metadata,
-    /// The device numbers of volumes, by their ids.
+    /// Device numbers by volume id.
     volumes: BTreeMap<String, u64>,
     read: u64,
 }
@@ -187,14 +187,14 @@ impl<'o> Run<'o> {
             unread_directories: 0,
             volumes: None,
         };
-        // The rest is for what the threads gather.
+        // The rest is for the threads' blocks.
         let sorter_bytes = options.memory_bytes - options.memory_bytes / 4;
         let shared = Mutex::new(shared::Shared::new(sorter_bytes, options.spill_directory.clone()));
         let volumes = BTreeMap::new();
         Self { options, shared, rowless: rowless::Rowless::default(), metadata, volumes, read: 0 }
     }
 
-    /// Returns what gathers the rows of a thread that reads the last tree.
+    /// Makes a collector for a thread that reads the last tree.
     fn gather(&self, path: &Path, device: Option<u64>) -> Gather<'_> {
         let held_bytes_max = self.options.memory_bytes / 4 / self.options.threads.max(1);
         let root = self.metadata.roots.len().saturating_sub(1) as u32;
@@ -202,7 +202,6 @@ impl<'o> Run<'o> {
         Gather::new(shared, held_bytes_max, &self.options.exclude, (root, path), device)
     }
 
-    /// Reads a tree, which is open.
     fn tree(&mut self, path: &Path, directory: Dir, watch: &mut Watch<'_>) -> Result<ControlFlow<()>> {
         let absolute = root_path(path)?;
         let facts = Facts::new(megadir::FileType::Directory, &directory.attributes(Facts::WANT)?);

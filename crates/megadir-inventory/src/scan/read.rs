@@ -1,4 +1,4 @@
-//! Reading a tree: each thread of the walk gathers what it reads itself, and tells the caller's thread what there is to tell.
+//! Reads a tree: each thread collects its own rows and sends events to the caller's thread.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,24 +15,24 @@ use super::{Run, ScanEvent, Watch};
 use crate::row::Facts;
 use crate::volumes::{fsid, fsid_below};
 
-/// Whoever watches is told this often how far the scan is.
+/// Interval of progress events.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a thread tells.
+/// Event from a thread.
 enum Told {
     Failed(Error),
     Unexamined { directory: PathBuf, first: Vec<u8>, errno: i32, count: u64 },
     OtherMount(PathBuf),
 }
 
-/// What threads share.
+/// State shared by all threads.
 struct Shared {
-    /// Entries that have been read.
+    /// Number of entries read.
     read: AtomicU64,
     stop: AtomicBool,
 }
 
-/// One thread that reads.
+/// State of a reading thread.
 struct Reader<'r> {
     part: WalkPart,
     gather: Gather<'r>,
@@ -40,7 +40,7 @@ struct Reader<'r> {
     tell: Sender<Told>,
 }
 
-/// What came of reading a tree, as far as whoever watches was told.
+/// State of the caller's thread.
 struct Watched<'w, 'f> {
     watch: &'w mut Watch<'f>,
     read: u64,
@@ -49,7 +49,7 @@ struct Watched<'w, 'f> {
 }
 
 impl Run<'_> {
-    /// Reads the tree below a directory, which `path` leads to.
+    /// Reads the tree of an open directory at `path`.
     pub(super) fn walk(
         &mut self,
         path: &Path,
@@ -60,7 +60,7 @@ impl Run<'_> {
         let shared = Shared { read: AtomicU64::new(self.read), stop: AtomicBool::new(false) };
         let mut watched = Watched { watch, read: self.read, unread_directories: 0, mounts_not_entered: 0 };
         let (tell, told) = unbounded();
-        // A root that may be read but not searched cannot be opened again, and has no directories that can be either.
+        // A root without search permission cannot be reopened; none of its subdirectories can be opened either.
         let (root, device) = (directory.again(), device(&directory)?);
         self.volumes.extend(device.and_then(|device| Some((fsid(&directory)?, device))));
         let parts = Walk::parts(directory, options)?;
@@ -96,12 +96,11 @@ impl Run<'_> {
     }
 }
 
-/// Returns the device of a directory.
 fn device(directory: &Dir) -> Result<Option<u64>> {
     Ok(Facts::new(FileType::Directory, &directory.attributes(Want::DEVICE)?).device)
 }
 
-/// Returns the id of the volume that a directory below a root lies on, if it is still on this device.
+/// Returns the volume id of a directory below a root, if it is still on this device.
 fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<String> {
     let (parent, name) = (path.parent()?, names::from_os(path.file_name()?));
     let mut directory = root.again().ok()?;
@@ -111,17 +110,17 @@ fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<Strin
     fsid_below(&directory, name, on, cross_mounts)
 }
 
-/// What reading a tree came to; `None` in its place if the watcher ended the scan.
+/// Result of reading a tree; `None` in its place if cancelled.
 #[derive(Default)]
 struct Ended {
-    /// The newest time of change.
+    /// Newest ctime.
     newest_ns: Option<i64>,
-    /// A directory on each device other than the root's.
+    /// One directory on each device other than the root's.
     volumes: HashMap<u64, PathBuf>,
 }
 
 impl Watched<'_, '_> {
-    /// Reads on this thread.
+    /// Reads on the caller's thread.
     fn alone(&mut self, mut reader: Reader<'_>, told: &Receiver<Told>) -> io::Result<Option<Ended>> {
         while reader.step()? {
             let mut flow = told.try_iter().try_for_each(|told| self.tell(&told));
@@ -135,14 +134,14 @@ impl Watched<'_, '_> {
         reader.end().map(Some)
     }
 
-    /// Reads on threads, and tells meanwhile.
+    /// Reads on threads, and delivers their events meanwhile.
     fn threads(&mut self, readers: Vec<Reader<'_>>, told: &Receiver<Told>) -> io::Result<Option<Ended>> {
         let shared = readers.first().map(|reader| reader.shared);
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
             for (index, reader) in readers.into_iter().enumerate() {
                 let named = std::thread::Builder::new().name(format!("megadir-scan-{index}"));
-                // What has not been started ends the walk for the others as it is dropped.
+                // Dropping the unstarted readers ends the walk for the others.
                 threads.push(named.spawn_scoped(scope, move || reader.run())?);
             }
             let mut flow = ControlFlow::Continue(());
@@ -171,7 +170,7 @@ impl Watched<'_, '_> {
         })
     }
 
-    /// Tells how far the scan is, if it has come farther.
+    /// Reports progress if there is any.
     fn count(&mut self, shared: &Shared) -> ControlFlow<()> {
         let read = shared.read.load(Ordering::Relaxed);
         match std::mem::replace(&mut self.read, read) == read {
@@ -198,7 +197,7 @@ impl Watched<'_, '_> {
 }
 
 impl Reader<'_> {
-    /// Reads to the end, or until the scan is stopped.
+    /// Reads to the end, or until cancelled.
     fn run(mut self) -> io::Result<Ended> {
         while !self.shared.stop.load(Ordering::Relaxed) {
             match self.step() {
@@ -213,7 +212,7 @@ impl Reader<'_> {
         self.end()
     }
 
-    /// Reads an item; `false` when there is none.
+    /// Reads an item; `false` at the end.
     fn step(&mut self) -> io::Result<bool> {
         let Some(item) = self.part.next_item() else { return Ok(false) };
         let told = match item {
@@ -236,20 +235,19 @@ impl Reader<'_> {
             WalkItem::OtherMount(path) => Some(Told::OtherMount(path)),
         };
         if let Some(told) = told {
-            // Nobody listens any more only where the scan has been ended.
+            // The receiver is gone only after a cancellation.
             let _ = self.tell.send(told);
         }
         Ok(true)
     }
 
-    /// Ends all directories.
     fn end(mut self) -> io::Result<Ended> {
         self.gather.end_all()?;
         Ok(Ended { newest_ns: self.gather.newest_ns, volumes: self.gather.devices.first })
     }
 }
 
-/// Returns what could not be done, as a row says it.
+/// Formats an error for a row.
 fn words(error: &Error) -> String {
     format!("{}: {}", error.operation(), error.reason())
 }

@@ -1,14 +1,14 @@
-//! Directories that changed between being listed and being examined, so that nothing in an inventory would say what they are.
+//! Directories that changed between listing and examination, so that no row says what they are.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Directories that a walk enters and that have no row, or none that says that they are: they went, or became something else, between
-/// being listed and being examined, and came again. What lies in them is left out.
+/// Directories entered by a walk whose row is missing or says otherwise: they vanished or were replaced between
+/// listing and examination, and came back. Their entries are left out.
 #[derive(Default)]
 pub(super) struct Rowless {
     paths: Mutex<Vec<Vec<u8>>>,
-    /// Whether there are any, which is rare.
+    /// `true` if there are any, which is rare.
     any: AtomicBool,
 }
 
@@ -19,7 +19,7 @@ impl Rowless {
         self.any.store(true, Ordering::Release);
     }
 
-    /// Tells whether a directory is one, or below one.
+    /// `true` for these directories and all below.
     pub(super) fn has(&self, directory: &[u8]) -> bool {
         self.any.load(Ordering::Acquire)
             && self.paths.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|path| {
@@ -30,7 +30,7 @@ impl Rowless {
     }
 }
 
-/// Returns the path of an entry as a walk has it.
+/// Returns the path of an entry as the walk spells it.
 fn entry_path(directory: &[u8], name: &[u8]) -> Vec<u8> {
     let separator =
         directory.last().is_none_or(|&last| !is_separator(last)).then_some(std::path::MAIN_SEPARATOR as u8);

@@ -1,4 +1,4 @@
-//! Items of all threads of a scan: those with long paths are held as a tree of names, the others by the [`Sorter`] alone.
+//! Items of all threads: those with long paths go to [`Deep`], the others straight to the [`Sorter`].
 
 use std::io;
 use std::path::PathBuf;
@@ -6,26 +6,24 @@ use std::path::PathBuf;
 use super::deep::{Cursor, Deep};
 use crate::sorter::Sorter;
 
-/// Directories whose relative path takes more than this are kept as a tree of names, see [`Deep`], bytes: no path that a system call takes
-/// does.
+/// Limit of relative paths kept whole, bytes: no system call takes longer ones.
 const LONG_PATH_BYTES: usize = 4096;
 
-/// Where the rows of all threads come together.
+/// Sorter shared by all threads.
 pub(super) struct Shared {
     sorter: Sorter,
-    /// Made when it is needed first, of memory that is taken from the sorter.
+    /// Created on first use, with half of the sorter's memory.
     deep: Option<Deep>,
     memory_bytes: usize,
 }
 
 impl Shared {
-    /// Makes one that holds about so many bytes in memory, and the rest in nameless files of a directory.
     pub(super) fn new(memory_bytes: usize, directory: PathBuf) -> Self {
         Self { sorter: Sorter::new(memory_bytes, directory), deep: None, memory_bytes }
     }
 
-    /// Adds an item under its key, in which the path of the directory follows the number of the root. `is_same` says that the thread's
-    /// last item was of the same directory.
+    /// Adds an item. In its key the path of the directory follows the number of the root. `is_same` means the
+    /// directory of the thread's last item.
     pub(super) fn add(
         &mut self,
         cursor: &mut Cursor,
@@ -45,7 +43,6 @@ impl Shared {
         deep.add(cursor, (root, path, is_same), tail, item, sorter)
     }
 
-    /// Returns the sorter with all items.
     pub(super) fn into_sorter(mut self) -> io::Result<Sorter> {
         if let Some(mut deep) = self.deep {
             deep.write_run(&mut self.sorter)?;

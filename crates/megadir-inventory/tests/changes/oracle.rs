@@ -155,138 +155,206 @@ type File = (u64, Option<i64>, &'static str);
 
 /// Compares two listings; the first was made at `started_ns`.
 pub(crate) fn compare(old: &Listing, new: &Listing, started_ns: i64) -> BTreeSet<String> {
-    let is_same = |path: &str| match (old.get(path), new.get(path)) {
-        (Some(old), Some(new)) => old.is_same_file(new),
-        _ => false,
-    };
-    let mut left: Vec<&String> = old.keys().filter(|path| !is_same(path)).collect();
-    let mut came: Vec<&String> = new.keys().filter(|path| !is_same(path)).collect();
-    // Directories first: what is in them went along.
-    let mut renamed: BTreeMap<&str, &str> = BTreeMap::new();
-    let free = |renamed: &BTreeMap<&str, &str>, to: &str| !renamed.values().any(|taken| *taken == to);
-    for from in left.iter().filter(|from| old[**from].is_directory()) {
-        let to = came.iter().find(|to| new[**to].identity() == old[*from].identity());
-        if let Some(to) = to.filter(|to| free(&renamed, to)) {
-            renamed.insert(from, to);
-        }
-    }
-    // Directories whose path another has now, unless it took the place of one that is nowhere any more.
-    let mut unsteady: BTreeSet<&str> = BTreeSet::new();
-    for path in old.keys().filter(|path| old[*path].is_directory() && new.contains_key(*path)) {
-        let elsewhere = renamed.contains_key(path.as_str()) || !free(&renamed, path);
-        if !is_same(path)
-            && (elsewhere
-                || !new[path].is_directory()
-                || (!path.is_empty() && unsteady.contains(parent(path))))
-        {
-            unsteady.insert(path);
-        }
-    }
-    let mut back: BTreeSet<&str> = BTreeSet::new();
-    for path in old.keys().filter(|path| is_same(path) && !path.is_empty() && unsteady.contains(parent(path)))
-    {
-        back.insert(path);
-        left.push(path);
-        came.push(path);
-        if old[path].is_directory() {
-            renamed.insert(path, path);
-        }
-    }
-    left.sort();
-    came.sort();
-    let moved = renamed.clone();
-    let went_along =
-        |from: &str, to: &str| moved.get(parent(from)) == Some(&parent(to)) && name(from) == name(to);
-    for pass in 0..3 {
-        for from in left.iter().filter(|from| !old[**from].is_directory()) {
-            if renamed.contains_key(from.as_str()) {
-                continue;
-            }
-            let to = came.iter().find(|to| {
-                new[**to].identity() == old[*from].identity()
-                    && free(&renamed, to)
-                    && match pass {
-                        0 => went_along(from, to),
-                        1 => from == *to,
-                        _ => true,
-                    }
-            });
-            if let Some(to) = to {
-                renamed.insert(from, to);
-            }
-        }
-    }
-    for path in &back {
-        if !renamed.contains_key(path) && free(&renamed, path) {
-            renamed.insert(path, path);
-        }
-    }
-    let mut lines = BTreeSet::new();
-    for (path, now) in new.iter().filter(|(path, _)| !back.contains(path.as_str())) {
-        let Some(before) = old.get(path).filter(|_| is_same(path)) else { continue };
-        let entries = |of: &Listing| -> Vec<(String, File)> {
-            let below = of.iter().filter(|(below, _)| parent(below) == path && !below.is_empty());
-            below.map(|(below, meta)| (below.clone(), meta.file())).collect()
+    let mut comparison = Comparison::new(old, new, started_ns);
+    comparison.pair_directories();
+    comparison.find_unsteady();
+    comparison.pair_files();
+    let mut lines = comparison.in_place();
+    lines.extend(comparison.left.iter().filter_map(|path| comparison.of_left(path)));
+    lines.extend(comparison.came.iter().filter_map(|path| comparison.of_came(path)));
+    lines
+}
+
+struct Comparison<'a> {
+    old: &'a Listing,
+    new: &'a Listing,
+    started_ns: i64,
+    /// Paths whose file is gone or elsewhere.
+    left: Vec<&'a String>,
+    /// Paths with another file than before.
+    came: Vec<&'a String>,
+    /// New paths by old ones.
+    renamed: BTreeMap<&'a str, &'a str>,
+    /// The directories among them.
+    moved: BTreeMap<&'a str, &'a str>,
+    /// Directories whose path another has now, unless it replaced one that is gone.
+    unsteady: BTreeSet<&'a str>,
+    /// Files at their old path in an unsteady directory.
+    back: BTreeSet<&'a str>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(old: &'a Listing, new: &'a Listing, started_ns: i64) -> Self {
+        let mut this = Self {
+            old,
+            new,
+            started_ns,
+            left: Vec::new(),
+            came: Vec::new(),
+            renamed: BTreeMap::new(),
+            moved: BTreeMap::new(),
+            unsteady: BTreeSet::new(),
+            back: BTreeSet::new(),
         };
-        let times = !now.is_directory() || (system::DIRECTORY_TIMES && entries(old) == entries(new));
-        let differ = fields(before, now, times, times);
-        if !differ.is_empty() {
-            lines.insert(line("modified", "", path, &differ, false));
-        } else if before.is_suspect(started_ns) {
-            lines.insert(line("suspect", "", path, &[], true));
+        this.left = old.keys().filter(|path| !this.is_same(path)).collect();
+        this.came = new.keys().filter(|path| !this.is_same(path)).collect();
+        this
+    }
+
+    fn is_same(&self, path: &str) -> bool {
+        match (self.old.get(path), self.new.get(path)) {
+            (Some(old), Some(new)) => old.is_same_file(new),
+            _ => false,
         }
     }
-    let stirred_before = |directory: &str| {
-        left.iter().any(|path| {
-            parent(path) == directory && !renamed.get(path.as_str()).is_some_and(|to| went_along(path, to))
-        })
-    };
-    let stirred_after = |directory: &str| {
-        came.iter().any(|path| {
-            let from = renamed.iter().find(|(_, to)| **to == path.as_str()).map(|(from, _)| *from);
-            parent(path) == directory && !from.is_some_and(|from| went_along(from, path))
-        })
-    };
-    for path in &left {
-        let before = &old[*path];
-        let Some(to) = renamed.get(path.as_str()) else {
-            if !new.contains_key(*path) || moved.get(parent(path)).is_some_and(|to| *to != parent(path)) {
-                lines.insert(line("removed", "", path, &[], false));
+
+    fn is_free(&self, to: &str) -> bool {
+        !self.renamed.values().any(|taken| *taken == to)
+    }
+
+    fn pair_directories(&mut self) {
+        for from in self.left.clone().into_iter().filter(|from| self.old[*from].is_directory()) {
+            let is_it = |to: &&&String| self.new[**to].identity() == self.old[from].identity();
+            let to = self.came.iter().find(is_it).copied();
+            if let Some(to) = to.filter(|to| self.is_free(to)) {
+                self.renamed.insert(from, to);
             }
-            continue;
+        }
+    }
+
+    fn find_unsteady(&mut self) {
+        let (old, new) = (self.old, self.new);
+        let both: Vec<_> =
+            old.keys().filter(|path| old[*path].is_directory() && new.contains_key(*path)).collect();
+        for path in both {
+            let elsewhere = self.renamed.contains_key(path.as_str()) || !self.is_free(path);
+            let is_other = elsewhere || !new[path].is_directory() || self.is_in_unsteady(path);
+            if !self.is_same(path) && is_other {
+                self.unsteady.insert(path);
+            }
+        }
+        let back: Vec<_> =
+            old.keys().filter(|path| self.is_same(path) && self.is_in_unsteady(path)).collect();
+        for path in back {
+            self.back.insert(path);
+            self.left.push(path);
+            self.came.push(path);
+            if old[path].is_directory() {
+                self.renamed.insert(path, path);
+            }
+        }
+        self.left.sort();
+        self.came.sort();
+        self.moved = self.renamed.clone();
+    }
+
+    fn is_in_unsteady(&self, path: &str) -> bool {
+        !path.is_empty() && self.unsteady.contains(parent(path))
+    }
+
+    fn went_along(&self, from: &str, to: &str) -> bool {
+        self.moved.get(parent(from)) == Some(&parent(to)) && name(from) == name(to)
+    }
+
+    fn pair_files(&mut self) {
+        for pass in 0..3 {
+            for from in self.left.clone().into_iter().filter(|from| !self.old[*from].is_directory()) {
+                if self.renamed.contains_key(from.as_str()) {
+                    continue;
+                }
+                let fits = |to: &str| match pass {
+                    0 => self.went_along(from, to),
+                    1 => from == to,
+                    _ => true,
+                };
+                let to = self.came.iter().copied().find(|to| {
+                    self.new[*to].identity() == self.old[from].identity() && self.is_free(to) && fits(to)
+                });
+                if let Some(to) = to {
+                    self.renamed.insert(from, to);
+                }
+            }
+        }
+        for path in self.back.clone() {
+            if !self.renamed.contains_key(path) && self.is_free(path) {
+                self.renamed.insert(path, path);
+            }
+        }
+    }
+
+    /// Returns the lines of files that are where they were.
+    fn in_place(&self) -> BTreeSet<String> {
+        let mut lines = BTreeSet::new();
+        for (path, now) in self.new.iter().filter(|(path, _)| !self.back.contains(path.as_str())) {
+            let Some(before) = self.old.get(path).filter(|_| self.is_same(path)) else { continue };
+            let entries = |of: &Listing| -> Vec<(String, File)> {
+                let below = of.iter().filter(|(below, _)| parent(below) == path && !below.is_empty());
+                below.map(|(below, meta)| (below.clone(), meta.file())).collect()
+            };
+            let same_entries = || entries(self.old) == entries(self.new);
+            let times = !now.is_directory() || (system::DIRECTORY_TIMES && same_entries());
+            let differ = fields(before, now, times, times);
+            if !differ.is_empty() {
+                lines.insert(line("modified", "", path, &differ, false));
+            } else if before.is_suspect(self.started_ns) {
+                lines.insert(line("suspect", "", path, &[], true));
+            }
+        }
+        lines
+    }
+
+    fn stirred_before(&self, directory: &str) -> bool {
+        self.left.iter().any(|path| {
+            let to = self.renamed.get(path.as_str());
+            parent(path) == directory && !to.is_some_and(|to| self.went_along(path, to))
+        })
+    }
+
+    fn stirred_after(&self, directory: &str) -> bool {
+        self.came.iter().any(|path| {
+            let from = self.renamed.iter().find(|(_, to)| **to == path.as_str()).map(|(from, _)| *from);
+            parent(path) == directory && !from.is_some_and(|from| self.went_along(from, path))
+        })
+    }
+
+    fn of_left(&self, path: &str) -> Option<String> {
+        let before = &self.old[path];
+        let Some(to) = self.renamed.get(path) else {
+            let is_elsewhere = self.moved.get(parent(path)).is_some_and(|to| *to != parent(path));
+            let is_removed = !self.new.contains_key(path) || is_elsewhere;
+            return is_removed.then(|| line("removed", "", path, &[], false));
         };
-        let now = &new[*to];
-        let suspect = before.is_suspect(started_ns);
-        if !went_along(path, to) {
+        let now = &self.new[*to];
+        let suspect = before.is_suspect(self.started_ns);
+        if !self.went_along(path, to) {
             let differ = fields(before, now, !now.is_directory(), false);
-            lines.insert(line("renamed", path, to, &differ, suspect));
-            continue;
+            return Some(line("renamed", path, to, &differ, suspect));
         }
-        let stirred = !system::DIRECTORY_TIMES || stirred_before(path) || stirred_after(to);
+        let stirred = !system::DIRECTORY_TIMES || self.stirred_before(path) || self.stirred_after(to);
         let times = !now.is_directory() || !stirred;
         let differ = fields(before, now, times, times);
-        if !differ.is_empty() {
-            lines.insert(line("modified", path, to, &differ, false));
-        } else if suspect {
-            lines.insert(line("suspect", path, to, &[], true));
+        match (differ.is_empty(), suspect) {
+            (false, _) => Some(line("modified", path, to, &differ, false)),
+            (true, true) => Some(line("suspect", path, to, &[], true)),
+            (true, false) => None,
         }
     }
-    for path in came.iter().filter(|path| !renamed.values().any(|to| *to == path.as_str())) {
-        match old.get(*path) {
-            Some(before) if !renamed.contains_key(path.as_str()) && !unsteady.contains(parent(path)) => {
-                let now = &new[*path];
-                let times = system::DIRECTORY_TIMES || !now.is_directory();
-                let mut differ = fields(before, now, times, times);
-                if !differ.contains(&"inode") {
-                    differ.push("inode");
-                }
-                let kind = if before.kind == now.kind { "modified" } else { "type-changed" };
-                lines.insert(line(kind, "", path, &differ, false));
-            }
-            _ => {
-                lines.insert(line("added", "", path, &[], false));
-            }
+
+    fn of_came(&self, path: &str) -> Option<String> {
+        if !self.is_free(path) {
+            return None;
         }
+        let is_replaced = !self.renamed.contains_key(path) && !self.unsteady.contains(parent(path));
+        let Some(before) = self.old.get(path).filter(|_| is_replaced) else {
+            return Some(line("added", "", path, &[], false));
+        };
+        let now = &self.new[path];
+        let times = system::DIRECTORY_TIMES || !now.is_directory();
+        let mut differ = fields(before, now, times, times);
+        if !differ.contains(&"inode") {
+            differ.push("inode");
+        }
+        let kind = if before.kind == now.kind { "modified" } else { "type-changed" };
+        Some(line(kind, "", path, &differ, false))
     }
-    lines
 }

@@ -136,7 +136,7 @@ impl Names {
     fn listed(bytes: Vec<u8>, mut places: Vec<Listed>, brought: Option<Vec<Attributes>>) -> Self {
         let name = |place: &Listed| &bytes[place.start..place.start + usize::from(place.length)];
         places.sort_unstable_by(|a, b| name(a).cmp(name(b)));
-        // A directory that changes while it is listed may give a name twice.
+        // A changing directory may list a name twice.
         places.dedup_by(|a, b| name(a) == name(b));
         Self::Listed { bytes, places, brought }
     }

@@ -1,7 +1,7 @@
-//! Threads that compare directories with their rows.
+//! Threads compare directories with their rows.
 //!
-//! A thread takes the directory that was found last; when few are left one of them reads on in the inventory. So memory
-//! holds the rows of the directories being compared and of few more, and no thread waits while another reads.
+//! A thread takes the directory found last; when few are left, one of them reads ahead in the inventory. So
+//! memory holds little more than the directories being compared, and no thread waits for a reader.
 
 mod directory;
 mod table;
@@ -29,82 +29,80 @@ use crate::scan::Excluded;
 use crate::snapshot::Unread;
 use crate::volumes::Volumes;
 
-/// Rows that one thread reads before it looks whether there is something to compare.
+/// Rows read before the reader looks for directories to compare.
 const READ_ROWS: usize = 4096;
-/// Rows that others have to compare while one thread reads on: decoding a row group takes as long as comparing some
-/// 10 000 rows, and threads that run out of them would wait for it.
+/// Rows in reserve while one thread reads ahead: decoding a row group takes as long as comparing some 10 000
+/// rows.
 const AHEAD_ROWS: usize = 20_000;
-/// Directories whose rows may wait while there are directories to compare.
+/// Limit of blocks that wait for their directories.
 const EARLY_MAX: usize = 100_000;
-/// A path of so many bytes counts as a row where rows are read ahead.
+/// Path bytes that count as one row when reading ahead.
 const ROW_BYTES: usize = 64;
 
-/// A tree as it is now.
+/// Open root of a tree.
 pub(crate) struct Tree {
     /// Its root.
     pub(crate) directory: Arc<Dir>,
-    /// What is known of the root itself.
+    /// Facts of the root itself.
     pub(crate) facts: Facts,
-    /// What its numbers and times prove.
     pub(crate) proof: Proof,
 }
 
-/// How trees are compared with an inventory.
+/// Input of a comparison.
 pub(crate) struct Comparing<'a> {
-    /// What holds for the inventory.
+    /// Description of the inventory.
     pub(crate) metadata: &'a Metadata,
-    /// Directories of which it does not know what they held, beside those whose rows say so, by root and path.
+    /// Directories that were unreadable, beside those whose rows say so.
     pub(crate) unread_before: &'a Unread,
-    /// The trees, in the order of its roots; those that could not be opened are left as they were.
+    /// Trees in the order of the inventory's roots; `None` stays as it was.
     pub(crate) trees: Vec<Option<Tree>>,
-    /// Whether there is no inventory to compare with.
+    /// `true` without an inventory to compare with.
     pub(crate) is_scan: bool,
-    /// Files that are left out.
+    /// Files to leave out.
     pub(crate) exclude: Vec<Excluded>,
-    /// When the comparison began, nanoseconds since 1970-01-01 UTC.
+    /// Start, nanoseconds since 1970-01-01 UTC.
     pub(crate) started_ns: i64,
-    /// Who is asked for attributes.
+    /// Source of attributes.
     pub(crate) examiner: &'static dyn Examiner,
-    /// Threads that compare, the caller's own among them.
+    /// Number of threads, the caller's included.
     pub(crate) threads: usize,
-    /// Whether directories that are unchanged need not be listed, where the file system allows that.
+    /// Skip listing unchanged directories if the file system allows that.
     pub(crate) skip_unchanged: bool,
-    /// Whether a root may be another directory than the one that was scanned.
+    /// Accept roots that were not scanned.
     pub(crate) any_root: bool,
-    /// Whether the rows of the trees as they are now are kept.
+    /// Keep the current rows.
     pub(crate) keep: bool,
-    /// Ends the comparison when set.
+    /// Set to cancel.
     pub(crate) stop: &'a AtomicBool,
-    /// Counts the entries that were examined.
+    /// Number of entries examined.
     pub(crate) entries: &'a AtomicU64,
 }
 
-/// What was found.
+/// Result of a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// What differs.
     pub(crate) seen: Seen,
-    /// What could not be opened, listed or examined.
+    /// Failed operations.
     pub(crate) failures: Vec<Error>,
-    /// Directories on other mounts that were not entered though the inventory has entries of them.
+    /// Directories covered by a mount that have entries in the inventory.
     pub(crate) other_mounts: Vec<PathBuf>,
-    /// Directories of which the inventory does not know what they held.
+    /// Directories that were unreadable before.
     pub(crate) unknown_before: Vec<PathBuf>,
-    /// Entries that could not be examined, and directories that could not be listed.
+    /// Number of entries not examined and directories not listed.
     pub(crate) failed: u64,
-    /// Directories that could not be listed and whose entries are not known for that.
+    /// Number of directories that could be listed before but not now.
     pub(crate) unread: u64,
-    /// What could not be read or examined, other than what the inventory says could not be then either.
+    /// Number of unreadable entries and directories that the inventory does not record as such.
     pub(crate) lost: u64,
     /// Directories that were listed.
     pub(crate) listed: u64,
-    /// Directories whose entries were asked for by the names of the inventory.
+    /// Directories examined by the names of the inventory.
     pub(crate) not_listed: u64,
-    /// Every directory's rows as they are now, where they are kept.
+    /// Current rows of every directory, if kept.
     pub(crate) blocks: BTreeMap<Place, Arc<Block>>,
-    /// Why directories could not be listed, where rows are kept.
+    /// Errors of directories that could not be listed, if kept.
     pub(crate) errors: BTreeMap<Place, String>,
-    /// The devices that were met.
+    /// Devices seen.
     pub(crate) volumes: Volumes,
 }
 
@@ -124,15 +122,15 @@ impl Found {
     }
 }
 
-/// What a thread does next.
+/// Unit of work.
 enum Job {
-    /// A directory is compared with its rows.
+    /// Compare a directory with its rows.
     Directory(Box<Live>, Arc<Block>),
-    /// Names of a large directory are.
+    /// Compare some names of a large directory.
     Names(Arc<Task>, std::ops::Range<usize>),
-    /// What was in a directory that is not there any more.
+    /// Record the entries of a directory that is gone.
     Gone(Arc<Block>),
-    /// What was in a directory that could not be listed.
+    /// Keep the entries of a directory that could not be listed.
     Unread(Arc<Block>),
 }
 
@@ -148,23 +146,23 @@ impl Job {
 struct State<S> {
     table: Table<Box<Live>>,
     ready: Vec<Job>,
-    /// The rows of what is ready.
+    /// Rows in `ready`.
     ready_rows: usize,
-    /// Absent while a thread reads, and when all has been read.
+    /// Taken while a thread reads, and at the end.
     source: Option<S>,
-    /// Threads that may still add something.
+    /// Threads that may still add work.
     working: usize,
     failed: Option<Error>,
 }
 
-/// What threads share.
+/// State shared by all threads.
 struct Shared<'a, S> {
     comparing: &'a Comparing<'a>,
-    /// By root: the file system, and whether its unchanged directories need not be listed.
+    /// By root: `true` if unchanged directories need no listing.
     may_skip: Vec<bool>,
-    /// By root: the number that its device had when the inventory was made.
+    /// By root: device number in the inventory.
     device_before: Vec<OnceLock<Option<u64>>>,
-    /// The numbers that devices have now, by those of the inventory.
+    /// Translation of device numbers.
     volumes: RwLock<Volumes>,
     state: Mutex<State<S>>,
     changed: Condvar,
@@ -222,14 +220,14 @@ pub(crate) fn compare<S: Source>(comparing: &Comparing<'_>, source: S) -> Result
     ended.map(|()| found)
 }
 
-/// Tells whether the times of a directory of this file system change with every name in it, and asking for names one by
-/// one costs less than listing them too. Elsewhere (network file systems, overlays, those of other systems) a listing
-/// is needed, or is the attributes.
+/// `true` if a directory's times change with every name, and examining names one by one is cheaper than listing
+/// them as well. Other file systems (network, overlay, other systems) need a listing, or deliver attributes
+/// with it.
 fn skips(file_system: FileSystem) -> bool {
     matches!(file_system, FileSystem::Ext4 | FileSystem::Xfs | FileSystem::Btrfs | FileSystem::Tmpfs)
 }
 
-/// What a thread was given.
+/// Next step of a thread.
 enum Step<S> {
     Work(Job),
     Read(S),
@@ -241,19 +239,19 @@ impl<S: Source> Shared<'_, S> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells whether it is not known what a directory held, though its row does not say so.
+    /// `true` if a directory was unreadable though its row does not say so.
     fn was_unread(&self, root: u32, path: &TreePath) -> bool {
         let unread = self.comparing.unread_before;
         !unread.is_empty() && unread.contains_key(&(root, path.clone()))
     }
 
-    /// Ends the comparison with an error; the first one counts.
+    /// Cancels with an error; the first one counts.
     fn fail(&self, error: Error) {
         self.lock().failed.get_or_insert(error);
         self.changed.notify_all();
     }
 
-    /// Returns what to do next; waits while others may still add something. `worked` says that something was done.
+    /// Returns the next step; waits while others may add work. `worked` means the previous step is done.
     fn next(&self, worked: bool) -> Step<S> {
         let mut state = self.lock();
         state.working -= usize::from(worked);
@@ -288,7 +286,7 @@ impl<S: Source> Shared<'_, S> {
         }
     }
 
-    /// Reads rows of some directories.
+    /// Reads ahead.
     fn read(&self, mut source: S) {
         let (mut blocks, mut rows, mut ended) = (Vec::new(), 0, false);
         while rows < READ_ROWS {
@@ -320,14 +318,14 @@ impl<S: Source> Shared<'_, S> {
         self.changed.notify_all();
     }
 
-    /// Adds directories that were found below another.
+    /// Adds subdirectories.
     fn found(&self, children: &mut Vec<(Place, Fate<Box<Live>>)>) {
         if children.is_empty() {
             return;
         }
         let mut state = self.lock();
         for (place, fate) in children.drain(..) {
-            // Where nothing was, no rows are waited for.
+            // A new directory has no rows to wait for.
             let joined = match fate {
                 Fate::Here(live) if live.old.is_none() => Some((place, Fate::Here(live), None)),
                 fate => state.table.found(place, fate),
@@ -355,7 +353,7 @@ impl<S: Source> Shared<'_, S> {
         state.ready.push(job);
     }
 
-    /// Adds the names of a large directory in parts.
+    /// Shares a large directory in parts.
     fn share(&self, task: &Arc<Task>, ranges: impl Iterator<Item = std::ops::Range<usize>>) {
         let mut state = self.lock();
         for job in ranges.map(|range| Job::Names(Arc::clone(task), range)) {
@@ -374,13 +372,13 @@ impl<S: Source> Shared<'_, S> {
         self.tree(root).map_or(Proof::COMMON, |tree| tree.proof)
     }
 
-    /// Returns the number that a root's device had when the inventory was made, and the one that it has.
+    /// Returns the old and new device number of a root.
     fn devices(&self, root: u32) -> (Option<u64>, Option<u64>) {
         let now = self.tree(root).and_then(|tree| tree.facts.device);
         (self.device_before[root as usize].get().copied().unwrap_or(now), now)
     }
 
-    /// Returns the racy rule for rows of a directory.
+    /// Returns the racy rule for a block.
     fn racy(&self, block: &Block) -> Racy {
         let root = self.comparing.metadata.roots.get(block.root as usize);
         let granule_ns = root.and_then(|root| root.granule_ns);

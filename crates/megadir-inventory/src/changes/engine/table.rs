@@ -1,7 +1,7 @@
-//! Which directory may be compared next: one that is known to be there and whose rows have been read.
+//! Joins directories with their rows.
 //!
-//! Directories are found by the threads in any order, rows come in the order of the inventory. Whichever of the two
-//! comes first waits for the other here. A directory that the inventory has passed without rows has none.
+//! Threads find directories in any order; rows come in the order of the inventory. Whichever comes first waits
+//! here. A directory that the inventory has passed has no rows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,42 +9,41 @@ use std::sync::Arc;
 use crate::block::Block;
 use crate::path::{Place, TreePath};
 
-/// What is known of a directory before its rows are.
+/// State of a directory before its rows are known.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate<L> {
-    /// It is there.
+    /// Exists.
     Here(L),
-    /// There is nothing any more, or something else.
+    /// Gone, or no directory any more.
     Gone,
-    /// It is not known what it holds.
+    /// Unreadable.
     Unread,
 }
 
-/// Joins directories with their rows.
 #[derive(Debug)]
 pub(super) struct Table<L> {
     waiting: BTreeMap<Place, Fate<L>>,
     early: BTreeMap<Place, Arc<Block>>,
-    /// Rows of every directory before this one have been read; `None` when all have.
+    /// Rows of all directories before this one have been read; `None` at the end.
     read_to: Option<Place>,
 }
 
-/// A directory and its rows, `None` if it has none.
+/// Directory and its rows, if any.
 pub(super) type Joined<L> = (Place, Fate<L>, Option<Arc<Block>>);
 
 impl<L> Table<L> {
-    /// Makes a table for an inventory of which nothing has been read.
+    /// Makes a table for an unread inventory.
     pub(super) fn new() -> Self {
         let read_to = Some((0, TreePath::root()));
         Self { waiting: BTreeMap::new(), early: BTreeMap::new(), read_to }
     }
 
-    /// Returns how many directories' rows wait.
+    /// Number of blocks that wait for their directories.
     pub(super) fn early(&self) -> usize {
         self.early.len()
     }
 
-    /// Adds a directory; returns it if its rows have been read.
+    /// Adds a directory; returns it if its rows are known.
     pub(super) fn found(&mut self, place: Place, fate: Fate<L>) -> Option<Joined<L>> {
         if let Some(block) = self.early.remove(&place) {
             return Some((place, fate, Some(block)));
@@ -68,7 +67,7 @@ impl<L> Table<L> {
         }
     }
 
-    /// Notes that rows of all directories before one have been read, or of all; returns those that have none.
+    /// Records how far rows have been read; returns the directories that have none.
     pub(super) fn passed(&mut self, read_to: Option<Place>) -> Vec<Joined<L>> {
         self.read_to = read_to;
         let passed = match &self.read_to {

@@ -1,4 +1,4 @@
-//! Pairs: which file that is gone from a path is which file that came to one.
+//! Pairs old paths with new paths of the same file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::volumes::{is_stub, of_stub};
 /// Sources and targets of one identity, each in the order of their paths.
 type Group = (Vec<usize>, Vec<usize>);
 
-/// One side of what may have been renamed: where, what, and at which of the paths that had and have a file.
+/// Old or new side of a possible rename.
 pub(super) struct Side<'a> {
     pub(super) place: Place,
     /// The place of its directory.
@@ -28,26 +28,26 @@ pub(super) struct Side<'a> {
     pub(super) proof: Proof,
 }
 
-/// What was and what is, each sorted by path.
+/// Old and new entries, each sorted by path.
 pub(super) struct Sides<'a> {
     pub(super) sources: Vec<Side<'a>>,
     pub(super) targets: Vec<Side<'a>>,
-    /// For each path that had and has a file, its source and its target.
+    /// Source and target of each path that has a file on both sides.
     pub(super) shared: Vec<(usize, usize)>,
 }
 
-/// Which source became which target.
+/// Result of the pairing.
 pub(super) struct Pairs {
     /// By source: the target.
     pub(super) targets: Vec<Option<usize>>,
     /// By target: `true` if it has a source.
     pub(super) taken: Vec<bool>,
-    /// Where directories are now, by the place they had.
+    /// New paths of directories, by their old place.
     pub(super) moved: HashMap<Place, TreePath>,
 }
 
-/// Returns the directories at whose paths other directories are that did not just take their places: what was in them is elsewhere or
-/// gone unless a change says otherwise.
+/// Returns the directories whose path another directory has now, unless it just replaced one that is gone:
+/// their former entries are elsewhere or gone unless a change says otherwise.
 pub(super) fn unsteady(sides: &Sides<'_>) -> HashSet<Place> {
     let mut unsteady: HashSet<Place> = HashSet::new();
     let is_replaced = |side: &Side<'_>| side.shared.is_some() && is_directory(side);
@@ -55,7 +55,7 @@ pub(super) fn unsteady(sides: &Sides<'_>) -> HashSet<Place> {
         return unsteady;
     }
     let (pairs, _) = sides.pair_directories();
-    // Parents come before what is in them.
+    // Parents come before their entries.
     for (source, side) in sides.sources.iter().enumerate().filter(|(_, side)| is_replaced(side)) {
         let Some(shared) = side.shared else { continue };
         let target = sides.shared[shared].1;
@@ -105,10 +105,10 @@ impl<'a> Sides<'a> {
         Self { sources, targets, shared }
     }
 
-    /// Pairs directories; returns the sources and targets of each other identity too.
+    /// Pairs directories; returns the groups of all other files.
     fn pair_directories(&self) -> (Pairs, Vec<Group>) {
         let mut by_identity: HashMap<(u32, Identity), Vec<usize>> = HashMap::new();
-        // Directories that stayed are known to.
+        // Directories that stayed need no pairing.
         let is_open = |side: &Side<'_>| !(side.stays && is_directory(side));
         for (index, source) in self.sources.iter().enumerate().filter(|(_, side)| is_open(side)) {
             if let Some(identity) = source.identity() {
@@ -161,12 +161,12 @@ impl<'a> Sides<'a> {
                 same.into_iter().for_each(|target| pairs.add(source, target));
                 same.is_none()
             });
-            // Stubs are all alike: they go along with their directories or are others.
+            // Stubs cannot be told apart: they move with their directory or not at all.
             if from.first().is_some_and(|source| !self.sources[*source].is_stub()) {
                 from.iter().zip(&to).for_each(|(&source, &target)| pairs.add(source, target));
             }
         }
-        // Without an identity a path is all there is.
+        // Files without identity pair by path.
         for &(source, target) in self.shared.iter().filter(|(source, _)| self.sources[*source].stays) {
             if pairs.targets[source].is_none() && !pairs.taken[target] {
                 pairs.add(source, target);
@@ -175,7 +175,7 @@ impl<'a> Sides<'a> {
         pairs
     }
 
-    /// Returns `true` if a source is where it is because its directory was renamed.
+    /// `true` if a source moved with its directory.
     pub(super) fn is_along(&self, (source, target): (usize, &Option<usize>), pairs: &Pairs) -> bool {
         let Some(target) = *target else { return false };
         let (from, to) = (&self.sources[source], &self.targets[target]);
@@ -203,7 +203,7 @@ impl Pairs {
     }
 }
 
-/// Returns `true` for a directory that may have been renamed by itself.
+/// `true` for a directory that can be renamed.
 fn is_directory(side: &Side<'_>) -> bool {
     side.facts.kind == FileType::Directory && !side.is_stub()
 }

@@ -1,4 +1,4 @@
-//! Asking for the attributes of names, for no more of them than it takes.
+//! Requests attributes at the least cost.
 
 use std::ops::Range;
 
@@ -8,11 +8,11 @@ use super::super::directory::Task;
 use crate::changes::racy::Racy;
 use crate::row::device_number;
 
-/// Names that are asked for, and what was answered.
+/// Requested names and their attributes.
 pub(super) struct Asker {
-    /// Which names of the directory.
+    /// Indices of the names in the directory.
     pub(super) asked: Vec<usize>,
-    /// What is known of each.
+    /// Attributes in the same order.
     pub(super) rows: Vec<Attributes>,
     batch: BatchBuilder,
     unchanged: Vec<usize>,
@@ -26,11 +26,11 @@ impl Default for Asker {
 }
 
 impl Asker {
-    /// Asks for the attributes of the names in `asked`.
+    /// Requests the attributes of the names in `asked`.
     pub(super) fn ask(&mut self, examine: &mut dyn Examine, task: &Task) -> Result<()> {
         self.batch.clear();
         self.rows.clear();
-        // What the listing brought along is not asked for again.
+        // Listings on some systems include the attributes.
         self.rows.extend(self.asked.iter().map_while(|&index| task.brought(index)));
         if self.rows.len() == self.asked.len() {
             return Ok(());
@@ -38,7 +38,7 @@ impl Asker {
         self.rows.clear();
         for &index in &self.asked {
             let (name, kind) = task.name(index);
-            // Of a name with a slash in it another directory would be asked, maybe through a link.
+            // A name with a slash would examine another directory, perhaps through a link.
             if !megadir::names::is_component(name) || !self.batch.push(name, 0, kind, 0) {
                 let reason = "the inventory has a name that cannot be one: it is damaged";
                 return Err(Error::new("compare", task.directory.path(), ErrorKind::Malformed, reason));
@@ -53,11 +53,11 @@ impl Asker {
         Ok(())
     }
 
-    /// Has those names of a directory's rows in `asked` that are to be asked about in full: the others are as they were,
-    /// which the call that takes least has told. `devices` are the number that the root's device had and the one it has.
+    /// Leaves in `asked` the names that need a full request: the rest are unchanged according to the cheaper
+    /// call. `devices` are the root's old and new device number.
     ///
-    /// That call knows no time of birth. An inode that was given to another file has a later time of change, unless the
-    /// clock had not ticked: what the racy rule covers is asked about in full.
+    /// The cheaper call reports no birth time. A reused inode has a later ctime, unless the clock has not
+    /// ticked: racy rows get a full request.
     pub(super) fn leave_out_unchanged(
         &mut self,
         brief: &mut dyn Examine,

@@ -1,4 +1,4 @@
-//! The names of a directory: they are asked for, and each is compared with its row.
+//! Compares the names of a directory with its rows.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::changes::{Change, ChangeKind, Fields, fields};
 use crate::row::Facts;
 
 impl<S: Source> Worker<'_, '_, S> {
-    /// Asks for names of a directory and compares them with its rows.
+    /// Examines names of a directory and compares them with its rows.
     pub(super) fn part(&mut self, task: &Arc<Task>, range: Range<usize>) -> Result<()> {
         let block = &task.block;
         let keep = self.shared.comparing.keep;
@@ -37,7 +37,7 @@ impl<S: Source> Worker<'_, '_, S> {
             let asker = std::mem::take(&mut self.asker);
             for (&index, attributes) in asker.asked.iter().zip(&asker.rows) {
                 let had = match &task.names {
-                    // Those that are asked for are those of the rows.
+                    // The names are those of the rows.
                     Names::OfRows => Some(index),
                     Names::Listed { .. } => {
                         let (name, _) = task.name(index);
@@ -74,7 +74,7 @@ impl<S: Source> Worker<'_, '_, S> {
         Ok(())
     }
 
-    /// Asks for the attributes of names; those that are known to be as they were are left out.
+    /// Requests attributes of names, except for those known to be unchanged.
     fn ask(&mut self, task: &Task, range: Range<usize>, racy: Racy) -> Result<()> {
         let asker = &mut self.asker;
         asker.asked.clear();
@@ -88,7 +88,7 @@ impl<S: Source> Worker<'_, '_, S> {
         asker.ask(&mut *self.examine, task)
     }
 
-    /// Compares a name with its row, if it had one; returns the error of an entry that could not be examined.
+    /// Compares a name with its row, if any; returns the error if it could not be examined.
     fn name(
         &mut self,
         task: &Task,
@@ -106,7 +106,7 @@ impl<S: Source> Worker<'_, '_, S> {
         let new = self.as_before(task, name, &today);
         let same = || had.filter(|row| task.block.is_same(*row, &new));
         if self.is_excluded(name, &today) && same().is_none() {
-            // Its coming and going changes the times of the directory all the same.
+            // It changes the directory's times anyway.
             task.stirred.store(true, Ordering::Relaxed);
             return Ok(None);
         }
@@ -118,13 +118,13 @@ impl<S: Source> Worker<'_, '_, S> {
             self.entry_failed(task, name, had);
         }
         if let Some(kept) = kept {
-            // What could not be examined stays as it was, but for what may have changed then without its times telling.
+            // Unexamined entries keep their old rows, unless racy.
             let before = had.map(|row| (row, task.block.facts(row)));
             let before = before.filter(|(_, old)| old.errno.is_none() && !racy.is_suspect(old));
             match before.filter(|_| attributes.error != 0) {
                 Some((row, old)) => kept.add(name, &Facts { sha256: task.block.hash(row), ..old }, None)?,
                 None => {
-                    // A suspect's contents may be others than those of the hash.
+                    // A suspect's hash may be stale.
                     let sha256 =
                         same().filter(|_| !racy.is_suspect(&new)).and_then(|row| task.block.hash(row));
                     kept.add(name, &Facts { sha256, ..new }, None)?;
@@ -138,7 +138,7 @@ impl<S: Source> Worker<'_, '_, S> {
         self.shared.comparing.exclude.iter().any(|excluded| excluded.is(name, facts))
     }
 
-    /// Compares an entry that is there.
+    /// Compares an existing entry.
     fn entry(&mut self, task: &Task, had: Option<usize>, name: &[u8], new: &Facts, racy: Racy) {
         let new = &self.comparable(task.block.root, new);
         let Some(row) = had else {
@@ -148,7 +148,7 @@ impl<S: Source> Worker<'_, '_, S> {
             self.child(task, name, None, new, true);
             return;
         };
-        // In a directory that took the place of another it depends on what became of the two.
+        // In a replaced directory, rename detection decides.
         let is_in_place = task.live.is_same || task.live.path.is_empty();
         let same = task.block.is_same(row, new);
         if same && is_in_place && new.kind != FileType::Directory && !racy.is_suspect(new) {
@@ -181,7 +181,7 @@ impl<S: Source> Worker<'_, '_, S> {
             return;
         }
         let changed = fields::of_file(&old, new, proof);
-        // What could not be examined before cannot be compared.
+        // An entry that was unexamined cannot be compared.
         if !changed.is_empty() {
             self.settled(task, name, ChangeKind::Modified, (old, *new), changed);
         } else if racy.is_suspect(new) || old.errno.is_some() {
@@ -209,7 +209,7 @@ impl<S: Source> Worker<'_, '_, S> {
         });
     }
 
-    /// Notes a directory that is to be compared.
+    /// Queues a subdirectory.
     fn child(&mut self, task: &Task, name: &[u8], old: Option<(usize, Facts)>, new: &Facts, is_same: bool) {
         if new.kind != FileType::Directory {
             return;
@@ -229,7 +229,7 @@ impl<S: Source> Worker<'_, '_, S> {
         self.children.push(((task.block.root, path), Fate::Here(Box::new(live))));
     }
 
-    /// Notes an entry that is not there any more.
+    /// Records an entry that is gone.
     fn entry_gone(&mut self, task: &Task, row: usize, racy: Racy) {
         task.stirred.store(true, Ordering::Relaxed);
         self.row_gone(&task.block, row, racy);
@@ -244,7 +244,7 @@ impl<S: Source> Worker<'_, '_, S> {
         self.found.seen.gone.push(Entry { root, path, facts, suspect });
     }
 
-    /// An entry that could not be examined is neither changed nor gone.
+    /// Records an unexamined entry: neither changed nor gone.
     fn entry_failed(&mut self, task: &Task, name: &[u8], had: Option<usize>) {
         let was_unexamined = had.is_some_and(|row| task.block.facts(row).errno.is_some());
         self.found.lost += u64::from(!was_unexamined);
@@ -255,13 +255,13 @@ impl<S: Source> Worker<'_, '_, S> {
         }
     }
 
-    /// Everything that was in a directory is gone.
+    /// Records all entries of a directory as gone.
     pub(super) fn gone(&mut self, block: &Block) {
         let racy = self.shared.racy(block);
         (0..block.len()).for_each(|row| self.row_gone(block, row, racy));
     }
 
-    /// What is in a directory cannot be told: it stays as it was.
+    /// Keeps the rows of a directory that cannot be read.
     pub(super) fn unread(&mut self, block: &Arc<Block>) {
         for row in (0..block.len()).filter(|row| block.kind(*row) == FileType::Directory) {
             let path = block.path.join(block.name(row));
@@ -273,7 +273,6 @@ impl<S: Source> Worker<'_, '_, S> {
     }
 }
 
-/// Returns the error of an entry that could not be examined.
 fn entry_error(directory: &Dir, name: &[u8], errno: i32) -> Error {
     let path = directory.path().join(names::to_os(name).unwrap_or_default());
     Error::io("examine", Path::new(&path), std::io::Error::from_raw_os_error(errno))

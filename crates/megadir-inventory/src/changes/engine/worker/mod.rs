@@ -21,21 +21,21 @@ use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
 
-/// Names of one directory that one thread asks for without sharing.
+/// Larger directories are shared between threads in parts of this many names.
 const PART_NAMES: usize = 8192;
-/// Names that are asked for at once.
+/// Names per request.
 const BATCH_NAMES: usize = 512;
 
 pub(super) struct Worker<'a, 'b, S> {
     shared: &'a Shared<'b, S>,
-    /// Tells everything.
+    /// Reports all attributes.
     examine: Box<dyn Examine>,
-    /// Tells everything but the time of birth, and takes less.
+    /// Cheaper, without birth time.
     brief: Option<Box<dyn Examine>>,
     asker: Asker,
     found: Found,
     children: Vec<(Place, Fate<Box<Live>>)>,
-    /// A device other than the root's that was met last, and the number that the inventory has for it.
+    /// Most recent device other than the root's, and its number in the inventory.
     last_volume: Cell<Option<(u64, u64)>>,
 }
 
@@ -47,7 +47,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             return Err(Error::new("compare", "".as_ref(), ErrorKind::Malformed, reason));
         };
         let examine = comparing.examiner.start(&first.directory, Facts::WANT)?;
-        // Of rows that are kept everything is to be known.
+        // Kept rows need all attributes.
         let brief = match comparing.examiner.name() == "statx" && !comparing.keep {
             true => Some(megadir::examiner("fstatat")?.start(&first.directory, Facts::WANT)?),
             false => None,
@@ -89,7 +89,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         }
     }
 
-    /// Opens a directory, and has its names asked for.
+    /// Opens a directory and examines its names.
     fn directory(&mut self, mut live: Box<Live>, block: Arc<Block>) -> Result<()> {
         if matches!(live.at, At::Open(_)) && live.old.is_some() {
             self.root(&mut live, &block)?;
@@ -153,7 +153,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Ok(())
     }
 
-    /// Puts what was known of a root in its place, and refuses another tree than the one that was scanned.
+    /// Fills in a root's old facts; refuses a root that was not scanned.
     fn root(&self, live: &mut Live, block: &Block) -> Result<()> {
         let At::Open(directory) = &live.at else { return Ok(()) };
         let path = directory.path();
@@ -161,7 +161,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             let reason = "the inventory has no row for this root: it is damaged";
             return Err(Error::new("compare", path, ErrorKind::Malformed, reason));
         };
-        // What could not be opened then may be any directory.
+        // A root that could not be opened then may be any directory.
         let known = old.kind != FileType::Unknown;
         let tree = self.shared.tree(live.root).filter(|_| known);
         let checked = tree.map_or(Ok(()), |tree| check_root(tree, old));
@@ -185,7 +185,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Ok(())
     }
 
-    /// Tells whether the entries of a directory can be asked for by the names that the inventory has.
+    /// `true` if the inventory's names can be examined instead of listing the directory.
     fn may_skip(&self, live: &Live, block: &Block) -> bool {
         let Some(old) = &live.old else { return false };
         let (root, _) = self.shared.devices(live.root);
@@ -199,7 +199,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             && !self.shared.racy(block).is_racy(old)
     }
 
-    /// Returns the number that the inventory has for a device.
+    /// Returns the inventory's number of a device.
     #[inline]
     fn device(&self, root: u32, device: Option<u64>) -> Option<u64> {
         let (before, now) = self.shared.devices(root);
@@ -218,7 +218,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Some(before)
     }
 
-    /// Returns the facts of an entry with the number that the inventory has for its device.
+    /// Returns the facts with the inventory's device number.
     fn as_before(&self, task: &Task, name: &[u8], facts: &Facts) -> Facts {
         let root = task.block.root;
         let (Some(now), false) = (facts.device, self.is_stub(root, facts)) else { return *facts };
@@ -235,16 +235,16 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         is_stub(facts) && self.shared.proof(root).stubs
     }
 
-    /// Returns the facts to compare: of a stub only those that stay.
+    /// Returns the facts to compare, for a stub only the lasting ones.
     fn comparable(&self, root: u32, facts: &Facts) -> Facts {
         if self.is_stub(root, facts) { of_stub(facts) } else { *facts }
     }
 
-    /// A directory could not be opened or listed.
+    /// Records a directory that could not be opened or listed.
     fn failed(&mut self, live: &Live, block: &Arc<Block>, error: Error) {
         self.itself(live, false);
         self.found.failed += 1;
-        // Where the inventory does not know its entries either, nothing is lost.
+        // If its entries were unknown before, nothing is lost.
         self.found.unread += u64::from(live.old.is_some() && live.was_read);
         let was_unread = live.old.is_some() && live.is_same && !live.was_read;
         self.found.lost += u64::from(!was_unread);
@@ -254,11 +254,11 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             self.found.errors.insert((live.root, live.path.clone()), text);
         }
         self.found.failures.push(error);
-        // The rows of a directory that gave its name to another are not of this one.
+        // The rows of a replaced directory are not of this one.
         if live.is_same || live.path.is_empty() { self.unread(block) } else { self.gone(block) }
     }
 
-    /// Tells what differs about a directory itself.
+    /// Records changes of the directory itself.
     fn itself(&mut self, live: &Live, entries_are_the_same: bool) {
         let Some(old) = live.old.filter(|_| live.is_same) else { return };
         let changed =
@@ -271,7 +271,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         }
     }
 
-    /// All names of a directory have been asked for.
+    /// Finishes a directory after its last part.
     fn done(&mut self, task: &Task) -> Result<()> {
         let live = &task.live;
         self.itself(live, !task.stirred.load(Ordering::Relaxed));
@@ -291,10 +291,10 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
     }
 }
 
-/// Returns what is known of devices before anything is compared.
+/// Returns the known devices before the comparison.
 pub(super) fn volumes(comparing: &Comparing<'_>) -> Volumes {
     let mut volumes = Volumes::new(comparing.metadata);
-    // With an inventory, the row of the root has the number that the root's device had.
+    // With an inventory, the root's row has the old number.
     for tree in comparing.trees.iter().flatten().filter(|_| comparing.is_scan) {
         if let Some(device) = tree.facts.device {
             volumes.learn_root(device, device, fsid(&tree.directory));
@@ -303,7 +303,7 @@ pub(super) fn volumes(comparing: &Comparing<'_>) -> Volumes {
     volumes
 }
 
-/// Ends the comparison when its thread panics: the others would wait for what it might have added.
+/// Cancels the comparison on panic; other threads would wait forever.
 struct EndOnPanic<'a, 'b, S: Source>(&'a Shared<'b, S>);
 
 impl<S: Source> Drop for EndOnPanic<'_, '_, S> {
