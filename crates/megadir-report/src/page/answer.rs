@@ -1,4 +1,4 @@
-//! The first screen: the question, what speaks loudest against an answer, the answer, its picture, and what to do about it.
+//! First screen: the question, loud warnings, the answer with its chart, and advice.
 
 use super::{Page, advice};
 use crate::chart::Width;
@@ -7,7 +7,6 @@ use crate::finding::told_first;
 use crate::render::{Report, run_line};
 use crate::warning::told;
 
-/// Adds the first screen.
 pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     let summary = report.summary;
     page.push("<header>\n");
