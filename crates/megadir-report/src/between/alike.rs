@@ -1,13 +1,14 @@
-//! What differs between the places of two runs, so that nobody takes a difference of machines for one of programs.
+//! Differences between the environments of two runs, which could be mistaken for differences between programs.
 
 use megadir_record::{FileSystem, Machine, Record};
 
 use super::Run;
 use crate::text;
 
-/// Returns what differs, a phrase each; empty where two runs are of the same study on the same machine and file system.
+/// Returns the differences, a phrase each; empty for two runs of the same study on the same machine and file
+/// system.
 ///
-/// The program's version, the seed and the number of rounds may differ: they are what is compared, or do not matter.
+/// Program version, seed and number of rounds may differ: they are compared, or irrelevant.
 #[must_use]
 pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     let (before, after) = (&old.header.machine, &new.header.machine);
@@ -32,7 +33,7 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     }
     for (what, of) in LISTS {
         let (old, new) = (of(before), of(after));
-        // Older records have not all of them.
+        // Missing in some older records.
         if !old.is_empty() && !new.is_empty() {
             let lacking = |one: &[String], other: &[String]| {
                 let lines = one.iter().filter(|line| !other.contains(line)).cloned();
@@ -59,7 +60,8 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     found
 }
 
-/// Returns what differs between any of the runs and the first old one, each phrase once, and between the programs of one side.
+/// Returns the differences of all runs from the first old one, each phrase once, and between the programs of
+/// one side.
 pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut add = |phrase: String| {
@@ -86,12 +88,12 @@ pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<S
     found
 }
 
-/// A property of a machine in words.
+/// Property of a machine, in words.
 type OfMachine = (&'static str, fn(&Machine) -> Option<String>);
-/// A property of a file system in words.
+/// Property of a file system, in words.
 type OfFileSystem = (&'static str, fn(&FileSystem) -> Option<String>);
 
-/// What is in force on a machine, a line each.
+/// Settings of a machine, a line each.
 type Lines = (&'static str, fn(&Machine) -> Vec<String>);
 
 const LISTS: [Lines; 4] = [
@@ -99,7 +101,7 @@ const LISTS: [Lines; 4] = [
     ("settings", |machine| machine.settings.clone()),
     ("who watches the files", |machine| machine.watchers.clone()),
     ("devices below the file system", |machine| {
-        // Numbers of loop devices and of disks are given anew at every start.
+        // The system renumbers loop devices and disks at every boot.
         let kind =
             |device: &String| device.split_once('(').map_or(device.clone(), |(_, kind)| format!("({kind}"));
         machine.file_system.block_stack.iter().map(kind).collect()

@@ -1,4 +1,5 @@
-//! A comparison of runs as CSV (RFC 4180, lines end with LF): the column `row` names what a row is, so that nothing is lost but layout.
+//! Comparison of runs as CSV (RFC 4180, LF line ends). The column `row` gives the kind of row; only layout is
+//! lost.
 
 use super::{Between, Row};
 use crate::render::outcome_words;
@@ -22,7 +23,6 @@ const HEADINGS: [&str; 15] = [
     "text",
 ];
 
-/// Returns the comparison as CSV, with a heading.
 #[must_use]
 pub fn csv(between: &Between) -> String {
     let mut text = HEADINGS.join(",") + "\n";
@@ -93,7 +93,7 @@ fn said(kind: &str, arm: String, text: String) -> [String; 15] {
     fields
 }
 
-/// Returns a number with the nine digits that JSON has.
+/// Prints a number with nine digits, like JSON.
 fn number(value: f64) -> String {
     format!("{value:.8e}").parse::<f64>().map_or_else(|_| value.to_string(), |rounded| rounded.to_string())
 }

@@ -1,21 +1,20 @@
-//! The formats of a comparison of runs.
+//! Formats of a comparison of runs.
 
 use super::{Between, csv, markdown, table};
 use crate::page::comparison;
 use crate::render::{View, pretty};
 
-/// A format of comparisons.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is, for help.
+    /// Description for the help text.
     pub what: &'static str,
-    /// Returns the comparison, ending with a newline; the view matters to terminals only.
+    /// Renders the comparison, with a final newline; only terminal formats use the view.
     pub render: fn(&Between, &View) -> String,
 }
 
-/// Every format, for help and errors to list.
+/// Every format, for help texts and errors.
 pub const FORMATS: &[Format] = &[
     Format {
         name: "table",
@@ -36,7 +35,6 @@ pub const FORMATS: &[Format] = &[
     Format { name: "json", what: "everything as data, versioned", render: |between, _| pretty(between) },
 ];
 
-/// Returns the format of this name.
 #[must_use]
 pub fn format_named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)

@@ -1,5 +1,5 @@
-//! The gate of `--fail-if`: passed, failed, or not to be judged. It passes only if every arm of the old runs was measured in full, on equal
-//! work, by new runs that nothing speaks against.
+//! The gate of `--fail-if`: passed, failed or not judged. It passes only if the new runs measured every arm of
+//! the old runs in full, on equal work, without loud warnings.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,51 +7,49 @@ use super::{Between, Row};
 use crate::summary::{Outcome, Verdict};
 use crate::text;
 
-/// This many arms are named in a reason; of more, the number.
+/// Arms that a reason names; beyond that it counts them.
 const NAMED_MAX: usize = 3;
 
-/// What a gate asks.
+/// Condition of a gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Condition {
-    /// How much slower is too slow, a fraction; `None`: anything beyond the equivalence band.
+    /// Tolerated slowdown, a fraction; `None`: the equivalence band.
     pub slower_by: Option<f64>,
-    /// Judge one run a side all the same.
+    /// Accept a single run a side.
     pub single_run: bool,
-    /// Judge over what the records say against themselves.
+    /// Accept runs with loud warnings.
     pub despite_warnings: bool,
 }
 
-/// What a gate came to.
+/// Result of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
-    /// How much slower is too slow, a fraction; `None`: anything beyond the equivalence band.
+    /// Tolerated slowdown, a fraction; `None`: the equivalence band.
     pub slower_by: Option<f64>,
-    /// Passed, failed or not judged.
     pub says: GateSays,
-    /// Arms that are slower by more than that. Listed where the gate could not be judged, too.
+    /// Arms slower than tolerated, listed even if the gate could not be judged.
     pub slower: Vec<String>,
-    /// Arms that are not shown to be slower, and of which so much cannot be excluded either.
+    /// Arms that are not shown to be slower, but whose intervals include the limit.
     pub open: Vec<String>,
-    /// How much slower the worst of those may be, as a ratio.
+    /// Upper end of the worst of those intervals, a ratio.
     pub open_up_to: Option<f64>,
-    /// Why it could not be judged; of [`Between::unjudged`] those that the condition does not waive.
+    /// Reasons from [`Between::unjudged`] that the condition does not waive.
     pub because: Vec<Unjudged>,
 }
 
-/// What a gate came to, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateSays {
-    /// Every arm was judged, and none is too slow.
+    /// Every arm was judged and none is too slow.
     Passed,
-    /// An arm is too slow.
+    /// At least one arm is too slow.
     Slower,
-    /// Something that the gate needs is missing.
+    /// Required measurements are missing.
     NotJudged,
 }
 
 impl GateSays {
-    /// Returns the word that it has in data.
+    /// Word in data formats.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -62,44 +60,42 @@ impl GateSays {
     }
 }
 
-/// A reason for which a gate cannot be judged.
+/// Reason why a gate cannot be judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unjudged {
-    /// The kind of reason.
     pub kind: UnjudgedKind,
-    /// The reason in a sentence without its full stop.
+    /// One sentence without its full stop.
     pub text: String,
-    /// The arms that it is about; none where it is about whole runs.
+    /// Arms concerned; empty if the reason concerns whole runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<String>,
 }
 
-/// The kinds of reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnjudgedKind {
-    /// One run a side, which has no interval over runs.
+    /// A single run a side, which gives no interval over runs.
     SingleRun,
-    /// Several runs, fewer than an interval over runs takes.
+    /// Several runs, but fewer than an interval takes.
     TooFewRuns,
-    /// A run stands on both sides.
+    /// The same run is on both sides.
     SameRun,
-    /// A run warns of its own numbers.
+    /// A run carries a loud warning.
     Warned,
     /// A run did not end as planned.
     Incomplete,
-    /// Arms that not every run has.
+    /// Arms missing in some runs.
     Missing,
-    /// Arms that did other work.
+    /// Arms with unequal work.
     UnequalWork,
-    /// Arms that were not measured in every round.
+    /// Arms not measured in every round.
     PartlyMeasured,
     /// Arms without an interval.
     NoInterval,
 }
 
 impl UnjudgedKind {
-    /// Returns the word that it has in data.
+    /// Word in data formats.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -125,7 +121,7 @@ impl Unjudged {
 }
 
 impl Between {
-    /// Asks whether any arm is too slow; the answer stands in [`Between::gate`], and with it in every format.
+    /// Judges the gate and stores the result in [`Between::gate`], where every format finds it.
     pub fn ask(&mut self, condition: Condition) {
         let waived = |reason: &&Unjudged| match reason.kind {
             UnjudgedKind::SingleRun => condition.single_run,
@@ -156,7 +152,7 @@ impl Between {
 }
 
 impl Gate {
-    /// Returns what came out in one sentence.
+    /// Returns the result in one sentence.
     #[must_use]
     pub fn verdict(&self) -> String {
         let asked = self.asked();
@@ -175,8 +171,8 @@ impl Gate {
         }
     }
 
-    /// Returns the arms that are slower, each reason why it could not be judged, and what a gate that passed could not exclude: a sentence each,
-    /// without their full stops.
+    /// Returns slower arms, reasons why the gate could not be judged, and what a passed gate could not exclude:
+    /// a sentence each, without full stops.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -206,7 +202,7 @@ impl Gate {
 }
 
 impl Row {
-    /// `true` if the arm is certainly slower: beyond the equivalence band, or by more than a fraction that was named.
+    /// `true` if the arm is certainly slower: beyond the equivalence band, or by more than the given fraction.
     #[must_use]
     pub fn is_slower(&self, by: Option<f64>) -> bool {
         match (&self.outcome, by) {
@@ -227,7 +223,7 @@ impl Row {
     }
 }
 
-/// Returns the first names, and the number of the others.
+/// Returns the first names and the number of the others.
 fn named(arms: &[String]) -> String {
     let shown = arms[..arms.len().min(NAMED_MAX)].join("; ");
     match arms.len().checked_sub(NAMED_MAX) {

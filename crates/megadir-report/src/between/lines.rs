@@ -1,4 +1,4 @@
-//! The sentences and the grid that all formats of a comparison for people share.
+//! Sentences and grid shared by all text formats of a comparison.
 
 use super::warned::capital;
 use super::{Basis, Between, Row};
@@ -6,17 +6,17 @@ use crate::render::{Column, Grid, Text, Tone, outcome_tone};
 use crate::summary::Resolution;
 use crate::text;
 
-/// The sentences of a comparison, in their order.
+/// Sentences of a comparison, in order.
 pub(crate) struct Lines {
-    /// What is compared.
+    /// Both sides of the comparison.
     pub(crate) heading: String,
-    /// What speaks against the numbers: it stands above them.
+    /// Warnings, printed above the numbers.
     pub(crate) alarms: Vec<String>,
-    /// What the numbers show and what they do not, where that is less than one would think.
+    /// Limits of what the numbers show.
     pub(crate) caution: Option<String>,
-    /// What the gate came to, in one sentence, then why.
+    /// Result of the gate in one sentence, then the reasons.
     pub(crate) gate: Vec<String>,
-    /// What the columns mean, and what is not in the rows.
+    /// Legend, and arms without a row.
     pub(crate) notes: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ fn sides(between: &Between) -> String {
     }
 }
 
-/// Says what is not known of the versions.
+/// Explains what the runs do not show about the versions.
 fn caution(between: &Between) -> Option<String> {
     let needed = megadir_stats::RUNS_MIN;
     match between.basis {
@@ -99,7 +99,6 @@ fn notes(between: &Between) -> Vec<String> {
     notes
 }
 
-/// Returns the rows with their columns.
 pub(crate) fn grid(between: &Between) -> Grid {
     let runs = between.basis != Basis::Rounds;
     let columns = vec![

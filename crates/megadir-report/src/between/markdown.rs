@@ -1,9 +1,9 @@
-//! A comparison of runs in Markdown, for a pull request or the summary of a CI job.
+//! Comparison of runs in Markdown, for a pull request or a CI summary.
 
 use super::{Between, Lines, grid};
 use crate::render::markdown_text::{clean, push_grid};
 
-/// Returns the comparison in Markdown, ending with a newline.
+/// Renders the comparison, with a final newline.
 #[must_use]
 pub fn markdown(between: &Between) -> String {
     let text = Lines::of(between);

@@ -1,4 +1,4 @@
-//! The same arm in several records: matched by what it is (name, work, data, cache), never by its place.
+//! Matches arms of several records by name, work, data and cache, never by index.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use megadir_record::{Cell, Data, DataSource, Record, Role, Work};
 use super::Run;
 use crate::summary::Rounds;
 
-/// A side's runs with their samples by round.
+/// Runs of one side, with their samples by round.
 pub(super) struct Side<'a> {
     pub(super) runs: &'a [Run<'a>],
     pub(super) rounds: Vec<Rounds<'a>>,
@@ -18,14 +18,14 @@ impl<'a> Side<'a> {
         Self { runs, rounds: runs.iter().map(|run| Rounds::of(run.record)).collect() }
     }
 
-    /// Returns the times of an arm, one series a run that has it.
+    /// Returns the times of an arm, one series for each run that has it.
     pub(super) fn times(&self, cells: &[Option<&Cell>]) -> Vec<Vec<f64>> {
         let there = self.rounds.iter().zip(cells);
         there.filter_map(|(rounds, cell)| cell.map(|cell| rounds.times(cell.id))).collect()
     }
 }
 
-/// An arm with its cell in each run; `None` in a run that does not have it.
+/// An arm with its cell in each run; `None` in runs without it.
 pub(super) struct Matched<'a> {
     pub(super) cell: &'a Cell,
     of: &'a Record,
@@ -47,9 +47,9 @@ impl Matched<'_> {
     }
 }
 
-/// Returns every arm of the records, those of the new runs first, in their order.
+/// Returns every arm of the records, new runs first, in their order.
 ///
-/// Arms of a baseline against itself are left out: they are about their run, not about a version.
+/// Baselines against themselves are left out: they describe a run, not a version.
 pub(super) fn arms<'a>(old: &'a [Run<'a>], new: &'a [Run<'a>]) -> Vec<Matched<'a>> {
     let mut arms: Vec<Matched<'a>> = Vec::new();
     let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -76,11 +76,12 @@ pub(super) fn arms<'a>(old: &'a [Run<'a>], new: &'a [Run<'a>]) -> Vec<Matched<'a
     arms
 }
 
-/// `true` if the runs saw the same numbers of entries, and of a directory that was there before them the same names.
+/// `true` if the runs saw the same number of entries, and the same names if the directory existed before.
 ///
-/// That each run saw what it should is its summary's; here a run that was right about another directory is found.
+/// The summary checks each run against its own plan; this finds runs that were right about different
+/// directories.
 pub(super) fn saw_the_same(arm: &Matched<'_>, old: &Side<'_>, new: &Side<'_>) -> bool {
-    // What is to be found out may differ.
+    // Observed values may differ.
     if matches!(arm.cell.work, Work::FillUntilRefused { .. }) {
         return true;
     }
@@ -106,7 +107,7 @@ fn all_equal<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
 /// `true` if two cells are the same arm.
 fn same((of_one, one): (&Record, &Cell), (of_other, other): (&Record, &Cell)) -> bool {
     let of = |cell: &Cell| (cell.cache, cell.rate_per_s, cell.operations, work(cell));
-    // Of a data set the seed does not matter.
+    // The seed of a data set is irrelevant.
     let data = |record, cell| data_of(record, cell).map(|data| (data.entries, &data.source));
     one.name == other.name
         && of(one) == of(other)
@@ -117,7 +118,7 @@ fn data_of<'a>(record: &'a Record, cell: &Cell) -> Option<&'a Data> {
     record.header.plan.data.iter().find(|data| data.id == cell.data)
 }
 
-/// Returns the work without what was found out when it was carried out.
+/// Returns the work without values observed during the run.
 fn work(cell: &Cell) -> Work {
     let mut work = cell.work.clone();
     match &mut work {

@@ -1,13 +1,9 @@
-//! Runs of the same arms, the new ones against the old ones, in the manner of benchstat.
+//! Comparison of new runs with old runs of the same arms, in the manner of benchstat.
 //!
-//! Rounds of two runs are not paired. With [`RUNS_MIN`](megadir_stats::RUNS_MIN) runs or more a side, each run is one observation of an
-//! arm (the median of its rounds), and intervals are Welch's over runs. One run a side is compared by its rounds (unpaired Hodges-Lehmann
-//! ratio, Mann-Whitney interval): that shows how these two runs differ, and whatever differs between them as wholes is in it. Either way
-//! Holm over all rows.
-//!
-//! Files: `matched` (the same arm in several records), `alike` (what differs between machines and file systems), `warned` (what records say
-//! against themselves), `unjudged` (what is missing), `gate` (what `--fail-if` comes to), `formats` (the list of formats), and one file for
-//! each of them.
+//! Rounds of two runs are not paired. With [`RUNS_MIN`](megadir_stats::RUNS_MIN) runs or more a side, each run
+//! is one observation of an arm (the median of its rounds), and intervals are Welch's over runs. A single run a
+//! side is compared by its rounds (unpaired Hodges-Lehmann ratio, Mann-Whitney interval): that describes these
+//! two runs, including everything else that differed between them. Both are adjusted over all rows (Holm).
 
 mod alike;
 mod csv;
@@ -38,103 +34,97 @@ use serde::{Deserialize, Serialize};
 use crate::summary::{Figure, Outcome, Resolution, Summary, judged};
 use matched::{Matched, Side};
 
-/// The version of the JSON form of [`Between`]; fields may be added to it.
+/// Version of the JSON form of [`Between`]; fields may be added to it.
 pub const BETWEEN_VERSION: u32 = 1;
 
-/// New runs against old ones.
+/// Comparison of new runs with old ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Between {
-    /// The version of this form ([`BETWEEN_VERSION`]).
+    /// Always [`BETWEEN_VERSION`].
     pub version: u32,
-    /// The study.
     pub study: String,
-    /// What the intervals are computed over.
+    /// Observations that the intervals rest on.
     pub basis: Basis,
-    /// The old runs, as they were named.
+    /// Names of the old runs.
     pub old_runs: Vec<String>,
-    /// The new runs, as they were named.
+    /// Names of the new runs.
     pub new_runs: Vec<String>,
-    /// What differs between machines, file systems and data sets; empty where the runs are comparable.
+    /// Differences between machines, file systems and data sets; empty if the runs are comparable.
     pub differences: Vec<String>,
-    /// What the runs noted of other work on the machine; empty where they noted none.
+    /// Other work on the machine that the runs noted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbances: Vec<String>,
-    /// What the runs say against their own numbers.
+    /// Loud warnings of the runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
-    /// The arms that both sides have, in the order of the new one.
+    /// Arms on both sides, in the order of the new one.
     pub rows: Vec<Row>,
-    /// The geometric mean of the ratios of all rows that have one; `None` without any.
+    /// Geometric mean of all ratios; `None` without any.
     pub geometric_mean: Option<f64>,
-    /// The number of these ratios.
+    /// Number of these ratios.
     pub ratios: usize,
-    /// Arms that only old runs have.
+    /// Arms missing in the new runs.
     pub only_old: Vec<String>,
-    /// Arms that only new runs have.
+    /// Arms missing in the old runs.
     pub only_new: Vec<String>,
-    /// The baselines of the old runs against themselves.
+    /// Baselines of the old runs against themselves.
     pub resolution_old: Vec<Resolution>,
-    /// The baselines of the new runs against themselves.
+    /// Baselines of the new runs against themselves.
     pub resolution_new: Vec<Resolution>,
-    /// The equivalence band, as a fraction: the narrowest of all records.
+    /// Equivalence band, a fraction: the narrowest of all records.
     pub band: f64,
-    /// Why a gate over these runs cannot be judged; empty where it can.
+    /// Reasons why a gate over these runs cannot be judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<Unjudged>,
-    /// What the gate came to, where one was asked for ([`Between::ask`]).
+    /// Result of the gate, if one was requested ([`Between::ask`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
 }
 
-/// What intervals are computed over.
+/// Observations that intervals rest on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Over the rounds of one run a side: they hold for these two runs.
+    /// Rounds of a single run a side: valid for these two runs.
     Rounds,
-    /// Over the runs of each side, one observation each: they hold for the versions.
+    /// Runs of each side, one observation each: valid for the versions.
     Runs,
-    /// Over nothing: several runs, but fewer than an interval takes.
+    /// None: several runs, but fewer than an interval takes.
     TooFewRuns,
 }
 
-/// One arm in the runs of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The arm.
     pub arm: String,
-    /// The cache's state.
     pub cache: String,
-    /// Rounds of the old runs, all together.
+    /// Rounds of the old runs, summed.
     pub old_rounds: usize,
-    /// Rounds of the new runs, all together.
+    /// Rounds of the new runs, summed.
     pub new_rounds: usize,
-    /// Median time of an operation in the old run, nanoseconds; of several runs the median of theirs. `None` if it was not measured.
+    /// Median time of an operation in the old run, nanoseconds; for several runs the median of their medians.
+    /// `None` if not measured.
     pub old_ns: Option<Figure>,
-    /// The same in the new runs.
+    /// The same for the new runs.
     pub new_ns: Option<Figure>,
-    /// The median of each old run that has one, nanoseconds, where there are several.
+    /// Median of each old run, nanoseconds, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub old_each_ns: Vec<f64>,
-    /// The same of the new runs.
+    /// The same for the new runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub new_each_ns: Vec<f64>,
     /// New over old.
     pub outcome: Outcome,
 }
 
-/// A run: its record and what was made of it.
+/// A record with its summary.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// What it is called, e.g. the name of its file.
+    /// Display name, e.g. the file name.
     pub name: &'a str,
-    /// The record.
     pub record: &'a Record,
-    /// Its summary.
     pub summary: &'a Summary,
 }
 
-/// Which side a run is on.
 #[derive(Clone, Copy)]
 enum Which {
     Old,
@@ -142,7 +132,7 @@ enum Which {
 }
 
 impl Which {
-    /// Returns what a run of so many on its side is called.
+    /// Returns the name of a run; `of` is the number of runs on its side.
     fn name(self, run: &Run<'_>, of: usize) -> String {
         let side = match self {
             Self::Old => "the old run",
@@ -152,9 +142,9 @@ impl Which {
     }
 }
 
-/// Compares new runs with old ones; whatever differs between them as wholes stands beside the rows.
+/// Compares new runs with old ones.
 ///
-/// `None` without a run on either side.
+/// `None` if a side has no run.
 #[must_use]
 pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
     let (first_old, first_new) = (old_runs.first()?, new_runs.first()?);
@@ -202,7 +192,7 @@ fn of_both<T>(of: fn(Which, &[Run<'_>]) -> Vec<T>, old: &[Run<'_>], new: &[Run<'
     of(Which::Old, old).into_iter().chain(of(Which::New, new)).collect()
 }
 
-/// Returns the rows of the arms that both sides have, judged as one family.
+/// Returns the rows of arms on both sides, judged as one family.
 fn rows(arms: &[Matched<'_>], (old, new): (&Side<'_>, &Side<'_>), basis: Basis, band: f64) -> Vec<Row> {
     let (mut rows, mut times) = (Vec::new(), Vec::new());
     for arm in arms.iter().filter(|arm| arm.is_on_both_sides()) {
@@ -247,12 +237,12 @@ fn figure(series: &[Vec<f64>], basis: Basis, confidence: f64) -> Option<Figure> 
     }
 }
 
-/// Judges all rows that can be as one family.
+/// Judges all measured rows as one family.
 fn judge(rows: &mut [Row], times: &[(Vec<f64>, Vec<f64>)], basis: Basis, band: f64) {
     let equal = |row: &Row| row.outcome != Outcome::Unequal;
     let family: Vec<(Vec<f64>, Vec<f64>)> =
         rows.iter().zip(times).filter(|(row, _)| equal(row)).map(|(_, times)| times.clone()).collect();
-    // Both runs may have stopped at a width; what they looked for was within each, not between them.
+    // Looks of a stopping rule were within each run, not between runs.
     let judging = Judging { band, looks: 1 };
     let judgements = match basis {
         Basis::Rounds => judge_unpaired_family(&family, judging),
@@ -270,7 +260,7 @@ fn judge(rows: &mut [Row], times: &[(Vec<f64>, Vec<f64>)], basis: Basis, band: f
     }
 }
 
-/// Returns the ratio of an outcome, where there is one.
+/// Returns the ratio of an outcome.
 fn ratio(outcome: &Outcome) -> Option<f64> {
     match outcome {
         Outcome::Judged { ratio, .. } => Some(ratio.value),

@@ -1,12 +1,12 @@
-//! A comparison of runs for a terminal.
+//! Comparison of runs for a terminal.
 
 use super::{Between, GateSays, Lines, grid};
 use crate::render::{Style, Tone, clean, lay_out, paint, wrap};
 
-/// Narrower than this nothing can be laid out.
+/// Minimum width of the layout, columns.
 const WIDTH_MIN: usize = 40;
 
-/// Returns the comparison for a terminal of `width` columns, ending with a newline.
+/// Renders the comparison for a terminal of `width` columns, with a final newline.
 #[must_use]
 pub fn table(between: &Between, width: usize, style: Style) -> String {
     let width = width.max(WIDTH_MIN);
@@ -24,7 +24,7 @@ pub fn table(between: &Between, width: usize, style: Style) -> String {
     text.notes.iter().for_each(|note| paragraph(&mut lines, note, Tone::Faint));
     let passed = between.gate.as_ref().is_some_and(|gate| gate.says == GateSays::Passed);
     let tone = if passed { Tone::Plain } else { Tone::Alarm };
-    // Why stands on standard error, a line each.
+    // Standard error has the reasons, a line each.
     text.gate.iter().take(1).for_each(|line| paragraph(&mut lines, line, tone));
     lines.join("\n") + "\n"
 }

@@ -1,4 +1,4 @@
-//! Why a gate cannot be judged: what is missing of the runs, and of each arm that the old runs have.
+//! Reasons why a gate cannot be judged: measurements missing in runs, and in each arm of the old runs.
 
 use megadir_record::{Cell, Phase, Record, Sample, Stop};
 use megadir_stats::RUNS_MIN;
@@ -9,7 +9,7 @@ use super::{Basis, Between, Run, Which};
 use crate::summary::{Ending, Outcome};
 use crate::text;
 
-/// Returns every reason: those about whole runs first, then those about arms, the arms of one reason together.
+/// Returns every reason: first about whole runs, then about arms, grouped by reason.
 pub(super) fn reasons(
     between: &Between,
     old: &Side<'_>,
@@ -67,7 +67,7 @@ fn runs_a_side(basis: Basis, old: usize, new: usize) -> Option<Unjudged> {
     }
 }
 
-/// Finds runs that stand on both sides, of which one would be found to be as fast as itself.
+/// Finds a run that is on both sides: it would be as fast as itself.
 fn same_runs(old: &[Run<'_>], new: &[Run<'_>]) -> Option<Unjudged> {
     let twice =
         old.iter().find_map(|one| Some((one, new.iter().find(|other| is_same(one.record, other.record))?)));
@@ -77,7 +77,7 @@ fn same_runs(old: &[Run<'_>], new: &[Run<'_>]) -> Option<Unjudged> {
     })
 }
 
-/// `true` if two records are of one run, of which one may be longer.
+/// `true` if two records belong to the same run; one may be longer.
 #[must_use]
 pub fn is_same(one: &Record, other: &Record) -> bool {
     let started = |record: &Record| (record.header.started_unix_s, record.header.plan.seed);
@@ -140,20 +140,20 @@ fn of_arm(
     let lacking = match basis {
         Basis::Rounds => "too few rounds for an interval",
         Basis::Runs => "the runs have no interval",
-        // Said of the whole.
+        // Reported for the run.
         Basis::TooFewRuns => return None,
     };
     (!judged).then(|| (UnjudgedKind::NoInterval, lacking.into()))
 }
 
-/// Returns how far an arm was measured, unless it was in every round of its run.
+/// Returns how far an arm was measured; `None` if in every round of its run.
 fn missing_rounds(side: &Side<'_>, place: usize, cell: &Cell) -> Option<String> {
     let (run, rounds) = (&side.runs[place], &side.rounds[place]);
     let measured = rounds.samples(cell.id).count();
     let rules = &run.record.header.plan.rules;
     let all = match rules.stop {
         Stop::Rounds => rules.rounds as usize,
-        // It ends by itself after fewer: then all arms have as many as there were.
+        // A stopping rule ends a run early: all arms have the same number of rounds.
         Stop::Ratio { .. } | Stop::Difference { .. } => rounds.keys().len(),
     };
     let refused = run.record.samples.iter().any(|sample| sample.cell == cell.id && sample.refused.is_some());
@@ -164,7 +164,7 @@ fn missing_rounds(side: &Side<'_>, place: usize, cell: &Cell) -> Option<String> 
         false if run.record.samples.iter().any(voided) => " (rounds were voided)",
         false => "",
     };
-    // What a run that did not end left out is said of the run.
+    // Reported for the run that did not end.
     let said = run.summary.progress.ending != Ending::Complete && !refused;
     (measured < all && !said).then(|| format!("measured {measured} of {all} rounds{why}"))
 }

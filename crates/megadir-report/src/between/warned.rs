@@ -1,25 +1,25 @@
-//! What the records themselves say against being compared: it stands above the table, and a gate does not judge over it.
+//! Warnings of the records that forbid a comparison: printed above the table; a gate is not judged with them.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Run, Which};
 use crate::warning::{Advisory, DISTURBING, Warning, told};
 
-/// Tasks that waited for the processor in more than this part of the ten seconds before a run were not few, per cent.
+/// Processor pressure above this in the ten seconds before a run is reported, per cent.
 const PRESSURE_MAX_PERCENT: f64 = 10.0;
 
-/// What a record says against its numbers.
+/// Warning of a record against its own numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Doubt {
-    /// The run, in words, e.g. `the old run`.
+    /// The run in words, e.g. `the old run`.
     pub run: String,
-    /// The kind of warning, one of [`crate::WARNING_KINDS`], or `pressure`.
+    /// One of [`crate::WARNING_KINDS`], or `pressure`.
     pub kind: String,
-    /// What is the matter, and what to do about it.
+    /// The problem and the remedy.
     pub text: String,
 }
 
-/// Returns what the runs of a side say against their numbers.
+/// Returns the warnings of one side.
 pub(super) fn doubts(which: Which, runs: &[Run<'_>]) -> Vec<Doubt> {
     let of_run = |run: &Run<'_>| {
         let warned: Vec<Advisory> =
@@ -48,7 +48,7 @@ pub(super) fn doubts(which: Which, runs: &[Run<'_>]) -> Vec<Doubt> {
     runs.iter().flat_map(of_run).collect()
 }
 
-/// `true` if a warning means that a run's numbers are not to be compared. What arms did or did not do is said of each arm.
+/// `true` if a warning forbids comparing the run. Warnings about single arms are handled by arm.
 fn speaks_against(advisory: &Advisory) -> bool {
     match &advisory.warning {
         Warning::UnequalWork { .. } | Warning::TooFewRounds { .. } => false,
@@ -69,7 +69,7 @@ fn kinds_of(warned: &[Advisory]) -> Vec<&'static str> {
     kinds
 }
 
-/// Returns what the runs of a side noted of other work on their machine, a sentence each: it is in the ratios too.
+/// Returns other work on the machine that one side's runs noted, a sentence each: the ratios include it.
 pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
     let mut found: Vec<(&str, String, usize)> = Vec::new();
     for run in runs {
@@ -91,12 +91,12 @@ pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
     found.into_iter().map(line).collect()
 }
 
-/// Returns the text with a full stop at its end.
+/// Adds a full stop if the text has none.
 fn ended(text: String) -> String {
     if text.ends_with('.') { text } else { text + "." }
 }
 
-/// Returns the text with a capital at its start.
+/// Capitalises the first letter.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

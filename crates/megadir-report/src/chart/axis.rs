@@ -1,28 +1,27 @@
-//! From values to places: linear and logarithmic axes with their ticks.
+//! Linear and logarithmic axes with their ticks.
 //!
-//! Logarithms are those of `libm`, so that places are the same on every machine.
+//! Logarithms come from `libm`, so that coordinates are the same on every machine.
 
 use super::drawing::{Anchor, Drawing, text_width};
 use super::style::FONT_PX;
 
-/// What the values of an axis are, which decides how ticks are written.
+/// Quantity of an axis, which decides the form of ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// Nanoseconds, written in the unit that suits.
+    /// Nanoseconds, printed in a suitable unit.
     Time,
     /// Numbers of files or entries.
     Count,
     /// A ratio, e.g. `2x`.
     Ratio,
-    /// A fraction, written in per cent.
+    /// A fraction, printed in per cent.
     Share,
-    /// How many nines a share has: 2 is 99 %.
+    /// Number of nines of a share: 2 is 99 %.
     Nines,
     /// Seconds.
     Seconds,
 }
 
-/// An axis.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     pub(super) unit: Unit,
@@ -34,7 +33,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Returns a linear axis that holds zero and all values, from one place to another.
+    /// Returns a linear axis that includes zero and all values.
     pub(super) fn from_zero(unit: Unit, values: impl IntoIterator<Item = f64>, places: (f64, f64)) -> Self {
         let (low, high) = bounds(values).unwrap_or((0.0, 1.0));
         let (low, high) = (low.min(0.0), high.max(0.0));
@@ -44,7 +43,7 @@ impl Axis {
         Self { unit, log: false, low, high, from: places.0, to: places.1 }
     }
 
-    /// Returns a linear axis that holds all values and little else, for moments, which have no zero.
+    /// Returns a linear axis that spans all values, for moments, which have no zero.
     pub(super) fn span(unit: Unit, values: impl IntoIterator<Item = f64>, places: (f64, f64)) -> Self {
         let (low, high) = bounds(values).unwrap_or((0.0, 1.0));
         let high = if high > low { high } else { low + 1.0 };
@@ -53,7 +52,7 @@ impl Axis {
         Self { unit, log: false, low, high, from: places.0, to: places.1 }
     }
 
-    /// Returns a logarithmic axis that holds all values, which are above 0, with some room on both sides.
+    /// Returns a logarithmic axis that spans all values, which are positive, with a margin.
     pub(super) fn log(unit: Unit, values: impl IntoIterator<Item = f64>, places: (f64, f64)) -> Self {
         let values = values.into_iter().filter(|value| *value > 0.0);
         let (low, high) = bounds(values).unwrap_or((0.5, 2.0));
@@ -62,7 +61,8 @@ impl Axis {
         Self { unit, log: true, low: low - room, high: high + room, from: places.0, to: places.1 }
     }
 
-    /// Returns an axis that is logarithmic where values differ by more than 20 times and none is 0, and begins at zero elsewhere.
+    /// Returns a logarithmic axis if values differ by a factor above 20 and none is 0, otherwise a linear one
+    /// from zero.
     pub(super) fn fitting(unit: Unit, values: &[f64], places: (f64, f64)) -> Self {
         match bounds(values.iter().copied()) {
             Some((low, high)) if low > 0.0 && high / low > 20.0 => {
@@ -72,7 +72,7 @@ impl Axis {
         }
     }
 
-    /// Returns the place of a value.
+    /// Returns the coordinate of a value.
     pub(super) fn at(&self, value: f64) -> f64 {
         let value = if self.log { libm::log10(value.max(f64::MIN_POSITIVE)) } else { value };
         let share = ((value - self.low) / (self.high - self.low)).clamp(-0.5, 1.5);
@@ -89,7 +89,7 @@ impl Axis {
         let (low, high) = (libm::exp10(self.low), libm::exp10(self.high));
         let decades = self.high - self.low;
         if decades < 0.6 {
-            // Too near for powers of ten.
+            // Too close for powers of ten.
             return linear_ticks(low, high, 5.0)
                 .into_iter()
                 .filter(|tick| *tick >= low && *tick <= high)
@@ -114,7 +114,7 @@ impl Axis {
         ticks.into_iter().map(|tick| (tick, self.written(tick, scale))).collect()
     }
 
-    /// Returns the unit of the axis for its title; nothing where ticks carry their own.
+    /// Returns the unit of the axis for its title; empty if ticks carry their own.
     pub(super) fn unit_name(&self) -> &'static str {
         match (self.unit, self.log) {
             (Unit::Time, false) => scale(self.low.abs().max(self.high.abs())).0,
@@ -123,7 +123,7 @@ impl Axis {
         }
     }
 
-    /// Returns a title with the unit and, where it is one, that the scale is logarithmic.
+    /// Returns a title with the unit and, if so, "logarithmic".
     pub(super) fn title(&self, what: &str) -> String {
         let unit = self.unit_name();
         let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
@@ -148,7 +148,8 @@ impl Axis {
         }
     }
 
-    /// Draws the axis horizontally below `y`: lines up to `top`, texts where there is room, and the title. Returns where what follows begins.
+    /// Draws a horizontal axis below `y`: grid lines up to `top`, tick texts as far as they fit, and the title.
+    /// Returns the lower edge.
     pub(super) fn draw_below(&self, drawing: &mut Drawing, y: f64, top: f64, title: &str) -> f64 {
         let mut free = f64::NEG_INFINITY;
         let width = drawing.width();
@@ -178,7 +179,7 @@ impl Axis {
     }
 }
 
-/// Returns the least and the most of finite values.
+/// Returns the smallest and the largest finite value.
 pub(super) fn bounds(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let finite = values.into_iter().filter(|value| value.is_finite());
     finite.fold(None, |known, value| match known {
@@ -194,7 +195,7 @@ fn linear_ticks(low: f64, high: f64, about: f64) -> Vec<f64> {
     (first..=last).map(|place| place as f64 * step).collect()
 }
 
-/// Returns the next larger of 1, 2 and 5 times a power of ten.
+/// Rounds up to 1, 2 or 5 times a power of ten.
 fn nice_step(about: f64) -> f64 {
     if !(about > 0.0 && about.is_finite()) {
         return 1.0;
@@ -205,7 +206,7 @@ fn nice_step(about: f64) -> f64 {
     factor * power
 }
 
-/// Returns the unit of times of this order and the nanoseconds in one.
+/// Returns the unit for times of this magnitude and its nanoseconds.
 fn scale(ns: f64) -> (&'static str, f64) {
     match ns.abs() * 1.000_001 {
         ..1e3 => ("ns", 1.0),
@@ -215,14 +216,14 @@ fn scale(ns: f64) -> (&'static str, f64) {
     }
 }
 
-/// Returns a tick's number without needless digits.
+/// Prints a tick without needless digits.
 fn plain(value: f64) -> String {
     let text = format!("{value:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" || text.is_empty() { "0".into() } else { text.into() }
 }
 
-/// Returns a count in the shortest form, e.g. `20 000`, `1 M`.
+/// Prints a count in the shortest form, e.g. `20 000`, `1 M`.
 pub(super) fn count(value: f64) -> String {
     match value {
         1e9.. => format!("{} G", plain(value / 1e9)),

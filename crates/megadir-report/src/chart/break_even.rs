@@ -1,4 +1,4 @@
-//! From which share of a directory's entries on listing beats asking: the cost of asking as a line, that of listing as 1, and where they meet.
+//! Break-even: the cost of single requests relative to listing, over the share of entries requested.
 
 use super::axis::{Axis, Unit};
 use super::lines::{Frame, Line, Point, draw, xs};
@@ -8,7 +8,6 @@ use crate::render::Report;
 use crate::summary::{BreakEven, BreakEvenSeries, GroupReading, GroupSummary, Threshold};
 use crate::text;
 
-/// The chart.
 pub(super) struct BreakEvenCurves;
 
 impl Chart for BreakEvenCurves {
@@ -81,7 +80,7 @@ fn meets(series: &BreakEvenSeries) -> String {
     }
 }
 
-/// Returns the shares between which all series meet.
+/// Returns the range of shares at which the series break even.
 fn band(read: &BreakEven) -> Option<(f64, f64)> {
     let share = |threshold: Threshold| match threshold {
         Threshold::At { share } => Some(share),

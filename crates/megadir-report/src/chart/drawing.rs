@@ -1,27 +1,22 @@
-//! Writes SVG, and keeps where every text stands.
+//! SVG writer that tracks the position of every text.
 //!
-//! Widths of texts are estimated from a table of widths that fits wide sans-serif fonts, never measured: so the same picture is drawn on
-//! every machine, and what does not overlap here does not in a browser.
+//! Text widths are estimated from a table for a wide sans-serif font, never measured: every machine draws the
+//! same chart, and texts that do not overlap here do not overlap in a browser.
 
 use super::style::{FONT_PX, LINE_PX};
 
-/// Where a text stands, px.
+/// Position of a text, px.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// The text.
     pub text: String,
-    /// Its left edge.
     pub left: f64,
-    /// Its upper edge.
     pub top: f64,
-    /// Its right edge.
     pub right: f64,
-    /// Its lower edge.
     pub bottom: f64,
 }
 
 impl Place {
-    /// Returns whether two texts cover each other.
+    /// `true` if two texts overlap.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         self.left < other.right
@@ -31,7 +26,7 @@ impl Place {
     }
 }
 
-/// On which side of its place a text stands.
+/// Alignment of a text to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -39,7 +34,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// The form of a mark, so that series differ in more than colour.
+/// Shape of a mark: series differ in more than colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Circle,
@@ -49,7 +44,6 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// Returns the shape of the n-th series.
     pub(super) fn of(place: usize) -> Self {
         [Self::Circle, Self::Square, Self::Diamond, Self::Triangle][place % 4]
     }
@@ -65,10 +59,10 @@ pub(super) struct Drawing {
     hatched: bool,
 }
 
-/// From where a straight line goes to where, px.
+/// Ends of a straight line, px.
 pub(super) type Segment = ((f64, f64), (f64, f64));
 
-/// What stands for the picture's id in references until it is known.
+/// Placeholder for the chart's id in references.
 const ID: &str = "\u{1}";
 
 impl Drawing {
@@ -101,12 +95,12 @@ impl Drawing {
         hatch + &self.body.replace(ID, id)
     }
 
-    /// Makes the drawing reach down to `y`.
+    /// Extends the drawing down to `y`.
     pub(super) fn reach(&mut self, y: f64) {
         self.height = self.height.max(y);
     }
 
-    /// Adds a text whose base line is at `y`.
+    /// Adds a text with its base line at `y`.
     pub(super) fn text(&mut self, x: f64, y: f64, anchor: Anchor, class: &str, text: &str) {
         // Headings are bold.
         let width = text_width(text, FONT_PX) * if class == "heading" { 1.12 } else { 1.0 };
@@ -125,7 +119,7 @@ impl Drawing {
         self.body.push_str(&element);
     }
 
-    /// Adds lines of text from `y` on, and returns where the next would stand.
+    /// Adds lines of text from `y` on; returns the position of the next line.
     pub(super) fn paragraph(&mut self, x: f64, y: f64, width: f64, class: &str, text: &str) -> f64 {
         let lines = wrap(text, width, FONT_PX);
         for (line, place) in lines.iter().zip(0_u32..) {
@@ -134,7 +128,6 @@ impl Drawing {
         y + LINE_PX * lines.len() as f64
     }
 
-    /// Adds a straight line.
     pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), class: &str) {
         self.reach(from.1.max(to.1) + 1.0);
         let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(px);
@@ -160,7 +153,7 @@ impl Drawing {
         }
     }
 
-    /// Adds a rectangle from its upper left corner.
+    /// Adds a rectangle, given its upper left corner.
     pub(super) fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), class: &str) {
         self.reach(y + height + 1.0);
         let [x, y, width, height] = [x, y, width.max(0.0), height.max(0.0)].map(px);
@@ -178,7 +171,7 @@ impl Drawing {
         ));
     }
 
-    /// Adds a path through points; closed where it is an area.
+    /// Adds a path through points, closed if it is an area.
     pub(super) fn path(&mut self, points: &[(f64, f64)], closed: bool, class: &str) {
         let mut steps = String::new();
         for (place, (x, y)) in points.iter().enumerate() {
@@ -203,7 +196,6 @@ impl Drawing {
         self.body.push_str(&format!("<path class=\"{class}\" d=\"{steps}\"/>\n"));
     }
 
-    /// Adds a mark.
     pub(super) fn mark(&mut self, (x, y): (f64, f64), shape: Shape, class: &str) {
         const R: f64 = 4.5;
         self.reach(y + R + 1.0);
@@ -223,14 +215,15 @@ impl Drawing {
     }
 }
 
-/// Returns a number of pixels with at most one decimal.
+/// Prints pixels with at most one decimal.
 pub(super) fn px(value: f64) -> String {
     let text = format!("{value:.1}");
     let text = text.strip_suffix(".0").unwrap_or(&text);
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-/// Widths of the letters from space to tilde in DejaVu Sans, hundredths of the size: one of the widest fonts that browsers fall back to.
+/// Widths of the characters from space to tilde in DejaVu Sans, one of the widest fallback fonts of browsers,
+/// in hundredths of the font size.
 const WIDTHS: [u8; 95] = [
     32, 40, 46, 84, 64, 95, 78, 27, 39, 39, 50, 84, 32, 36, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64,
     34, 34, 84, 84, 84, 53, 100, 68, 69, 70, 77, 63, 58, 77, 75, 29, 29, 66, 56, 86, 75, 79, 60, 79, 69, 63,
@@ -238,7 +231,7 @@ const WIDTHS: [u8; 95] = [
     63, 61, 63, 63, 41, 52, 39, 63, 59, 82, 59, 59, 52, 64, 34, 64, 84,
 ];
 
-/// Returns about how wide a text is, px; rather more than less.
+/// Estimates the width of a text, px; rather too high than too low.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let of = |letter: char| {
         let place = (letter as usize).checked_sub(32).filter(|place| *place < WIDTHS.len());
@@ -247,7 +240,7 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     f64::from(text.chars().map(of).sum::<u32>()) * size * 0.0102
 }
 
-/// Breaks a text into lines that are at most so wide; a word that is longer is cut.
+/// Wraps a text to this width; cuts longer words.
 pub(super) fn wrap(text: &str, width: f64, size: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in crate::render::words(text) {
@@ -263,7 +256,7 @@ pub(super) fn wrap(text: &str, width: f64, size: f64) -> Vec<String> {
     lines
 }
 
-/// Returns a text that is at most so wide, with a mark where some of it is missing.
+/// Truncates a text to this width, with an ellipsis.
 pub(super) fn shortened(text: &str, width: f64, size: f64) -> String {
     if text_width(text, size) <= width {
         return text.into();
@@ -278,7 +271,7 @@ pub(super) fn shortened(text: &str, width: f64, size: f64) -> String {
     short + "…"
 }
 
-/// Returns a text as it stands in SVG and HTML, also within quotes; what hides or reorders text becomes a space.
+/// Escapes text for SVG and HTML, including attributes; characters that hide or reorder text become spaces.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -294,7 +287,8 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Moves places apart until each has its height to the next, keeping their order and staying between the bounds where there is room.
+/// Moves positions apart until each has its height, keeping their order, and within the bounds if there is
+/// space.
 pub(super) fn spread(places: &mut [f64], heights: &[f64], low: f64, high: f64) {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by(|a, b| places[*a].total_cmp(&places[*b]));

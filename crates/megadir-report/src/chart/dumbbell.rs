@@ -1,4 +1,4 @@
-//! Cold and warm: what each arm takes in every state of the cache, connected.
+//! Cold and warm: the times of each arm in every cache state, connected.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,6 @@ use crate::summary::{GroupReading, GroupSummary, PairRow, Summary};
 use crate::text;
 use megadir_record::CellId;
 
-/// The chart.
 pub(super) struct Dumbbell;
 
 impl Chart for Dumbbell {
@@ -29,7 +28,7 @@ impl Chart for Dumbbell {
     }
 }
 
-/// The arms of one row by the place of their state in the key.
+/// Arms of one row, indexed by the position of their state in the key.
 type States = BTreeMap<usize, CellId>;
 
 fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Picture> {

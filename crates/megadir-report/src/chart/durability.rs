@@ -1,4 +1,4 @@
-//! Durability: what a file takes with and without being made durable, as dots on a logarithmic axis.
+//! Durability: the time of a file with and without sync, as dots on a logarithmic axis.
 
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
@@ -10,7 +10,6 @@ use crate::summary::{Figure, GroupReading, GroupSummary, PairRow, Summary};
 use crate::text;
 use megadir_record::{CellId, SyncPolicy, Work};
 
-/// The chart.
 pub(super) struct Durability;
 
 impl Chart for Durability {
@@ -66,7 +65,7 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
     )
 }
 
-/// Returns a contrast as a row, and the values in it.
+/// Returns the row of a contrast, and its values.
 fn row(summary: &Summary, row: &PairRow, names: &[&str]) -> (Row, Vec<f64>) {
     let time = |arm: CellId| summary.arm(arm).and_then(|arm| Some(arm.timing.as_ref()?.time_ns));
     let (mut marks, mut told, mut values) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,4 +1,5 @@
-//! Filling: what creating a file costs while a directory fills; median with its interval as a ribbon, and quantiles of single files.
+//! Filling: the cost of creating a file as a directory fills, as median with its interval and quantiles of
+//! single files.
 
 use super::axis::{Axis, Unit};
 use super::growth::predicted_limit;
@@ -9,7 +10,6 @@ use crate::render::Report;
 use crate::summary::{Bucket, Figure, Fill, GroupReading, GroupSummary, OperationQuantiles, Summary};
 use crate::text;
 
-/// The chart.
 pub(super) struct Filling;
 
 impl Chart for Filling {

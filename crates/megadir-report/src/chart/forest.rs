@@ -1,4 +1,4 @@
-//! The forest plot: which arm, which call? Ratios with their intervals and the band within which arms count as equivalent.
+//! Forest plot: ratios with their intervals, and the equivalence band.
 
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
@@ -10,7 +10,6 @@ use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, PairRow, Sum
 use crate::text;
 use megadir_record::Role;
 
-/// The chart.
 pub(super) struct Forest;
 
 impl Chart for Forest {
@@ -27,7 +26,7 @@ impl Chart for Forest {
     }
 }
 
-/// No eye compares more rows than these: the table has them.
+/// Maximum number of rows; the table has them all.
 const ROWS_MAX: usize = 60;
 
 fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Picture> {
@@ -41,7 +40,7 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
             (named.collect(), summary.arm_name_in(comparison, comparison.baseline).to_owned())
         }
         GroupReading::Pairs(pairs) => {
-            // What all rows share stands in the title.
+            // The title has what all rows share.
             let first = pairs.rows.first()?;
             let than = pairs.rows.iter().all(|row| row.pair.than == first.pair.than);
             let at = pairs.rows.iter().all(|row| row.pair.at == first.pair.at);
@@ -101,7 +100,7 @@ fn axis_title(group: &GroupSummary) -> &'static str {
     }
 }
 
-/// Returns the values that an axis must hold: ratios with their intervals, 1 and the band.
+/// Returns the values that the axis must span: ratios with their intervals, 1 and the band.
 pub(super) fn values<'a>(outcomes: impl Iterator<Item = &'a Outcome>, band: f64) -> Vec<f64> {
     let mut values = vec![1.0 / (1.0 + band), 1.0 + band];
     for outcome in outcomes {
@@ -118,7 +117,7 @@ pub(super) fn values<'a>(outcomes: impl Iterator<Item = &'a Outcome>, band: f64)
     values
 }
 
-/// Returns a ratio, where there is one that can be drawn.
+/// Returns the ratio of an outcome, if it can be drawn.
 pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
     let ratio = match outcome {
         Outcome::Judged { ratio, .. } => ratio.value,
@@ -128,18 +127,18 @@ pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
     (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
-/// Returns ratio and verdict in words.
+/// Prints ratio and verdict.
 pub(super) fn words(outcome: &Outcome) -> String {
     let (ratio, verdict) = outcome_words(outcome);
     match outcome {
-        // `1.22x [1.19, 1.25] 1.22x slower` says the same twice.
+        // `1.22x [1.19, 1.25] 1.22x slower` would repeat the ratio.
         Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. } => format!("{ratio} slower"),
         Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. } => format!("{ratio} inconclusive"),
         _ => format!("{ratio} {verdict}"),
     }
 }
 
-/// Returns the class of a verdict's marks and of its text.
+/// Returns the CSS classes of a verdict's marks and text.
 pub(super) fn tone(outcome: &Outcome) -> (&'static str, &'static str) {
     match outcome {
         Outcome::Judged { verdict: Verdict::Faster { negligible: false }, .. } => ("good", "good"),
@@ -151,7 +150,6 @@ pub(super) fn tone(outcome: &Outcome) -> (&'static str, &'static str) {
     }
 }
 
-/// Returns the row of an outcome.
 pub(super) fn row(label: &str, outcome: &Outcome) -> Row {
     let (class, text_class) = tone(outcome);
     let stroke = if class == "open" { "even" } else { class };

@@ -1,4 +1,5 @@
-//! Growth with entries: a line for each series over a logarithmic axis of entries, with the interval as a ribbon and the predicted limit of a directory.
+//! Growth with entries: a line for each series over a logarithmic axis, with intervals and the predicted limit
+//! of a directory.
 
 use super::axis::{Axis, Unit};
 use super::lines::{Frame, Line, Point, draw, xs, y_axis};
@@ -9,7 +10,6 @@ use crate::summary::{GroupReading, GroupSummary, Series};
 use crate::text;
 use megadir_record::Work;
 
-/// The chart.
 pub(super) struct GrowthLines;
 
 impl Chart for GrowthLines {
@@ -29,7 +29,7 @@ impl Chart for GrowthLines {
 fn of_group(report: &Report<'_>, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Grow(growth) = &group.reading else { return None };
     let series: Vec<&Series> = growth.series.iter().filter(|series| series.points.len() > 1).collect();
-    // Listings are told by the entry, so that what does not grow with entries is a level line.
+    // Listings are shown per entry: linear growth is then a level line.
     let an_entry = series.iter().all(|series| series.points.iter().all(|point| point.entry_ns.is_some()));
     let line = |series: &&Series| Line {
         name: match &series.exponent {
@@ -78,7 +78,7 @@ fn told(series: &Series) -> String {
     format!("{}: {}", series.name, series.points.iter().map(point).collect::<Vec<_>>().join(", "))
 }
 
-/// Returns where a directory was said to be full, where the record tells that.
+/// Returns the number of entries at which the record reports a full directory.
 pub(super) fn predicted_limit(report: &Report<'_>) -> Vec<(f64, String)> {
     let cells = report.record.header.plan.cells.iter();
     let predicted = cells.filter_map(|cell| match &cell.work {

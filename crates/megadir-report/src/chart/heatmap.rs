@@ -1,5 +1,5 @@
-//! Flat or sharded: the ratio to the flat directory for every layout, over operations or populations, with cells that decide nothing
-//! hatched and, over populations, the curve on which both cost the same.
+//! Flat or sharded: the ratio to the flat directory for every layout, over operations or populations. Undecided
+//! cells are hatched; over populations a curve shows equal cost.
 
 use super::drawing::{Anchor, Drawing, text_width, wrap};
 use super::forest::{ratio, words};
@@ -11,10 +11,9 @@ use crate::summary::{GroupReading, Outcome, PairRow, Summary, Verdict};
 use crate::text;
 use megadir_record::DataSource;
 
-/// The chart.
 pub(super) struct Heatmap;
 
-/// Ratios from which on a cell is darker, either way.
+/// Ratios at which a cell gets darker, in both directions.
 const STEPS: [f64; 4] = [1.1, 1.25, 1.6, 2.5];
 /// Height of a cell, px.
 const CELL_PX: f64 = 34.0;
@@ -39,7 +38,6 @@ struct Grid<'a> {
     than: String,
     rows: Vec<String>,
     columns: Vec<Column>,
-    /// Row by row.
     cells: Vec<Vec<Option<&'a Outcome>>>,
 }
 
@@ -49,7 +47,7 @@ struct Column {
 }
 
 impl<'a> Grid<'a> {
-    /// Returns the contrasts between places of files, of all groups; `None` where there are fewer than two layouts or columns.
+    /// Returns the contrasts between layouts, of all groups; `None` for fewer than two layouts or columns.
     fn of(summary: &'a Summary) -> Option<Self> {
         let mut found: Vec<(&str, &PairRow)> = Vec::new();
         for group in &summary.groups {
@@ -79,7 +77,7 @@ impl<'a> Grid<'a> {
         enough.then_some(Self { group, than: first, rows, columns, cells })
     }
 
-    /// Tells whether columns are populations in ascending order, so that between two of them lie others.
+    /// `true` if columns are populations in ascending order, between which values can be interpolated.
     fn is_ordered(&self) -> bool {
         self.columns.windows(2).all(|pair| pair[0].entries < pair[1].entries)
     }
@@ -95,7 +93,7 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     distinct
 }
 
-/// Tells whether two arms differ in where their files are.
+/// `true` if two arms differ in the layout of their files.
 fn contrasts_places(summary: &Summary, row: &PairRow) -> bool {
     let place = |arm| {
         let cell = &summary.arm(arm)?.cell;
@@ -197,7 +195,7 @@ fn draw_cell(drawing: &mut Drawing, (x, y): (f64, f64), across: f64, cell: Optio
     );
 }
 
-/// Returns where in a row the ratio crosses 1, in columns.
+/// Returns the positions at which the ratio of a row crosses 1, in columns.
 fn crossing(cells: &[Option<&Outcome>]) -> Option<f64> {
     let logs: Vec<Option<f64>> = cells.iter().map(|cell| cell.and_then(ratio).map(libm::log)).collect();
     let between = |place: usize| match (logs[place], logs[place + 1]) {

@@ -1,6 +1,6 @@
-//! The layout of charts with lines: x below, y to the left, each line named at its end.
+//! Layout of line charts, with names at the ends of lines.
 //!
-//! On narrow pictures there is no room beside the ends: lines end in a number, and the names stand below.
+//! Narrow charts have no space there: lines end in a number, and a key stands below.
 
 use super::axis::{Axis, Unit};
 use super::drawing::{Anchor, Drawing, Shape, spread, text_width, wrap};
@@ -8,17 +8,15 @@ use super::picture::Width;
 use super::style::{FONT_PX, LINE_PX, SERIES};
 use crate::summary::Range;
 
-/// A line.
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) points: Vec<Point>,
-    /// Whether its points are marked.
+    /// Draw marks at its points.
     pub(super) marked: bool,
-    /// Whether it is what the others are held against, and nothing measured.
+    /// A reference, not a measurement.
     pub(super) reference: bool,
 }
 
-/// A point of a line.
 #[derive(Clone, Copy)]
 pub(super) struct Point {
     pub(super) x: f64,
@@ -27,28 +25,27 @@ pub(super) struct Point {
     pub(super) interval: Option<Range>,
 }
 
-/// Makes an axis between two places.
+/// Makes an axis between two coordinates.
 pub(super) type MakeAxis<'a> = &'a dyn Fn((f64, f64)) -> Axis;
 
-/// What all lines share.
+/// Properties shared by all lines.
 pub(super) struct Frame<'a> {
     pub(super) width: Width,
     pub(super) x: MakeAxis<'a>,
     pub(super) x_title: &'a str,
     pub(super) y: MakeAxis<'a>,
     pub(super) y_title: &'a str,
-    /// Values of x with a marker over the whole height, and what each is.
+    /// Values of x with a vertical marker, and their names.
     pub(super) limits: Vec<(f64, String)>,
     /// A shaded range of x.
     pub(super) band: Option<(f64, f64)>,
 }
 
-/// The widest that names may be beside the ends of lines, px.
+/// Maximum width of names at the ends of lines, px.
 const NAME_MAX: f64 = 190.0;
 /// Height of the plot, px.
 const PLOT_PX: f64 = 260.0;
 
-/// Draws lines.
 pub(super) fn draw(frame: &Frame<'_>, lines: &[Line]) -> Drawing {
     let mut drawing = Drawing::new(frame.width.px());
     let names: Vec<Vec<String>> = lines.iter().map(|line| wrap(&line.name, NAME_MAX, FONT_PX)).collect();
@@ -87,7 +84,7 @@ pub(super) fn draw(frame: &Frame<'_>, lines: &[Line]) -> Drawing {
     drawing
 }
 
-/// Returns the class of the n-th line: its colour, and dashes where colours begin again.
+/// Returns the CSS class of the n-th line: its colour, and dashes once colours repeat.
 pub(super) fn class(place: usize) -> String {
     let dashes = match place / SERIES {
         0 => "",
@@ -105,7 +102,7 @@ fn needed_height(width: Width, names: &[Vec<String>]) -> f64 {
     PLOT_PX.max(LINE_PX * lines as f64 + names.len() as f64)
 }
 
-/// Draws the markers of limits, each named above the plot.
+/// Draws the markers of limits, with names above the plot.
 fn limits(drawing: &mut Drawing, frame: &Frame<'_>, x: &Axis, (top, bottom): (f64, f64)) {
     for ((value, text), place) in frame.limits.iter().zip(1_u32..) {
         let at = x.at(*value);
@@ -134,7 +131,7 @@ fn one(drawing: &mut Drawing, x: &Axis, y: &Axis, line: &Line, place: usize) {
     }
 }
 
-/// Names lines beside their ends.
+/// Puts names at the ends of lines.
 fn labels(
     drawing: &mut Drawing,
     names: &[Vec<String>],
@@ -159,7 +156,7 @@ fn labels(
     }
 }
 
-/// Numbers lines at their ends.
+/// Puts numbers at the ends of lines.
 fn numbers(
     drawing: &mut Drawing,
     ends: &[f64],
@@ -175,7 +172,7 @@ fn numbers(
     }
 }
 
-/// Says which number is which line, below the plot.
+/// Adds the key of the numbers below the plot.
 fn key(drawing: &mut Drawing, lines: &[Line], below: f64) {
     let mut y = below + 18.0;
     for (place, line) in lines.iter().enumerate() {
@@ -188,7 +185,7 @@ fn key(drawing: &mut Drawing, lines: &[Line], below: f64) {
     }
 }
 
-/// Returns an axis for values of lines that begins at zero, or is logarithmic where they differ much.
+/// Returns a value axis: from zero, or logarithmic if the values span a wide range.
 pub(super) fn y_axis(unit: Unit, lines: &[Line]) -> impl Fn((f64, f64)) -> Axis {
     let of = |point: &Point| {
         [Some(point.y), point.interval.map(|range| range.low), point.interval.map(|range| range.high)]
@@ -197,7 +194,6 @@ pub(super) fn y_axis(unit: Unit, lines: &[Line]) -> impl Fn((f64, f64)) -> Axis 
     move |places| Axis::fitting(unit, &values, places)
 }
 
-/// Returns the values of x of lines.
 pub(super) fn xs(lines: &[Line]) -> Vec<f64> {
     lines.iter().flat_map(|line| line.points.iter().map(|point| point.x)).collect()
 }

@@ -1,4 +1,5 @@
-//! Main effects: what each level of a factor does on average over all levels of the others, where every combination was measured.
+//! Main effects: the effect of each level of a factor, averaged over all levels of the others, for complete
+//! crossings.
 
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
@@ -10,7 +11,6 @@ use crate::summary::{Figure, Rounds, Summary};
 use crate::text;
 use megadir_record::{Cell, CellId, Keys, Presence, Role, Work};
 
-/// The chart.
 pub(super) struct MainEffects;
 
 impl Chart for MainEffects {
@@ -30,7 +30,7 @@ impl Chart for MainEffects {
 /// An arm with its level of every factor.
 type Levels = (CellId, Vec<String>);
 
-/// Arms in which every level of every factor meets every level of the others.
+/// Arms with every combination of levels.
 struct Design {
     factors: Vec<&'static str>,
     arms: Vec<Levels>,
@@ -80,7 +80,7 @@ fn picture(report: &Report<'_>, width: Width) -> Option<Picture> {
     )))
 }
 
-/// Returns the median over rounds of what arms with a level take, over what all take.
+/// Returns the median over rounds of the time of arms with a level over the time of all arms.
 fn effect(
     arms: &[Levels],
     logs: &[Vec<f64>],
@@ -103,7 +103,7 @@ fn effect(
     Some(Figure { value: libm::exp(figure.value), interval })
 }
 
-/// Returns the factors of an arm's work with its levels.
+/// Returns the factors of an arm's work, with its levels.
 fn factors(summary: &Summary, cell: &Cell) -> Option<Vec<(&'static str, String)>> {
     let data = summary.data.iter().find(|check| check.data.id == cell.data)?;
     let entries = ("entries", text::count(data.data.entries));
@@ -141,7 +141,7 @@ fn levels(arms: &[Levels], place: usize) -> Vec<String> {
     levels
 }
 
-/// Returns the arms of a full crossing of two factors or more; levels that lack a combination are left out, the rarest first.
+/// Returns the arms of a complete crossing of at least two factors; drops incomplete levels, the rarest first.
 fn design(summary: &Summary) -> Option<Design> {
     let cells = summary
         .arms

@@ -43,17 +43,16 @@ use crate::finding::FindingKind;
 use crate::render::Report;
 use crate::summary::GroupSummary;
 
-/// A kind of picture.
 pub trait Chart: Sync {
-    /// Returns its name on the command line.
+    /// Name on the command line.
     fn name(&self) -> &'static str;
-    /// Returns the question that it answers, for lists.
+    /// The question that it answers, for lists.
     fn answers(&self) -> &'static str;
-    /// Draws what a report has for it; nothing where the report has nothing of the kind.
+    /// Draws its pictures for a report; none if the report has no such data.
     fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture>;
 }
 
-/// Every chart, in the order in which a group's pictures stand: the first that draws a group is its main one.
+/// Every chart, in the order of a group's pictures: the first one that draws a group is its main picture.
 pub const CHARTS: &[&dyn Chart] = &[
     &shares::Shares,
     &refusal::Refused,
@@ -81,13 +80,12 @@ fn of_groups<Drawn: IntoIterator<Item = Picture>>(
     report.summary.groups.iter().flat_map(draw).collect()
 }
 
-/// Returns the chart of this name.
 #[must_use]
 pub fn chart_named(name: &str) -> Option<&'static dyn Chart> {
     CHARTS.iter().copied().find(|chart| chart.name() == name)
 }
 
-/// Returns the picture of a chart, counted from 1, as a document of its own, and how many the chart has.
+/// Returns picture `number` of a chart, from 1, as a document, and the number of pictures.
 ///
 /// # Errors
 ///
@@ -110,7 +108,7 @@ pub fn pictures(report: &Report<'_>, width: Width) -> Vec<Picture> {
     CHARTS.iter().flat_map(|chart| drawn(*chart, report, width)).collect()
 }
 
-/// Returns the pictures of a chart; they are shown without the report too, and so say themselves what they must not be taken for.
+/// Returns the pictures of a chart. They are shown without the report too, so they carry their own caveats.
 fn drawn(chart: &dyn Chart, report: &Report<'_>, width: Width) -> Vec<Picture> {
     let mut pictures = chart.draw(report, width);
     if report.summary.machine.wine.is_some() {
@@ -121,13 +119,14 @@ fn drawn(chart: &dyn Chart, report: &Report<'_>, width: Width) -> Vec<Picture> {
     pictures
 }
 
-/// Returns the picture that answers the study's question best: that of the group of the main finding, else the first there is.
+/// Returns the picture that answers the study's question best: of the main finding's group, otherwise the
+/// first.
 #[must_use]
 pub fn main_picture(report: &Report<'_>, width: Width) -> Option<Picture> {
     let mut pictures = pictures(report, width);
     let mut findings = report.summary.findings.iter().filter(|finding| !finding.loud);
     let of_all = findings.clone().next().is_some_and(|main| main.kind == FindingKind::FileSystems);
-    // What is said of all file systems is no group's; other findings of none have no picture, and the next is shown.
+    // The finding over all file systems has no group; a finding without a picture gives way to the next.
     let group = findings.find_map(|finding| finding.group.as_ref()).filter(|_| !of_all);
     let of_group = |group: &String| pictures.iter().position(|picture| picture.group.as_ref() == Some(group));
     let of_none = || pictures.iter().position(|picture| picture.group.is_none());

@@ -1,4 +1,4 @@
-//! Tails: the time of single operations by share, the scale stretched towards 100 % by nines.
+//! Tails: times of single operations by quantile, on a scale stretched towards 100 %.
 
 use super::axis::{Axis, Unit};
 use super::lines::{Frame, Line, Point, draw, xs};
@@ -10,7 +10,6 @@ use crate::text;
 use megadir_record::Role;
 use megadir_stats::histogram::Histogram;
 
-/// The chart.
 pub(super) struct Nines;
 
 /// Arms in one picture.
@@ -49,7 +48,7 @@ impl Chart for Nines {
     }
 }
 
-/// Returns the arms whose operations were timed and whose quantiles mean something.
+/// Returns the arms with timed operations and meaningful quantiles.
 pub(super) fn timed<'a>(report: &Report<'a>) -> impl Iterator<Item = &'a Arm> {
     let known = |arm: &&Arm| {
         let single = arm.timing.as_ref().and_then(|timing| timing.single.as_ref());
@@ -59,7 +58,7 @@ pub(super) fn timed<'a>(report: &Report<'a>) -> impl Iterator<Item = &'a Arm> {
 }
 
 fn line(name: &str, times: &Histogram) -> Line {
-    // Beyond the last operation there is nothing to tell.
+    // No quantiles beyond the last operation.
     let last = libm::log10(times.count().max(1) as f64);
     let steps = (0..).map(|step| f64::from(step) / f64::from(POINTS)).take_while(|nines| *nines <= last);
     let point = |nines: f64| {

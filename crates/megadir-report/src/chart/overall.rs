@@ -1,4 +1,5 @@
-//! File systems over all kinds of work: what each takes, as a multiple of the one that takes least, with the equivalence band.
+//! File systems over all kinds of work: the time of each as a multiple of the smallest, with the equivalence
+//! band.
 
 use super::axis::{Axis, Unit};
 use super::forest::{row, values, words};
@@ -9,7 +10,6 @@ use crate::render::Report;
 use crate::summary::{Figure, Outcome, Overview};
 use crate::text;
 
-/// The chart.
 pub(super) struct Overall;
 
 impl Chart for Overall {

@@ -1,4 +1,5 @@
-//! File systems side by side: for every kind of work the time on each of them, as bars from zero; kinds of one operation share a scale.
+//! File systems side by side: times of every kind of work as bars from zero; kinds of one operation share a
+//! scale.
 
 use super::axis::{Axis, Unit};
 use super::picture::Width;
@@ -8,7 +9,6 @@ use crate::render::Report;
 use crate::summary::{Overview as Table, OverviewCell, OverviewRow};
 use crate::text;
 
-/// The chart.
 pub(super) struct Overview;
 
 impl Chart for Overview {
@@ -26,7 +26,7 @@ impl Chart for Overview {
     }
 }
 
-/// Returns the rows by section; those of none have nothing in common, and each stands alone.
+/// Groups rows by section; rows without a section have nothing in common, and stand alone.
 fn sections(table: &Table) -> Vec<Vec<&OverviewRow>> {
     let mut sections: Vec<Vec<&OverviewRow>> = Vec::new();
     let several = |row: &&OverviewRow| row.cells.iter().flatten().count() > 1;
@@ -39,7 +39,7 @@ fn sections(table: &Table) -> Vec<Vec<&OverviewRow>> {
     sections
 }
 
-/// Returns a bar of one file system, if it was measured.
+/// Returns the bar of one file system, if it was measured.
 fn bar(table: &Table, row: &OverviewRow, column: usize, cell: &OverviewCell) -> Row {
     let figure = cell.time_ns;
     let mut marks = vec![Mark::Bar {

@@ -1,27 +1,26 @@
-//! What a chart gives: a drawing with a title, a text for those who do not see it, and the group that it is about.
+//! Result of a chart: a drawing with title, description and group.
 
 use super::drawing::{Drawing, Place, escape, wrap};
 use super::style::{FONT_PX, LINE_PX, svg_css};
 
-/// How wide pictures are.
+/// Width of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// For pages, 720 px.
     Wide,
-    /// For telephones, 350 px.
+    /// For phones, 350 px.
     Narrow,
 }
 
-/// A picture.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// The chart that drew it.
+    /// Name of the chart.
     pub chart: &'static str,
-    /// The group of arms that it is about, if it is about one.
+    /// Group of arms, if it shows a single one.
     pub group: Option<String>,
-    /// What it shows, in a line.
+    /// Title, one line.
     pub title: String,
-    /// What it shows, in sentences, for those who do not see it.
+    /// Description for readers who cannot see it.
     pub description: String,
     drawing: Drawing,
 }
@@ -35,14 +34,14 @@ impl Width {
         }
     }
 
-    /// Returns whether labels stand above what they label, for want of room beside it.
+    /// `true` if labels stand above their marks for lack of space.
     pub(super) fn is_narrow(self) -> bool {
         self == Self::Narrow
     }
 }
 
 impl Picture {
-    /// Returns a picture; its title and description are without characters that hide or reorder text.
+    /// Creates a picture; removes characters that hide or reorder text from title and description.
     pub(super) fn new(chart: &'static str, group: Option<&str>, title: &str, drawing: Drawing) -> Self {
         Self {
             chart,
@@ -53,12 +52,12 @@ impl Picture {
         }
     }
 
-    /// Returns the picture with its description.
+    /// Sets the description.
     pub(super) fn described(self, description: String) -> Self {
         Self { description, ..self }
     }
 
-    /// Returns where its texts stand, so that tests can show that none covers another.
+    /// Returns the positions of texts, for tests of overlap.
     #[must_use]
     pub fn texts(&self) -> &[Place] {
         self.drawing.texts()
@@ -88,7 +87,7 @@ impl Picture {
         )
     }
 
-    /// Returns the picture as a document of its own, ending with a newline, with its title above it.
+    /// Returns the picture as a document with its title, with a final newline.
     #[must_use]
     pub fn document(&self) -> String {
         let (width, height) = self.size();

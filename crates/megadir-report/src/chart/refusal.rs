@@ -1,4 +1,4 @@
-//! How many entries a directory took until one was refused, with what was predicted and what was published.
+//! Number of entries at the first refusal, beside predicted and published numbers.
 
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
@@ -9,7 +9,6 @@ use crate::render::Report;
 use crate::summary::{GroupReading, GroupSummary};
 use crate::text;
 
-/// The chart.
 pub(super) struct Refused;
 
 impl Chart for Refused {

@@ -1,71 +1,84 @@
-//! The layout of charts with one row for each thing that is shown: label, marks on a common axis, value in words.
+//! Layout of charts with rows: label, marks on a common axis, value as text.
 //!
-//! On narrow pictures label and value stand above the marks.
+//! In narrow charts label and value stand above the marks.
 
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing, Shape, text_width, wrap};
 use super::picture::Width;
 use super::style::{FONT_PX, LINE_PX};
 
-/// A row.
 pub(super) struct Row {
     pub(super) label: String,
-    /// The value in words, to the right.
+    /// The value as text, on the right.
     pub(super) value: String,
-    /// The class of the value's text.
+    /// CSS class of that text.
     pub(super) tone: &'static str,
     pub(super) marks: Vec<Mark>,
-    /// Whether it is a heading for the rows below it.
+    /// `true` for a heading of the rows below.
     pub(super) heading: bool,
 }
 
-/// What stands in a row, at values of the axis.
+/// Mark in a row, at values of the axis.
 pub(super) enum Mark {
-    /// A bar from one value to another; one of them is 0.
-    Bar { from: f64, to: f64, class: String },
-    /// An interval.
-    Interval { low: f64, high: f64, class: &'static str },
-    /// A point.
-    Dot { at: f64, shape: Shape, class: String },
-    /// A line that connects two points.
-    Span { from: f64, to: f64, class: &'static str },
+    /// A bar between two values, one of them 0.
+    Bar {
+        from: f64,
+        to: f64,
+        class: String,
+    },
+    Interval {
+        low: f64,
+        high: f64,
+        class: &'static str,
+    },
+    Dot {
+        at: f64,
+        shape: Shape,
+        class: String,
+    },
+    /// A line between two points.
+    Span {
+        from: f64,
+        to: f64,
+        class: &'static str,
+    },
 }
 
-/// What all rows share.
+/// Properties shared by all rows.
 pub(super) struct Frame<'a> {
     pub(super) width: Width,
-    /// Makes the axis between two places.
+    /// Makes the axis between two coordinates.
     pub(super) axis: &'a dyn Fn((f64, f64)) -> Axis,
-    /// What the axis shows, without its unit.
+    /// Title of the axis, without its unit.
     pub(super) title: &'a str,
-    /// A range that is shaded.
+    /// A shaded range.
     pub(super) band: Option<(f64, f64)>,
-    /// A value that is marked by a line.
+    /// A value with a marker line.
     pub(super) line: Option<f64>,
-    /// What marks mean, above the rows.
+    /// Key of the marks, above the rows.
     pub(super) key: Vec<(Shape, String, String)>,
 }
 
-/// Returns the key of series that are told apart by shape and colour, in their order.
+/// Returns the key of series, which differ in shape and colour.
 pub(super) fn key_of(names: &[&str]) -> Vec<(Shape, String, String)> {
     let of = |(place, name): (usize, &&str)| (Shape::of(place), format!("s{place}"), (*name).to_owned());
     names.iter().enumerate().map(of).collect()
 }
 
-/// The widest that labels and values may be beside the marks, px.
+/// Maximum width of labels and values, px.
 const LABEL_MAX: f64 = 230.0;
 const BESIDE_MAX: f64 = 470.0;
-/// Height of the marks alone, px.
+/// Height of the marks, px.
 const MARKS_PX: f64 = 20.0;
 
 impl Row {
-    /// Returns a heading for the rows below it.
+    /// Returns a heading of the rows below.
     pub(super) fn heading(label: impl Into<String>) -> Self {
         Self { label: label.into(), value: String::new(), tone: "", marks: Vec::new(), heading: true }
     }
 }
 
-/// A row with its texts broken into lines.
+/// A row with wrapped texts.
 struct Laid<'a> {
     row: &'a Row,
     label: Vec<String>,
@@ -74,7 +87,6 @@ struct Laid<'a> {
     height: f64,
 }
 
-/// Draws rows.
 pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
     let mut drawing = Drawing::new(frame.width.px());
     let top = key(&mut drawing, &frame.key);
@@ -105,7 +117,7 @@ pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
         let at = axis.at(line);
         match frame.width {
             Width::Wide => drawing.line((at, top), (at, y), "rule"),
-            // Between marks stand texts, which it would cross.
+            // The line would cross texts between marks.
             Width::Narrow => {
                 let beside = |row: &Laid<'_>| {
                     let middle = row.top + row.height - MARKS_PX / 2.0 - 3.0;
@@ -120,7 +132,7 @@ pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
     drawing
 }
 
-/// Draws what marks mean, in as many lines as it takes; returns where what follows begins.
+/// Draws the key, on as many lines as needed; returns its lower edge.
 pub(super) fn key(drawing: &mut Drawing, entries: &[(Shape, String, String)]) -> f64 {
     let (mut x, mut y) = (8.0, 16.0);
     for (shape, class, text) in entries {
@@ -175,7 +187,7 @@ fn lay<'a>(row: &'a Row, width: Width, (label, value): (f64, f64), top: f64) -> 
 fn draw_row(drawing: &mut Drawing, width: Width, axis: &Axis, laid: &Laid<'_>) {
     let class = if laid.row.heading { "heading" } else { "" };
     let first = |lines: &[String]| match width {
-        // Beside the marks texts stand in the middle of the row.
+        // Texts beside marks are centred in the row.
         Width::Wide if !laid.row.heading => {
             laid.top + (laid.height - LINE_PX * lines.len() as f64) / 2.0 + 13.0
         }

@@ -1,4 +1,5 @@
-//! Is the run to be trusted? The baseline and itself in the order of measuring, with voided rounds and pressure, and round by round the one over the other.
+//! Course of a run: the baseline and itself in order of time, with voided rounds and pressure, and their ratio
+//! by rounds.
 
 use super::axis::{Axis, Unit};
 use super::drawing::{Anchor, Drawing, Shape};
@@ -11,16 +12,15 @@ use crate::summary::{Resolution, Rounds};
 use crate::text;
 use megadir_record::{CellId, Phase, Pressure};
 
-/// The chart.
 pub(super) struct RunOrder;
 
 /// Height of a panel, px.
 const PANEL_PX: f64 = 130.0;
-/// Height of what stands above a panel, px.
+/// Height of the heading of a panel, px.
 const HEAD_PX: f64 = 28.0;
-/// More points than these are drawn as the range that they span.
+/// More points than this are drawn as ranges.
 const POINTS_MAX: usize = 400;
-/// Columns of ranges.
+/// Number of ranges.
 const COLUMNS: usize = 200;
 
 impl Chart for RunOrder {
@@ -33,7 +33,7 @@ impl Chart for RunOrder {
     }
 
     fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        // The least certain one says most.
+        // The least certain one is the most informative.
         let wide = |resolution: &&Resolution| resolution.half_width_percent.unwrap_or(f64::INFINITY);
         let widest = report.summary.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)));
         widest.map(|resolution| picture(report, resolution, width)).into_iter().collect()
@@ -76,7 +76,7 @@ fn picture(report: &Report<'_>, resolution: &Resolution, width: Width) -> Pictur
     ))
 }
 
-/// Returns when each block of an arm started, seconds, and what an operation took, nanoseconds.
+/// Returns the start of each block of an arm, seconds, and its time per operation, nanoseconds.
 fn series(rounds: &Rounds<'_>, arm: CellId) -> Vec<(f64, f64)> {
     rounds
         .samples(arm)
@@ -85,7 +85,7 @@ fn series(rounds: &Rounds<'_>, arm: CellId) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Draws the frame of a panel and returns its lower edge.
+/// Draws the frame of a panel; returns its lower edge.
 fn panel(drawing: &mut Drawing, top: f64, y: &Axis, title: &str) -> f64 {
     drawing.text(8.0, top + 10.0, Anchor::Start, "", &y.title(title));
     let (left, right) = (66.0, drawing.width() - 14.0);
@@ -100,7 +100,7 @@ fn panel(drawing: &mut Drawing, top: f64, y: &Axis, title: &str) -> f64 {
     top + HEAD_PX + PANEL_PX
 }
 
-/// Draws points, or the range that they span where there are many.
+/// Draws points, or their ranges if there are many.
 fn points(drawing: &mut Drawing, series: &[(f64, f64)], x: &Axis, y: &Axis, (shape, class): (Shape, &str)) {
     if series.len() <= POINTS_MAX {
         series
@@ -116,7 +116,7 @@ fn points(drawing: &mut Drawing, series: &[(f64, f64)], x: &Axis, y: &Axis, (sha
     }
 }
 
-/// Marks rounds that were voided.
+/// Marks voided rounds.
 fn voided(drawing: &mut Drawing, report: &Report<'_>, x: &Axis, (top, bottom): (f64, f64)) {
     let voided = report
         .record
@@ -134,7 +134,7 @@ fn voided(drawing: &mut Drawing, report: &Report<'_>, x: &Axis, (top, bottom): (
     }
 }
 
-/// Draws, round by round, the one over the other with the band, and returns the lower edge.
+/// Draws the ratio by rounds with the band; returns the lower edge.
 fn ratios(
     drawing: &mut Drawing,
     report: &Report<'_>,
@@ -167,7 +167,7 @@ fn ratios(
     bottom
 }
 
-/// Returns load and pressure before and after in words.
+/// Describes load and pressure before and after the run.
 fn pressure(report: &Report<'_>) -> String {
     let of = |pressure: &Pressure| {
         let percent = |what: &str, value: Option<f64>| value.map(|value| format!("{what} {value:.1} %"));

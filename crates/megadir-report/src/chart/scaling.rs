@@ -1,4 +1,4 @@
-//! Scaling: how many times as fast several workers or threads are as the fewest, with a power law fitted and what each added one at full effect would give.
+//! Scaling: the speed-up of workers or threads over the fewest, with a fitted power law and the ideal line.
 
 use super::axis::{Axis, Unit};
 use super::lines::{Frame, Line, Point, draw};
@@ -9,7 +9,6 @@ use crate::summary::{Figure, Rounds};
 use crate::text;
 use megadir_record::{Cell, CellId, Data, DataId, FileWork, Plan, RemoveWork, Role, Work, Workers};
 
-/// The chart.
 pub(super) struct Scaling;
 
 impl Chart for Scaling {
@@ -33,7 +32,7 @@ struct Series {
     arms: Vec<(u32, CellId)>,
 }
 
-/// Returns a work as if one did it, and by how many it is done.
+/// Returns the work as done by one worker, and the number of workers.
 fn by_one(work: &Work) -> Option<(Work, u32)> {
     match work {
         Work::Files(files) => {
@@ -65,13 +64,13 @@ fn by_one(work: &Work) -> Option<(Work, u32)> {
     }
 }
 
-/// Returns every work that is done by two numbers of workers or more.
+/// Returns every work done by at least two numbers of workers.
 fn series(report: &Report<'_>) -> Vec<Series> {
     let mut found: Vec<(Work, usize, u32, Series)> = Vec::new();
     let arms = report.summary.asked().map(|arm| &arm.cell).filter(|cell| cell.role != Role::AgainstItself);
     for cell in arms {
         let Some((work, count)) = by_one(&cell.work) else { continue };
-        // Workers on files have data sets of their own, which are alike; readers share one.
+        // Workers on files have separate, similar data sets; readers share one.
         let data = alike(&report.record.header.plan, cell.data);
         let step = if matches!(work, Work::Files(_)) { cell.step } else { 0 };
         let same = |one: &&mut (Work, usize, u32, Series)| one.0 == work && one.1 == data && one.2 == step;
@@ -89,7 +88,7 @@ fn series(report: &Report<'_>) -> Vec<Series> {
     all
 }
 
-/// Returns the place of the first data set that is like this one: in size, in what makes it and in where it lies.
+/// Returns the index of the first data set with the same size, recipe and location.
 fn alike(plan: &Plan, id: DataId) -> usize {
     let of = |data: &Data| (data.entries, data.on, data.source.clone());
     let Some(own) = plan.data.iter().find(|data| data.id == id).map(of) else { return usize::MAX };
@@ -97,14 +96,14 @@ fn alike(plan: &Plan, id: DataId) -> usize {
 }
 
 fn first(cell: &Cell, count: u32) -> Series {
-    // `write, 2 processes` is named after what is done, without by how many.
+    // The name of `write, 2 processes` without the number of workers.
     let kept: Vec<&str> = cell.name.split(", ").filter(|part| !of_workers(part)).collect();
     Series { name: kept.join(", "), group: group(cell), arms: vec![(count, cell.id)] }
 }
 
-/// Returns the group that asks about workers; of others this is no picture of what they ask.
+/// Returns the group that asks about workers; this chart does not answer the questions of others.
 fn group(cell: &Cell) -> Option<String> {
-    // Of several file systems groups are called after theirs too.
+    // With several file systems, names of groups include theirs.
     let asks = |group: &&String| {
         ["threads", "scaling", "workers"]
             .iter()
@@ -121,7 +120,7 @@ fn of_workers(part: &str) -> bool {
     })
 }
 
-/// Draws a picture for every group that has such arms.
+/// Draws a picture for every group with such arms.
 fn pictures(report: &Report<'_>, width: Width) -> Vec<Picture> {
     let rounds = Rounds::of(report.record);
     let confidence = report.summary.rules.confidence;
@@ -186,7 +185,7 @@ fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width)
     ))
 }
 
-/// Returns the power of workers that speed grows with, where three numbers of them or more tell it.
+/// Returns the exponent of speed over workers, from at least three numbers of workers.
 fn fitted(points: &[Point]) -> String {
     let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
     let ys: Vec<f64> = points.iter().map(|point| point.y).collect();

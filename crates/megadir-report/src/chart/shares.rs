@@ -1,4 +1,4 @@
-//! Two programs taken apart: both as stacked bars, and every factor's share of the difference with its interval.
+//! Two programs decomposed: both as stacked bars, and the share of every factor in the difference.
 
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
@@ -10,7 +10,6 @@ use crate::render::Report;
 use crate::summary::{Decomposition, Factor, Figure, GroupReading, GroupSummary};
 use crate::text;
 
-/// The chart.
 pub(super) struct Shares;
 
 impl Chart for Shares {
@@ -32,7 +31,7 @@ impl Chart for Shares {
     }
 }
 
-/// Draws what each factor makes of the difference.
+/// Draws the shares of the factors.
 fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture {
     let row = |factor: &Factor| {
         let cost = factor.cost_ns;
@@ -77,7 +76,7 @@ fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture 
         let (mut right, mut left, mut marks) = (0.0, 0.0, Vec::new());
         for (place, factor) in read.factors.iter().enumerate() {
             let ns = part(factor).map_or(0.0, |figure| figure.value);
-            // A step that takes less than nothing goes to the left of zero.
+            // Steps with negative time go to the left of zero.
             let end = if ns < 0.0 { &mut left } else { &mut right };
             marks.push(Mark::Bar { from: *end, to: *end + ns, class: format!("cell {}", shade(place)) });
             *end += ns;
@@ -119,7 +118,7 @@ fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture 
     ))
 }
 
-/// Returns the class of the n-th factor: where colours begin again they are lighter.
+/// Returns the CSS class of the n-th factor: lighter once colours repeat.
 fn shade(place: usize) -> String {
     let lighter = if place < SERIES { "" } else { " again" };
     format!("s{}{lighter}", place % SERIES)

@@ -1,4 +1,4 @@
-//! Stalls: when in the run operations took how long, a strip for each arm; the darker, the more operations.
+//! Stalls: times of operations over the course of the run, one strip an arm; darker means more operations.
 
 use super::axis::{Axis, Unit, bounds};
 use super::drawing::{Anchor, Drawing, shortened, text_width};
@@ -10,7 +10,6 @@ use crate::render::Report;
 use crate::summary::{Arm, OperationQuantiles, Rounds, times_of};
 use crate::text;
 
-/// The chart.
 pub(super) struct Stalls;
 
 /// Strips in one picture: those with the longest tails.
@@ -90,7 +89,7 @@ fn picture(report: &Report<'_>, arms: &[(&Arm, OperationQuantiles)], all: usize,
         .described(format!("Operations by length over the time of the run. {}.", told.join("; ")))
 }
 
-/// Names a strip, and returns where it begins.
+/// Draws the name of a strip; returns its upper edge.
 fn heading(drawing: &mut Drawing, y: f64, name: &str, tail: &str) -> f64 {
     let tail_width = text_width(tail, FONT_PX);
     let room = drawing.width() - tail_width - 28.0;
@@ -124,7 +123,7 @@ fn count(
     counts
 }
 
-/// Draws a strip: five shades, equal steps of the logarithm of counts.
+/// Draws a strip in five shades, equal steps of the logarithm of counts.
 fn strip(drawing: &mut Drawing, counts: &Counts, (left, right): (f64, f64), y: f64) {
     let across = (right - left) / COLUMNS as f64;
     drawing.rect((left, y), (right - left, ROW_PX * ROWS as f64), "band");

@@ -3,14 +3,14 @@
 //! The palette is that of Okabe and Ito (2008), which people with any colour vision tell apart; its lightest colours are darkened on
 //! white and its darkest lightened on black. Nothing is told by colour alone: marks differ in shape, lines in dashes, verdicts are words.
 
-/// The size of texts, px.
+/// Font size, px.
 pub(super) const FONT_PX: f64 = 13.0;
-/// From one line of text to the next, px.
+/// Line height, px.
 pub(super) const LINE_PX: f64 = 17.0;
-/// Colours of series: later ones begin again, with other dashes.
+/// Colours of series; beyond these they repeat with other dashes.
 pub(super) const SERIES: usize = 7;
 
-/// The names of colours with their values in light and dark.
+/// Names of colours with their values in light and dark mode.
 pub(crate) const PAGE_COLOURS: &[(&str, &str, &str)] = &[
     ("paper", "#ffffff", "#15181c"),
     ("ink", "#1b1f24", "#e6e8ea"),
@@ -30,10 +30,10 @@ pub(crate) const PAGE_COLOURS: &[(&str, &str, &str)] = &[
     ("s6", "#44494f", "#c3c8cd"),
 ];
 
-/// The rules of pictures.
+/// CSS rules of charts.
 const RULES: &str = include_str!("style.css");
 
-/// Returns the rules of pictures for a page that defines [`PAGE_COLOURS`] as variables.
+/// Returns the CSS rules of charts for a page that defines [`PAGE_COLOURS`] as variables.
 #[must_use]
 pub(crate) fn page_css() -> String {
     let mut css = RULES.to_owned();
@@ -45,7 +45,8 @@ pub(crate) fn page_css() -> String {
     css
 }
 
-/// Returns the rules of a picture that stands alone: with values in place of names, which every viewer understands.
+/// Returns the CSS rules of a standalone picture: values in place of variables, which not every viewer
+/// supports.
 pub(super) fn svg_css() -> String {
     let rules = page_css();
     let with = |value: fn(&(&'static str, &'static str, &'static str)) -> &'static str| {
@@ -63,7 +64,7 @@ fn name(colour: &(&'static str, &'static str, &'static str)) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Returns the relative luminance of WCAG 2.
+    /// Relative luminance as defined by WCAG 2.
     fn luminance(colour: &str) -> f64 {
         let part = |at: usize| {
             let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;

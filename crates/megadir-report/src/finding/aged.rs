@@ -1,4 +1,4 @@
-//! The rule about aged directories: whether they gave back the size that they had grown to.
+//! Finding on aged directories: did they shrink again after they had grown?
 
 use megadir_record::{BuiltSet, Data};
 
@@ -6,12 +6,11 @@ use super::{Finding, FindingKind};
 use crate::summary::Summary;
 use crate::text;
 
-/// The group of the contrasts.
 const GROUP: &str = "aged";
-/// A directory that is this much larger than a fresh one, as a factor, has kept a size that it does not need.
+/// An aged directory at least this many times larger than a fresh one has kept space that it does not need.
 const KEPT: f64 = 1.5;
 
-/// Tells of the largest directory that was aged, of each file system, beside a fresh one with as many files.
+/// Compares the largest aged directory of each file system with a fresh one that holds as many files.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let Some(built) = &summary.built else { return Vec::new() };
     let largest = |data: &Data| {
@@ -35,7 +34,7 @@ fn data<'a>(summary: &'a Summary, set: &BuiltSet) -> Option<&'a Data> {
     summary.data.iter().map(|check| &check.data).find(|data| data.id == set.data)
 }
 
-/// Returns whether two data sets differ in age only.
+/// `true` if two data sets differ in age only.
 fn is_twin(aged: &Data, fresh: &Data) -> bool {
     let (Some(made), Some(other)) = (aged.source.made(), fresh.source.made()) else { return false };
     let fresh_made = megadir_record::Made { aged_files: 0, ..made.clone() };

@@ -1,6 +1,6 @@
-//! What answers the study's question: which groups do, and what many comparisons of one come to in one sentence.
+//! Answers to the study's question: which groups give them, and a one-sentence summary of many comparisons.
 //!
-//! Taking the least and the most of a group after the fact is fair, since intervals are adjusted for the whole group.
+//! Picking the smallest and the largest ratio afterwards is fair: intervals are adjusted for the whole group.
 
 use super::source::{ClaimedGrowth, claims};
 use super::{Finding, FindingKind};
@@ -9,12 +9,13 @@ use crate::summary::{
 };
 use crate::text;
 
-/// So many comparisons are told one by one.
+/// Up to this many comparisons are listed one by one.
 const ONE_BY_ONE_MAX: usize = 4;
-/// At most so many answers stand on the first screen.
+/// Number of answers on the first screen.
 const TOLD_FIRST_MAX: usize = 2;
 
-/// Returns the groups that answer the question, as the study declares; of a study that declares none, the first of the rule that says most.
+/// Returns the groups that the study declares as its answer; if it declares none, the first group of the most
+/// telling rule.
 pub(super) fn leading(summary: &Summary) -> impl Iterator<Item = &GroupSummary> {
     let declared = summary.groups.iter().any(|group| group.answers);
     let first = summary.groups.iter().filter(|_| !declared).min_by_key(|group| rank(group));
@@ -39,7 +40,8 @@ fn rank(group: &GroupSummary) -> u8 {
     }
 }
 
-/// Returns what a reader is told first: the first finding, and that of each other group that answers the question.
+/// Returns the findings to print first: the first one, and the first of each other group that answers the
+/// question.
 pub(crate) fn told_first(summary: &Summary) -> Vec<&Finding> {
     let mut findings = summary.findings.iter().filter(|finding| !finding.loud);
     let Some(main) = findings.next() else { return Vec::new() };
@@ -57,7 +59,7 @@ pub(crate) fn told_first(summary: &Summary) -> Vec<&Finding> {
     told
 }
 
-/// Returns whether the answer of a group tells all its comparisons one by one.
+/// `true` if the group's answer lists each of its comparisons.
 pub(super) fn tells_each(summary: &Summary, group: &GroupSummary) -> bool {
     let few = match &group.reading {
         GroupReading::Pairs(read) => read.rows.len() <= ONE_BY_ONE_MAX && pairs(summary, read).is_some(),
@@ -66,13 +68,13 @@ pub(super) fn tells_each(summary: &Summary, group: &GroupSummary) -> bool {
     few && leading(summary).any(|leads| leads.name == group.name)
 }
 
-/// Tells in a sentence what the comparisons of each group that answers the question come to.
+/// Summarises the comparisons of each group that answers the question in one sentence.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told = leading(summary).filter_map(|group| {
         let text = match &group.reading {
             GroupReading::Pairs(read) => pairs(summary, read)?,
             GroupReading::Grow(read) => growth(summary, read)?,
-            // Their own findings are one sentence already.
+            // Findings of these groups are a single sentence already.
             _ => return None,
         };
         Some(Finding::of_group(FindingKind::Answer, &group.name, text))
@@ -89,7 +91,7 @@ fn ratio(outcome: &Outcome) -> Option<(f64, String)> {
     }
 }
 
-/// Returns how many are slower, faster, the same and none of these, in words.
+/// Counts slower, faster, equivalent and undecided comparisons, in words.
 fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
     let (mut slower, mut faster, mut same, mut open) = (0, 0, 0, 0);
     for outcome in outcomes {
@@ -118,20 +120,20 @@ fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
     }
 }
 
-/// A comparison with its ratio, as a number and in words.
+/// Comparison with its ratio, as a number and in words.
 struct Judged<'a> {
     row: &'a PairRow,
     ratio: f64,
     words: String,
 }
 
-/// The comparisons of a group that share what they compare with.
+/// Comparisons of a group that share their reference.
 struct Compared<'a> {
     summary: &'a Summary,
     on: &'a str,
     than: &'a str,
     rows: Vec<Judged<'a>>,
-    /// Under which circumstances, each once.
+    /// Distinct circumstances of the comparisons.
     places: Vec<&'a str>,
 }
 
@@ -139,7 +141,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
     let ratios = pairs.rows.iter().filter_map(|row| Some((row, ratio(&row.outcome)?)));
     let rows: Vec<Judged<'_>> = ratios.map(|(row, (ratio, words))| Judged { row, ratio, words }).collect();
     let first = &rows.first()?.row.pair;
-    // What has no common reference is told row by row elsewhere.
+    // Rows without a common reference have sentences of their own.
     if rows.len() < 2 || rows.iter().any(|judged| judged.row.pair.than != first.than) {
         return None;
     }
@@ -160,23 +162,22 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
 }
 
 impl Compared<'_> {
-    /// Returns the time of what the others are compared with, nanoseconds.
+    /// Returns the time of the reference, nanoseconds.
     fn time(&self, at: &str) -> Option<f64> {
         let judged = self.rows.iter().find(|judged| judged.row.pair.at == at)?;
         Some(self.summary.arm(judged.row.pair.to)?.timing.as_ref()?.time_ns.value)
     }
 
-    /// Returns circumstances without what is said beside them.
+    /// Returns the circumstances without the part that the sentence already has.
     fn place(&self, at: &str) -> String {
         text::without_wall(at.strip_suffix(self.on).and_then(|at| at.strip_suffix(", ")).unwrap_or(at))
     }
 
-    /// Returns what a time is of.
+    /// Returns the operation that a time belongs to.
     fn per(&self) -> &'static str {
         if self.places.iter().all(|at| at.contains(text::WALL)) { "a file" } else { "an operation" }
     }
 
-    /// Tells every comparison.
     fn one_by_one(&self) -> String {
         let one = |at: &&str| {
             let of = self.rows.iter().filter(|judged| judged.row.pair.at == **at);
@@ -189,7 +190,7 @@ impl Compared<'_> {
         self.places.iter().map(one).collect::<Vec<_>>().join("; ")
     }
 
-    /// Tells the least and the most.
+    /// Describes the smallest and the largest ratio.
     fn range(&self) -> Option<String> {
         let (than, per) = (self.than, self.per());
         let by_ratio = |a: &&Judged<'_>, b: &&Judged<'_>| a.ratio.total_cmp(&b.ratio);
@@ -259,7 +260,7 @@ fn growth(summary: &Summary, growth: &Growth) -> Option<String> {
     Some(format!("On {on}, the largest directory takes {range}{}.", shapes(summary, growth)))
 }
 
-/// Tells the shape that all series share, beside what the source calls it.
+/// Describes the shape that all series share, beside the source's word for it.
 fn shapes(summary: &Summary, growth: &Growth) -> String {
     let all = |shape: Shape| growth.series.iter().all(|series| series.shape == shape);
     let (words, is) = match () {

@@ -1,7 +1,8 @@
-//! The rule about methods of finding out attributes: whether what their source claims of two of them stands.
+//! Findings on ways of reading attributes: do the source's claims about two of them hold?
 //!
-//! The source's own calls exist on Windows only, and are judged there. Elsewhere what Linux has in kind is: calls that give the attributes
-//! of many inodes at a time. C++'s standard library is judged everywhere. The claims are about cached directories.
+//! The source's own calls exist on Windows only and are judged there. On Linux the nearest equivalent is judged
+//! instead: calls that return the attributes of many inodes. The C++ standard library is judged everywhere. The
+//! claims are about cached directories.
 
 use megadir_record::{CacheState, Work};
 
@@ -9,17 +10,15 @@ use super::{Finding, FindingKind};
 use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, Range, Summary, Verdict};
 use crate::text;
 
-/// The study whose source is judged.
 const STUDY: &str = "attributes";
-/// The source's methods that get attributes with the listing.
+/// The source's methods that return attributes with the listing.
 const OWN: [&str; 4] =
     ["find-first-file-basic", "find-first-file", "find-first-file-large", "by-handle-full"];
-/// Methods of Linux that get attributes in bulk.
+/// Linux methods that read attributes in bulk.
 const BULK: [&str; 2] = ["xfs-bulkstat", "btrfs-search"];
-/// How many times faster the source's bulk calls are when all is cached: the least and the most.
+/// The source's speed-up of bulk calls on cached directories: lowest and highest.
 const CLAIMED: (u32, u32) = (21, 69);
 
-/// One method on one directory.
 struct Judged {
     files: u64,
     ratio: f64,
@@ -27,12 +26,12 @@ struct Judged {
     verdict: Verdict,
 }
 
-/// Tells whether the claims of the source of the study of attributes stand.
+/// Judges the claims of the attribute study's source.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     if summary.study != STUDY {
         return Vec::new();
     }
-    // They are about all groups, and stand beside the last: that of the largest directory.
+    // The claims concern all groups; they are printed with the last one, the largest directory.
     let compares = |group: &&GroupSummary| matches!(group.reading, GroupReading::Compare(_));
     let Some(group) = summary.groups.iter().rfind(compares) else { return Vec::new() };
     let finding = |text| Finding::of_group(FindingKind::Claim, &group.name, text);
@@ -48,7 +47,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     [of_bulk, told_cpp(&judged(summary, "cpp-filesystem"))].map(finding).into()
 }
 
-/// Returns what was judged of a method, the smallest directory first.
+/// Returns the comparisons of a method, smallest directory first.
 fn judged(summary: &Summary, method: &str) -> Vec<Judged> {
     let rows = summary.groups.iter().flat_map(|group| match &group.reading {
         GroupReading::Compare(comparison) => &comparison.rows[..],
@@ -81,7 +80,7 @@ fn no_bulk() -> String {
     )
 }
 
-/// Tells whether a method of the source's is as many times faster as it says.
+/// Judges whether a method reaches the source's speed-up.
 fn told_own(method: &str, judged: &[Judged]) -> String {
     format!("by {method} it {} ({})", verdict(judged, "here"), figures(judged))
 }
@@ -95,7 +94,7 @@ fn told_in_kind(method: &str, judged: &[Judged]) -> String {
     )
 }
 
-/// Tells whether the claim about attributes that come with the listing stands; `here` says of what it is told.
+/// Judges the claimed speed-up of attributes that come with the listing.
 fn verdict(judged: &[Judged], here: &str) -> String {
     let faster = |one: &&Judged| one.verdict == Verdict::Faster { negligible: false };
     let against = |one: &&Judged| !faster(one) && !matches!(one.verdict, Verdict::Inconclusive { .. });

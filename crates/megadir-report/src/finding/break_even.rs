@@ -1,10 +1,10 @@
-//! The rule about shares: from which share of a directory's files on listing beats asking, and whether its size matters.
+//! Finding on break-even: the share of a directory's files at which listing becomes cheaper than single
+//! requests, and how it depends on size.
 
 use super::{Finding, FindingKind};
 use crate::summary::{BreakEven, BreakEvenSeries, BreakEvenSizes, GroupReading, Summary, Threshold};
 use crate::text;
 
-/// Tells of every series, then of sizes.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told = summary.groups.iter().flat_map(|group| {
         let GroupReading::BreakEven(read) = &group.reading else { return Vec::new() };
@@ -59,7 +59,7 @@ fn share(summary: &Summary, series: &BreakEvenSeries) -> String {
     }
 }
 
-/// Qualifies what is told of most rounds where the interval holds something else too, or there is none.
+/// Qualifies a statement if the interval includes other outcomes or is missing.
 fn mostly(series: &BreakEvenSeries, told: Threshold) -> String {
     match series.interval {
         Some(interval) if interval == (told, told) => String::new(),

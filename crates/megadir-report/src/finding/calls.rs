@@ -1,10 +1,9 @@
-//! The rule about calls: what asking less often does to the time, all else being the same.
+//! Finding on system calls: how time changes with fewer calls, all else being equal.
 
 use super::{Finding, FindingKind};
 use crate::summary::{CallsContrast, GroupReading, Summary};
 use crate::text;
 
-/// Tells of the number of calls in every comparison whose arms differ in it.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told = summary.groups.iter().filter_map(|group| {
         let GroupReading::Compare(comparison) = &group.reading else { return None };

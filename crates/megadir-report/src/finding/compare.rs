@@ -1,6 +1,6 @@
-//! The rule about a group of arms: the fastest and the slowest against the baseline.
+//! Finding on a group of arms: the fastest and the slowest against the baseline.
 //!
-//! Choosing them after the fact is fair, since their intervals are adjusted for the whole group.
+//! Picking them afterwards is fair: intervals are adjusted for the whole group.
 
 use megadir_record::Role;
 
@@ -10,7 +10,6 @@ use crate::summary::{
 };
 use crate::text;
 
-/// Tells of every comparison.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told = summary.groups.iter().filter_map(|group| {
         let GroupReading::Compare(comparison) = &group.reading else { return None };
@@ -20,7 +19,6 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     told.collect()
 }
 
-/// A judged arm.
 struct Judged<'a> {
     name: &'a str,
     ratio: f64,
@@ -60,7 +58,7 @@ fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Opt
     })
 }
 
-/// Returns an arm that was compared; the baseline against itself is none.
+/// Returns a judged arm; the baseline against itself does not count.
 fn judged<'a>(summary: &'a Summary, comparison: &Comparison, row: &Contrast) -> Option<Judged<'a>> {
     summary.arm(row.arm).filter(|arm| arm.cell.role != Role::AgainstItself)?;
     let name = summary.arm_name_in(comparison, row.arm);
@@ -77,7 +75,7 @@ fn faster(arm: &Judged<'_>) -> bool {
     matches!(arm.verdict, Some(Verdict::Faster { .. })) || (arm.verdict.is_none() && arm.ratio < 1.0)
 }
 
-/// Returns what came out of one arm, e.g. `split, 2 threads: 1.85x faster (0.54x [0.53, 0.55])`.
+/// Returns the result of one arm, e.g. `split, 2 threads: 1.85x faster (0.54x [0.53, 0.55])`.
 fn outcome(arm: &Judged<'_>) -> String {
     let says = match arm.verdict {
         Some(Verdict::Faster { negligible } | Verdict::Slower { negligible }) => {

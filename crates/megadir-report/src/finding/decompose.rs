@@ -1,7 +1,7 @@
-//! The rule about two programs: of the difference between them, how much each factor makes.
+//! Finding on two programs: how much of the difference between them each factor explains.
 //!
-//! A claim that one factor is the cause stands if the interval of its share lies above one half, falls if it lies
-//! below, and cannot be told otherwise.
+//! The claim that one factor is the cause holds if the interval of its share lies above one half, fails if it
+//! lies below, and is undecided otherwise.
 
 use super::source::claims;
 use super::{Finding, FindingKind};
@@ -10,10 +10,9 @@ use crate::summary::{
 };
 use crate::text;
 
-/// Shares below this are told without their figures.
+/// Factors with a smaller share are named without a figure.
 const LITTLE: f64 = 0.05;
 
-/// Tells of every decomposition.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told = summary.groups.iter().filter_map(|group| {
         let GroupReading::Decompose(decomposition) = &group.reading else { return None };
@@ -54,7 +53,7 @@ fn tell(summary: &Summary, decomposition: &Decomposition, file_system: &str) -> 
     }
 }
 
-/// Lists the factors that are not common to both programs, the largest share first.
+/// Lists the factors that are not common to both programs, largest share first.
 fn shares(factors: &[Factor]) -> String {
     let known = |factor: &Factor| factor.share.filter(|_| !factor.common);
     let mut shares: Vec<(&str, Figure)> =
@@ -64,7 +63,7 @@ fn shares(factors: &[Factor]) -> String {
     let part = |(place, (name, share)): (usize, &(&str, Figure))| {
         format!("{} {} {name}", text::share(share), verb(place))
     };
-    // The table has them all; what makes little is named without its figure.
+    // The table lists them all.
     let (mut large, mut little): (Vec<_>, Vec<_>) =
         shares.into_iter().partition(|(_, share)| share.value.abs() >= LITTLE);
     if large.is_empty() {

@@ -1,4 +1,4 @@
-//! A finding, and the rules in the order in which their findings are told.
+//! Findings, and the rules that derive them in order of importance.
 
 use serde::{Deserialize, Serialize};
 
@@ -83,13 +83,13 @@ const OPEN: &str = "cannot be told here";
 /// Applies every rule.
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(summary)).collect();
-    // A reader is told first what answers the question, what the run says beside that, and then what it does not.
+    // Order: what answers the question, what else the run shows, what it leaves open.
     let leading: Vec<&str> = answer::leading(summary).map(|group| group.name.as_str()).collect();
     let of_file_systems = file_systems::is_told(summary);
     let order = |finding: &Finding| {
         let of_all = match finding.kind {
             FindingKind::FileSystems => of_file_systems && finding.group.is_none(),
-            // Where an arm was stopped, that is what a reader must know first.
+            // A stopped arm outranks everything.
             FindingKind::Refusal => finding.group.is_none(),
             _ => false,
         };
@@ -103,7 +103,6 @@ pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
 }
 
 impl Finding {
-    /// Returns a finding about a group.
     pub(super) fn of_group(kind: FindingKind, group: &str, text: String) -> Self {
         Self { kind, group: Some(group.into()), loud: false, text }
     }

@@ -1,4 +1,4 @@
-//! The rule about directories that are made beforehand: what that takes beside writing, which does not hold it.
+//! Finding on directories made beforehand: the cost of making them, which write times do not include.
 
 use megadir_record::{DataSource, FileOperation, Spread, Work};
 
@@ -6,7 +6,6 @@ use super::{Finding, FindingKind};
 use crate::summary::{Arm, GroupSummary, Summary};
 use crate::text;
 
-/// Tells of every group with arms that make directories.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let tell = |group: &GroupSummary| {
         let arms = summary.arms.iter().filter(|arm| arm.cell.groups.contains(&group.name));
@@ -19,7 +18,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     summary.groups.iter().filter_map(tell).collect()
 }
 
-/// Returns what an arm took that made the directories of a data set, against writing the files into them.
+/// Returns the time to make the directories of a data set beside the time to write its files.
 fn made_before(summary: &Summary, arm: &Arm) -> Option<String> {
     let time_ns = median(arm, FileOperation::MakeDirectories)?;
     let mut of_data = summary.arms.iter().filter(|other| other.cell.data == arm.cell.data);
@@ -30,7 +29,7 @@ fn made_before(summary: &Summary, arm: &Arm) -> Option<String> {
     Some(format!("{} a file more{}{of}", text::time(time_ns), share.unwrap_or_default()))
 }
 
-/// Returns the median time of a file of an arm that does this, nanoseconds.
+/// Returns the median time per file of the matching arm, nanoseconds.
 fn median(arm: &Arm, operation: FileOperation) -> Option<f64> {
     let does = matches!(&arm.cell.work, Work::Files(work) if work.operation == operation);
     arm.timing.as_ref().filter(|_| does).map(|timing| timing.time_ns.value)

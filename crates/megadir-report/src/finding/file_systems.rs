@@ -1,5 +1,5 @@
-//! The rules about file systems: which is fastest over all kinds of work, which may not be compared, and whether what the source says
-//! of them stands.
+//! Findings on file systems: the fastest over all kinds of work, those that are not comparable, and the
+//! source's claims about them.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use super::{Finding, FindingKind};
 use crate::summary::{FILE_SYSTEM_GROUP, Overview, OverviewColumn, Range, Summary, Verdict};
 use crate::text;
 
-/// Tells whether making files passes over those that were removed lately, by times that the disk holds: ext4's driver without a journal
-/// (`recently_deleted` in `fs/ext4/ialloc.c`).
+/// `true` if the file system's driver skips inodes that were freed recently, judged by timestamps on disk:
+/// ext4's driver without a journal (`recently_deleted` in `fs/ext4/ialloc.c`).
 pub(crate) fn passes_over_removed(of: &LabFileSystem) -> bool {
     of.driver == "ext4" && (of.kind == "ext2" || of.name.contains("^has_journal"))
 }
@@ -20,19 +20,19 @@ fn finding(text: String) -> Finding {
     Finding { kind: FindingKind::FileSystems, group: None, loud: false, text }
 }
 
-/// Tells which file system is fastest over all kinds of work, where there are several.
+/// Reports which of several file systems is the fastest over all kinds of work.
 pub(super) fn find_fastest(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = &summary.overview else { return Vec::new() };
     let Some(fastest) = fastest(summary, overview) else { return Vec::new() };
     [fastest].into_iter().chain(apart(overview)).map(finding).collect()
 }
 
-/// Tells whether it can be told which file system is fastest.
+/// `true` if the comparison over all kinds of work can be decided.
 pub(super) fn is_told(summary: &Summary) -> bool {
     summary.overview.as_ref().is_some_and(|overview| fastest(summary, overview).is_some())
 }
 
-/// Tells which file systems may not be compared where none is the fastest; else that stands beside which is.
+/// Reports file systems that are not comparable, if there is no fastest; otherwise that finding names them.
 pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = summary.overview.as_ref().filter(|overview| fastest(summary, overview).is_none())
     else {
@@ -41,7 +41,6 @@ pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
     apart(overview).into_iter().map(finding).collect()
 }
 
-/// One file system against another.
 struct Against {
     ratio: f64,
     adjusted: Option<Range>,
@@ -110,7 +109,7 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
     Some(format!("Over {over} (geometric mean), {first}: {}.", text::list(&told)))
 }
 
-/// Tells which differ in more than the file system.
+/// Reports file systems that differ in more than the file system, such as the device.
 fn apart(overview: &Overview) -> Option<String> {
     let first = overview.columns.first()?;
     let apart = overview.columns.iter().filter(|column| !column.comparable);
@@ -127,7 +126,7 @@ fn apart(overview: &Overview) -> Option<String> {
     })
 }
 
-/// Tells whether what the source says of file systems stands.
+/// Judges the source's claims about file systems.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let Some(claims) = claims(&summary.study) else { return Vec::new() };
     let Some(words) = claims.of_file_systems else { return Vec::new() };
@@ -144,15 +143,15 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told =
         [judge.ext4_best(), judge.xfs_weak(), judge.ext3_slow(), judge.ext2_faster(), judge.reiserfs()];
     let (journal, disks) = (judge.without_journal(), judge.disks());
-    // They stand with what they are about: none of them is the answer.
+    // The claims stand beside their group: none of them answers the question.
     let of_group = |text| Finding { group: Some(FILE_SYSTEM_GROUP.to_owned()), ..finding(text) };
     told.into_iter().chain(journal).chain(disks).map(of_group).collect()
 }
 
-/// Those that the source compared ext4 with and that a kernel of today may have.
+/// File systems that the source compared ext4 with and that a current kernel may support.
 const OTHERS: [&str; 3] = ["ext2", "ext3", "xfs"];
 
-/// What the claims of the study of small files are judged by.
+/// The evidence for judging the small-file study's claims.
 struct Judge<'a> {
     summary: &'a Summary,
     overview: &'a Overview,
@@ -160,7 +159,7 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Returns a file system as it is made without options.
+    /// Returns a file system made without options.
     fn column(&self, kind: &str) -> Option<usize> {
         self.overview.columns.iter().position(|column| column.name == kind)
     }
@@ -169,7 +168,7 @@ impl Judge<'_> {
         format!("The claim of {} that {words} {told}.", self.who)
     }
 
-    /// Tells why a file system was not measured.
+    /// Reports why a file system was not measured.
     fn missing(&self, kind: &str) -> String {
         let gone = self.summary.unavailable.iter().find(|gone| gone.name == kind);
         match gone {
@@ -178,7 +177,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Returns one file system against another, or why that cannot be told.
+    /// Returns the ratio of two file systems, or why it is unknown.
     fn pair(&self, of: &str, than: &str) -> Result<Against, String> {
         let (first, second) = (self.column(of), self.column(than));
         let first = first.ok_or_else(|| self.missing(of))?;
@@ -187,7 +186,7 @@ impl Judge<'_> {
         against(self.overview, first, second).ok_or_else(none)
     }
 
-    /// Returns those of these file systems that another's driver serves.
+    /// Returns those of these file systems that the driver of another one serves.
     fn other_drivers(&self, kinds: &[&str]) -> Vec<&OverviewColumn> {
         let columns = kinds.iter().filter_map(|kind| self.column(kind));
         columns
@@ -196,7 +195,7 @@ impl Judge<'_> {
             .collect()
     }
 
-    /// Judges that one is slower than another.
+    /// Judges the claim that one is slower than another.
     fn slower(&self, words: &str, of: &str, than: &str) -> String {
         let against = match self.pair(of, than) {
             Ok(against) => against,
@@ -234,7 +233,7 @@ impl Judge<'_> {
         self.slower("XFS is weak on small files", "xfs", "ext4")
     }
 
-    /// Judges ext4 against those that the source measured and that can be had.
+    /// Judges ext4 against the available file systems of the source.
     fn ext4_best(&self) -> String {
         let words = "ext4 is best overall";
         if self.column("ext4").is_none() {
@@ -286,7 +285,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Tells what ext4's driver does where there is no journal.
+    /// Describes what ext4's driver does without a journal.
     fn without_journal(&self) -> Option<String> {
         let without = self.summary.file_systems.iter().filter(|of| passes_over_removed(of));
         let (anew, others): (Vec<&LabFileSystem>, Vec<&LabFileSystem>) = without.partition(|of| of.made_anew);
@@ -317,7 +316,7 @@ impl Judge<'_> {
         (!told.is_empty()).then(|| told.join(" "))
     }
 
-    /// Tells whether a disk turns that something was measured on: those of the devices, and that of the directory with the images.
+    /// `true` if a device, or the disk below the directory with the images, rotates.
     fn turns(&self) -> bool {
         let on_device = |id| {
             let of = self.summary.file_systems.iter().find(|of| of.id == id);
@@ -330,11 +329,11 @@ impl Judge<'_> {
         all.any(|device| device.contains(", rotational"))
     }
 
-    /// Tells that the source speaks of disks, where none turns or that cannot be known.
+    /// Notes that the source used hard disks, if none rotates here or that is unknown.
     fn disks(&self) -> Option<String> {
         let machine = &self.summary.machine;
         let why = match (&machine.hypervisor, self.turns()) {
-            // What a virtual machine is told of its disks is not to be believed.
+            // A virtual machine's disks may claim to be anything.
             (Some(_), _) => "a virtual machine does not know whether its disks turn",
             (None, false) => "no disk here turns",
             (None, true) => return None,

@@ -1,11 +1,11 @@
-//! The rule about filling: the last bucket against the first, and whether all are as flat as the source says.
+//! Finding on filling a directory: the last bucket against the first, and whether the cost is as flat as the
+//! source claims.
 
 use super::source::{claims, published};
 use super::{Finding, FindingKind};
 use crate::summary::{Bucket, GroupReading, GroupSummary, Outcome, Summary, Verdict, rounds_for_interval};
 use crate::text;
 
-/// Tells of every group that fills a directory.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     summary.groups.iter().filter_map(|group| of_group(summary, group)).collect()
 }
@@ -53,7 +53,7 @@ fn words(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Tells of the most expensive bucket where it is not the last.
+/// Reports the most expensive bucket if it is not the last.
 fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
     let judged = |bucket: &Bucket| match bucket.outcome {
         Outcome::Judged { ratio, adjusted, verdict: Verdict::Slower { negligible: false }, .. } => {
@@ -73,7 +73,7 @@ fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
     }
 }
 
-/// Tells whether the source's flat line stands: it falls where one part of it rises, and stands where no part does.
+/// Judges the source's claim of flat cost: it fails if any part rises, and holds if none does.
 fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
     let Some(claims) = claims(&summary.study).filter(|claims| claims.flat_filling) else {
         return String::new();

@@ -1,11 +1,10 @@
-//! The rule about growth: the exponent of time against entries, and whether it is that of a line.
+//! Finding on growth: the exponent of time against entries, and whether it is linear.
 
 use super::source::{ClaimedGrowth, claims};
 use super::{Finding, FindingKind};
 use crate::summary::{Figure, GroupReading, Point, Series, Shape, Summary, rounds_for_interval};
 use crate::text;
 
-/// Tells of every series of every growth group.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told = summary.groups.iter().flat_map(|group| {
         let GroupReading::Grow(growth) = &group.reading else { return Vec::new() };
@@ -37,10 +36,9 @@ fn tell(summary: &Summary, series: &Series) -> Option<String> {
 }
 
 fn words(summary: &Summary, series: &Series) -> String {
-    // What a source says is said of warm caches.
+    // Sources claim growth for warm caches only.
     let cold = |point: &Point| summary.arm(point.arm).is_some_and(|arm| arm.cell.cache.is_cold());
     let source = claims(&summary.study).filter(|_| !series.points.iter().any(cold));
-    // What the source calls it stands beside what it is.
     let beside = |is: ClaimedGrowth| match source.map(|claims| (claims.who, claims.growth)) {
         Some((who, Some(claimed))) if claimed == is => format!(", as {who} says"),
         Some((who, Some(claimed))) => format!(", which {who} calls {}", claimed.words()),
@@ -58,7 +56,7 @@ fn words(summary: &Summary, series: &Series) -> String {
     }
 }
 
-/// Tells of the largest sizes by themselves where the curve bends between several.
+/// Reports the exponent between the largest sizes if the curve bends.
 fn last_step(series: &Series, whole: &Figure) -> String {
     let bends = |step: &Figure| match (step.interval, whole.interval) {
         (Some(step), Some(whole)) => step.low > whole.high || step.high < whole.low,

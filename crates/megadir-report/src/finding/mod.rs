@@ -1,7 +1,7 @@
-//! From numbers to sentences, by rules: what a run found, whatever it turns out to be.
+//! Rules that turn numbers into sentences, one file a rule.
 //!
-//! One file a rule. A sentence is made of figures, intervals and verdicts only; each rule has words for "cannot be
-//! told" too. Nothing here knows a format or recomputes a number.
+//! Sentences use figures, intervals and verdicts only; each rule has wording for an undecided result. No rule
+//! knows an output format or recomputes a number.
 
 mod aged;
 mod answer;

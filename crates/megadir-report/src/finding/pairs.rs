@@ -1,17 +1,16 @@
-//! The rule about pairs: what the contrasts on the largest data set came to, and whether the source's claim about
-//! all of them stands.
+//! Finding on pairs: the contrasts on the largest data set, and the source's claim about all of them.
 
 use super::source::{SlowerPairs, claims, published};
 use super::{Finding, FindingKind, answer};
 use crate::summary::{GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval};
 use crate::text;
 
-/// More rounds than this nobody measures.
+/// More rounds than this are impractical.
 const ROUNDS_PRACTICAL: u64 = 10_000;
-/// At most so many comparisons of a group are told in words; all are in its table.
+/// Up to this many comparisons of a group are described in words; its table has them all.
 const TOLD_MAX: usize = 4;
 
-/// Tells of the pairs on the largest data set, and of what the source claims of all together.
+/// Describes the pairs on the largest data set, and judges the source's claim about all pairs.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told = summary.groups.iter().flat_map(|group| {
         let GroupReading::Pairs(pairs) = &group.reading else { return Vec::new() };
@@ -27,7 +26,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
             1 => "Another comparison is in the table.".to_owned(),
             left => format!("{} other comparisons are in the table.", text::count(left)),
         });
-        // What the answer says of each is not said again.
+        // The answer already covers each of these.
         let told = if answer::tells_each(summary, group) { Vec::new() } else { told };
         let more = more.filter(|_| !told.is_empty());
         let sentences = told.into_iter().filter_map(|row| tell(summary, row)).chain(more);
@@ -38,7 +37,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     told.collect()
 }
 
-/// Returns how much a comparison has to say: what is decided before what is not, large differences before small ones.
+/// Sort key: decided before undecided, large differences before small ones.
 fn weight(row: &PairRow) -> f64 {
     match row.outcome {
         Outcome::Judged { ratio, verdict, .. } => match verdict {
@@ -52,7 +51,7 @@ fn weight(row: &PairRow) -> f64 {
     }
 }
 
-/// Returns the entries of the data set that a pair is on.
+/// Returns the number of entries in the pair's data set.
 fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
     let arm = summary.arm(row.pair.arm)?;
     summary.data.iter().find(|check| check.data.id == arm.cell.data).map(|check| check.data.entries)
@@ -61,7 +60,7 @@ fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
 fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     let (what, than) = (&row.pair.what, &row.pair.than);
     let (on, to) = (summary.place(row.pair.arm), summary.place(row.pair.to));
-    // Of several file systems each names its own in what its arms are.
+    // With several file systems each arm names its own.
     let own = format!(", {on}");
     let place = text::without_wall(&row.pair.at);
     let begin = match place.strip_suffix(&own) {
@@ -100,12 +99,12 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     }
 }
 
-/// Returns whether the source speaks of a comparison: what is compared begins with the layout's name.
+/// `true` if the source's claim covers the comparison: its name begins with the layout's.
 fn is_claimed(claimed: &SlowerPairs, row: &PairRow) -> bool {
     claimed.layout.is_none_or(|layout| row.pair.what.split(',').next() == Some(layout))
 }
 
-/// Tells whether the source's claim that the first of each pair takes longer stands.
+/// Judges the source's claim that the first of each pair takes longer.
 fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<String> {
     let claims = claims(&summary.study)?;
     let claimed = claims.slower_pairs.iter().find(|claimed| claimed.group == group.name)?;

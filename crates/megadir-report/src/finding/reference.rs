@@ -1,11 +1,10 @@
-//! The rule about the file system that the others are measured against: where it is known too badly for that, nothing is told before.
+//! Finding on the reference file system: if it is too noisy to compare others with, this comes first.
 
 use super::{Finding, FindingKind};
 use crate::summary::{Figure, OverviewRow, Summary};
 use crate::text;
 use crate::warning::{Wide, wide};
 
-/// Tells of a first column that is no reference.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = &summary.overview else { return Vec::new() };
     let others: Vec<usize> = overview.comparable().filter(|column| *column != 0).collect();
@@ -13,7 +12,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         let reference = row.cells.first()?.as_ref()?;
         let time = |column: &usize| row.cells.get(*column)?.as_ref().map(|cell| cell.time_ns);
         let times: Vec<Figure> = others.iter().filter_map(time).collect();
-        // Where nothing stands beside it, nothing is measured against it.
+        // Without other columns nothing is measured against it.
         let wide = wide(summary, reference.arm, &times).filter(|_| !times.is_empty())?;
         Some((summary.arm_name(reference.arm), wide))
     };

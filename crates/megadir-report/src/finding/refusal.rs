@@ -1,13 +1,13 @@
-//! The rule about refusals: after how many entries, whether that was predicted, and how the source's figures lie to it.
+//! Finding on full directories: the number of entries at the first refusal, the prediction, and the source's
+//! figures.
 
 use super::{Finding, FindingKind};
 use crate::summary::{GroupReading, GroupSummary, Refusal, Summary};
 use crate::text;
 
-/// Published figures farther than this from the mean, as a factor, are of another kind of directory.
+/// Published figures that differ from the mean by more than this factor belong to another kind of directory.
 const COMPARABLE: f64 = 2.0;
 
-/// Tells of every group of refusals.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     summary.groups.iter().filter_map(|group| of_group(summary, group)).collect()
 }
@@ -53,7 +53,7 @@ fn predicted(summary: &Summary, refusal: &Refusal) -> String {
     )
 }
 
-/// Tells how far the source's figures are from the mean, where they are of the same kind of directory.
+/// Compares the source's figures with the mean, if they belong to the same kind of directory.
 fn published(summary: &Summary, group: &GroupSummary, refusal: &Refusal) -> Option<String> {
     let of_group = summary.published.iter().filter(|figure| {
         figure.group.as_ref() == Some(&group.name) && figure.unit == "entries" && figure.value > 0.0

@@ -1,58 +1,56 @@
-//! What the published sources claim, so that findings can say whether a claim stands.
+//! Claims of the published sources, for findings to judge.
 //!
-//! Holds words, and chooses which published figures are of the same kind of data: whether a claim stands is decided by the
-//! numbers of the run.
+//! This file holds words and selects published figures of comparable data; the run's numbers decide whether a
+//! claim holds.
 
 use megadir_record::{CellId, Published};
 
 use crate::summary::{GroupSummary, Summary, unlike_contents, unlike_entries};
 use crate::text;
 
-/// What published figures of directories of JSON documents say of them.
+/// Marks published figures of directories of JSON documents.
 const JSON: &str = "JSON";
 
-/// The claims of a study's source.
+/// Claims of a study's source.
 pub(super) struct Claims {
-    /// How the source is called in a sentence.
+    /// Name of the source in a sentence.
     pub(super) who: &'static str,
-    /// Whether it claims that the buffer makes the difference.
+    /// `true` if it claims that the buffer size causes the difference.
     pub(super) buffer_is_the_cause: bool,
-    /// How it says that time grows with entries.
+    /// Claimed growth of time with entries.
     pub(super) growth: Option<ClaimedGrowth>,
-    /// Groups of pairs of which it says that the first of each takes longer.
+    /// Groups of pairs in which it claims that the first takes longer.
     pub(super) slower_pairs: &'static [SlowerPairs],
-    /// Whether it says that creating a file costs the same however many are there.
+    /// `true` if it claims that the cost of creating a file does not depend on the number of files.
     pub(super) flat_filling: bool,
-    /// What it says of file systems, which one file system cannot tell.
+    /// Its claim about file systems, which a run on a single one cannot judge.
     pub(super) of_file_systems: Option<&'static str>,
 }
 
-/// Pairs of which a source says that the first takes longer.
+/// Pairs of which a source claims that the first takes longer.
 pub(super) struct SlowerPairs {
-    /// Their group.
     pub(super) group: &'static str,
-    /// What it says, in words.
+    /// The claim in words.
     pub(super) words: &'static str,
-    /// The layout that it speaks of, where it does of one only: pairs of others do not judge it.
+    /// The layout that the claim is about; `None` if it is about all.
     pub(super) layout: Option<&'static str>,
 }
 
-/// The layout of the article that kept files two levels deep.
+/// Layout of the article that kept files two levels deep.
 const TWO_LEVELS: Option<&str> = Some("prefix:2/2");
 
-/// How a source says that time grows.
+/// Claimed growth of time with the number of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClaimedGrowth {
-    /// As entries do.
+    /// Linear.
     Linear,
-    /// Less than they do.
+    /// Less than linear.
     BelowLinear,
-    /// More than they do.
+    /// More than linear.
     AboveLinear,
 }
 
 impl ClaimedGrowth {
-    /// Returns the source's words.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -62,7 +60,7 @@ impl ClaimedGrowth {
     }
 }
 
-/// The studies whose sources make claims that the rules can judge.
+/// Studies whose sources make claims that the rules can judge.
 const CLAIMS: &[(&str, Claims)] = &[
     (
         "listing",
@@ -138,12 +136,13 @@ const CLAIMS: &[(&str, Claims)] = &[
     ),
 ];
 
-/// Returns the claims of a study's source, if the rules can judge any.
+/// Returns the claims of a study's source; `None` if no rule can judge them.
 pub(super) fn claims(study: &str) -> Option<&'static Claims> {
     CLAIMS.iter().find(|(name, _)| *name == study).map(|(_, claims)| claims)
 }
 
-/// Returns the source's figures for a group, as ratios, of contents like those of the run; of another number of entries with both numbers.
+/// Returns the source's figures for a group as ratios, limited to contents like the run's; if the number of
+/// entries differs, with both numbers.
 pub(super) fn published(summary: &Summary, group: &GroupSummary, arm: CellId) -> String {
     let of_group = |figure: &&Published| {
         figure.unit == "ratio" && figure.group.as_ref().is_some_and(|of| summary.is_of(group, of))
@@ -151,7 +150,7 @@ pub(super) fn published(summary: &Summary, group: &GroupSummary, arm: CellId) ->
     let of_contents = |figure: &&Published| unlike_contents(summary, figure, arm).is_none();
     let mut figures: Vec<&Published> =
         summary.published.iter().filter(of_group).filter(of_contents).collect();
-    // Older records say in words alone which figures are of JSON documents: those of a run on them, and the others are not.
+    // Older records mark figures of JSON documents by words alone.
     if figures.iter().any(|figure| figure.what.contains(JSON)) {
         figures.retain(|figure| figure.what.contains(JSON));
     }

@@ -1,10 +1,9 @@
-//! The rule about arms that were stopped: at how many entries a directory took no more names.
+//! Finding on stopped arms: the number of entries at which a directory took no more names.
 
 use super::{Finding, FindingKind};
 use crate::summary::{Stopped, Summary};
 use crate::text;
 
-/// Tells of all arms that were stopped together.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let entries = || summary.stopped.iter().map(|stopped| stopped.entries);
     let (Some(least), Some(most)) = (entries().min(), entries().max()) else { return Vec::new() };

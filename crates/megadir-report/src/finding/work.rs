@@ -1,10 +1,9 @@
-//! The rule about equal work: loud, and told before anything else.
+//! Finding on equal work: loud, and printed before all others.
 
 use super::{Finding, FindingKind};
 use crate::summary::{Arm, GroupReading, GroupSummary, Mismatch, Summary, WorkCheck};
 use crate::text;
 
-/// Tells of every arm that did other work, and of every group that cannot be read.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let arms = summary.arms.iter().filter_map(unequal);
     arms.chain(summary.groups.iter().filter_map(unreadable)).collect()

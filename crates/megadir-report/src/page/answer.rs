@@ -1,4 +1,4 @@
-//! The first screen: the question, what speaks loudest against an answer, the answer, its picture, and what to do about it.
+//! First screen: the question, loud warnings, the answer with its chart, and advice.
 
 use super::{Page, advice};
 use crate::chart::Width;
@@ -7,7 +7,7 @@ use crate::finding::told_first;
 use crate::render::{Report, run_line};
 use crate::warning::told;
 
-/// Adds the first screen; below the conclusion of another program it is a section, without advice about options that program does not have.
+/// First screen; below a caller's conclusion it is a section without advice about options that the caller lacks.
 pub(super) fn section(page: &mut Page, report: &Report<'_>, is_below: bool) {
     let summary = report.summary;
     page.push("<header>\n");

@@ -1,10 +1,10 @@
-//! A comparison of runs as one HTML file.
+//! Comparison of runs as one HTML file.
 
 use super::{Page, document, table};
 use crate::between::{Between, Lines, grid};
 use crate::chart;
 
-/// Returns the comparison as one HTML file: what speaks against it, the gate, then the rows.
+/// Returns the comparison as one HTML file: warnings, the gate, then the rows.
 #[must_use]
 pub fn comparison(between: &Between) -> String {
     let text = Lines::of(between);

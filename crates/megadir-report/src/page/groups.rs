@@ -1,4 +1,4 @@
-//! A section for each group of arms: its findings, its pictures, its table, and the published figures beside ours.
+//! One section a group: its findings, charts, table, and the published figures.
 
 use super::Page;
 use super::table::{every, push_grid};
@@ -7,12 +7,12 @@ use crate::finding::told_first;
 use crate::render::{OPERATIONS_TITLE, PUBLISHED_TITLE, Report, group_grid, operations_grid, published_grid};
 use crate::summary::{GroupSummary, Summary};
 
-/// Of more groups than these each has its main picture only.
+/// If there are more groups than this, each has its main chart only.
 const GROUPS_MAX: usize = 12;
-/// So many pictures of the times of single operations are in a page: those of hundreds of arms nobody looks through.
+/// Number of charts of single operations in a page.
 const NINES_MAX: usize = 3;
 
-/// Adds the sections of all groups, and that of single operations.
+/// Adds the sections of all groups and of single operations.
 pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
     let summary = report.summary;
     let first = told_first(summary);
@@ -52,13 +52,13 @@ pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
     }
 }
 
-/// Adds the published figures of a group, or of none, beside ours.
+/// Adds the published figures of a group (`None`: of no group) beside those of the run.
 fn published(page: &mut Page, summary: &Summary, group: Option<&GroupSummary>) {
     let Some(grid) = published_grid(summary, group) else { return };
     page.element("h3", PUBLISHED_TITLE);
     let matched = grid.rows.iter().any(|row| row.get(2).is_some_and(|here| !here.text.is_empty()));
     push_grid(page, &grid, false);
-    // Where no figure is of the same, the finding says what there is.
+    // If no figure is comparable, a finding explains that.
     let of_group = |finding: &&crate::Finding| finding.group.as_ref() == group.map(|group| &group.name);
     let ours = summary.findings.iter().filter(|finding| !finding.loud).find(of_group);
     if let Some(ours) = ours.filter(|_| !matched) {

@@ -1,11 +1,10 @@
-//! How it was measured, on what, and how to do it again.
+//! Method, machine and the command that repeats the run.
 
 use super::Page;
 use super::table::every;
 use crate::render::{Report, arms_grid, file_system_lines, machine_details, machine_line};
 use crate::text;
 
-/// Adds the sections.
 pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     let summary = report.summary;
     page.element("h2", "How to repeat it");
@@ -32,7 +31,7 @@ pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     every(page, "Every arm by itself", &arms_grid(summary));
 }
 
-/// Returns a command line as a shell takes it.
+/// Quotes a command line for a shell.
 fn command(words: &[String]) -> String {
     let plain = |word: &String| {
         !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:=,+@%".contains(c))

@@ -21,25 +21,25 @@ pub use comparison::comparison;
 use crate::chart::{self, PAGE_COLOURS, Picture, Width};
 use crate::render::{Report, SOURCE_TABLE_TITLE, is_control, source_table};
 
-/// What browsers may load: nothing but what is in the file.
+/// Content security policy: nothing is loaded from outside the file.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/// What somebody else has concluded from a report, to stand on its page.
+/// A caller's conclusion from a report, for its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conclusion {
     /// The conclusion in a sentence: the headline of the page.
     pub sentence: String,
-    /// What it rests on, a paragraph each.
+    /// Its reasons, one paragraph each.
     pub because: Vec<String>,
 }
 
-/// Returns the whole report as one HTML file.
+/// Renders the report as one HTML file.
 #[must_use]
 pub fn html(report: &Report<'_>) -> String {
     with_conclusion(report, None)
 }
 
-/// Returns the whole report as one HTML file, with what was concluded from it as its headline.
+/// Renders the report as one HTML file, with a caller's conclusion as its headline.
 #[must_use]
 pub fn with_conclusion(report: &Report<'_>, conclusion: Option<&Conclusion>) -> String {
     let mut page = Page { pictures: Pictures::of(report), ..Page::empty() };
@@ -62,7 +62,7 @@ pub fn with_conclusion(report: &Report<'_>, conclusion: Option<&Conclusion>) -> 
     document(&record_mark(report), &report.summary.question, &page)
 }
 
-/// Returns what identifies the record that a page is of, as it stands in the page's head.
+/// Returns the mark in the page's head that identifies its record.
 #[must_use]
 pub fn record_mark(report: &Report<'_>) -> String {
     let summary = report.summary;
@@ -70,25 +70,25 @@ pub fn record_mark(report: &Report<'_>) -> String {
     format!("<meta name=\"megadir-record\" content=\"{}\">", chart::escape(&content))
 }
 
-/// Pictures beyond these are left out, bytes: a page stays below 500 KB, whatever is measured.
+/// Total size of the charts in a page, bytes: the page stays below 500 KB.
 const PICTURES_BYTES: usize = 280_000;
-/// A page of so many bytes takes no more pictures and tables.
+/// A page of this size takes no more charts and tables, bytes.
 const FULL_BYTES: usize = 400_000;
 
-/// The page so far, and the pictures that are still to be shown.
+/// Page under construction, and the charts not yet placed.
 struct Page {
     text: String,
     pictures: Pictures,
-    /// What those that are shown take, bytes.
+    /// Size of the charts placed, bytes.
     pictures_bytes: usize,
-    /// How many are not shown for want of room.
+    /// Charts left out for lack of space.
     left_out: usize,
     shown: usize,
-    /// The headings of tables, each list once.
+    /// Distinct lists of table headings.
     headings: Vec<Vec<String>>,
 }
 
-/// The pictures of a report, wide and narrow, in the same order.
+/// Charts of a report, wide and narrow, in the same order.
 struct Pictures {
     both: Vec<(Picture, Picture)>,
 }
@@ -100,7 +100,7 @@ impl Pictures {
         Self { both: wide.into_iter().zip(narrow).collect() }
     }
 
-    /// Takes out the first picture that suits.
+    /// Removes and returns the first matching chart.
     fn take(&mut self, suits: impl Fn(&Picture) -> bool) -> Option<(Picture, Picture)> {
         let place = self.both.iter().position(|(wide, _)| suits(wide))?;
         Some(self.both.remove(place))
@@ -108,7 +108,6 @@ impl Pictures {
 }
 
 impl Page {
-    /// Returns a page without pictures.
     fn empty() -> Self {
         Self {
             text: String::new(),
@@ -129,12 +128,10 @@ impl Page {
         self.push(&format!("<{name}>{}</{}>\n", escape(text), name.split(' ').next().unwrap_or(name)));
     }
 
-    /// Adds a paragraph.
     fn paragraph(&mut self, text: &str) {
         self.element("p", text);
     }
 
-    /// Adds a list.
     fn list(&mut self, items: impl IntoIterator<Item = String>) {
         let items: String = items.into_iter().map(|item| format!("<li>{}</li>\n", escape(&item))).collect();
         if !items.is_empty() {
@@ -142,7 +139,7 @@ impl Page {
         }
     }
 
-    /// Adds what only some want to see, closed until it is asked for; nothing where there is nothing.
+    /// Adds a collapsed section; nothing if it is empty.
     fn details(&mut self, items: impl IntoIterator<Item = String>) {
         let items: Vec<String> = items.into_iter().map(|item| escape(&item)).collect();
         if !items.is_empty() {
@@ -153,7 +150,7 @@ impl Page {
         }
     }
 
-    /// Returns the class of tables with these headings, which tells what is in each field where a row is a card.
+    /// Returns the CSS class of tables with these headings, which labels the fields of rows shown as cards.
     fn labels<'a>(&mut self, headings: impl Iterator<Item = &'a str>) -> String {
         let headings: Vec<String> = headings.map(str::to_owned).collect();
         let place = self.headings.iter().position(|known| *known == headings).unwrap_or_else(|| {
@@ -163,17 +160,17 @@ impl Page {
         format!("l{place}")
     }
 
-    /// Returns whether the page takes no more pictures and tables.
+    /// `true` if the page takes no more charts and tables.
     fn is_full(&self) -> bool {
         self.text.len() > FULL_BYTES
     }
 
-    /// Leaves out the pictures that suit.
+    /// Drops the matching charts.
     fn leave_out(&mut self, suits: impl Fn(&Picture) -> bool) {
         self.left_out += std::iter::from_fn(|| self.pictures.take(&suits)).count();
     }
 
-    /// Tells how to see the pictures that were left out.
+    /// Explains how to see the charts that were left out.
     fn tell_left_out(&mut self) {
         if self.left_out > 0 {
             self.paragraph(&format!(
@@ -183,7 +180,7 @@ impl Page {
         }
     }
 
-    /// Shows the first picture left that suits, and returns whether there was one.
+    /// Places the first matching chart; `false` if there is none.
     fn picture(&mut self, suits: impl Fn(&Picture) -> bool) -> bool {
         let Some((wide, narrow)) = self.pictures.take(suits) else { return false };
         if self.pictures_bytes > PICTURES_BYTES || self.is_full() {
@@ -204,7 +201,7 @@ impl Page {
     }
 }
 
-/// Returns a page with its head: `mark` identifies what it is of, `title` is plain text.
+/// Returns a page with its head; `mark` identifies its source, `title` is plain text.
 fn document(mark: &str, title: &str, page: &Page) -> String {
     let colours = |which: fn(&(&'static str, &'static str, &'static str)) -> &'static str| -> String {
         PAGE_COLOURS.iter().map(|colour| format!("--{}:{};", colour.0, which(colour))).collect()
@@ -226,7 +223,7 @@ fn document(mark: &str, title: &str, page: &Page) -> String {
     )
 }
 
-/// Returns the rules that name the fields of tables, for rows that are cards.
+/// Returns the CSS rules that label the fields of cards.
 fn labels_css(headings: &[Vec<String>]) -> String {
     let mut css = String::new();
     for (table, headings) in headings.iter().enumerate() {
@@ -239,7 +236,7 @@ fn labels_css(headings: &[Vec<String>]) -> String {
     css
 }
 
-/// Tells whether what follows a digit and a space belongs to the number: more digits, or its unit.
+/// `true` if the text after a digit and a space belongs to the number: more digits or a unit.
 fn goes_on(rest: &str) -> bool {
     let word =
         rest.split(|letter: char| !letter.is_alphanumeric() && letter != '%').next().unwrap_or_default();
@@ -247,7 +244,8 @@ fn goes_on(rest: &str) -> bool {
         || ["ns", "µs", "ms", "s", "%", "B", "KiB", "MiB", "GiB"].contains(&word)
 }
 
-/// Returns text as it stands in HTML; what hides or reorders text becomes a space, and `code` between back quotes is marked as such.
+/// Escapes text for HTML. Characters that hide or reorder text become spaces; text in back quotes becomes
+/// `code`.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     let mut code = false;
@@ -261,7 +259,7 @@ fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // `1 000 000` stays in one line, and so does `1.29 ms`.
+            // No line break within `1 000 000` or `1.29 ms`.
             ' ' if after_digit && goes_on(letters.as_str()) => {
                 escaped.push_str("&nbsp;");
             }

@@ -1,4 +1,4 @@
-//! The raw figures: every sample as CSV, compressed within the page, where there are not too many.
+//! Raw data: every sample as compressed CSV inside the page.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,10 +9,9 @@ use super::Page;
 use crate::render::{COLUMNS, Report, write_csv};
 use crate::text;
 
-/// More samples than these are not put into the page: their record is the place for them.
+/// Pages with more samples than this refer to the record instead.
 const SAMPLES_MAX: usize = 50_000;
 
-/// Adds the section.
 pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     let samples = report.record.samples.len();
     page.element("h2", "The raw samples");

@@ -1,10 +1,10 @@
-//! All file systems side by side: pictures by operation, each against each, and the figures.
+//! File systems side by side: charts by operation, pairwise comparisons, figures.
 
 use super::Page;
 use super::table::push_grid;
 use crate::render::{FILE_SYSTEMS_TITLE, Report, each_against_each, overview_legend, overview_tables};
 
-/// Adds the section, of a run on several file systems.
+/// Adds the section, if the run used several file systems.
 pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     let summary = report.summary;
     let Some(overview) = &summary.overview else { return };

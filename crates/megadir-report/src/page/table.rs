@@ -1,12 +1,12 @@
-//! Grids as tables; on narrow screens every row becomes a card whose fields carry their headings.
+//! Grids as HTML tables; on narrow screens each row becomes a card.
 
 use super::{Page, escape};
 use crate::render::{Align, Grid, Tone};
 
-/// More arms than these are not put into a page one by one.
+/// Grids with more arms than this are left out.
 const ARMS_MAX: usize = 250;
 
-/// Adds a grid of all arms, closed until it is asked for.
+/// Adds a collapsed grid of all arms.
 pub(super) fn every(page: &mut Page, title: &str, grid: &Grid) {
     if grid.rows.len() > ARMS_MAX || page.is_full() {
         let arms = grid.rows.len();
@@ -19,7 +19,7 @@ pub(super) fn every(page: &mut Page, title: &str, grid: &Grid) {
     page.push("</details>\n");
 }
 
-/// Adds a grid with its legend; with `cards` rows are cards on wide screens too.
+/// Adds a grid with its legend; `cards`: rows are cards on wide screens too.
 pub(super) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
     let has_text = |place: usize| {
         place == 0 || grid.rows.iter().any(|row| row.get(place).is_some_and(|field| !field.text.is_empty()))

@@ -1,4 +1,4 @@
-//! How far the numbers can be trusted: what the run can tell apart, what it found out about its own measuring, its course, and its warnings.
+//! Trust in the numbers: resolution, self-check, course of the run, warnings.
 
 use super::Page;
 use crate::render::{
@@ -6,7 +6,6 @@ use crate::render::{
 };
 use crate::warning::{Told, told};
 
-/// Adds the section.
 pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     let summary = report.summary;
     page.element("h2", "How far to trust it");

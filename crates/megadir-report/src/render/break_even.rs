@@ -1,11 +1,11 @@
-//! The grid of a group that is read by the rule BreakEven.
+//! Grid of a break-even group.
 
 use super::grid::{Column, Grid, Text};
 use super::paint::Tone;
 use crate::summary::{AskPoint, BreakEven, BreakEvenSeries, Threshold};
 use crate::text;
 
-/// Returns the grid: for every series its arms, and from which share on listing costs less.
+/// Returns the arms of every series, and the share from which listing is cheaper.
 pub(super) fn grid(read: &BreakEven) -> Grid {
     let columns = vec![
         Column::right("entries", 0),

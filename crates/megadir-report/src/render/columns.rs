@@ -1,25 +1,22 @@
-//! The columns of samples, for every format that has one row a sample: what each holds, and where its value is.
+//! Columns of samples, shared by every format with one row a sample.
 
 use megadir_record::{Cell, CellId, Latency, LookupCall, Plan, Record, Sample, Work};
 use serde::Serialize;
 
 use crate::summary::{times_of, together};
 
-/// A column.
 pub struct Column {
-    /// Its name.
     pub name: &'static str,
-    /// What it holds, with its unit.
+    /// Meaning, with its unit.
     pub what: &'static str,
-    /// Of what kind its values are.
     pub kind: Kind,
     pub(super) value: for<'r> fn(&'r Row<'_>) -> Value<'r>,
 }
 
-/// The kind of a column's values.
+/// Type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Whole numbers from 0.
+    /// Unsigned integers.
     Number,
     /// Words.
     Text,
@@ -27,24 +24,23 @@ pub enum Kind {
     Hash,
 }
 
-/// A value.
 #[derive(Clone, Copy)]
 pub(super) enum Value<'r> {
-    /// There is none.
+    /// Missing value.
     Missing,
     Number(u64),
     Text(&'r str),
     Hash(u64),
 }
 
-/// A sample, and what is the same in all rows of its arm.
+/// A sample, with what all rows of its arm share.
 pub(super) struct Row<'r> {
     sample: &'r Sample,
     cell: &'r OfCell,
     single: Option<Single>,
 }
 
-/// The columns that are the same in all rows of an arm.
+/// Values shared by all rows of an arm.
 #[derive(Default)]
 pub(super) struct OfCell {
     arm: String,
@@ -64,9 +60,9 @@ pub(super) struct OfCell {
     rate_per_s: Option<u64>,
 }
 
-/// The times of a block's single operations.
+/// Times of a block's single operations.
 struct Single {
-    /// p50, p90, p99, p99.9 and the longest.
+    /// p50, p90, p99, p99.9 and the maximum.
     quantiles_ns: [Option<u64>; 5],
     gap_ns: u64,
 }
@@ -176,7 +172,6 @@ pub const COLUMNS: &[Column] = &[
     }),
 ];
 
-/// Returns a word that may be none.
 fn word(text: &str) -> Value<'_> {
     if text.is_empty() { Value::Missing } else { Value::Text(text) }
 }
@@ -191,24 +186,23 @@ impl Row<'_> {
     }
 }
 
-/// Returns what is the same in all rows of each arm.
+/// Returns the values shared by all rows of each arm.
 pub(super) fn of_cells(plan: &Plan) -> Vec<OfCell> {
     plan.cells.iter().map(|cell| of_cell(plan, cell)).collect()
 }
 
-/// Returns the row of a sample; `None` where its arm is none of the plan's.
+/// Returns the row of a sample; `None` if its arm is not in the plan.
 pub(super) fn row<'r>(sample: &'r Sample, cells: &'r [OfCell]) -> Option<Row<'r>> {
     let CellId(cell) = sample.cell;
     let single = sample.latency.as_deref().and_then(single);
     Some(Row { sample, cell: cells.get(cell as usize)?, single })
 }
 
-/// Returns the rows of a record.
 pub(super) fn rows<'r>(record: &'r Record, cells: &'r [OfCell]) -> impl Iterator<Item = Row<'r>> {
     record.samples.iter().filter_map(|sample| row(sample, cells))
 }
 
-/// Returns the times of single operations; `None` where they contradict themselves.
+/// Returns the times of single operations; `None` if they contradict themselves.
 fn single(latency: &Latency) -> Option<Single> {
     let all = together(&[times_of(latency)?]);
     let gap_ns = (latency.gap_ticks as f64 * latency.ns_per_tick).round() as u64;
@@ -237,7 +231,7 @@ fn of_cell(plan: &Plan, cell: &Cell) -> OfCell {
             ..of
         },
         Work::Lookup { presence, keys, call } => {
-            // Of Linux there is one call, of Windows more.
+            // Linux has one such call, Windows several.
             let backend = if *call == LookupCall::Fstatat { String::new() } else { call.name().to_owned() };
             OfCell { work: "lookup".into(), backend, presence: name(presence), keys: name(keys), ..of }
         }
@@ -262,7 +256,7 @@ fn of_cell(plan: &Plan, cell: &Cell) -> OfCell {
     }
 }
 
-/// Returns the word that a value of a closed set has in records.
+/// Returns the word that records use for a value of a closed set.
 fn name(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,

@@ -1,4 +1,4 @@
-//! Every sample of the record as a row of CSV (RFC 4180, lines end with LF), warm-up and voided ones included.
+//! Every sample as CSV (RFC 4180, LF line ends), including warm-up and voided ones.
 
 use std::fmt::Write as _;
 use std::io;
@@ -8,7 +8,6 @@ use megadir_record::Record;
 use super::Format;
 use super::columns::{COLUMNS, Value, of_cells, rows};
 
-/// The format.
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     extension: "csv",
@@ -19,10 +18,9 @@ pub(super) const FORMAT: Format = Format {
     write: |report, _, output| write_csv(report.record, output),
 };
 
-/// So much text is gathered before it is written, bytes.
+/// Size of the output buffer, bytes.
 const GATHERED_BYTES: usize = 64 << 10;
 
-/// Returns every sample as CSV, with a heading.
 #[must_use]
 pub fn csv(record: &Record) -> String {
     let mut bytes = Vec::new();
@@ -32,10 +30,6 @@ pub fn csv(record: &Record) -> String {
 }
 
 /// Writes every sample as CSV, with a heading.
-///
-/// # Errors
-///
-/// Whatever writing to `output` gives.
 pub fn write_csv(record: &Record, output: &mut dyn io::Write) -> io::Result<()> {
     let headings: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     let mut text = headings.join(",");
@@ -56,7 +50,7 @@ pub fn write_csv(record: &Record, output: &mut dyn io::Write) -> io::Result<()> 
     output.write_all(text.as_bytes())
 }
 
-/// Adds a field; text in quotes where it needs them.
+/// Adds a field, quoted if necessary.
 fn push(text: &mut String, value: Value<'_>) {
     // Writing to a string cannot fail.
     match value {

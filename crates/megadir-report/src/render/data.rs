@@ -1,4 +1,4 @@
-//! What the arms worked on, and what that took and uses, in lines that table and Markdown share.
+//! The data sets, the cost of making them and their disk usage, as lines for table and Markdown.
 
 use megadir_record::{
     ContentKind, Data, DataId, DataSource, Level, Made, MakeDirectories, NameScheme, SizeLaw, Spread, Used,
@@ -8,7 +8,7 @@ use megadir_record::{
 use crate::summary::Summary;
 use crate::text;
 
-/// Names the data sets; those that differ in size or places only are told together.
+/// Describes the data sets; those that differ only in size or location share one sentence.
 pub(super) fn data_sets(summary: &Summary) -> String {
     let mut kinds: Vec<Kind> = Vec::new();
     for check in &summary.data {
@@ -33,16 +33,16 @@ pub(super) fn data_sets(summary: &Summary) -> String {
     text::list(&kinds.iter().map(data_set).collect::<Vec<_>>())
 }
 
-/// Data sets that differ in size or places only.
+/// Data sets that differ only in size or location.
 struct Kind {
     source: DataSource,
     sets: usize,
     sizes: Vec<u64>,
-    /// Where their files are; empty for one flat directory.
+    /// Locations of their files; empty for one flat directory.
     places: Vec<String>,
 }
 
-/// Returns how files are made, wherever they are.
+/// Describes how files are made, independent of their location.
 fn without_places(made: &Made) -> Made {
     Made { spread: Spread::Flat, directories: MakeDirectories::OnDemand, ..made.clone() }
 }
@@ -79,7 +79,7 @@ fn data_set(kind: &Kind) -> String {
     }
 }
 
-/// Returns names, sizes and contents of made files, each in words; what is as usual is left out.
+/// Describes names, sizes and contents of made files; the usual is left out.
 fn laws(made: &Made) -> Vec<String> {
     let names = match made.names {
         NameScheme::Md5 => "md5 names".to_owned(),
@@ -108,7 +108,7 @@ fn laws(made: &Made) -> Vec<String> {
     [Some(names), Some(sizes), content, aged].into_iter().flatten().collect()
 }
 
-/// Returns where made files are, in words; nothing for one directory.
+/// Describes where made files are; empty for a single directory.
 fn places(made: &Made) -> Vec<String> {
     let spread = match &made.spread {
         Spread::Flat => None,
@@ -125,8 +125,8 @@ fn places(made: &Made) -> Vec<String> {
     [spread, before].into_iter().flatten().collect()
 }
 
-/// Returns what making the data took and what it uses, a line for each data set of which that is known and worth one:
-/// those in one directory of files of one size say nothing that is not known.
+/// Returns the time to make the data and the space it uses: a line for each data set for which this is known
+/// and informative. A single directory of equal files adds nothing.
 pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
     let usual = |id: DataId| {
         let made =
@@ -154,7 +154,7 @@ pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
     let by_arms = summary.used.iter().map(|used| (used.data, uses(used.used)));
     let mut told: Vec<(DataId, String)> = built.chain(by_arms).filter(|(id, _)| !usual(*id)).collect();
     told.sort_by_key(|(id, _)| *id);
-    // Data sets of which the same is to be told are told together.
+    // Equal data sets share a line.
     let mut alike: Vec<(Vec<String>, String, String)> = Vec::new();
     for (DataId(id), line) in told {
         let kind = kind(summary, DataId(id));
@@ -184,7 +184,7 @@ fn uses(used: Used) -> String {
     )
 }
 
-/// Returns of what kind a data set is.
+/// Returns the kind of a data set.
 fn kind(summary: &Summary, id: DataId) -> String {
     let found = summary.data.iter().find(|check| check.data.id == id);
     let Some(made) = found.and_then(|check| check.data.source.made()) else { return "found".into() };

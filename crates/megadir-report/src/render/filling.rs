@@ -1,4 +1,4 @@
-//! The grids of groups that are read by how many entries there are: refusals, fillings and growth.
+//! Grids of groups whose rows are numbers of entries: refusals, fillings and growth.
 
 use super::grid::{Column, Grid, Text};
 use super::groups::{intervals, outcome};
@@ -86,7 +86,8 @@ pub(super) fn grow(growth: &Growth) -> Grid {
         Column::left("says", 0),
     ];
     let rows = growth.series.iter().flat_map(series_rows).collect();
-    // By the entry: what does not grow with entries has bars of one length. What is not a listing is told by the operation.
+    // Per entry: otherwise bars of flat series would all have one length. Operations other than listings are
+    // per operation.
     let points = || growth.series.iter().flat_map(|series| &series.points);
     let an_entry = points().all(|point| point.entry_ns.is_some());
     let values = growth.series.iter().flat_map(|series| {

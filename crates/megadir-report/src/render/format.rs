@@ -1,4 +1,4 @@
-//! What a format is, and what it is given.
+//! Interface of formats.
 
 use std::io::{self, Write};
 
@@ -7,27 +7,26 @@ use megadir_record::Record;
 use super::FORMATS;
 use crate::summary::Summary;
 
-/// A format of reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// How the names of its files end.
+    /// File name extension.
     pub extension: &'static str,
-    /// What it is, for help.
+    /// Description for the help text.
     pub what: &'static str,
-    /// Whether it is text, which terminals can show.
+    /// `true` for text, which terminals can show.
     pub is_text: bool,
-    /// Why this program does not have it, and how to get it, where that is so: the format was left out when it was built.
+    /// Why the program was built without this format, and how to get it.
     pub missing: Option<&'static str>,
-    /// Says why it cannot show this report, as the end of a sentence, if it cannot.
+    /// Returns why the format cannot show this report, as the end of a sentence.
     pub refuses: fn(&Report<'_>) -> Option<&'static str>,
-    /// Writes the report; text ends with a newline. The width and style of the view matter to terminals only.
+    /// Writes the report; text ends with a newline. Only terminal formats use width and style.
     pub write: fn(&Report<'_>, &View, &mut dyn Write) -> io::Result<()>,
 }
 
 impl Format {
-    /// Returns the report as text; nothing of formats that are none.
+    /// Renders the report as text; empty for binary formats.
     #[must_use]
     pub fn render(&self, report: &Report<'_>, view: &View) -> String {
         let mut bytes = Vec::new();
@@ -37,34 +36,30 @@ impl Format {
     }
 }
 
-/// What a format shows: a record and its summary.
+/// A record with its summary.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// The record.
     pub record: &'a Record,
-    /// What [`crate::summarize`] made of it.
+    /// Result of [`crate::summarize`].
     pub summary: &'a Summary,
 }
 
-/// Where a report is shown.
+/// Properties of the output device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
-    /// The width to fit, columns.
+    /// Columns.
     pub width: usize,
-    /// How the text may look.
     pub style: Style,
 }
 
-/// How text may look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Whether ANSI colours are understood.
+    /// Use ANSI colours.
     pub color: bool,
-    /// Whether characters beyond ASCII can be shown.
+    /// Use characters beyond ASCII.
     pub unicode: bool,
 }
 
-/// Returns the format of this name.
 #[must_use]
 pub fn format_named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)

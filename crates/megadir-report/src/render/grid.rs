@@ -1,7 +1,7 @@
-//! Rows and columns, and how they are laid out on a terminal.
+//! Tables of text and their layout on a terminal.
 //!
-//! A grid knows which of its columns can be done without: on a narrow terminal those go first, then the names are
-//! shortened. Nothing here knows what the columns mean.
+//! A grid knows which columns it can drop: on a narrow terminal these go first, then names are shortened. The
+//! layout does not depend on the meaning of columns.
 
 use std::borrow::Cow;
 
@@ -9,70 +9,64 @@ use super::Style;
 use super::inline::{BESIDE_MAX, BESIDE_MIN, Bars};
 use super::paint::{Tone, clean, length, paint, shorten};
 
-/// The space between columns.
+/// Space between columns.
 const GAP: usize = 2;
-/// The first column is never made narrower than this.
+/// Minimum width of the first column.
 const FIRST_MIN: usize = 8;
-/// Nor the others narrower than this.
+/// Minimum width of the other columns.
 const BESIDE_FIRST_MIN: usize = 20;
 
-/// Rows and columns with the lines that explain them.
 pub(crate) struct Grid {
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Text>>,
-    /// What the columns mean, below the rows.
+    /// Legend, below the rows.
     pub(crate) legend: Vec<String>,
-    /// Shown on terminals, beside the rows where there is room.
+    /// Bars beside the rows, if a terminal has space.
     pub(crate) bars: Option<Bars>,
 }
 
-/// A column.
 #[derive(Clone)]
 pub(crate) struct Column {
     pub(crate) heading: Cow<'static, str>,
     pub(crate) align: Align,
-    /// Columns of the highest rank are left out first; those of rank 0 never.
+    /// Columns with the highest rank are dropped first; rank 0 is never dropped.
     pub(super) rank: u8,
 }
 
-/// To which side a column leans.
+/// Alignment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
     Right,
 }
 
-/// The text of one field.
 pub(crate) struct Text {
     pub(crate) text: String,
     pub(crate) tone: Tone,
 }
 
 impl Column {
-    /// Returns a column that leans to the left.
     pub(crate) fn left(heading: impl Into<Cow<'static, str>>, rank: u8) -> Self {
         Self { heading: heading.into(), align: Align::Left, rank }
     }
 
-    /// Returns a column that leans to the right.
     pub(crate) fn right(heading: impl Into<Cow<'static, str>>, rank: u8) -> Self {
         Self { heading: heading.into(), align: Align::Right, rank }
     }
 }
 
 impl Text {
-    /// Returns a field without colour.
     pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), tone: Tone::Plain }
     }
 }
 
-/// Lays a grid out as lines of at most `width` characters: headings, then rows, each indented by two.
+/// Lays out a grid as lines of at most `width` characters: headings, then rows, indented by two.
 pub(crate) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
     let texts: Vec<Vec<String>> =
         grid.rows.iter().map(|row| row.iter().map(|field| clean(&field.text, style)).collect()).collect();
     let mut widths = natural_widths(grid, &texts);
-    // What there is to see comes before what can be done without.
+    // Bars take precedence over optional columns.
     let needed = grid.bars.as_ref().filter(|bars| bars.needed).map_or(0, |_| GAP + BESIDE_MIN);
     let kept = fit(grid, &mut widths, width.saturating_sub(needed));
     let used: usize = kept.iter().map(|&place| GAP + widths[place]).sum();
@@ -106,7 +100,7 @@ fn natural_widths(grid: &Grid, texts: &[Vec<String>]) -> Vec<usize> {
     grid.columns.iter().enumerate().map(of_column).collect()
 }
 
-/// Returns the columns that fit, and narrows the first if those of rank 0 alone do not.
+/// Returns the columns that fit; narrows the first if those of rank 0 do not.
 fn fit(grid: &Grid, widths: &mut [usize], width: usize) -> Vec<usize> {
     let total =
         |kept: &[usize], widths: &[usize]| kept.iter().map(|&place| GAP + widths[place]).sum::<usize>();
@@ -125,7 +119,7 @@ fn fit(grid: &Grid, widths: &mut [usize], width: usize) -> Vec<usize> {
             None => break,
         }
     }
-    // The widest text beside the first gives way before that does, which tells rows apart.
+    // The widest column is shortened before the first, which identifies the row.
     let left = |place: &usize| *place > 0 && grid.columns[*place].align == Align::Left;
     let excess = total(&kept, widths).saturating_sub(width);
     if let Some(widest) = kept.iter().copied().filter(left).max_by_key(|place| widths[*place]) {

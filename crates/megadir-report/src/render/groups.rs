@@ -1,4 +1,4 @@
-//! The groups of a summary as grids, shared by the terminal table and Markdown.
+//! Groups of a summary as grids, for table and Markdown.
 
 use megadir_record::{Role, Work};
 
@@ -13,7 +13,7 @@ use crate::summary::{
 };
 use crate::text;
 
-/// Returns the grid of a group; `None` for one that cannot be read, which a finding tells.
+/// Returns the grid of a group; `None` for an unreadable one, which a finding reports.
 pub(crate) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     match &group.reading {
         GroupReading::Compare(comparison) => Some(compare(summary, comparison, tells_speed_ups(summary))),
@@ -27,7 +27,7 @@ pub(crate) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     }
 }
 
-/// Returns the grid of every arm by itself, with all that is known of it.
+/// Returns the grid of all arms, with every figure.
 pub(crate) fn arms(summary: &Summary) -> Grid {
     const HEADINGS: [&str; 15] = [
         "rounds", "median", "interval", "an entry", "mean", "Error", "StdDev", "p90", "p99", "max", "user",
@@ -71,12 +71,13 @@ fn arm_row(arm: &Arm) -> Vec<Text> {
     row.into_iter().map(Text::plain).collect()
 }
 
-/// Returns a processor time; nothing where the system's clock of it did not go on during any block, as that of Windows does not in short ones.
+/// Prints a processor time; empty if the system's clock never advanced during a block, as on Windows for short
+/// ones.
 fn processor(ns: f64, timing: &crate::summary::Timing) -> String {
     if timing.user_ns + timing.system_ns > 0.0 { text::time(ns) } else { String::new() }
 }
 
-/// Tells whether the source of a study tells speed-ups: then ours stand beside ratios.
+/// `true` if the study's source prints speed-ups: then so do we, beside ratios.
 pub(super) fn tells_speed_ups(summary: &Summary) -> bool {
     summary.published.iter().any(|figure| figure.unit == "x")
 }
@@ -92,7 +93,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
         Column::left("ratio", 0),
         Column::left("verdict", 0),
     ];
-    // The baseline against itself is told by the line about the resolution.
+    // The resolution line covers the baseline against itself.
     let itself =
         |row: &&Contrast| summary.arm(row.arm).is_some_and(|arm| arm.cell.role == Role::AgainstItself);
     let shown = comparison.rows.iter().filter(|row| !itself(row));
@@ -111,7 +112,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
     Grid { columns, rows, legend: vec![legend], bars: Some(bars) }
 }
 
-/// Returns how many times as fast as the baseline an arm is, with its interval.
+/// Returns the speed-up of an arm over the baseline, with its interval.
 pub(super) fn speed_up(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Baseline => "1".into(),
@@ -124,7 +125,7 @@ pub(super) fn speed_up(outcome: &Outcome) -> String {
     }
 }
 
-/// Explains what occurs in the grid and nothing else.
+/// Explains only what the grid contains.
 fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
     let any = |wanted: fn(&Outcome) -> bool| comparison.rows.iter().any(|row| wanted(&row.outcome));
     let baseline = summary.arm_name_in(comparison, comparison.baseline);
@@ -154,7 +155,7 @@ fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
     legend
 }
 
-/// `true` if an arm looks names up on Linux, where that is a system call without the C library.
+/// `true` if an arm looks up names on Linux, by a direct system call.
 fn is_lookup(summary: &Summary, row: &Contrast) -> bool {
     let work = summary.arm(row.arm).map(|arm| &arm.cell.work);
     matches!(work, Some(Work::Lookup { .. })) && summary.machine.kernel.starts_with("Linux")
@@ -206,7 +207,6 @@ fn compare_row(summary: &Summary, comparison: &Comparison, contrast: &Contrast) 
     ]
 }
 
-/// Returns ratio, verdict and its tone.
 pub(crate) fn outcome(outcome: &Outcome) -> (String, String, Tone) {
     match outcome {
         Outcome::Baseline => (String::new(), "baseline".into(), Tone::Faint),
@@ -220,7 +220,6 @@ pub(crate) fn outcome(outcome: &Outcome) -> (String, String, Tone) {
     }
 }
 
-/// Returns ratio and verdict in words.
 pub(crate) fn outcome_words(outcome: &Outcome) -> (String, String) {
     let (ratio, verdict, _) = self::outcome(outcome);
     (ratio, verdict)
@@ -271,7 +270,7 @@ fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {
         text::counted(decomposition.rounds as u64, "round"),
         confidence(summary),
     );
-    // The whole is 100 %: nothing to see, and beside it shares would be short.
+    // The total is 100 %; its bar would shorten those of the shares.
     let share = |factor: &Factor| factor.share.filter(|_| !factor.common).map(|share| share.value.max(0.0));
     let bars =
         Bars { what: "share", values: decomposition.factors.iter().map(share).collect(), needed: true };
@@ -290,7 +289,7 @@ fn factor_row(factor: &Factor) -> Vec<Text> {
 }
 
 fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
-    // What all rows share stands below them once, and leaves room for what differs.
+    // What all rows share moves to the legend.
     let first = pairs.rows.first().map(|row| &row.pair);
     let than = first.filter(|first| pairs.rows.iter().all(|row| row.pair.than == first.than));
     let at = first.filter(|first| pairs.rows.iter().all(|row| row.pair.at == first.at));
@@ -330,7 +329,6 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
     Grid { columns, rows: pairs.rows.iter().map(row).collect(), legend: vec![legend], bars: None }
 }
 
-/// Returns the confidence of intervals.
 fn confidence(summary: &Summary) -> String {
     text::chosen(summary.rules.confidence)
 }

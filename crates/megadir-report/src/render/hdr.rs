@@ -15,7 +15,6 @@ use megadir_record::Record;
 use super::Format;
 use crate::summary::{Rounds, Times, times_by_round};
 
-/// The format.
 pub(super) const FORMAT: Format = Format {
     name: "hdr",
     extension: "hlog",
@@ -29,10 +28,10 @@ pub(super) const FORMAT: Format = Format {
     write: |report, _, output| output.write_all(hdr(report.record).as_bytes()),
 };
 
-/// Decimal digits that values keep: a bucket of the log is then narrower than one of the record.
+/// Decimal digits of a value: buckets of the log are narrower than those of the record.
 const DIGITS: u8 = 3;
 
-/// Returns the times of every arm's single operations that count as an HdrHistogram interval log.
+/// Returns the measured times of every arm's single operations as an HdrHistogram interval log.
 #[must_use]
 pub fn hdr(record: &Record) -> String {
     let mut log = Vec::new();
@@ -80,7 +79,7 @@ fn histogram(each: &[Times]) -> Option<Histogram<u64>> {
     Some(histogram)
 }
 
-/// Returns an arm's name as the log takes it: without commas and spaces.
+/// Replaces commas and spaces, which the log's tags cannot contain.
 fn tag(name: &str) -> String {
     let letter = |letter: char| {
         if letter == ',' || letter.is_whitespace() || letter.is_control() { '_' } else { letter }

@@ -1,9 +1,8 @@
-//! The report as one HTML file; what is in it is made in [`crate::page`].
+//! The report as one HTML file, made by [`crate::page`].
 
 use super::Format;
 use crate::page::html;
 
-/// The format.
 pub(super) const FORMAT: Format = Format {
     name: "html",
     extension: "html",

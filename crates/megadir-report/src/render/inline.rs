@@ -1,28 +1,28 @@
-//! Pictures within a line of text: bars, which start at nothing and have no cap, and courses over time.
+//! Pictures within a line of text: bars, which start at zero and are never cut, and sparklines.
 
 use super::Style;
 
-/// Bars are at most so long where they stand beside a table, characters.
+/// Maximum length of a bar beside a table, characters.
 pub(super) const BESIDE_MAX: usize = 16;
-/// Beside a table with less room than this there are none, characters.
+/// Minimum space for bars beside a table, characters.
 pub(super) const BESIDE_MIN: usize = 4;
 const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The same for terminals that show ASCII only.
+/// The same in ASCII.
 const LEVELS_ASCII: [char; 8] = ['_', '.', '-', '~', '=', '+', '*', '#'];
 
 /// Bars beside the rows of a table.
 pub(crate) struct Bars {
-    /// What their length is.
+    /// Quantity shown.
     pub(crate) what: &'static str,
-    /// The lengths, one a row; `None` for rows without.
+    /// Lengths by row; `None` for rows without a bar.
     pub(crate) values: Vec<Option<f64>>,
-    /// Whether columns that can be done without give way to them.
+    /// `true` if optional columns give way to the bars.
     pub(crate) needed: bool,
 }
 
 impl Bars {
-    /// Returns the bar of a row in at most `width` characters, the longest of all as long as that.
+    /// Returns the bar of a row; the longest bar takes `width` characters.
     pub(super) fn bar(&self, row: usize, width: usize, style: Style) -> String {
         let longest = self.values.iter().flatten().copied().fold(0.0, f64::max);
         let value = self.values.get(row).copied().flatten().filter(|_| longest > 0.0);
@@ -30,7 +30,7 @@ impl Bars {
     }
 }
 
-/// Returns a bar of this part of a width; what is above nothing shows.
+/// Returns a bar for this fraction of a width; values above zero are visible.
 pub(super) fn bar(part: f64, width: usize, style: Style) -> String {
     let part = part.clamp(0.0, 1.0);
     if !style.unicode {
@@ -44,7 +44,7 @@ pub(super) fn bar(part: f64, width: usize, style: Style) -> String {
     bar
 }
 
-/// Returns values in their order as columns of eight heights, from nothing to the highest: at most `width` of them, each the median of its share.
+/// Returns a sparkline from zero to the maximum: at most `width` columns, each the median of its share.
 pub(super) fn course(values: &[f64], width: usize, style: Style) -> String {
     let size = values.len().div_ceil(width.max(1)).max(1);
     let medians: Vec<f64> = values

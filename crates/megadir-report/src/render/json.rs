@@ -1,7 +1,7 @@
-//! The summary as JSON, for other programs; its `version` says which form it has.
+//! The summary as JSON; `version` identifies the form.
 //!
-//! Numbers are written with nine significant digits: more than any measurement has, and few enough that the last
-//! bits of logarithms, in which machines differ, do not show.
+//! Numbers have nine significant digits: more than any measurement, and too few to show the last bits of
+//! logarithms, which differ between machines.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,6 @@ use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use super::Format;
 use crate::summary::Summary;
 
-/// The format.
 pub(super) const FORMAT: Format = Format {
     name: "json",
     extension: "json",
@@ -22,13 +21,13 @@ pub(super) const FORMAT: Format = Format {
     write: |report, _, output| output.write_all(json(report.summary).as_bytes()),
 };
 
-/// Returns the summary as indented JSON, ending with a newline.
+/// Returns the summary as indented JSON with a final newline.
 #[must_use]
 pub fn json(summary: &Summary) -> String {
     pretty(summary)
 }
 
-/// Returns data as indented JSON with rounded numbers, ending with a newline.
+/// Returns data as indented JSON with rounded numbers and a final newline.
 #[must_use]
 pub fn pretty(data: &impl Serialize) -> String {
     let mut bytes = Vec::new();
@@ -39,7 +38,6 @@ pub fn pretty(data: &impl Serialize) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// The pretty formatter with rounded numbers.
 struct Rounded(PrettyFormatter<'static>);
 
 impl Formatter for Rounded {

@@ -1,4 +1,4 @@
-//! Where and on what a run took place, in lines that table and Markdown share.
+//! Run and machine, as lines for table and Markdown.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::summary::{
 };
 use crate::text;
 
-/// Returns what was listed, and how far the run got.
+/// Describes the data and the progress of the run.
 pub(crate) fn run_line(summary: &Summary) -> String {
     let progress = &summary.progress;
     let rounds = format!(
@@ -38,7 +38,7 @@ pub(crate) fn run_line(summary: &Summary) -> String {
     )
 }
 
-/// Returns the half-width at which the run stops, if it does at one.
+/// Returns the half-width at which the run stops, if it has one.
 fn stopping(stop: Stop) -> String {
     match stop {
         Stop::Rounds => String::new(),
@@ -51,13 +51,13 @@ fn stopping(stop: Stop) -> String {
     }
 }
 
-/// Returns what stands before all numbers that were measured under Wine, whose volumes say that they are NTFS.
+/// Returns the note that precedes all numbers measured under Wine, whose volumes claim to be NTFS.
 pub(super) fn wine_line(summary: &Summary) -> Option<String> {
     let version = summary.machine.wine.as_ref()?;
     Some(format!("Measured under Wine {version}, which is not Windows: this says nothing of Windows."))
 }
 
-/// Returns the machine in one line.
+/// Describes the machine in one line.
 pub(crate) fn machine_line(summary: &Summary) -> String {
     let machine = &summary.machine;
     let file_system = &machine.file_system;
@@ -77,12 +77,12 @@ pub(crate) fn machine_line(summary: &Summary) -> String {
     format!("Machine: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
-/// Returns what the file system of the directory is to the run, where that is not what is measured.
+/// Describes the role of the directory's file system if it is not the one measured.
 fn images(summary: &Summary) -> &'static str {
     if summary.file_systems.is_empty() { "" } else { "images on " }
 }
 
-/// Returns the file systems that were made for the run, a line each, and those that could not be had.
+/// Describes the file systems made for the run, a line each, and the unavailable ones.
 pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
     let made = summary.file_systems.iter().map(|of| {
         let how = match (of.make.is_empty(), &of.tool) {
@@ -97,7 +97,7 @@ pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
     made.chain(lives(summary)).chain(gone).collect()
 }
 
-/// Tells how each life began, and on which file systems the disk tells the driver what others removed.
+/// Describes how each epoch began, and the file systems whose driver skips recently freed inodes.
 fn lives(summary: &Summary) -> Option<String> {
     let labels = |of: &dyn Fn(&LabFileSystem) -> bool| {
         let labels: Vec<String> =
@@ -119,7 +119,7 @@ fn lives(summary: &Summary) -> Option<String> {
         .then(|| format!("{begun}{}{}.", anew.unwrap_or_default(), remembers.unwrap_or_default()))
 }
 
-/// Returns what a file system lies on.
+/// Describes the storage below a file system.
 fn place(place: &Place) -> String {
     match place {
         Place::Image { bytes, direct_io } => {
@@ -135,7 +135,7 @@ fn place(place: &Place) -> String {
     }
 }
 
-/// Returns what else is known of the machine and the file systems, a line for each subject.
+/// Returns further facts about the machine and the file systems, a line for each subject.
 pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
     let machine = &summary.machine;
     let limits = [
@@ -147,7 +147,7 @@ pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
     let mut lines = file_system_details(&machine.file_system, summary.started_unix_s, named);
     for mount in &summary.mounted {
         let label = summary.file_systems.get(mount.on.0 as usize).map_or("?", |of| &of.label);
-        // What it lies on is told by the directory's.
+        // The directory's line already names the storage.
         let own = FileSystem {
             block_stack: Vec::new(),
             directory: Vec::new(),
@@ -167,12 +167,12 @@ pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// Joins what is known of a subject to a line; `None` where nothing is.
+/// Joins the facts about a subject; `None` if there are none.
 fn join(parts: &[String], of: &str) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{of}: {}.", parts.join("; ")))
 }
 
-/// Returns what is known of a file system, and of the devices below it.
+/// Returns facts about a file system and the devices below it.
 fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str) -> Vec<String> {
     let used = |what: &str, (all, free): (u64, u64)| {
         let percent = 100.0 * all.saturating_sub(free) as f64 / all.max(1) as f64;
@@ -197,10 +197,10 @@ fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str
     lines.into_iter().flatten().collect()
 }
 
-/// So many resolutions are told one by one; of more the range.
+/// Resolutions listed one by one; beyond that their range.
 const RESOLUTIONS_MAX: usize = 2;
 
-/// Returns what the run can tell apart: a line each where there are few, else one line about all.
+/// Returns the resolution: a line each if there are few, otherwise one line.
 pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
     let each = || summary.resolution.iter().map(|resolution| resolution_line(summary, resolution)).collect();
     if summary.resolution.len() <= RESOLUTIONS_MAX {
@@ -232,10 +232,10 @@ pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
 /// With fewer families of comparisons than this, and no table of file systems, their number is not mentioned.
 const FAMILIES_MIN: usize = 5;
 
-/// Returns how many false calls are expected among the comparisons of a run, whose errors are held within families and not over all.
+/// Returns the expected number of false calls: error rates hold within families of comparisons, not over all.
 pub(crate) fn families_line(summary: &Summary) -> Option<String> {
     let families: usize = summary.groups.iter().map(families).sum();
-    // The marks and the headline of the table of file systems are one family; each two file systems over all rows are another.
+    // Marks and headline of the table of file systems are one family; each pair over all rows is another.
     let overview = summary.overview.as_ref().filter(|overview| !overview.overall.is_empty());
     let families = families + overview.map_or(0, |_| 2);
     let few = families < FAMILIES_MIN && overview.is_none();
@@ -253,11 +253,11 @@ pub(crate) fn families_line(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// Returns the number of families of comparisons that a group is judged by.
+/// Returns the number of families of comparisons of a group.
 fn families(group: &GroupSummary) -> usize {
     match &group.reading {
         GroupReading::Refusal(_) | GroupReading::Unreadable { .. } => 0,
-        // What one file system makes of all kinds of work, against one other, is a family.
+        // Each file system against the first, over all kinds of work, is a family.
         GroupReading::Pairs(pairs) if group.name == FILE_SYSTEM_GROUP => {
             let of = |row: &PairRow| (row.pair.what.clone(), row.pair.than.clone());
             pairs.rows.iter().map(of).collect::<BTreeSet<_>>().len()
@@ -266,7 +266,7 @@ fn families(group: &GroupSummary) -> usize {
     }
 }
 
-/// Returns every resolution by itself where [`resolution_lines`] tells their range only.
+/// Returns every resolution if [`resolution_lines`] gives only their range.
 pub(crate) fn resolution_details(summary: &Summary) -> Vec<String> {
     let one = |resolution: &Resolution| {
         let name = summary.arm_name(resolution.baseline);
@@ -277,7 +277,7 @@ pub(crate) fn resolution_details(summary: &Summary) -> Vec<String> {
     if few { Vec::new() } else { summary.resolution.iter().map(one).collect() }
 }
 
-/// Returns what the run can tell apart by one arm against itself, in one line.
+/// Returns the resolution from one arm against itself, in one line.
 fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {
     let name = summary.arm_name(resolution.baseline);
     let ratio = text::ratio(resolution.ratio.value, resolution.ratio.interval);
@@ -290,7 +290,7 @@ fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {
     }
 }
 
-/// Returns what the run found out about its own measuring, in one line.
+/// Describes the self-check in one line.
 pub(crate) fn self_check_line(summary: &Summary) -> Option<String> {
     let Some(check) = &summary.self_check else {
         let null_loop_ns = summary.null_loop_ns?;
@@ -329,7 +329,7 @@ fn preset(preset: Preset) -> &'static str {
     }
 }
 
-/// Names the states of the cache; those of a virtual machine end at the guest.
+/// Names the states of the cache; those in a virtual machine end at the guest.
 fn caches(summary: &Summary) -> String {
     let guest = if summary.machine.hypervisor.is_some() { "guest-" } else { "" };
     let mut states: Vec<String> = Vec::new();

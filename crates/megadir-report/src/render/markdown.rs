@@ -1,4 +1,4 @@
-//! The full report in Markdown: everything that the table has, every arm, the method and the machine.
+//! The full report in Markdown: the contents of the table, every arm, method and machine.
 
 use super::data::use_lines;
 use super::grid::{Align, Grid};
@@ -12,7 +12,6 @@ use crate::summary::Summary;
 use crate::text;
 use crate::warning::told;
 
-/// The format.
 pub(super) const FORMAT: Format = Format {
     name: "markdown",
     extension: "md",
@@ -23,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     write: |report, _, output| output.write_all(markdown(report.summary).as_bytes()),
 };
 
-/// Returns the full report in Markdown, ending with a newline.
+/// Returns the full report in Markdown, with a final newline.
 #[must_use]
 pub fn markdown(summary: &Summary) -> String {
     let mut page = format!("# {}\n\n", clean(&summary.question));
@@ -130,7 +129,7 @@ fn paragraph(page: &mut String, text: &str) {
     page.push_str("\n\n");
 }
 
-/// Adds a grid as a table with all its columns, and its legend.
+/// Adds a grid as a table with all its columns and its legend.
 pub(crate) fn push_grid(page: &mut String, grid: &Grid) {
     let mut row = |fields: Vec<String>| page.push_str(&format!("| {} |\n", fields.join(" | ")));
     row(grid.columns.iter().map(|column| clean(&column.heading)).collect());
@@ -145,7 +144,7 @@ pub(crate) fn push_grid(page: &mut String, grid: &Grid) {
     grid.legend.iter().for_each(|legend| paragraph(page, legend));
 }
 
-/// Returns the text with what would end a field, a line or the text itself made harmless.
+/// Escapes characters that would end a field or a line, or start markup.
 pub(crate) fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {

@@ -46,7 +46,7 @@ pub(crate) use operations::{TITLE as OPERATIONS_TITLE, grid as operations_grid};
 pub(crate) use overview::{
     TITLE as FILE_SYSTEMS_TITLE, each_against_each, legend as overview_legend, tables as overview_tables,
 };
-/// What other pages in Markdown share with the report.
+/// Markdown shared with other pages.
 pub(crate) mod markdown_text {
     pub(crate) use super::markdown::{clean, push_grid};
 }
@@ -55,7 +55,7 @@ pub(crate) use paint::{Tone, clean, is_control, paint, words, wrap};
 pub(crate) use published::{TITLE as PUBLISHED_TITLE, grid as published_grid};
 pub(crate) use source_table::{TITLE as SOURCE_TABLE_TITLE, grid as source_table};
 
-/// Every format, for help and errors to list.
+/// Every format, for help texts and errors.
 pub const FORMATS: &[Format] = &[
     table::FORMAT,
     html::FORMAT,

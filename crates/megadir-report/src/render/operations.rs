@@ -1,4 +1,4 @@
-//! The times of single operations as a grid, shared by the terminal table and Markdown.
+//! Times of single operations as a grid, for table and Markdown.
 
 use megadir_record::Since;
 
@@ -6,10 +6,9 @@ use super::grid::{Column, Grid, Text};
 use crate::summary::{Arm, Figure, Operations, Summary};
 use crate::text;
 
-/// The grid's heading.
 pub(crate) const TITLE: &str = "How long do single operations take?";
 
-/// Returns the grid of every arm whose operations were timed; `None` where there is none.
+/// Returns the grid of arms with timed operations; `None` without any.
 pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
     let single = |arm: &Arm| arm.timing.as_ref().and_then(|timing| timing.single.clone());
     let timed: Vec<(&Arm, Operations)> =
@@ -54,7 +53,7 @@ fn row(name: &str, single: &Operations) -> Vec<Text> {
     fields.into_iter().map(Text::plain).collect()
 }
 
-/// Returns the interval of a time alone, in the unit of its figure; nothing without one.
+/// Returns the interval of a time, in the unit of its figure.
 pub(super) fn bounds(figure: &Figure) -> String {
     let text = text::time_with_interval(figure);
     text.find('[').map(|place| text[place..].to_owned()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! All file systems side by side: a table of medians split to the width that there is, and bars without a cap.
+//! File systems side by side: medians, split to the available width, and uncut bars.
 
 use super::Style;
 use super::grid::{Column, Grid, Text};
@@ -7,14 +7,12 @@ use super::paint::{Tone, length};
 use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Summary, Verdict};
 use crate::text;
 
-/// The heading.
 pub(crate) const TITLE: &str = "Which file system does what in which time?";
-/// The heading of the bars.
 pub(super) const BARS: &str =
     "The same as bars, each operation on a scale of its own that nothing is cut off at:";
-/// Bars in Markdown are at most so long, characters.
+/// Maximum length of bars in Markdown, characters.
 const BAR_MAX: usize = 40;
-/// Bars in a terminal are as long as there is room for, from this to this, characters.
+/// Minimum and maximum length of bars on a terminal, characters.
 const BAR_SIDE_BY_SIDE: (usize, usize) = (4, 16);
 
 /// Returns the medians as tables of at most `width` characters, each with as many file systems as fit.
@@ -59,7 +57,7 @@ pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
     chunks.into_iter().map(grid).collect()
 }
 
-/// Returns the rows with a line for each section.
+/// Returns the rows, with a line for each section.
 fn rows(overview: &Overview, fields: impl Fn(&OverviewRow) -> Vec<Text>) -> Vec<Vec<Text>> {
     let mut rows = Vec::new();
     let mut section = "";
@@ -76,7 +74,8 @@ fn rows(overview: &Overview, fields: impl Fn(&OverviewRow) -> Vec<Text>) -> Vec<
     rows
 }
 
-/// Returns what it took on one file system: against the first, the median, half its interval, and whether it is shown to be the fastest.
+/// Returns the field of one file system: comparison with the first, median, half-interval, and mark of a proven
+/// fastest.
 fn cell(cell: Option<&OverviewCell>, overview: &Overview, column: usize, fastest: bool) -> String {
     let Some(cell) = cell else { return "-".into() };
     let against = match (&cell.against_first, overview.columns[column].comparable) {
@@ -103,7 +102,7 @@ fn sign(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// Returns what the marks of the tables mean: it stands above them, for they may be many.
+/// Returns the legend of the marks; it precedes the tables, of which there may be many.
 pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     let first = overview.columns.first().map_or("", |column| &column.name);
     let open = overview.rows.iter().filter(|row| row.fastest.is_none()).count();
@@ -134,7 +133,7 @@ pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     legend
 }
 
-/// Returns the bars of all file systems side by side in at most `width` characters, where there is room for them.
+/// Returns the bars of all file systems side by side, if `width` characters suffice.
 pub(super) fn bars(overview: &Overview, width: usize, style: Style) -> Option<Grid> {
     let first = overview.rows.iter().map(|row| length(&row.what) + 2).max()?;
     let room = width.checked_sub(2 + first)? / overview.columns.len().max(1);
@@ -161,7 +160,7 @@ fn shortened(name: &str, width: usize) -> String {
     name.chars().take(width.max(4)).collect()
 }
 
-/// Returns the bars below each other, for a page, in lines.
+/// Returns the bars below each other, for a page.
 pub(super) fn lines(overview: &Overview) -> Vec<String> {
     let style = Style { color: false, unicode: true };
     let names = overview.columns.iter().map(|column| length(&column.name)).max().unwrap_or(0);
@@ -180,14 +179,14 @@ pub(super) fn lines(overview: &Overview) -> Vec<String> {
     lines
 }
 
-/// Returns the longest time of the rows of a section, nanoseconds.
+/// Returns the longest time of a section, nanoseconds.
 fn longest(overview: &Overview, section: &str) -> f64 {
     let of = overview.rows.iter().filter(|row| row.section == section);
     let times = of.flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.time_ns.value);
     times.fold(f64::MIN_POSITIVE, f64::max)
 }
 
-/// Returns each file system against each over all kinds of work, where more than two may be compared.
+/// Returns each file system against each over all kinds of work, if more than two are comparable.
 pub(crate) fn each_against_each(overview: &Overview) -> Option<Grid> {
     let shown: Vec<usize> = overview.comparable().collect();
     if shown.len() < 3 {

@@ -1,28 +1,22 @@
-//! Text on a terminal: escaping, wrapping and colour.
+//! Terminal text: escaping, wrapping and colour.
 //!
-//! A record may hold any characters, so everything passes through [`clean`] before it is laid out and only our own
+//! A record may contain any characters: everything passes through [`clean`] before layout, so only our own
 //! escape sequences reach the terminal.
 
 use super::Style;
 
-/// What a piece of text is, which decides its colour.
+/// Role of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// Like any other.
     Plain,
-    /// A heading.
     Heading,
-    /// Less important than what is around it.
+    /// Less important than its surroundings.
     Faint,
-    /// Faster.
     Good,
-    /// Slower.
     Bad,
-    /// A warning.
     Alarm,
 }
 
-/// Returns the text in its colour.
 pub(crate) fn paint(text: &str, tone: Tone, style: Style) -> String {
     let code = match tone {
         Tone::Plain => return text.into(),
@@ -35,7 +29,7 @@ pub(crate) fn paint(text: &str, tone: Tone, style: Style) -> String {
     if style.color && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.into() }
 }
 
-/// Returns the text with control characters escaped, and in ASCII where nothing else can be shown.
+/// Escapes control characters, and replaces non-ASCII characters if the terminal lacks them.
 pub(crate) fn clean(text: &str, style: Style) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {
@@ -49,14 +43,14 @@ pub(crate) fn clean(text: &str, style: Style) -> String {
     clean
 }
 
-/// Returns whether a character moves the cursor, reorders text or hides.
+/// `true` if a character moves the cursor, reorders text or hides.
 pub(crate) fn is_control(character: char) -> bool {
     let reorders = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let hides = matches!(character, '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{feff}');
     character.is_control() || reorders || hides
 }
 
-/// Breaks text into lines of at most `width` characters; a word longer than that stands alone on its line.
+/// Wraps text at `width` characters; a longer word gets its own line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words(text) {
@@ -90,12 +84,12 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Returns the number of characters, which is taken for the width on a terminal.
+/// Returns the number of characters, taken as the width on a terminal.
 pub(super) fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Returns at most `width` characters, with a mark where some are missing.
+/// Truncates text to `width` characters, with an ellipsis.
 pub(super) fn shorten(text: &str, width: usize, style: Style) -> String {
     if length(text) <= width {
         return text.into();

@@ -1,8 +1,7 @@
-//! Every sample of the record as a row of Parquet (Zstandard), with the columns of the CSV: behind the cargo feature `parquet`.
+//! Every sample as a row of Parquet (Zstandard), with the columns of the CSV; cargo feature `parquet`.
 
 use super::Format;
 
-/// The format.
 pub(super) const FORMAT: Format = Format {
     name: "parquet",
     extension: "parquet",
@@ -39,10 +38,9 @@ mod file {
 
     use crate::render::columns::{COLUMNS, Column, Kind, Row, Value, of_cells, rows};
 
-    /// Rows of a row group: their columns are in memory at once.
+    /// Rows of a row group, whose columns are in memory at once.
     const ROWS: usize = 65_536;
 
-    /// Writes the file.
     pub(super) fn write(record: &Record, output: &mut dyn Write) -> io::Result<()> {
         write_file(record, output).map_err(|error| match error {
             ParquetError::External(error) => match error.downcast::<io::Error>() {
@@ -72,7 +70,7 @@ mod file {
             .set_created_by(format!("megadir {}", env!("CARGO_PKG_VERSION")))
             .set_key_value_metadata(Some(said))
             .build();
-        // The writer wants to send its output to another thread; what is written is taken from here.
+        // The writer requires `Send` of its output, so it writes to memory and this copies.
         let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
         let cells = of_cells(&header.plan);
         let mut all = rows(record, &cells).peekable();
@@ -105,7 +103,6 @@ mod file {
             .build()
     }
 
-    /// Adds a column of a row group.
     fn add(
         group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
         column: &Column,
@@ -119,7 +116,7 @@ mod file {
             there.push(i16::from(!matches!(value, Value::Missing)));
             match value {
                 Value::Missing => {}
-                // The same 64 bits; the schema says that they have no sign.
+                // The same 64 bits; the schema marks them as unsigned.
                 Value::Number(number) | Value::Hash(number) => numbers.push(number.cast_signed()),
                 Value::Text(text) => texts.push(ByteArray::from(text)),
             }

@@ -1,4 +1,4 @@
-//! The figures of the published source, each beside ours that measures the same, where the study says which that is.
+//! Published figures beside those of the run, if the study maps one to the other.
 
 use megadir_record::{CellId, Published};
 
@@ -7,10 +7,9 @@ use super::groups::outcome;
 use crate::summary::{Figure, GroupReading, GroupSummary, Outcome, Range, Summary, unlike};
 use crate::text;
 
-/// The heading.
 pub(crate) const TITLE: &str = "Published, and here";
 
-/// Returns the figures that belong to a group, or to none, as a grid; `None` where there is none.
+/// Returns the figures of a group (`None`: of no group) as a grid.
 pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Grid> {
     let figures = figures(summary, group);
     let columns = vec![
@@ -24,7 +23,8 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
         let unlike =
             ours.as_ref().and_then(|ours| unlike(summary, figure, ours.arm)).or(figure.unlike.clone());
         let (by, here) = match (ours, unlike) {
-            // What the plan knows to be unlike has no arm; what the data make unlike has one, whose figure would mislead.
+            // No arm: the plan knows that the data differ. An arm with different data: its figure would
+            // mislead.
             (_, Some(why)) => (format!("nothing: {why}"), String::new()),
             (Some(ours), None) => (ours.name, ours.figure),
             (None, None) => (String::new(), String::new()),
@@ -51,7 +51,7 @@ pub(crate) fn sentence(summary: &Summary, group: Option<&GroupSummary>) -> Optio
     (!figures.is_empty()).then(|| format!("Published, another machine: {}.", figures.join("; ")))
 }
 
-/// Returns the figures that belong to a group, or to none.
+/// Returns the figures of a group (`None`: of no group).
 fn figures<'a>(summary: &'a Summary, group: Option<&GroupSummary>) -> Vec<&'a Published> {
     let belongs = |figure: &&Published| match (group, &figure.group) {
         (None, of) => of.is_none(),
@@ -71,11 +71,11 @@ fn value(figure: &Published) -> String {
     }
 }
 
-/// What of ours measures the same as a published figure.
+/// The run's counterpart of a published figure.
 struct Ours {
     name: String,
     figure: String,
-    /// The arm whose data must be like those of the source.
+    /// Arm whose data must be like the source's.
     arm: CellId,
 }
 
@@ -125,7 +125,7 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
     }
 }
 
-/// Returns the row of this name, else the last whose name has it within: that of the largest directory.
+/// Returns the row of this name, otherwise the last that contains it: that of the largest directory.
 fn pick<'r, Row>(rows: &'r [Row], wanted: &str, name: impl Fn(&'r Row) -> &'r str) -> Option<&'r Row> {
     let exact = rows.iter().find(|row| name(row) == wanted);
     exact.or_else(|| rows.iter().rfind(|row| name(row).contains(wanted)))

@@ -1,7 +1,7 @@
-//! The tables of two sources, in their shape, with the figures of this run: what the groups tell one by one at a glance.
+//! Tables in the shape of two sources, with the figures of this run.
 //!
-//! Look-ups: mean, Error and StdDev, median, and the ratio to the first row. Methods of finding out attributes: time and speed-up of each on
-//! every directory, first run and second.
+//! Look-ups: mean, error, standard deviation, median, and the ratio to the first row. Methods of reading
+//! attributes: time and speed-up on every directory, first and second run.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,12 @@ use super::groups::{outcome, speed_up, tells_speed_ups};
 use crate::summary::{Comparison, Contrast, GroupReading, Outcome, Summary};
 use crate::text;
 
-/// The heading.
 pub(crate) const TITLE: &str = "The source's table, measured here";
 
-/// What absolute times of look-ups leave out. METHODOLOGY.md has the measurement.
+/// Caveat of absolute look-up times; METHODOLOGY.md has the measurement.
 pub(super) const RAW_CALLS: &str = " Times are of direct system calls: programs that call a function of the C library for each look-up take longer (half as much again where that was measured).";
 
-/// Returns the table of the study's source; `None` where it has none that is known here.
+/// Returns the table of the study's source; `None` if there is none.
 pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
     let comparisons = summary.groups.iter().filter_map(|group| match &group.reading {
         GroupReading::Compare(comparison) => Some(comparison),
@@ -32,7 +31,7 @@ pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
     }
 }
 
-/// An arm of a comparison, unless it is the baseline against itself.
+/// An arm of a comparison; `None` for the baseline against itself.
 fn rows<'a>(
     summary: &'a Summary,
     comparison: &'a Comparison,
@@ -41,7 +40,7 @@ fn rows<'a>(
     comparison.rows.iter().filter_map(row).filter(|(cell, _)| cell.role != Role::AgainstItself)
 }
 
-/// Returns the table of look-ups of one name again and again.
+/// Returns the table of repeated look-ups of one name.
 fn lookups(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
     let fixed = |cell: &Cell| matches!(cell.work, Work::Lookup { keys: Keys::Fixed, .. });
     let arms = comparisons.iter().flat_map(|comparison| rows(summary, comparison));
@@ -77,14 +76,14 @@ fn lookups(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
     })
 }
 
-/// A method in one state of the cache, on one file system.
+/// A method in one cache state on one file system.
 #[derive(Clone, PartialEq, Eq)]
 struct Way {
     method: String,
     state: CacheState,
 }
 
-/// Returns the table of methods: time and speed-up on every directory, first run and second.
+/// Returns the table of methods: time and speed-up on every directory, first and second run.
 fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
     let mut ways: Vec<Way> = Vec::new();
     let mut sizes = BTreeSet::new();
@@ -101,7 +100,7 @@ fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
             figures.push((way, entries, contrast));
         }
     }
-    // Each method's first run above its second.
+    // The first run of each method precedes the second.
     let methods: Vec<String> = ways.iter().map(|way| way.method.clone()).collect();
     let first = |way: &Way| methods.iter().position(|method| *method == way.method);
     ways.sort_by_key(|way| (first(way), std::cmp::Reverse(run(way.state).0)));
@@ -131,7 +130,7 @@ fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
     (!ways.is_empty()).then(|| Grid { columns, rows, legend: vec![legend(&states, &ways)], bars: None })
 }
 
-/// Returns what a method is called, with its threads and where it works; `None` for other work.
+/// Returns the name of a method, with threads and location; `None` for other work.
 fn method(summary: &Summary, cell: &Cell) -> Option<String> {
     let Work::Attributes { method, threads, .. } = &cell.work else { return None };
     let on = summary.data.iter().find(|check| check.data.id == cell.data).and_then(|check| check.data.on);
@@ -140,7 +139,7 @@ fn method(summary: &Summary, cell: &Cell) -> Option<String> {
     Some(format!("{method}{threads}{}", label.map(|label| format!(", {label}")).unwrap_or_default()))
 }
 
-/// Returns which run of the source a state of the cache is like, the coldest last, and what it is called.
+/// Maps a cache state to the source's run, coldest last, and its name.
 fn run(state: CacheState) -> (u8, &'static str) {
     match state {
         CacheState::Warm => (0, "second"),
@@ -151,7 +150,7 @@ fn run(state: CacheState) -> (u8, &'static str) {
     }
 }
 
-/// Returns a speed-up alone: intervals stand with the groups.
+/// Prints a speed-up without interval: the groups have it.
 fn without_interval(outcome: &Outcome) -> String {
     let told = speed_up(outcome);
     told.split(" [").next().unwrap_or_default().to_owned()

@@ -1,9 +1,8 @@
-//! One picture of a report as an SVG document: the one that answers its question best.
+//! The chart that answers a report's question best, as an SVG document.
 
 use super::Format;
 use crate::chart::{Width, main_picture};
 
-/// The format.
 pub(super) const FORMAT: Format = Format {
     name: "svg",
     extension: "svg",

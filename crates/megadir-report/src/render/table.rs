@@ -1,6 +1,6 @@
-//! The terminal table: the question, the answer, then the numbers that it rests on.
+//! Terminal table: the question, the answer, then the numbers.
 //!
-//! Lines fit the width that is given, 80 or what the terminal has; the caller prints the text and the record's path.
+//! Lines fit the given width, 80 or the terminal's; the caller prints the text and the record's path.
 
 use super::data::use_lines;
 use super::grid::{Grid, lay_out};
@@ -15,7 +15,6 @@ use crate::summary::{GroupSummary, Overview, Resolution, Rounds, Summary};
 use crate::text;
 use crate::warning::{Told, told};
 
-/// The format.
 pub(super) const FORMAT: Format = Format {
     name: "table",
     extension: "txt",
@@ -29,20 +28,21 @@ pub(super) const FORMAT: Format = Format {
     },
 };
 
-/// Narrower than this nothing can be laid out.
+/// Minimum width of the layout, columns.
 const WIDTH_MIN: usize = 40;
-/// Courses are at most so long, characters.
+/// Maximum length of sparklines, characters.
 const COURSE_WIDTH: usize = 24;
-/// More groups than this are not shown beside all file systems side by side.
+/// More groups than this are omitted beside the table of file systems.
 const GROUPS_MAX: usize = 8;
 
-/// Returns the report for a terminal of `width` columns, ending with a newline; without the courses of rounds, for which it takes the record.
+/// Renders a summary for a terminal of `width` columns, with a final newline; without sparklines, which need
+/// the record.
 #[must_use]
 pub fn table(summary: &Summary, width: usize, style: Style) -> String {
     page(summary, &Courses::default(), width, style)
 }
 
-/// The times of an arm in the order of its rounds: of the baseline whose resolution is the widest.
+/// Times of an arm in the order of its rounds: of the baseline with the widest resolution.
 #[derive(Default)]
 struct Courses {
     name: String,
@@ -58,7 +58,7 @@ impl Courses {
         Self { name: report.summary.arm_name(*baseline).to_owned(), times_ns }
     }
 
-    /// Returns the line, where there is a course to be seen.
+    /// Returns the sparkline, if there are several rounds.
     fn line(&self, style: Style) -> Option<String> {
         let least = self.times_ns.iter().copied().reduce(f64::min)?;
         let most = self.times_ns.iter().copied().reduce(f64::max)?;
@@ -91,7 +91,7 @@ fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> Str
         page.paragraph(source_table::TITLE, "", Tone::Heading);
         page.grid(&grid);
     }
-    // Beside many tables of one file system each nobody finds that of all.
+    // Among many tables of single file systems a reader would miss the overall one.
     let brief = summary.overview.is_some() && summary.groups.len() > GROUPS_MAX;
     let on_claims = |finding: &&Finding| finding.kind == FindingKind::FileSystems && finding.group.is_some();
     for (place, finding) in summary.findings.iter().filter(on_claims).filter(|_| brief).enumerate() {
@@ -138,7 +138,7 @@ fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> Str
     page.text
 }
 
-/// Tells what is loud, and the main finding; the others stand with their groups.
+/// Prints loud findings and the main one; the others stand with their groups.
 fn answer(page: &mut Page, summary: &Summary) {
     if let Some(line) = wine_line(summary) {
         page.paragraph(&line, "! ", Tone::Alarm);
@@ -161,7 +161,6 @@ fn answer(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// Shows all file systems side by side.
 fn file_systems(page: &mut Page, summary: &Summary, overview: &Overview) {
     page.paragraph(overview::TITLE, "", Tone::Heading);
     overview::legend(summary, overview).iter().for_each(|line| page.paragraph(line, "  ", Tone::Faint));
@@ -195,7 +194,7 @@ fn warning(page: &mut Page, told: &Told) {
     page.paragraph(&format!("{mark}{}{more}", told.text), "", tone);
 }
 
-/// The text so far, and what it must fit.
+/// Output so far, and its width and style.
 struct Page {
     text: String,
     width: usize,
@@ -203,7 +202,7 @@ struct Page {
 }
 
 impl Page {
-    /// Adds wrapped text; its first line starts with `mark`, the others with as many spaces.
+    /// Adds wrapped text; its first line starts with `mark`, the others with spaces.
     fn paragraph(&mut self, text: &str, mark: &str, tone: Tone) {
         let text = clean(text, self.style);
         let indent = " ".repeat(mark.len());
@@ -214,7 +213,6 @@ impl Page {
         }
     }
 
-    /// Adds a grid with its legend.
     fn grid(&mut self, grid: &Grid) {
         for line in lay_out(grid, self.width, self.style) {
             self.line(&line);

@@ -1,7 +1,7 @@
-//! What a record betrays about itself: from samples, notes and end to warnings.
+//! Warnings derived from samples, notes and the end of a record.
 //!
-//! Series are looked at for baselines only: everything is compared with them, and many tests would find something
-//! by chance. Here too every statistic is `megadir-stats`'; the thresholds are this file's.
+//! Only baselines are searched for trends: every comparison rests on them, and more tests would find something
+//! by chance. The statistics are `megadir-stats`'; the thresholds are here.
 
 use std::cmp::Reverse;
 
@@ -13,25 +13,26 @@ use crate::summary::{
     Timing, WorkCheck, rounds_for_interval,
 };
 
-/// Voided rounds over this part of those that count make a run noisy.
+/// A run is noisy if more than this fraction of rounds was voided.
 const VOIDED_MAX: f64 = 0.2;
-/// Measuring may cost this part of an arm's time before it is warned of.
+/// Measuring overhead above this fraction of an arm's time is reported.
 const TIMER_COST_WARNED: f64 = 0.02;
-/// Measuring may cost this part before quantiles mean nothing.
+/// Above this fraction quantiles are withheld.
 const TIMER_COST_REFUSED: f64 = 0.1;
-/// Histograms and gaps may miss the time of their blocks by this part.
+/// Tolerated gap between a block's wall time and the sum of its histogram and gaps, as a fraction.
 const UNACCOUNTED_MAX: f64 = 0.005;
-/// A rate is kept if operations started at least this part as often.
+/// A rate counts as kept from this fraction of the planned starts on.
 const RATE_KEPT_MIN: f64 = 0.98;
-/// Correlations of neighbouring rounds above this are warned of, once they exceed chance (2 / sqrt(n)).
+/// Correlations of neighbouring rounds above this are reported if they exceed chance (2 / sqrt(n)).
 const AUTOCORRELATION_MAX: f64 = 0.3;
-/// A change of level less probable than this is warned of.
+/// Changes of level less probable than this are reported.
 const CHANGE_POINT_P: f64 = 0.01;
-/// Series shorter than this are not searched for two heaps.
+/// Minimum number of rounds for a test of bimodality.
 const BIMODALITY_ROUNDS_MIN: usize = 20;
-/// Coefficients above this are warned of. 5/9 is that of even spread; skewed times without a second heap reach 0.7.
+/// Bimodality coefficients above this are reported. A uniform distribution has 5/9; skewed times with a single
+/// mode reach 0.7.
 const BIMODALITY_MAX: f64 = 0.75;
-/// This part of the rounds is left out at each end before looking for heaps, for one outlier would pass for a heap.
+/// Fraction of rounds trimmed at each end before that test: one outlier would pass for a second mode.
 const BIMODALITY_TRIM: f64 = 0.05;
 
 /// Returns every warning, the loudest first.
@@ -50,7 +51,7 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     warnings.extend(rate_not_kept(summary));
     let baselines = summary.arms.iter().filter(|arm| arm.cell.role == Role::Baseline);
     warnings.extend(baselines.flat_map(|arm| series(arm, &rounds.times(arm.cell.id), summary)));
-    // What the run noticed of unequal work is said better above, where it is said at all.
+    // An unequal-work warning above covers the run's own note.
     let said = |kind: &str| kind == "unequal-work" && summary.arms.iter().any(|arm| !arm.work.is_equal());
     let noted = record.notes.iter().filter(|note| !said(&note.kind));
     warnings.extend(noted.map(|note| Warning::Noted { note: note.kind.clone(), text: note.text.clone() }));
@@ -76,19 +77,19 @@ pub(crate) fn refuse_quantiles(summary: &mut Summary) {
     }
 }
 
-/// Returns the part of an arm's time that measuring it takes: what the run's check of itself found where every operation
-/// is timed, else one turn of the empty loop in the whole block.
+/// Returns the measuring overhead as a fraction of the arm's time: from the self-check if every operation is
+/// timed, otherwise one turn of the empty loop in the whole block.
 fn cost_of_timing(
     cell: &Cell,
     timing: &Timing,
     check: Option<&SelfChecked>,
     null_loop_ns: Option<f64>,
 ) -> Option<f64> {
-    // Their time is told by the file, and each makes room for many: next to making one measuring it is nothing.
+    // Timed by the file, each of which stands for many operations: the overhead is negligible.
     if matches!(&cell.work, Work::Files(work) if work.operation == FileOperation::MakeDirectories) {
         return None;
     }
-    // The wall time of several workers is shared by the operations of all, of which each takes that many times longer.
+    // Workers share the wall time; each of their operations takes that many times longer.
     let at_a_time = match &cell.work {
         Work::Files(work) if cell.rate_per_s.is_none() => f64::from(work.workers.count),
         _ => 1.0,
@@ -100,9 +101,9 @@ fn cost_of_timing(
     }
 }
 
-/// Returns what of the record does not fit together.
+/// Returns the contradictions in the record.
 fn contradictory(record: &Record) -> Vec<Warning> {
-    // A cut in the middle of a line is what a killed run leaves; damage has no bytes that are read.
+    // A cut line is normal after a kill; damage is followed by more lines.
     let damage = record.cut.filter(|cut| cut.bytes == 0).map(|cut| {
         format!(
             "Line {} of the record is damaged: what stands before it is used, nothing from there on is.",
@@ -149,7 +150,7 @@ fn how_far(summary: &Summary, counted: &Rounds<'_>) -> Vec<Warning> {
     let (rounds, planned, voided) = (progress.rounds_used, progress.rounds_planned, progress.rounds_voided);
     let mut warnings = Vec::new();
     let needed = rounds_for_interval(summary.rules.confidence);
-    // Fillings are counted, not timed: they are judged however few they are.
+    // Fillings are counted, not timed, and judged from any number.
     let timed = |group: &GroupSummary| !matches!(group.reading, GroupReading::Refusal(_));
     if summary.groups.iter().any(timed) {
         warnings.extend(too_few_rounds(summary, counted, needed));
@@ -170,9 +171,9 @@ fn how_far(summary: &Summary, counted: &Rounds<'_>) -> Vec<Warning> {
     warnings
 }
 
-/// Warns of arms with too few rounds for an interval: by name where others have enough.
+/// Warns of arms with too few rounds for an interval; by name if others have enough.
 fn too_few_rounds(summary: &Summary, rounds: &Rounds<'_>, needed: usize) -> Option<Warning> {
-    // An arm that was stopped is reported by itself.
+    // Stopped arms have a report of their own.
     let arms: Vec<&Arm> = summary.arms.iter().filter(|arm| !rounds.is_stopped(arm.cell.id)).collect();
     let few: Vec<&Arm> = arms.iter().copied().filter(|arm| arm.rounds < needed).collect();
     let rounds = few.iter().map(|arm| arm.rounds).max();
@@ -200,13 +201,13 @@ fn timer_cost(summary: &Summary) -> Option<Warning> {
     })
 }
 
-/// Tells what the run's check of itself did not find.
+/// Reports what the run's self-check did not find.
 fn self_check(summary: &Summary) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if summary.self_check.as_ref().is_some_and(|check| !check.delays_found) {
         warnings.push(Warning::DelaysNotFound);
     }
-    // A block after a drop of the cache is few operations, of whose time beginning it is a larger part.
+    // A block after dropping the cache holds few operations; starting it is a larger share.
     let long = summary.arms.iter().filter(|arm| !arm.cell.cache.is_cold());
     let arms = long.filter_map(|arm| {
         Some((Some(arm.cell.name.clone()), arm.timing.as_ref()?.single.as_ref()?.accounted?))
@@ -220,7 +221,7 @@ fn self_check(summary: &Summary) -> Vec<Warning> {
     warnings
 }
 
-/// Tells of the arm that was furthest behind its rate.
+/// Reports the arm that was furthest behind its rate.
 fn rate_not_kept(summary: &Summary) -> Option<Warning> {
     let rate = |arm: &Arm| arm.timing.as_ref()?.single.as_ref()?.rate;
     let behind = summary.arms.iter().filter_map(|arm| Some((arm, rate(arm)?)));
@@ -233,7 +234,7 @@ fn rate_not_kept(summary: &Summary) -> Option<Warning> {
     })
 }
 
-/// Looks at one series in the order of its rounds.
+/// Examines one series in the order of its rounds.
 fn series(arm: &Arm, times: &[f64], summary: &Summary) -> Vec<Warning> {
     let arm = || arm.cell.name.clone();
     let mut warnings = Vec::new();
@@ -257,7 +258,7 @@ fn series(arm: &Arm, times: &[f64], summary: &Summary) -> Vec<Warning> {
     warnings
 }
 
-/// Returns the ratio of the halves if its interval lies wholly outside the equivalence band.
+/// Returns the ratio of the halves if its interval lies outside the equivalence band.
 fn halves(times: &[f64], band: f64) -> Option<Figure> {
     let ratio = Figure::from(megadir_stats::halves_differ(times)?);
     let outside = |interval: Range| interval.low > 1.0 + band || interval.high * (1.0 + band) < 1.0;

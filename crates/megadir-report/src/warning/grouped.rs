@@ -1,25 +1,25 @@
-//! Warnings as a reader is told them: those that say the same of several arms are one, with their number and the worst of them.
+//! Groups warnings for display: those that differ only in the arm become one, with a count and the worst case.
 //!
-//! A summary keeps every warning by itself; nothing is lost here but repetition.
+//! The summary keeps each warning.
 
 use super::{Advisory, Warning};
 use crate::summary::Figure;
 use crate::text;
 
-/// So many notes of one kind are told in full; of more, these and how many there are.
+/// Notes of one kind that are printed in full; the rest is counted.
 const NOTES_MAX: usize = 3;
 
-/// Warnings of one kind, told as one.
+/// Warnings of one kind as one.
 pub(crate) struct Told {
-    /// Whether the numbers are not to be used before they are dealt with.
+    /// `true` if the numbers must not be used until this is resolved.
     pub(crate) loud: bool,
-    /// What is the matter, and what to do about it.
+    /// The problem and the remedy.
     pub(crate) text: String,
-    /// Each by itself, the worst first; empty where the text has said it all.
+    /// Each warning, worst first; empty if the text covers them all.
     pub(crate) each: Vec<String>,
 }
 
-/// Returns the warnings by kind, in their order.
+/// Groups the warnings by kind, in their order.
 pub(crate) fn told(advisories: &[Advisory]) -> Vec<Told> {
     let mut kinds: Vec<Vec<&Advisory>> = Vec::new();
     for advisory in advisories {
@@ -31,7 +31,7 @@ pub(crate) fn told(advisories: &[Advisory]) -> Vec<Told> {
     kinds.into_iter().map(one).collect()
 }
 
-/// Tells whether two warnings say the same of different arms.
+/// `true` if two warnings differ only in the arm.
 fn same_kind(a: &Advisory, b: &Advisory) -> bool {
     let notes = match (&a.warning, &b.warning) {
         (Warning::Noted { note, .. }, Warning::Noted { note: other, .. }) => note == other,
@@ -41,7 +41,7 @@ fn same_kind(a: &Advisory, b: &Advisory) -> bool {
 }
 
 fn one(mut kind: Vec<&Advisory>) -> Told {
-    // A stable sort: equals stay in the order of the plan.
+    // Stable: ties keep the order of the plan.
     kind.sort_by(|a, b| badness(&b.warning).unwrap_or(0.0).total_cmp(&badness(&a.warning).unwrap_or(0.0)));
     let Advisory { warning, loud, text, advice } = kind[0];
     let told = |text: &str, each| Told { loud: *loud, text: format!("{text} {advice}"), each };
@@ -59,7 +59,8 @@ fn one(mut kind: Vec<&Advisory>) -> Told {
     }
 }
 
-/// Returns how bad a warning is beside others of its kind; `None` for those that there is one of, or that are not alike.
+/// Severity among warnings of the same kind; `None` for kinds that occur once or whose figures are not
+/// comparable.
 fn badness(warning: &Warning) -> Option<f64> {
     Some(match warning {
         Warning::UnequalWork { rounds, .. } => *rounds as f64,
@@ -83,12 +84,12 @@ fn badness(warning: &Warning) -> Option<f64> {
     })
 }
 
-/// Returns how far a ratio is from 1, whichever side it is on.
+/// Distance of a ratio from 1, in either direction.
 fn distance(ratio: &Figure) -> f64 {
     if ratio.value > 0.0 { ratio.value.max(1.0 / ratio.value) } else { f64::INFINITY }
 }
 
-/// Returns what is the matter with several, by the worst of them and its own text.
+/// Describes several warnings by the worst of them.
 fn of_several(worst: &Warning, text: &str, number: u64) -> String {
     let arms = text::counted(number, "arm");
     match worst {
@@ -132,7 +133,7 @@ fn of_several(worst: &Warning, text: &str, number: u64) -> String {
     }
 }
 
-/// Returns one of several in a few words.
+/// Describes one of several warnings in a few words.
 fn brief(advisory: &Advisory) -> String {
     match &advisory.warning {
         Warning::UnequalWork { arm, rounds } => {

@@ -1,7 +1,8 @@
-//! What speaks against believing a run, as a closed set of warnings that each say what to do.
+//! Warnings against trusting a run: a closed set, each with advice.
 //!
-//! Files: `kind` (the set), `words`, `note` (what the run itself noticed), `options` (of the command that made the record), `derive` (what the samples betray), `run` (what speaks
-//! against it as a whole), `reference` (what others are measured against and is not known), `grouped` (those of one kind told as one). Modelled on hyperfine's warnings. No warning changes a number.
+//! Files: `kind` (the set), `words`, `note` (the run's own observations), `options` (of the command that made
+//! the record), `derive` (from the samples), `run` (about the run as a whole), `reference` (noisy reference
+//! arms), `grouped` (for display). Modelled on the warnings of criterion and hyperfine.
 
 mod derive;
 mod grouped;

@@ -1,15 +1,15 @@
-//! What the run itself noticed: the closed set of kinds, and what to do about each.
+//! Notes that the run itself wrote: the closed set of kinds, with advice for each.
 //!
-//! The names are those that the engine writes into records; a kind that is not listed comes from a newer engine.
+//! The names are those in records; an unknown kind comes from a newer version.
 
-/// The kind that says that Wine stood in for Windows.
+/// Kind of the note that Wine stood in for Windows.
 pub(super) const WINE: &str = "wine";
 
-/// Kinds of notes that tell of others' work on the machine, or that it was not the system that it seems to be.
+/// Kinds of notes about other work on the machine, or about a system other than it seems.
 pub(crate) const DISTURBING: [&str; 7] =
     [WINE, "load", "pressure", "stolen-time", "timer-gaps", "dirty-pages", "noisy"];
 
-/// The kinds of notes with what to do about each.
+/// The kinds of notes, with advice.
 const ADVICE: &[(&str, &str)] = &[
     ("arm-left-out", "Nothing need be done; `megadir backends` says what is available here and why."),
     ("group-left-out", "Nothing need be done; `megadir backends` says what is available here and why."),
@@ -63,7 +63,7 @@ const ADVICE: &[(&str, &str)] = &[
     ("leftovers", "Nothing, if the directory was removed; else `megadir bench clean` names and removes it."),
 ];
 
-/// Returns what to do about a kind of note.
+/// Returns the advice for a kind of note.
 pub(super) fn advice(kind: &str) -> &'static str {
     let known = ADVICE.iter().find(|(name, _)| *name == kind);
     known.map_or("Noted by a newer megadir: use that to read what to do about it.", |(_, advice)| advice)

@@ -1,16 +1,17 @@
-//! The command that made a record, so that what to do about it names options which that command has.
+//! The command that made a record: advice names options of that command.
 
-/// The command whose options are named.
+/// Command whose options are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Options {
-    /// `megadir bench`: rounds are asked for, and the record is a file.
+    /// `megadir bench`: the user sets the number of rounds; the record is a file.
     Bench,
-    /// `megadir advise`: a time is asked for, and the record is kept in the page alone.
+    /// `megadir advise`: the user sets a time; the page holds the record.
     Advise,
 }
 
 impl Options {
-    /// Returns the command of a command line: a benchmark if it is unknown, as in a program that embeds the library.
+    /// Returns the command of a command line; `bench` if it is unknown, as in a program that embeds the
+    /// library.
     pub(crate) fn of(command: &[String]) -> Self {
         let known = command.iter().skip(1).find(|word| ["advise", "bench"].contains(&word.as_str()));
         match known.map(String::as_str) {

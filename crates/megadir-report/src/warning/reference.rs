@@ -1,4 +1,4 @@
-//! Arms that are known too badly for others to be measured against them.
+//! Warnings of arms that are too noisy to serve as a reference.
 
 use std::collections::BTreeSet;
 
@@ -7,22 +7,22 @@ use megadir_record::{CellId, Plan};
 use super::Warning;
 use crate::summary::{Arm, Figure, Summary};
 
-/// What is known less well than this, per cent, is no reference.
+/// An arm with a wider half-interval than this, per cent, is no reference.
 pub(super) const HALF_WIDTH_MAX_PERCENT: f64 = 20.0;
-/// Where others are not known better than to this, the run is rough and not the one arm.
+/// If the other arms exceed this too, the whole run is noisy, not the one arm.
 const OTHERS_MAX_PERCENT: f64 = 10.0;
 
-/// How badly an arm is known.
+/// Noise of an arm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wide {
-    /// Half of its interval, per cent of it.
+    /// Half of its interval, per cent.
     pub(crate) half_width_percent: f64,
-    /// The same of the arms that are measured against it, the median; `None` where it is the arm against itself.
+    /// The median of the same over the arms compared with it; `None` for the arm against itself.
     pub(crate) others_percent: Option<f64>,
 }
 
-/// Tells whether an arm is known too badly to be a reference: against itself, or by its own time where those measured against it are
-/// known well, since ratios by rounds bear only what befalls both.
+/// Checks if an arm is too noisy to be a reference: against itself, or by its own time if the arms compared
+/// with it are precise. Ratios by rounds cancel only noise that affects both.
 pub(crate) fn wide(summary: &Summary, arm: CellId, others: &[Figure]) -> Option<Wide> {
     let itself = summary.resolution.iter().filter(|one| one.baseline == arm);
     let itself = itself.filter_map(|one| one.half_width_percent).fold(0.0, f64::max);
@@ -41,7 +41,7 @@ fn half_width_percent(time: Figure) -> Option<f64> {
     Some(100.0 * interval.half_width() / time.value)
 }
 
-/// Tells of every arm that others are measured against, or that is measured against itself, and is known too badly for that.
+/// Warns of every noisy arm that others are compared with, or that is compared with itself.
 pub(super) fn find(plan: &Plan, summary: &Summary) -> Vec<Warning> {
     let contrasts = plan.contrasts();
     let itself = summary.resolution.iter().map(|one| one.baseline);

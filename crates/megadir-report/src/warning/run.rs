@@ -1,4 +1,4 @@
-//! What speaks against a whole run: a resolution that is too coarse, a width that was not reached, company that arrived.
+//! Warnings about a whole run: coarse resolution, a width not reached, other load.
 
 use megadir_record::{CellId, Machine, Plan, Rules, Stop};
 use megadir_stats::{HalfWidth, Looks, narrow_enough};
@@ -7,16 +7,16 @@ use super::Warning;
 use super::reference::HALF_WIDTH_MAX_PERCENT;
 use crate::summary::{Ending, Rounds, Summary};
 
-/// Tasks that waited in less than this part of the last ten seconds are no company, per cent.
+/// Pressure below this over the last ten seconds is ignored, per cent.
 const PRESSURE_MIN: f64 = 10.0;
-/// Pressure that rose by less than this is no more than there was, per cent.
+/// Smaller increases of pressure are ignored, per cent.
 const PRESSURE_RISE_MIN: f64 = 5.0;
 
-/// Tells of baselines whose difference from themselves is known less well than the equivalence band.
+/// Warns of baselines whose difference from themselves is known less precisely than the equivalence band.
 pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {
     let band = summary.rules.equivalence_band;
     let wide = summary.resolution.iter().filter_map(|resolution| {
-        // Of those beyond that more is said.
+        // A louder warning covers those outside of it.
         let told = |percent: &f64| *percent > 100.0 * band && *percent <= HALF_WIDTH_MAX_PERCENT;
         let half_width_percent = resolution.half_width_percent.filter(told)?;
         let arm = summary.arm_name(resolution.baseline).to_owned();
@@ -25,7 +25,7 @@ pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {
     wide.collect()
 }
 
-/// Tells of a run that measured all rounds it was allowed and did not reach its width.
+/// Warns of a run that used all rounds without reaching its width.
 pub(super) fn width_not_reached(plan: &Plan, summary: &Summary, rounds: &Rounds<'_>) -> Option<Warning> {
     let (target, looks) = target(&summary.rules)?;
     let confidence = looks.confidence(summary.rules.confidence);
@@ -47,9 +47,9 @@ fn target(rules: &Rules) -> Option<(HalfWidth, Looks)> {
     }
 }
 
-/// Tells of tasks that waited when the run ended, and did not before it.
+/// Warns of pressure that was there after the run and not before.
 ///
-/// A run whose arms write or read from devices makes the others wait for them itself.
+/// I/O of the arms themselves makes tasks wait too.
 pub(super) fn pressure_rose(summary: &Summary) -> Vec<Warning> {
     let Some(after) = &summary.pressure_after else { return Vec::new() };
     let Machine { pressure: before, .. } = &summary.machine;

@@ -1,10 +1,9 @@
-//! The words of warnings: what is the matter, and what to do about it.
+//! Texts of warnings: the problem and the remedy.
 
 use super::{Options, Warning, note};
 use crate::summary::Figure;
 use crate::text;
 
-/// Returns what is the matter.
 pub(super) fn text(warning: &Warning) -> String {
     match warning {
         Warning::UnequalWork { arm, rounds } => format!(
@@ -55,7 +54,6 @@ pub(super) fn text(warning: &Warning) -> String {
     }
 }
 
-/// Returns what to do about it.
 pub(super) fn advice(warning: &Warning, options: Options) -> String {
     let more = options.more_rounds();
     match warning {
@@ -86,7 +84,7 @@ pub(super) fn advice(warning: &Warning, options: Options) -> String {
     fixed_advice(warning).into()
 }
 
-/// Returns a phrase about the samples of a record that is a file; nothing if the record is not.
+/// Returns a phrase about the samples in the record's file; empty if the record is not a file.
 fn samples(options: Options, phrase: &str) -> String {
     match options {
         Options::Bench => format!("{phrase} (--format csv)"),
@@ -99,7 +97,7 @@ fn capitalized(text: &str) -> String {
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
-/// Returns what to do where that names no option of one command alone.
+/// Returns advice that names no option of a single command.
 fn fixed_advice(warning: &Warning) -> &'static str {
     match warning {
         Warning::UnequalWork { .. } => {
@@ -146,7 +144,7 @@ fn fixed_advice(warning: &Warning) -> &'static str {
     }
 }
 
-/// Returns what is the matter with the noise of a run; `None` for other warnings.
+/// Describes the noise of a run; `None` for other warnings.
 fn noise(warning: &Warning) -> Option<String> {
     Some(match warning {
         Warning::ResolutionWide { arm, half_width_percent, band } => format!(

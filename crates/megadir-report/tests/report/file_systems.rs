@@ -25,6 +25,26 @@ fn label(kind: &str, driver: &str) -> String {
     if kind == driver { kind.into() } else { format!("{kind} ({driver} driver)") }
 }
 
+/// Returns a file system as a plan has it.
+fn file_system((number, (kind, driver, ..)): (u32, &(&str, &str, f64, f64))) -> LabFileSystem {
+    let place = match *kind {
+        "tmpfs" => Place::Memory { bytes: 1 << 30 },
+        _ => Place::Image { bytes: 1 << 30, direct_io: Some(true) },
+    };
+    LabFileSystem {
+        id: FsId(number),
+        name: (*kind).into(),
+        label: label(kind, driver),
+        kind: (*kind).into(),
+        driver: (*driver).into(),
+        make: Vec::new(),
+        tool: None,
+        mount_options: "noatime".into(),
+        place,
+        made_anew: *kind == "ext2",
+    }
+}
+
 /// Returns a record of writing and asking, warm and cold, on each.
 pub(crate) fn record() -> Record {
     let kinds =
@@ -44,23 +64,7 @@ pub(crate) fn record() -> Record {
     });
     let plan = &mut record.header.plan;
     plan.study = "smallfile".into();
-    let place = |kind: &str| match kind {
-        "tmpfs" => Place::Memory { bytes: 1 << 30 },
-        _ => Place::Image { bytes: 1 << 30, direct_io: Some(true) },
-    };
-    let file_system = |(number, (kind, driver, ..)): (usize, &(&str, &str, f64, f64))| LabFileSystem {
-        id: FsId(number as u32),
-        name: (*kind).into(),
-        label: label(kind, driver),
-        kind: (*kind).into(),
-        driver: (*driver).into(),
-        make: Vec::new(),
-        tool: None,
-        mount_options: "noatime".into(),
-        place: place(kind),
-        made_anew: *kind == "ext2",
-    };
-    plan.file_systems = FILE_SYSTEMS.iter().enumerate().map(file_system).collect();
+    plan.file_systems = (0..).zip(&FILE_SYSTEMS).map(file_system).collect();
     let reason = "it left Linux in 6.13".into();
     plan.unavailable = vec![Unavailable { name: "reiserfs".into(), reason }];
     for data in &mut plan.data {

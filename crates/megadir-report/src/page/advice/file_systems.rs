@@ -1,12 +1,12 @@
-//! Which file system to take, for which kinds of work another is better, and what stays open.
+//! Advice on file systems: the one to use, where another is better, and what is undecided.
 
 use crate::summary::{Overview, OverviewRow, Summary};
 use crate::text;
 
-/// More kinds of work than these are counted, not named.
+/// More kinds of work than this are counted, not named.
 const NAMED_MAX: usize = 6;
 
-/// Returns what to do, of a run on several file systems that may be compared.
+/// Returns advice for a run on several comparable file systems.
 pub(super) fn advice(summary: &Summary) -> Vec<String> {
     let Some(overview) = &summary.overview else { return Vec::new() };
     let comparable: Vec<usize> = overview.comparable().collect();
@@ -33,7 +33,7 @@ pub(super) fn advice(summary: &Summary) -> Vec<String> {
             if names.len() < comparable.len() { "; the others are slower" } else { "" }
         ),
     }];
-    // First those that are to be taken, then those that are not.
+    // Recommendations first, then warnings.
     let (taken, others): (Vec<usize>, Vec<usize>) =
         comparable.iter().copied().partition(|column| take.contains(column));
     for column in taken.iter().chain(&others) {
@@ -54,7 +54,7 @@ pub(super) fn advice(summary: &Summary) -> Vec<String> {
     advice
 }
 
-/// Tells where several are not told apart, and where what is to be taken is not even among them.
+/// Reports file systems that are not distinguishable, and rows in which the recommended one is not among them.
 fn apart(overview: &Overview, take: &[usize]) -> Option<String> {
     let open = overview.rows.iter().filter(|row| row.best().count() > 1);
     let without = open.clone().filter(|row| !row.best().any(|column| take.contains(&column)));
@@ -70,7 +70,7 @@ fn apart(overview: &Overview, take: &[usize]) -> Option<String> {
     })
 }
 
-/// Names kinds of work: an operation alone where all its kinds are among them.
+/// Names kinds of work; the operation alone if all of its kinds are included.
 fn named(overview: &Overview, rows: &[&OverviewRow]) -> String {
     let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
     for row in rows {

@@ -1,7 +1,7 @@
-//! What follows from a run for somebody with such directories: rules from numbers to what to do, one for each way of reading a group.
+//! Advice that follows from a run: one set of rules for each way of reading a group.
 //!
-//! Like findings they say no more than intervals and verdicts carry. Advice to take one arm rather than another is given only where
-//! they are alternatives (`ways`); of several file systems it is told which to take (`file_systems`).
+//! Like findings it rests on intervals and verdicts. It prefers one arm to another only if they are
+//! alternatives (`ways`); `file_systems` chooses between file systems.
 
 mod file_systems;
 mod ways;
@@ -14,7 +14,7 @@ use crate::summary::{
 use crate::text;
 use crate::warning::Options;
 
-/// Returns what to do, the most important first; nothing where a run decides nothing.
+/// Returns the advice, most important first; empty if the run decides nothing.
 #[must_use]
 pub fn advice(summary: &Summary) -> Vec<String> {
     let no_reference = |finding: &Finding| finding.loud && finding.kind == FindingKind::FileSystems;
@@ -43,7 +43,7 @@ pub fn advice(summary: &Summary) -> Vec<String> {
     advice
 }
 
-/// Returns what follows from groups that are no choice between arms; what several file systems have in common once.
+/// Returns advice from groups that are no choice between arms; what several file systems share appears once.
 fn rules(summary: &Summary) -> Vec<String> {
     let mut told: Vec<(String, Vec<String>)> = Vec::new();
     for group in &summary.groups {
@@ -62,7 +62,7 @@ fn rules(summary: &Summary) -> Vec<String> {
     told.into_iter().map(one).collect()
 }
 
-/// Returns what the file system that a group is about is called.
+/// Returns the label of a group's file system.
 fn place(summary: &Summary, group: &GroupSummary) -> String {
     let of_group = summary.arms.iter().find(|arm| arm.cell.groups.contains(&group.name));
     of_group.map_or("?", |arm| summary.place(arm.cell.id)).to_owned()
@@ -134,7 +134,7 @@ fn fill(fill: &Fill) -> Option<String> {
 }
 
 fn grow(growth: &Growth) -> Option<String> {
-    // What lists a directory takes longer for a larger one anyway; what does not should take the same.
+    // Listing a larger directory takes longer anyway; other operations should not.
     let lists = |series: &Series| series.points.iter().any(|point| point.entry_ns.is_some());
     if !growth.series.is_empty() && !growth.series.iter().any(lists) {
         return grow_alone(growth);
@@ -155,7 +155,7 @@ fn grow(growth: &Growth) -> Option<String> {
     })
 }
 
-/// Tells what size costs operations that do not go through the directory.
+/// Reports the cost of size for operations that do not read the whole directory.
 fn grow_alone(growth: &Growth) -> Option<String> {
     let of = |series: &Series| match series.ends {
         Some(Outcome::Judged { ratio, verdict, .. }) => Some((ratio.value, verdict)),
@@ -209,7 +209,7 @@ fn break_even(read: &BreakEven) -> Option<String> {
     })
 }
 
-/// Returns how many rounds would decide what is open, where that is practical.
+/// Returns the number of rounds that would decide open comparisons, if it is practical.
 fn undecided(summary: &Summary) -> Option<u64> {
     const PRACTICAL: u64 = 5_000;
     let rounds = |outcome: &Outcome| match outcome {

@@ -1,4 +1,4 @@
-//! Which way of doing something to take, where arms are alternatives; what holds for several kinds of work or file systems is told once.
+//! Advice on alternatives: the arm to use; what holds for several kinds of work or file systems appears once.
 
 use megadir_record::Role;
 
@@ -8,10 +8,9 @@ use crate::summary::{
 };
 use crate::text;
 
-/// More kinds of work than these are counted, not named.
+/// More kinds of work than this are counted, not named.
 const NAMED_MAX: usize = 8;
 
-/// What to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Action {
     Use,
@@ -19,18 +18,18 @@ enum Action {
     Either,
 }
 
-/// What to do about one kind of work on one file system.
+/// Advice for one kind of work on one file system.
 struct Step {
     action: Action,
     what: String,
     than: String,
     at: String,
     on: String,
-    /// The ratio of what is to be used.
+    /// Ratio of the recommended arm.
     ratio: f64,
 }
 
-/// What to do about several kinds of work, on several file systems.
+/// Advice for several kinds of work on several file systems.
 struct Merged {
     action: Action,
     what: String,
@@ -40,7 +39,7 @@ struct Merged {
     ratios: Vec<f64>,
 }
 
-/// Returns a sentence for each choice that the run decides.
+/// Returns one sentence for each choice that the run decides.
 pub(super) fn advice(summary: &Summary) -> Vec<String> {
     let steps = summary.groups.iter().flat_map(|group| of_group(summary, group));
     let several = summary.file_systems.len() > 1;
@@ -55,14 +54,14 @@ fn of_group(summary: &Summary, group: &GroupSummary) -> Vec<Step> {
     }
 }
 
-/// Ways of doing the same as one other, with what came out.
+/// Alternatives to one arm, with their outcomes.
 struct Choice<'a> {
     than: &'a str,
     ways: Vec<(&'a str, &'a Outcome)>,
 }
 
 impl Choice<'_> {
-    /// Returns the choice that is decided, if any is: what to do, what to take, and its ratio.
+    /// Returns the decided choice: the action, the arm, and its ratio.
     fn decide(&self) -> Option<(Action, String, f64)> {
         let faster = |outcome: &Outcome| match outcome {
             Outcome::Judged { ratio, verdict: Verdict::Faster { negligible: false }, .. } => {
@@ -136,19 +135,19 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Vec<Step> {
     places.into_iter().filter_map(step).collect()
 }
 
-/// Returns a name without that of its file system.
+/// Returns a name without its file system.
 fn bare<'a>(name: &'a str, on: &str) -> &'a str {
     name.strip_suffix(on).and_then(|name| name.strip_suffix(", ")).unwrap_or(name)
 }
 
-/// Returns the name of a group as the study calls it, without that of its file system.
+/// Returns the study's name of a group, without its file system.
 pub(super) fn of_study<'a>(summary: &Summary, group: &'a str) -> &'a str {
     let on = summary.file_systems.iter().flat_map(|of| [&of.label, &of.name]);
     let mut bare = on.filter_map(|on| group.strip_suffix(on.as_str())?.strip_suffix('-'));
     bare.next().unwrap_or(group)
 }
 
-/// Puts together what is the same: first the file systems of one kind of work, then the kinds of work.
+/// Merges equal advice: first the file systems of one kind of work, then the kinds of work.
 fn merge(steps: impl Iterator<Item = Step>) -> Vec<Merged> {
     let mut by_work: Vec<Merged> = Vec::new();
     for step in steps {
