@@ -114,10 +114,10 @@ fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
     says(&report("cut"), 0, "is truncated in line");
     says(&report("mixed"), 1, &format!("line {} is damaged: a second header; the", lines.len() + 1));
     says(&report("damaged"), 1, &format!("line {bad} is damaged"));
-    says(&report("damaged"), 1, "nothing from there on is");
+    says(&report("damaged"), 1, "blocks before it are reported");
     says(&report("dropped"), 1, &format!("line {bad} is damaged: it was written as line {}", bad + 1));
     says(&report("dropped"), 1, "Do not use this record.");
-    says(&report("old"), 0, "has no checksums: changes to it would go unnoticed");
+    says(&report("old"), 0, "has no checksums, so changes to it cannot be detected");
     says(&report("short"), 0, "Do not use this record.");
     says(&report("newer"), 3, "has format version 99");
     says(&report("foreign"), 3, "'foreign': not a megadir record: its first line is not a header");

@@ -276,7 +276,7 @@ fn epochs(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(epochs) if epochs >= megadir_bench::schedule::epochs::EPOCHS_MIN as u32 => Ok(epochs),
         _ => Err(format!(
-            "write {} or more: fewer have no interval of their own (without --epochs data sets are made once)",
+            "expected {} or more; fewer give no interval (without --epochs, data sets are created once)",
             megadir_bench::schedule::epochs::EPOCHS_MIN
         )),
     }
