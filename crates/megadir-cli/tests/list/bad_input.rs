@@ -42,7 +42,7 @@ fn a_directory_that_cannot_be_opened_says_why() {
     for options in [&["list", "--estimate"][..], &["list", "--raw"], &["backends"]] {
         for name in ["file", "fifo", "to-file"] {
             let ran = run(scratch.path(), &[options, &[name]].concat());
-            ran.complains(3, &[&format!("open '{name}': Not a directory (a directory is wanted)")]);
+            ran.complains(3, &[&format!("open '{name}': Not a directory (expected a directory)")]);
         }
     }
 }

@@ -61,9 +61,9 @@ fn a_file_lists_itself() {
     assert_eq!(text(&run(at, &["list", "--count", "one"]).out), "1\n");
     assert_eq!(text(&run(at, &["list", "-t", "d", "one"]).out), "");
     assert_eq!(text(&run(at, &["list", "-r", "--sort", "name", "one"]).out), "one\n");
-    run(at, &["list", "one/"]).complains(3, &["'one/'", "a directory is wanted"]);
+    run(at, &["list", "one/"]).complains(3, &["'one/'", "expected a directory"]);
     run(at, &["list", "none"]).complains(3, &["'none'", "No such file"]);
-    run(at, &["list", "--estimate", "one"]).complains(3, &["a directory is wanted"]);
+    run(at, &["list", "--estimate", "one"]).complains(3, &["expected a directory"]);
 }
 
 #[test]
