@@ -160,7 +160,7 @@ fn examine_with_few_descriptors(root: &Path) {
     for examiner in EXAMINERS {
         let ground = Ground::new(*examiner, root);
         for way in ground.ways(&directory, Want::ALL, 4 << 10) {
-            let Ok(again) = directory.open_below(b".") else { continue };
+            let Ok(again) = directory.again() else { continue };
             let examined = drain(again, &way);
             match examined.error {
                 Some(error) => refused(&error),

@@ -74,7 +74,7 @@ fn examined_listings_and_walks_given_up_or_broken_leave_nothing() {
         for way in ways(examiner, &directory, Want::ALL, 8 << 10) {
             let rounds = if full() { 500 } else { 20 };
             for batches in [1, 0, 2, 7].into_iter().cycle().take(rounds) {
-                let again = directory.open_below(b".").unwrap();
+                let again = directory.again().unwrap();
                 let mut listing = AttributeListing::with_choice(again, way).unwrap();
                 let given =
                     (0..batches).map_while(|_| listing.next_batch().ok().flatten().map(|_| ())).count();

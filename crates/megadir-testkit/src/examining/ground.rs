@@ -92,7 +92,7 @@ pub fn drain(directory: Dir, choice: &AttributeChoice) -> Examined {
 
 /// Reopens a directory by descriptor, because the current user may not be able to reach its path.
 pub(super) fn again(directory: &Dir) -> Dir {
-    directory.open_below(b".").unwrap()
+    directory.again().unwrap()
 }
 
 impl Ground {

@@ -52,7 +52,7 @@ fn a_lock_that_anybody_may_hold_keeps_no_directory_from_going() {
     for how in [FlockOperation::NonBlockingLockShared, FlockOperation::NonBlockingLockExclusive] {
         flock(&held, how).unwrap();
         let refused = renew(&parent, b"tree").unwrap_err();
-        assert!(refused.to_string().contains("somebody holds a lock on it (flock)"), "{refused}");
+        assert!(refused.to_string().contains("another process holds a lock on it (flock)"), "{refused}");
     }
     let aside = detach(&parent, b"tree").unwrap();
     assert!(!tree.exists() && leftovers(&parent, b"tree").unwrap().is_empty());

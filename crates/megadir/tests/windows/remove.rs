@@ -77,7 +77,7 @@ fn a_tree_goes_and_is_counted() {
     }
 }
 
-/// With so many workers each has space for few names, and names that were read cannot be put back.
+/// With this number of workers each has space for few names, and names that were read cannot be put back.
 #[test]
 fn more_directories_than_there_is_room_for_go() {
     let scratch = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! Examiners that read many inodes by number in one call. They need privileges and are used only if named.
 //!
-//! Such a call returns an inode by number, not by name, in the state on disk or in a
+//! These calls return an inode by number, not by name, in the state on disk or in a
 //! transaction. This is safe as follows:
 //!
 //! * A directory returns the number that a mount hides: entries with the name of any mount point are read by

@@ -50,7 +50,7 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
     if !entry.is_locked {
         let reason =
-            "somebody holds a lock on it (flock): a process that makes it anew, or any that may read it";
+            "another process holds a lock on it (flock): one that is renewing it, or any that may read it";
         return Err(Error::new("lock", &entry.path, ErrorKind::Unavailable, reason));
     }
     let aside = entry.fresh_name(Why::Renewed);
