@@ -23,7 +23,7 @@ fn write(path: &Path, tree: &Path, parent: &str, name: &str, guess: &[u8]) {
     };
     let mut secret = row(parent, name, FileType::File);
     secret.facts.sha256 = Some(Sha256::digest(guess).into());
-    let mut rows = vec![row("", "", FileType::Directory), row("", "link", FileType::Symlink), secret];
+    let mut rows = [row("", "", FileType::Directory), row("", "link", FileType::Symlink), secret];
     rows.sort_by(|a, b| a.row().key.cmp(&b.row().key));
     let root = Root {
         path: tree.as_os_str().as_encoded_bytes().to_vec(),

@@ -47,7 +47,7 @@ fn warn(path: &Path, record: &Record, damage: Option<&ReadError>) {
     }
     match (damage, record.cut) {
         (Some(damage), _) => {
-            eprintln!("megadir: '{path}': {damage}; only the {blocks} blocks before it are reported")
+            eprintln!("megadir: '{path}': {damage}; only the {blocks} blocks before it are reported");
         }
         (None, Some(cut)) => eprintln!(
             "megadir: '{path}' is truncated in line {} after {} bytes; the complete lines are reported",

@@ -174,8 +174,7 @@ fn chain(root: &Path, directories: u64) -> rustix::io::Result<()> {
 fn warm_chain(path: &Path) -> rustix::io::Result<()> {
     let mut at = rustix::fs::openat(CWD, path, FOLDER, Mode::empty())?;
     loop {
-        let mut names = rustix::fs::Dir::read_from(&at)?;
-        while let Some(entry) = names.next() {
+        for entry in rustix::fs::Dir::read_from(&at)? {
             rustix::fs::statat(&at, entry?.file_name(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
         }
         at = match rustix::fs::openat(&at, "d", FOLDER, Mode::empty()) {
