@@ -154,7 +154,7 @@ fn entry<'a>(name: &'a [u8], fields: &[u8]) -> Entry<'a> {
     entry
 }
 
-/// Parallel merge sort; each half gets half of the threads.
+/// Parallel quicksort: splits at the median, each half gets half of the threads.
 fn sort_keys<F>(keys: &mut [Key], threads: usize, compare: &F)
 where
     F: Fn(&Key, &Key) -> std::cmp::Ordering + Sync,
