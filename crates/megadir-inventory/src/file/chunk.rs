@@ -68,7 +68,7 @@ impl Prefixes {
         &self.current
     }
 
-    /// `true` if `row` has the same string as the row before it.
+    /// `true` if `row` repeats the current string, provided that all rows in between do.
     pub(super) fn is_same(&self, row: usize) -> bool {
         self.common.get(row).is_some_and(|common| usize::try_from(*common) == Ok(self.current.len()))
             && self.rest.get(row).is_some_and(<[u8]>::is_empty)

@@ -90,7 +90,7 @@ impl Decoded {
         memory.collect()
     }
 
-    /// Advances to a row, the first of the following queries on its directory; `None` if it does not exist.
+    /// Advances to a row; queries on its directory may follow. `None` if the row does not exist.
     #[inline]
     pub(super) fn go_to(&mut self, row: usize) -> Option<()> {
         match &mut self.parent {

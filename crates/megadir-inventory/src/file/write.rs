@@ -21,7 +21,7 @@ use crate::row::{Key, Row};
 use crate::rows::{Ascending, Sink};
 use crate::scan::Excluded;
 
-/// Default number of rows in a row group. A group takes about 20 MB while it is encoded.
+/// Recommended number of rows in a row group. A group takes about 20 MB while it is encoded.
 pub const GROUP_ROWS: usize = 1 << 16;
 
 /// Ends a row group when the paths of its rows reach this size, because other readers load them whole, bytes.
@@ -30,7 +30,7 @@ const GROUP_PATH_BYTES_MAX: usize = 128 << 20;
 /// Maximum rows in a row group, except for rows that were added in one call.
 pub(super) const GROUP_ROWS_MAX: usize = 1 << 20;
 
-/// Options of a [`Writer`].
+/// Options for writing an inventory.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteOptions {
     /// Encoder threads; 0 encodes on the caller's thread.

@@ -27,7 +27,7 @@ impl Run<'_> {
         if self.left == 0 { Err(Stop::Limit) } else { Ok(()) }
     }
 
-    /// Lists entries with attributes, and counts those that could not be examined.
+    /// Lists entries with attributes, and counts failures to examine one.
     fn each_row<'e>(
         &mut self,
         examined: &mut Examined,

@@ -163,7 +163,7 @@ impl Complaint {
         self.directory.as_os_str() == directory.as_os_str()
     }
 
-    /// What failed and why; equal kinds share a limit on messages.
+    /// Failed operation and reason; failures of the same kind share a limit on messages.
     pub(super) fn kind(&self) -> String {
         format!("examine: {}", self.reason())
     }

@@ -58,7 +58,7 @@ const FIELDS: [(Field, &str, Want, bool); 14] = [
     (Field::Target, "target", Want::TYPE, false),
 ];
 
-/// Fields of `--long` without `--fields`: those of `ls -l`; on Windows those that a listing returns.
+/// Fields of `--long` without `--fields`: the same as `ls -l`; on Windows only fields that a listing returns.
 pub(super) const DEFAULT: &[Field] = if cfg!(windows) {
     &[Field::Type, Field::Size, Field::Modified, Field::Name]
 } else {

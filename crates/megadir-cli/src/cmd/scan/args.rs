@@ -90,11 +90,11 @@ impl Reading {
         self.threads.unwrap_or_else(processors)
     }
 
-    /// Scan options; sorting spills to temporary files beside `output`, if given.
+    /// Scan options; sorting spills to temporary files in the directory of `output`, if given.
     pub(in crate::cmd) fn options(&self, output: Option<&Path>, exclude: Vec<Excluded>) -> ScanOptions {
         raise_descriptor_limit();
         let beside = output.and_then(|path| {
-            // Not beside a pipe or a device.
+            // Not in the directory of a pipe or a device.
             let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             let is_special = std::fs::metadata(&target).is_ok_and(|status| !status.is_file());
             let parent = target.parent().filter(|_| !is_special)?.to_owned();

@@ -124,7 +124,7 @@ fn hashing<S: Sink>(args: &Args, sink: S) -> Result<Hashing<S>, CliError> {
     Ok(Hashing::new(sink, roots, started_ns)?)
 }
 
-/// Reports what was hashed and returns the inner sink.
+/// Reports the number of hashed files and returns the inner sink.
 fn tell_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
     if args.hash_suspects {
         let lost = match hashing.unhashed {
