@@ -11,7 +11,7 @@ use megadir_testkit::require;
 /// Set in the traced child process.
 const TRACED: &str = "MEGADIR_TEST_TRACED";
 
-/// Child process under strace: looks up and lists between two marks.
+/// Runs itself under strace; the child looks up and lists between two marks.
 #[test]
 fn look_ups_make_no_system_call() {
     if let Some(tree) = std::env::var_os(TRACED) {
