@@ -1,11 +1,12 @@
-//! Counts, sizes, ages and widths of intervals as people type them.
+//! Parsers for counts, sizes, ages and interval widths.
 
 use megadir_bench::dataset::{CONTENTS, SIZE_LAWS};
 use megadir_bench::plan::{AgedBy, HalfWidth};
 
 pub(crate) use megadir::quantity::{age_s, bytes, count};
 
-/// Parses by how many files a directory is aged: a count as `500k`, or a multiple of its own as `10x`.
+/// Parses the number of files for ageing: a count such as `500k`, or a multiple of the directory's own number
+/// such as `10x`.
 pub(crate) fn aged(text: &str) -> Result<AgedBy, String> {
     match text.strip_suffix('x') {
         None => count(text).map(AgedBy::Files),
@@ -18,7 +19,7 @@ pub(crate) fn aged(text: &str) -> Result<AgedBy, String> {
     }
 }
 
-/// Parses half the width of an interval: of a ratio as `1%`, of a difference of times as `5ns`, `0.2us` or `1ms`.
+/// Parses the half-width of an interval: `1%` of a ratio; `5ns`, `0.2us` or `1ms` of a time difference.
 pub(crate) fn width(text: &str) -> Result<HalfWidth, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -32,13 +33,13 @@ pub(crate) fn width(text: &str) -> Result<HalfWidth, String> {
     }
 }
 
-/// Returns the help on sizes, from the laws that there are.
+/// Help on sizes, generated from the available distributions.
 pub(crate) fn sizes_help() -> String {
     let lines = SIZE_LAWS.iter().map(|(form, about)| format!("{form:<24} {about}"));
     format!("Sizes that differ.\n\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the help on contents, from the kinds that there are.
+/// Help on contents, generated from the available kinds.
 pub(crate) fn content_help() -> String {
     let lines = CONTENTS.iter().map(|(name, _, about)| format!("{name:<14} {about}"));
     format!("What is in the files.\n\n{}", lines.collect::<Vec<_>>().join("\n"))

@@ -1,12 +1,13 @@
-//! Rows as bytes while they wait to be sorted or written: what is not known takes no room, and small numbers take little.
-//! Those of a whole directory are mostly [`columns`]; here are rows one by one.
+//! Compact encoding of rows that wait to be sorted or written: unknown fields take no space, small numbers
+//! little. Whole directories are mostly packed as [`columns`]; this file packs single rows.
 //!
 //! ```text
-//! row: which fields follow (2), type (1), length of the name (2), the fields, the name
-//! field: seven bits a byte, the lowest first, the highest bit set where more follow; times as differences to mtime
+//! row: mask of the fields (2), type (1), length of the name (2), fields, name
+//! field: LEB128; times as differences to mtime
 //! ```
 //!
-//! Hashes and errors are not here. Nothing here is kept: the bytes are read back by the process that made them.
+//! Errors and hashes are stored elsewhere. The encoding is never stored: only the process that packs rows
+//! unpacks them.
 
 pub(crate) mod columns;
 
@@ -15,47 +16,47 @@ use megadir::{Attributes, FileType};
 use self::columns::Columns;
 use crate::row::{Facts, Key, NUMBERS, Row, device_number, nanoseconds};
 
-/// What precedes the fields of a row, bytes.
+/// Length of the header before the fields of a row, bytes.
 const HEAD_BYTES: usize = 5;
-/// What the fields may take, bytes: each at most ten.
+/// Maximum length of the fields, at most ten bytes each, bytes.
 const FIELDS_BYTES_MAX: usize = NUMBERS * 10;
-/// The numbers that are times, of which the first is written as it is and the others as differences to it.
+/// Index of mtime, the first of the times: it is stored as is, the later ones as differences to it.
 const MODIFIED: usize = 1;
 const CHANGED: usize = 2;
 const BORN: usize = 3;
-/// The number that may be negative and is no time.
+/// Index of errno, which may be negative but is not a time.
 const ERRNO: usize = 11;
-/// The upper half of an inode number.
+/// Index of the upper half of an inode number.
 const INODE_HIGH: usize = 5;
-/// What [`Facts::WANT`] tells where all is told.
+/// Fields present if all of [`Facts::WANT`] is known.
 const ALL_TOLD: u16 = ((1 << NUMBERS) - 1) & !(1 << INODE_HIGH) & !(1 << ERRNO);
 
-/// Rows of one directory, sorted by name, of which none has an error or a hash: what a scan gives to a [`Sink`](crate::Sink)
-/// at once.
+/// Rows of one directory, sorted by name, without errors and hashes. A scan passes them to a
+/// [`Sink`](crate::Sink) in one call.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedRows<'a> {
     pub(crate) root: u32,
     pub(crate) parent: &'a [u8],
     pub(crate) bytes: &'a [u8],
     pub(crate) rows: u32,
-    /// Whether they are [`columns`].
+    /// The bytes are [`columns`].
     pub(crate) in_columns: bool,
-    /// The length of the name of the last row, which the bytes end with.
+    /// Length of the last row's name, which ends the bytes.
     pub(crate) last_name_bytes: u16,
 }
 
 impl<'a> PackedRows<'a> {
-    /// Returns the number of rows.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows as usize
     }
 
-    /// Returns whether there is no row.
+    /// `true` if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Returns the rows.
+    /// Iterates over the rows.
     pub fn iter(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
         let Self { root, parent, in_columns, .. } = *self;
         let mut bytes = if in_columns { &[] } else { self.bytes };
@@ -73,7 +74,7 @@ impl<'a> PackedRows<'a> {
         })
     }
 
-    /// Returns the names of the first and the last row.
+    /// Names of the first and the last row.
     pub(crate) fn ends(&self) -> Option<(&'a [u8], &'a [u8])> {
         let first = match self.columns() {
             Some(columns) => columns.each_name().next()?,
@@ -87,13 +88,13 @@ impl<'a> PackedRows<'a> {
     }
 }
 
-/// What is known of an entry as numbers, in the order of [`Facts::numbers`]; what is not known is 0.
+/// Metadata of an entry as numbers, in the order of [`Facts::numbers`]; unknown ones are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
     pub(crate) values: [i64; NUMBERS],
-    /// Bit by bit which of them count.
+    /// Bit mask of the known numbers.
     pub(crate) have: u16,
-    /// The place of its type in [`FileType::ALL`].
+    /// Index of the type in [`FileType::ALL`].
     pub(crate) kind: u8,
 }
 
@@ -108,7 +109,7 @@ impl Numbers {
         Self { values, have, kind: facts.kind as u8 }
     }
 
-    /// Returns what attributes tell, as [`Facts::new`] does, for less where they have all that was asked for.
+    /// Converts attributes like [`Facts::new`], with a fast path if everything requested is present.
     #[inline]
     pub(crate) fn told(listed: FileType, attributes: &Attributes) -> Self {
         let Attributes { have, error, kind, mode, links, user, group, inode, size_bytes, device, .. } =
@@ -125,14 +126,14 @@ impl Numbers {
         Self { values, have: ALL_TOLD, kind: kind as u8 }
     }
 
-    /// Returns when the inode was last changed, or the contents modified where that is not known.
+    /// ctime, or mtime if ctime is unknown.
     #[inline]
     pub(crate) fn newest_ns(&self) -> Option<i64> {
         [CHANGED, MODIFIED].into_iter().find(|&time| self.have & 1 << time != 0).map(|time| self.values[time])
     }
 }
 
-/// Returns a number without sign that is small where the number is near 0.
+/// Zigzag encoding: numbers near 0 become small unsigned numbers.
 #[inline]
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
@@ -143,7 +144,6 @@ fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// Appends a row.
 pub(crate) fn pack(out: &mut Vec<u8>, row: &Numbers, name: &[u8]) {
     let mut numbers = row.values;
     let modified = numbers[MODIFIED];
@@ -169,30 +169,30 @@ pub(crate) fn pack(out: &mut Vec<u8>, row: &Numbers, name: &[u8]) {
         at += 1;
     }
     let [low, high] = row.have.to_ne_bytes();
-    // No file system has names of 64 KiB; a batch refuses them.
+    // Names of 64 KiB exist on no file system, and a batch rejects them.
     let [short, long] = (name.len() as u16).to_ne_bytes();
     bytes[..HEAD_BYTES].copy_from_slice(&[low, high, row.kind, short, long]);
     out.extend_from_slice(&bytes[..at]);
     out.extend_from_slice(name);
 }
 
-/// Returns facts of the type with this number.
+/// Converts back to facts.
 #[inline]
 fn facts(kind: u8, numbers: &[Option<i64>; NUMBERS]) -> Facts {
     Facts::from_numbers(FileType::ALL[usize::from(kind)], numbers)
 }
 
-/// Takes a row from the front of bytes; `None` when there is none.
+/// Consumes a row; `None` at the end.
 #[inline]
 pub(crate) fn unpack<'b>(bytes: &mut &'b [u8]) -> Option<(Facts, &'b [u8])> {
     let (kind, numbers, name) = unpack_numbers(bytes)?;
     Some((facts(kind, &numbers), name))
 }
 
-/// The number of a row's type, what [`Facts::numbers`] gives, and its name.
+/// Type index, [`Facts::numbers`] and name of a row.
 type Unpacked<'b> = (u8, [Option<i64>; NUMBERS], &'b [u8]);
 
-/// Takes a row from the front of bytes: the number of its type, what [`Facts::numbers`] gives, and its name.
+/// Consumes a row without building its facts.
 #[inline]
 pub(crate) fn unpack_numbers<'b>(bytes: &mut &'b [u8]) -> Option<Unpacked<'b>> {
     let (&[low, high, kind, short, long], mut rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;

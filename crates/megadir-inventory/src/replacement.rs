@@ -1,14 +1,15 @@
-//! A file that takes the place of another when it is whole, and not before.
+//! Atomically replaced output file: the new contents appear under the name only once complete.
 //!
 //! ```text
 //! create: .NAME.megadir-partial beside NAME, locked -> write -> finish: fsync, rename to NAME, fsync of the directory
-//!                                                                      (on Windows of the file once more)
+//!                                                                      (on Windows: fsync of the file again)
 //! ```
 //!
-//! Killed at any moment, the file NAME is what it was. What a killed process has left is taken over by the next: its
-//! lock is free, it is this user's (or of whose the old file is) and has no other name, and what it holds begins as the
-//! files that are written here do; anything else by that name is left alone: in a directory where others may write, they
-//! could wait there for what only this user may read. What is no regular file (a pipe, `/dev/null`, `NUL`) is written to directly.
+//! A process killed at any moment leaves NAME unchanged. The next run takes over its temporary file if the lock
+//! is free, it belongs to this user (or to the old file's owner), has no other links, and is empty or begins
+//! like a file written here. Any other file of that name is left alone: in a directory that others may write,
+//! it could be a trap for private data. Targets that are not regular files (a pipe, `/dev/null`, `NUL`) are
+//! written directly.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
@@ -27,37 +28,37 @@ mod system;
 #[path = "replacement/windows.rs"]
 mod system;
 
-/// What is appended to the name of a file that is not whole.
+/// Suffix of a temporary file's name.
 const SUFFIX: &str = ".megadir-partial";
-/// How files begin that are written here: Parquet, JSON lines, CSV.
+/// First bytes of the files written here: Parquet, JSON lines, CSV.
 const HEADS: [&[u8]; 3] = [b"PAR1", b"{\"v\":1,", b"root,parent,name"];
-/// The longest of them, bytes.
+/// Upper limit of their length, bytes.
 const HEAD_BYTES: u64 = 16;
-/// The temporary file may be renamed by its owner between opening and locking it: it is tried again so often.
+/// Attempts to lock the temporary file: its owner may rename it between our open and lock.
 const TRIES_MAX: usize = 100;
 
-/// A file being written; dropped without [`Replacement::finish`] it leaves nothing behind.
+/// File being written; leaves nothing behind if dropped before [`Replacement::finish`].
 #[derive(Debug)]
 pub struct Replacement {
     file: Option<File>,
-    /// Where the file will lie, for messages.
+    /// Final path, for messages.
     path: PathBuf,
-    /// The temporary file and the path it is renamed to; `None` where there is none.
+    /// Paths of the temporary file and its target; `None` if writing directly.
     rename: Option<(PathBuf, PathBuf)>,
     written_bytes: u64,
-    /// Up to where the system was asked to store what has been written.
+    /// End of the range already sent to writeback.
     #[cfg(target_os = "linux")]
     sent_bytes: u64,
 }
 
 impl Replacement {
-    /// Begins a file that will lie at `path`, which is left alone until then.
+    /// Begins a file that will replace `path`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`] where `path` is a directory, or a file that was not written here;
-    /// [`ErrorKind::Unavailable`] where another process is writing the same file or something else has the temporary
-    /// name, or whatever the system gives.
+    /// [`ErrorKind::BadOption`] if `path` is a directory or a file not written by this program;
+    /// [`ErrorKind::Unavailable`] if another process is writing the same file or a foreign file has the
+    /// temporary name; or the error of the system.
     pub fn create(path: &Path) -> Result<Self> {
         let failed = |error| Error::io("write", path, error);
         let made = |file, rename| Self {
@@ -72,7 +73,7 @@ impl Replacement {
             let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
             return Ok(made(file, None));
         }
-        // What a link points to is replaced, not the link.
+        // Replaces the target of a link, not the link.
         let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match std::fs::metadata(&target) {
             Ok(status) if status.is_dir() => {
@@ -87,7 +88,7 @@ impl Replacement {
                 let reason = "this file is no inventory, and would be lost: name another, or remove it first";
                 return Err(Error::new("write", path, ErrorKind::BadOption, reason));
             }
-            // Better now than when all is written.
+            // Fail now rather than after everything is written.
             Ok(status) => system::may_replace(&target, &status).map_err(failed)?,
             Err(_) => {}
         }
@@ -106,7 +107,7 @@ impl Replacement {
         Ok(made)
     }
 
-    /// Lets those read the new file who may read the old one.
+    /// Copies the read permissions of the old file.
     fn permit(&self, old: Option<&Metadata>) -> io::Result<()> {
         let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
         match old {
@@ -115,36 +116,36 @@ impl Replacement {
         }
     }
 
-    /// Returns what a scan has to leave out: this file, and the one whose place it takes.
+    /// Files that a scan must skip: this file and the one it replaces.
     pub fn excluded(&self) -> Vec<Excluded> {
         let Some((partial, target)) = &self.rename else { return Vec::new() };
         [partial, target].into_iter().filter_map(|path| excluded(path)).collect()
     }
 
-    /// Has the system begin to store what has been written, so that there is little to wait for at the end.
+    /// Starts writeback early, so that the final fsync is short.
     pub(crate) fn store(&mut self) {
         #[cfg(target_os = "linux")]
         if let (Some(file), Some(_), Some(length)) =
             (&self.file, &self.rename, std::num::NonZeroU64::new(self.written_bytes - self.sent_bytes))
         {
-            // Linux starts to write dirty pages that are not needed any more (`mm/fadvise.c`), and keeps them meanwhile. Where
-            // it does not, all is stored at the end.
+            // POSIX_FADV_DONTNEED starts writeback of dirty pages and keeps them cached (`mm/fadvise.c`). If it
+            // does not, the final fsync writes everything.
             let _ = rustix::fs::fadvise(file, self.sent_bytes, Some(length), rustix::fs::Advice::DontNeed);
             self.sent_bytes = self.written_bytes;
         }
     }
 
-    /// Puts the file into its place, on stable storage; returns its size, bytes.
+    /// Syncs the file and moves it into place; returns its size, bytes.
     ///
     /// # Errors
     ///
-    /// Whatever the system gives; the file that was there before is there still. Where the new one is whole and only cannot be given its
-    /// name, it is kept by its temporary one, which the error names.
+    /// On error the old file remains. If only the rename failed, the complete new file is kept under its
+    /// temporary name, which the error mentions.
     pub fn finish(mut self) -> Result<u64> {
         self.put()
     }
 
-    /// Puts the file into its place while others hold it; nothing may be written after it.
+    /// Moves the file into place while others may hold it open; nothing may be written afterwards.
     pub(crate) fn put(&mut self) -> Result<u64> {
         self.sync_and_rename().map_err(|error| Error::io("write", &self.path, error))?;
         Ok(self.written_bytes)
@@ -153,7 +154,7 @@ impl Replacement {
     fn sync_and_rename(&mut self) -> io::Result<()> {
         let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
         file.sync_all()?;
-        // It is open and locked meanwhile, so that nobody takes it for left behind.
+        // The file stays open and locked during the rename, so that no process takes it for a leftover.
         if let Err(error) = std::fs::rename(partial, target) {
             let why = Error::io("write", target, io::Error::new(error.kind(), error.to_string())).reason();
             let kept = format!("{why}; it is whole in '{}': give it its name", partial.display());
@@ -162,7 +163,7 @@ impl Replacement {
         }
         system::sync_name(file, target);
         self.rename = None;
-        // Whoever holds it on shall not keep others from reading it.
+        // Releases the lock so that others can read the file.
         self.file = None;
         Ok(())
     }
@@ -184,13 +185,13 @@ impl Write for Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if let Some((partial, _)) = &self.rename {
-            // It is locked still, so that it is ours.
+            // The lock is still held, so the file is ours.
             let _ = std::fs::remove_file(partial);
         }
     }
 }
 
-/// Opens the temporary file of the one that replaces `old`, empty and locked.
+/// Opens the temporary file for replacing `old`, empty and locked.
 fn take(path: &Path, partial: &Path, old: Option<&Metadata>) -> Result<File> {
     let failed = |error| Error::io("write", path, error);
     let refused = |reason: String| Error::new("write", path, ErrorKind::Unavailable, reason);
@@ -201,12 +202,12 @@ fn take(path: &Path, partial: &Path, old: Option<&Metadata>) -> Result<File> {
             Err(TryLockError::WouldBlock) => {
                 return Err(refused("another process is writing this file: wait for it".to_owned()));
             }
-            // Some network file systems have no locks.
+            // Some network file systems do not support locks.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         if !system::is_at(&file, partial) {
-            // Its owner has put it into its place meanwhile.
+            // Its owner moved it into place meanwhile.
             continue;
         }
         if !is_ours(&mut file, partial, old).map_err(failed)? {
@@ -219,16 +220,16 @@ fn take(path: &Path, partial: &Path, old: Option<&Metadata>) -> Result<File> {
     Err(refused("its temporary file is taken again and again by others: try later".to_owned()))
 }
 
-/// `true` if a file is certainly not one that was written here: a wildcard, or a slip, put its name behind `--output`. An empty file
-/// is not an inventory either.
+/// `true` if a file was certainly not written by this program: a wildcard or a typo passed its name to
+/// `--output`. An empty file is not an inventory either.
 fn is_another(path: &Path) -> bool {
-    // What cannot be opened, or is locked, is not known to be anything else.
+    // A file that is locked or cannot be opened gets the benefit of the doubt.
     let head = File::open(path).and_then(|mut file| head(&mut file));
     head.is_ok_and(|head| !HEADS.iter().any(|known| head.starts_with(known)))
 }
 
-/// Tells whether a file may be written over: it is one that a killed process of this user can have left, and it is empty, or
-/// begins as a file that was not finished here.
+/// `true` if a file may be overwritten: a killed process of this user can have left it, and it is empty or
+/// begins like a file written here.
 fn is_ours(file: &mut File, partial: &Path, old: Option<&Metadata>) -> io::Result<bool> {
     let status = file.metadata()?;
     if !status.is_file() || !system::is_own(partial, &status, old) {
@@ -243,7 +244,7 @@ fn head(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Tells whether a file is empty or begins as those do that are written here.
+/// `true` if a file is empty or begins like a file written here.
 fn begins_as_ours(file: &mut File) -> io::Result<bool> {
     let head = head(file)?;
     Ok(head.is_empty() || HEADS.iter().any(|known| head.starts_with(known) || known.starts_with(&head)))

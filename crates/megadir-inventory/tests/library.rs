@@ -1,4 +1,4 @@
-//! What is written without the library for Parquet is what the library reads: every column of every row.
+//! The `parquet` crate reads back every column of every row that our own encoders write.
 #![cfg(test)]
 
 use megadir::FileType;
@@ -8,7 +8,7 @@ use megadir_inventory::{
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
-/// Rows of which some are alike and some differ in everything, in directories of all lengths.
+/// Equal and entirely different rows, in directories of all sizes.
 fn rows() -> Vec<OwnedRow> {
     let mut random = 7u64;
     let mut next = |most: u64| {
@@ -69,7 +69,7 @@ fn write(path: &std::path::Path, rows: &[OwnedRow]) {
     writer.finish(&metadata).expect("finished");
 }
 
-/// Returns a row as the library gives it.
+/// Returns a row as the `parquet` crate represents it.
 fn fields(row: &Row<'_>) -> Vec<Field> {
     let Key { root, parent, name } = row.key;
     let mut path = Vec::new();

@@ -1,4 +1,4 @@
-//! What is written is what is read: rows of every kind, in one row group and in several.
+//! Rows written are the rows read, for rows of every kind, in one row group and in several.
 #![cfg(test)]
 
 use std::path::Path;
@@ -53,7 +53,7 @@ fn full(number: u64) -> Facts {
     }
 }
 
-/// Rows in which what is known differs from row to row, so many in directories and those of the directories.
+/// Rows with varying known fields: `count` in directories, plus the rows of the directories.
 fn rows(count: u64) -> Vec<OwnedRow> {
     let directory = |number: u64| OwnedRow {
         root: 0,
@@ -187,7 +187,7 @@ fn what_is_no_whole_inventory_is_refused_in_words() {
         complaint(&with(b"\"version\":9")).contains("version 9 of inventories; this program reads up to 1")
     );
     assert!(complaint(&with(b"\"version\":x")).contains("damaged metadata"));
-    // The key under which an inventory is known, after its length.
+    // Position of the metadata key, after its length byte.
     let key = whole.windows(8).position(|bytes| bytes == b"\x07megadir").unwrap() + 1;
     let other = [&whole[..key], b"another", &whole[key + 7..]].concat();
     assert!(complaint(&other).contains("no inventory"), "{}", complaint(&other));

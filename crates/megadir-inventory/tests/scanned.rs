@@ -1,4 +1,4 @@
-//! A scan against the standard library: the same entries with the same facts, in order, whatever the memory.
+//! A scan finds the same entries with the same facts as the standard library, in order, at any memory limit.
 #![cfg(all(test, unix))]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -43,7 +43,7 @@ fn rows(roots: &[PathBuf], options: &ScanOptions) -> (Metadata, Vec<OwnedRow>, V
     (metadata, rows, events)
 }
 
-/// What the standard library says of an entry.
+/// Facts of an entry, from the standard library.
 fn facts(path: &Path) -> Facts {
     let status = fs::symlink_metadata(path).unwrap();
     let kind = match status.file_type() {
@@ -71,7 +71,7 @@ fn facts(path: &Path) -> Facts {
     }
 }
 
-/// All entries below a directory by parent and name, as the standard library finds them.
+/// All entries below a directory by parent and name, found by the standard library.
 fn oracle(root: &Path) -> BTreeMap<(Vec<u8>, Vec<u8>), Facts> {
     let mut found = BTreeMap::from([((Vec::new(), Vec::new()), facts(root))]);
     let mut below = vec![PathBuf::new()];
@@ -88,7 +88,7 @@ fn oracle(root: &Path) -> BTreeMap<(Vec<u8>, Vec<u8>), Facts> {
     found
 }
 
-/// A tree with directories whose bytes order otherwise than their parts, and one that is large.
+/// Creates a tree with a large directory, and directories whose byte order differs from their component order.
 fn make(root: &Path) {
     let join = |parts: &[&[u8]]| {
         parts.iter().fold(root.to_owned(), |path, part| path.join(std::ffi::OsStr::from_bytes(part)))
@@ -210,7 +210,7 @@ fn entries_that_come_and_go_are_no_errors() {
             }
             assert!(metadata.is_complete() && events.is_empty(), "round {round}: {events:?}");
             let still = rows.iter().filter(|row| row.name != b"busy" && !row.parent.ends_with(b"busy"));
-            // The root, six directories, 6 times 21 entries, 3000 (of which 20 have the names of others) and a link.
+            // The root, six directories, 6 times 21 entries, 3000 entries (20 of them share names) and a link.
             assert!(still.count() > 3100, "what nobody touched is there");
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The columns of the file, and what others read in it.
+//! Columns of the file, and their values in other readers.
 #![cfg(test)]
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use megadir_testkit::output::golden;
 use megadir_testkit::require;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-/// Writes an inventory of two rows: one of which all is known, and one of which nothing is.
+/// Writes an inventory of two rows: one with all fields known, one with none.
 fn write(path: &Path) {
     let root =
         Root { path: b"/tree".to_vec(), file_system: "ext4".to_owned(), granule_ns: None, newest_ns: None };
@@ -73,14 +73,14 @@ fn the_schema_is_the_one_that_is_documented() {
     }
     let text = String::from_utf8(text).expect("UTF-8");
     golden(env!("CARGO_MANIFEST_DIR"), "tests/schema.golden", &text);
-    // Every column is documented, as it is called.
+    // Each column is documented under its name.
     let documented = include_str!("../../../docs/inventory.md");
     for column in file.metadata().file_metadata().schema_descr().columns() {
         assert!(documented.contains(&format!("| `{}` |", column.name())), "{}", column.name());
     }
 }
 
-/// Returns a Python that has DuckDB, from PyPI if need be, in a folder of its own that stays.
+/// Finds a Python with DuckDB, or installs DuckDB from PyPI in a persistent virtual environment.
 fn python() -> Result<Command, String> {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python-duckdb");
     let python = || {
@@ -101,7 +101,7 @@ fn python() -> Result<Command, String> {
     if has() { Ok(python()) } else { Err(why()) }
 }
 
-/// Reads all columns of a file, in rows of Python's words.
+/// Reads all columns and prints rows in Python's notation.
 const QUERY: &str = "
 import duckdb, sys
 relation = duckdb.sql(f\"select * from '{sys.argv[1]}'\")
@@ -145,7 +145,7 @@ fn duckdb_reads_it_as_it_is() {
     assert_eq!(lines[4], "[(1, 18446744073709551615, 1099511627776)]");
 }
 
-/// Writes an inventory of a chain of directories whose paths are stored by their prefixes; returns how deep it is.
+/// Writes an inventory of a chain of directories whose paths use prefix storage; returns its depth.
 fn write_deep(path: &Path) -> usize {
     let (depth, name) = (400, [b'n'; 200]);
     let root =

@@ -1,7 +1,7 @@
-//! One column of a row group decoded.
+//! Decodes one column of a row group.
 //!
-//! Nothing is taken on trust, since the library's decoders and the checksums tell damage and not malice: what makes no
-//! sense is an error.
+//! The decoders of `parquet` and the checksums detect damage, not malicious input. So nothing is trusted here,
+//! and inconsistent data is an error.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -16,39 +16,39 @@ use super::encoding::{delta, runs};
 use super::schema::{Column, Kind};
 use crate::block::Whole;
 
-/// A number for each row, or none.
+/// An optional number for each row.
 pub(super) enum Values {
-    /// No row has one.
+    /// No row has a value.
     Nothing,
-    /// All rows have this one.
+    /// All rows have this value.
     Same(i64),
-    /// Every row has one.
+    /// Each row has a value.
     Each(Vec<i64>),
-    /// Those rows that say so have one.
+    /// Rows marked `true` have a value.
     Some(Vec<i64>, Vec<bool>),
 }
 
-/// Byte strings, one a row.
+/// Byte strings, one for each row.
 #[derive(Default)]
 pub(super) struct Strings {
     pub(super) bytes: Bytes,
-    /// Where each ends; the first begins at 0.
+    /// End offset of each string; the first begins at 0.
     pub(super) ends: Vec<usize>,
 }
 
-/// Byte strings of which each row has what it has in common with the one before, and the rest.
+/// Byte strings stored as the length of the prefix shared with the previous row, and a suffix.
 #[derive(Default)]
 pub(super) struct Prefixes {
     common: Vec<i64>,
     rest: Strings,
-    /// The byte string of the last row that was asked for.
+    /// String of the current row.
     current: Vec<u8>,
-    /// Rows of which it has been made.
+    /// Number of rows decoded into `current`.
     made: usize,
 }
 
 impl Prefixes {
-    /// Goes on to a row; `None` where there is no such row, or it is before the last that was gone to.
+    /// Advances to a row; `None` if the row does not exist or lies behind the current one.
     pub(super) fn go_to(&mut self, row: usize) -> Option<()> {
         while self.made <= row {
             let common = usize::try_from(*self.common.get(self.made)?).ok()?;
@@ -63,12 +63,12 @@ impl Prefixes {
         (self.made == row + 1).then_some(())
     }
 
-    /// Returns the byte string of the row that was gone to, and of those after it that are the same.
+    /// String of the current row, and of the equal rows that follow.
     pub(super) fn current(&self) -> &[u8] {
         &self.current
     }
 
-    /// Tells whether a row after the one that was gone to has the same, if those between have.
+    /// `true` if `row` repeats the current string, provided that all rows in between do.
     pub(super) fn is_same(&self, row: usize) -> bool {
         self.common.get(row).is_some_and(|common| usize::try_from(*common) == Ok(self.current.len()))
             && self.rest.get(row).is_some_and(<[u8]>::is_empty)
@@ -98,7 +98,7 @@ impl Values {
 }
 
 impl Values {
-    /// Returns the numbers of some rows, if all have one or none has.
+    /// Numbers of a range of rows; `None` if only some of the rows have one.
     pub(super) fn whole(&self, rows: &Range<usize>) -> Option<Whole<'_>> {
         match self {
             Self::Nothing => Some(Whole::Nothing),
@@ -125,23 +125,23 @@ impl Strings {
     }
 }
 
-/// A column chunk on its way: what its pages held so far.
+/// Column chunk being decoded, with the values of the pages so far.
 pub(super) struct Chunk<'c> {
     column: &'c Column,
     rows: usize,
-    /// Rows that have been read, and which of them have a value, as runs.
+    /// Rows read so far; their definition levels are kept as runs.
     read: usize,
     present: Vec<runs::Run>,
-    /// The number of each value, or which it is of `texts`; as runs while they are few.
+    /// Value of each row, or its index in `texts`; kept as runs while there are few.
     same: Vec<(i64, u32)>,
     values: Vec<i64>,
-    /// The dictionary, and values that were in none.
+    /// The dictionary, followed by values outside it.
     dictionary: Vec<i64>,
     texts: Vec<Bytes>,
     strings: Strings,
-    /// What each of `strings` follows, where they are the rest of others.
+    /// Length of the shared prefix of each of `strings`, if they are suffixes.
     common: Vec<i64>,
-    /// Memory for values.
+    /// Buffers for reuse.
     spare: &'c RefCell<Vec<Vec<i64>>>,
 }
 
@@ -201,7 +201,7 @@ impl<'c> Chunk<'c> {
         Some(())
     }
 
-    /// Takes a page of so many rows.
+    /// Decodes a page of `rows` rows.
     fn page(&mut self, bytes: &Bytes, rows: usize, encoding: Encoding) -> Option<()> {
         self.read = self.read.checked_add(rows).filter(|read| *read <= self.rows)?;
         let mut rest = &bytes[..];
@@ -225,7 +225,7 @@ impl<'c> Chunk<'c> {
                 delta::decode(&mut rest, count, &mut self.values)
             }
             Encoding::DELTA_LENGTH_BYTE_ARRAY if self.is_text() => self.lengths(rest, bytes, count),
-            // As they are written they are one page.
+            // Our writer stores this encoding as a single page.
             Encoding::DELTA_BYTE_ARRAY if self.is_text() && self.read == rows && rows == self.rows => {
                 delta::decode(&mut rest, count, &mut self.common)?;
                 self.lengths(rest, bytes, count)
@@ -246,7 +246,7 @@ impl<'c> Chunk<'c> {
         matches!(self.column.kind, Kind::Bytes | Kind::Text)
     }
 
-    /// Takes indexes of the dictionary.
+    /// Decodes dictionary indexes.
     fn indexes(&mut self, bytes: &[u8], count: usize) -> Option<()> {
         if count == 0 {
             return Some(());
@@ -266,14 +266,14 @@ impl<'c> Chunk<'c> {
             }
             Some(())
         })?;
-        // Runs are kept only while they may be one.
+        // Runs are kept only while there may be a single one.
         if self.same.len() > 1 || !self.values.is_empty() {
             self.spread();
         }
         Some(())
     }
 
-    /// Turns runs into values.
+    /// Expands runs into values.
     fn spread(&mut self) {
         if self.values.capacity() == 0 {
             self.values = self.spare.borrow_mut().pop().unwrap_or_default();
@@ -284,7 +284,7 @@ impl<'c> Chunk<'c> {
         }
     }
 
-    /// Takes byte strings that follow their lengths.
+    /// Decodes byte strings stored after all their lengths.
     fn lengths(&mut self, mut rest: &[u8], bytes: &Bytes, count: usize) -> Option<()> {
         let mut lengths = Vec::new();
         delta::decode(&mut rest, count, &mut lengths)?;
@@ -339,13 +339,13 @@ impl<'c> Chunk<'c> {
         Ok(Values::Some(values, has))
     }
 
-    /// Returns which byte string each row has, and all of them.
+    /// Returns the distinct byte strings, and the index of each row's string.
     pub(super) fn texts(mut self) -> Result<(Values, Vec<Bytes>)> {
         let texts = std::mem::take(&mut self.texts);
         Ok((self.values()?, texts))
     }
 
-    /// Returns the byte strings where they are stored by their prefixes, as [`Chunk::texts`] otherwise.
+    /// Returns byte strings stored with shared prefixes; for other encodings the result of [`Chunk::texts`].
     pub(super) fn prefixes(self) -> Result<std::result::Result<Prefixes, (Values, Vec<Bytes>)>> {
         if self.common.is_empty() {
             return self.texts().map(Err);
@@ -353,7 +353,7 @@ impl<'c> Chunk<'c> {
         Ok(Ok(Prefixes { common: self.common, rest: self.strings, ..Prefixes::default() }))
     }
 
-    /// Returns the byte string of each row, of a column where every row has one.
+    /// Returns the byte string of each row of a required column.
     pub(super) fn strings(mut self) -> Result<Strings> {
         if !self.common.is_empty() {
             return Err(malformed());
@@ -361,7 +361,7 @@ impl<'c> Chunk<'c> {
         if self.strings.ends.len() == self.rows {
             return Ok(self.strings);
         }
-        // Another writer may have them otherwise.
+        // Other writers may use another encoding.
         self.spread();
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
         for value in &self.values {
@@ -374,7 +374,7 @@ impl<'c> Chunk<'c> {
     }
 }
 
-/// Takes byte strings that each follow their length.
+/// Decodes byte strings that each follow their length.
 fn plain_texts(bytes: &Bytes, count: usize, mut take: impl FnMut(Bytes)) -> Option<()> {
     let mut at = 0usize;
     for _ in 0..count {
@@ -386,11 +386,11 @@ fn plain_texts(bytes: &Bytes, count: usize, mut take: impl FnMut(Bytes)) -> Opti
     Some(())
 }
 
-/// Returns a number as [`Facts::numbers`](crate::Facts::numbers) has it.
+/// Converts to the representation of [`Facts::numbers`](crate::Facts::numbers).
 fn number(bytes: &[u8], kind: Kind) -> i64 {
     let mut eight = [0; 8];
     eight[..bytes.len()].copy_from_slice(bytes);
     let number = i64::from_le_bytes(eight);
-    // A number of 32 bits with a sign has it in its own highest bit.
+    // Sign-extends a 32-bit value.
     if bytes.len() == 4 && kind == Kind::Int32 { (number as i32).into() } else { number }
 }

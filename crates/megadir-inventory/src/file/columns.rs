@@ -1,4 +1,4 @@
-//! Rows turned into columns, as many as are written at a time.
+//! Collects the rows of a row group as columns.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,10 +8,10 @@ use super::schema::{COLUMNS, NUMBERS_AT, Stored};
 use crate::common::common_bytes as common;
 use crate::row::{NUMBERS, push_relative, push_separator, push_text};
 
-/// More values than this are looked up by their hash.
+/// Dictionaries with more values use a hash table for lookup.
 const FEW: usize = 16;
 
-/// The columns of a row group, in the order of [`COLUMNS`].
+/// Columns of a row group, in the order of [`COLUMNS`].
 pub(super) struct Columns {
     pub(super) rows: usize,
     pub(super) root: Dictionary<i64>,
@@ -22,67 +22,67 @@ pub(super) struct Columns {
     pub(super) numbers: [Numbers; NUMBERS],
     pub(super) error: Dictionary<Box<[u8]>>,
     pub(super) has_error: Present,
-    /// Hashes, one after another.
+    /// Hashes, back to back.
     pub(super) hash: Vec<u8>,
     pub(super) has_hash: Present,
 }
 
-/// Which rows have a value, as runs of 1 and 0.
+/// Definition levels: runs of 1 (has a value) and 0.
 #[derive(Default)]
 pub(super) struct Present {
     pub(super) runs: Vec<Run>,
     pub(super) values: usize,
 }
 
-/// Values of which there are few.
+/// Column with few distinct values.
 pub(super) struct Dictionary<K> {
     pub(super) values: Vec<K>,
-    /// Which value each row has that has one.
+    /// Dictionary index of each row that has a value.
     pub(super) runs: Vec<Run>,
     index: HashMap<K, u32>,
 }
 
-/// Numbers of which some rows may have none.
+/// Optional numbers.
 pub(super) struct Numbers {
     pub(super) present: Present,
     pub(super) stored: StoredNumbers,
 }
 
-/// How numbers are held until they are written.
+/// Representation of the numbers until they are written.
 pub(super) enum StoredNumbers {
     Each(Vec<i64>),
     Dictionary(Dictionary<i64>),
 }
 
-/// Byte strings, packed.
+/// Byte strings, back to back.
 #[derive(Default)]
 pub(super) struct Texts {
     pub(super) bytes: Vec<u8>,
     pub(super) lengths: Vec<i64>,
 }
 
-/// The paths of the directories, one a row.
+/// Directory path of each row.
 pub(super) enum Parents {
-    /// Each once, and which each row has.
+    /// Each path once, and the index of each row's path.
     Dictionary(Dictionary<Box<[u8]>>),
-    /// Of each row's what it has in common with the one before, and the rest: a dictionary of the paths of a deep tree would take the
-    /// square of its depth.
+    /// Length of the prefix shared with the previous row, and the suffix. A dictionary of a deep tree's paths
+    /// would take space quadratic in its depth.
     Prefixes(Paths),
 }
 
-/// The paths as text: of each what it has in common with the one before, and the rest.
+/// Full paths as text, each as the length of the prefix shared with the previous path, and the suffix.
 #[derive(Default)]
 pub(super) struct Paths {
     pub(super) common: Vec<i64>,
     pub(super) rest: Texts,
-    /// The last path, of which the first bytes are those of its directory with a slash.
+    /// Last path; it begins with the directory's path and a slash.
     pub(super) last: Vec<u8>,
     pub(super) directory_bytes: usize,
     scratch: Vec<u8>,
 }
 
 impl Present {
-    /// Adds so many rows that have a value, or have none.
+    /// Adds rows that all have a value, or all have none.
     #[inline]
     pub(super) fn push(&mut self, is_present: bool, rows: u32) {
         runs::push(&mut self.runs, u32::from(is_present), rows);
@@ -100,7 +100,7 @@ impl<K: Clone + Eq + Hash> Dictionary<K> {
         Self { values: Vec::new(), runs: Vec::new(), index: HashMap::new() }
     }
 
-    /// Adds a value for so many rows.
+    /// Adds a value for the given number of rows.
     #[inline]
     pub(super) fn push(&mut self, value: &K, count: u32) {
         if let Some((last, length)) = self.runs.last_mut()
@@ -181,7 +181,7 @@ impl Texts {
 }
 
 impl Paths {
-    /// Adds the path of a root itself.
+    /// Adds the path of a root.
     fn root(&mut self, root: &[u8]) {
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
@@ -189,7 +189,7 @@ impl Paths {
         self.other(path, 0);
     }
 
-    /// Adds the first path of a directory, which is `parent` below `root`.
+    /// Adds the first path of directory `parent` below `root`.
     pub(super) fn first(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
@@ -204,7 +204,7 @@ impl Paths {
         self.other(path, directory_bytes);
     }
 
-    /// Adds a path of another directory than the last.
+    /// Adds a path in another directory than the last one.
     fn other(&mut self, path: Vec<u8>, directory_bytes: usize) {
         let common = common(&self.last, &path);
         self.common.push(common as i64);
@@ -213,7 +213,7 @@ impl Paths {
         self.directory_bytes = directory_bytes;
     }
 
-    /// Adds a path of the same directory.
+    /// Adds a path in the same directory as the last one.
     #[inline]
     pub(super) fn next(&mut self, name: &[u8]) {
         if !name.is_ascii() {
@@ -236,7 +236,7 @@ impl Paths {
         self.last.extend_from_slice(&name[same - self.directory_bytes..]);
     }
 
-    /// Adds a path that so many rows have.
+    /// Adds a path shared by `rows` rows.
     fn same(&mut self, path: &[u8], rows: u32) {
         let common = common(&self.last, path);
         self.common.push(common as i64);
@@ -273,9 +273,9 @@ impl Columns {
         }
     }
 
-    /// Removes all rows and keeps the memory, which is costly to get: every page of it is a fault.
+    /// Removes all rows and keeps the buffers: each page of a new one costs a page fault.
     ///
-    /// `by_prefix` says how the paths of directories are held.
+    /// With `by_prefix`, directory paths are stored with shared prefixes.
     pub(super) fn begin(&mut self, by_prefix: bool) {
         self.rows = 0;
         self.root.clear();
@@ -295,7 +295,7 @@ impl Columns {
         self.has_hash.clear();
     }
 
-    /// Begins the rows of a directory: so many, and at least one.
+    /// Begins a directory with at least one row.
     pub(super) fn directory(&mut self, root: u32, parent: &[u8], rows: u32) {
         self.root.push(&i64::from(root), rows);
         match &mut self.parent {
@@ -304,7 +304,7 @@ impl Columns {
         }
     }
 
-    /// Adds the first row's name of a directory, which is `parent` below the tree at `root`; empty for the root itself.
+    /// Adds the first name in directory `parent` of the tree at `root`; empty for the root itself.
     pub(super) fn first_name(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
         self.name.push(name);
         match name.is_empty() {
@@ -313,14 +313,14 @@ impl Columns {
         }
     }
 
-    /// Adds the next row's name of the same directory.
+    /// Adds the next name in the same directory.
     #[inline]
     pub(super) fn next_name(&mut self, name: &[u8]) {
         self.name.push(name);
         self.path.next(name);
     }
 
-    /// Adds what is known of the row whose name was added last.
+    /// Adds the metadata of the row whose name was added last.
     #[inline]
     pub(super) fn push(&mut self, kind: u8, numbers: &[Option<i64>; NUMBERS]) {
         self.rows += 1;
@@ -330,7 +330,7 @@ impl Columns {
         }
     }
 
-    /// Adds what few rows have.
+    /// Adds the rare fields of a row.
     #[inline]
     pub(super) fn push_odd(&mut self, error: Option<&str>, hash: Option<&[u8; 32]>) {
         self.has_error.push(error.is_some(), 1);

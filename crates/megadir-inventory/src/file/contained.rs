@@ -1,7 +1,9 @@
-//! Rows that stay in their tree: a name is one component, and a directory that rows lie in is itself a row.
+//! Checks that rows stay in their tree: a name is a single component, and each parent directory is itself a
+//! row.
 //!
-//! An inventory may come from anywhere. A name with a slash or `..` in it would have a comparison look at files outside the tree, and
-//! with `--verify` report whether their contents are those of a hash that the inventory's author chose.
+//! Inventories may come from untrusted sources. A name with a slash or `..` would make a comparison access
+//! files outside the tree, and with `--verify` reveal if their contents match a hash chosen by the inventory's
+//! author.
 
 use megadir::{FileType, names};
 
@@ -10,36 +12,36 @@ use crate::common::common_bytes as common;
 use crate::path::split_bytes as split;
 use crate::row::{Facts, Key, Row};
 
-/// No name on Linux is longer, bytes: 255 characters of six bytes each, which is what `statfs` gives for FAT.
+/// Maximum length of a name on Linux, bytes: 255 characters of six bytes each, which `statfs` reports for FAT.
 const NAME_BYTES_MAX: usize = 255 * 6;
-/// Of a name or path this many characters are shown in a message.
+/// Characters of a name or path shown in a message.
 const SHOWN_CHARACTERS_MAX: usize = 80;
 
-/// Checks rows as they come, in the order of an inventory.
+/// Checks rows in inventory order.
 ///
-/// Memory holds the names of the subdirectories of each directory whose path the present one begins with.
+/// Keeps the subdirectory names of each directory whose path is a prefix of the current path.
 #[derive(Debug)]
 pub(super) struct Contained {
     roots: usize,
     root: Option<u32>,
-    /// The path of the directory of the last rows.
+    /// Path of the current directory.
     path: Vec<u8>,
-    /// Directories whose path the present one begins with, byte by byte, the shortest first. In the order of an inventory all
-    /// directories below another follow it before any whose path does not begin with its bytes.
+    /// Directories whose path is a byte prefix of the current path, shortest first. In inventory order all
+    /// descendants of a directory precede the first path without that prefix.
     levels: Vec<Level>,
 }
 
-/// The subdirectories of a directory.
+/// Subdirectories of one directory.
 #[derive(Debug, Default)]
 struct Level {
     path_bytes: usize,
     names: Vec<u8>,
     ends: Vec<usize>,
-    /// Rows of the subdirectories before this one can follow no more.
+    /// Index of the first subdirectory that may still have rows.
     next: usize,
 }
 
-/// Why an inventory is refused.
+/// The error is the reason for rejecting the inventory.
 type Checked = Result<(), String>;
 
 impl Contained {
@@ -47,7 +49,7 @@ impl Contained {
         Self { roots, root: None, path: Vec::new(), levels: Vec::new() }
     }
 
-    /// Begins, or goes on with, the rows of a directory.
+    /// Begins or continues the rows of a directory.
     pub(super) fn enter(&mut self, root: u32, parent: &[u8]) -> Checked {
         if self.root == Some(root) && self.path == parent {
             return Ok(());
@@ -72,10 +74,10 @@ impl Contained {
         }
     }
 
-    /// Tells whether a row before said that the present path is that of a directory.
+    /// `true` if an earlier row lists the current path as a directory.
     fn is_directory(&mut self) -> bool {
         let (above, name) = split(&self.path);
-        // An absolute path has an empty one above it too.
+        // An absolute path also has an empty ancestor.
         if self.path.starts_with(b"/") {
             return false;
         }
@@ -85,7 +87,7 @@ impl Contained {
         self.levels[level].take(name)
     }
 
-    /// Notes a subdirectory of the present directory; their names ascend.
+    /// Adds a subdirectory of the current directory; names ascend.
     fn subdirectory(&mut self, name: &[u8]) {
         if self.levels.last().is_none_or(|level| level.path_bytes < self.path.len()) {
             self.levels.push(Level { path_bytes: self.path.len(), ..Level::default() });
@@ -96,7 +98,7 @@ impl Contained {
         }
     }
 
-    /// Checks a row of the present directory.
+    /// Checks a row of the current directory.
     pub(super) fn row(&mut self, row: &Row<'_>) -> Checked {
         let Row { key: Key { root, parent, name }, facts, .. } = *row;
         if name.is_empty() && parent.is_empty() {
@@ -116,7 +118,7 @@ impl Contained {
         Ok(())
     }
 
-    /// Checks rows of the present directory as columns; none is that of a root.
+    /// Checks rows of the current directory as columns; none is a root.
     pub(super) fn plain(&mut self, rows: &PlainRows<'_>) -> Checked {
         if let Some((_, name)) = rows.each_name().find(|(_, name)| name_fault(name).is_some()) {
             let fault = name_fault(name).unwrap_or_default();
@@ -135,7 +137,7 @@ impl Contained {
 }
 
 impl Level {
-    /// Tells whether a name is one of the subdirectories, and leaves those before it behind.
+    /// `true` if `name` is a subdirectory; drops the names before it.
     fn take(&mut self, name: &[u8]) -> bool {
         while let Some(&end) = self.ends.get(self.next) {
             let start = self.next.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -156,7 +158,7 @@ fn negative(name: &[u8]) -> String {
     format!("'{}' has a negative size or number of links", shown(name))
 }
 
-/// Returns why bytes are no name of an entry.
+/// Reason why `name` cannot be an entry's name.
 fn name_fault(name: &[u8]) -> Option<String> {
     if names::is_component(name) && name.len() <= NAME_BYTES_MAX {
         return None;
@@ -168,7 +170,7 @@ fn name_fault(name: &[u8]) -> Option<String> {
     })
 }
 
-/// Returns why rows cannot lie in a directory of this path.
+/// Message for rows in an impossible directory.
 fn directory_fault(parent: &[u8]) -> String {
     let why = match parent {
         [b'/', ..] => "is absolute",
@@ -180,7 +182,7 @@ fn directory_fault(parent: &[u8]) -> String {
     format!("rows lie in '{}', which {why}", shown(parent))
 }
 
-/// Returns bytes as they are shown in a message of one line.
+/// Formats bytes for a one-line message.
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN_CHARACTERS_MAX)]);
     let mut shown: String = text.chars().take(SHOWN_CHARACTERS_MAX).flat_map(char::escape_debug).collect();

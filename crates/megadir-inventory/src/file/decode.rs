@@ -1,4 +1,4 @@
-//! A row group decoded: columns that give a row each by its number.
+//! Decoded row group with random access to rows.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -14,11 +14,11 @@ use super::write::GROUP_ROWS_MAX;
 use crate::block::{PlainRows, Whole};
 use crate::row::{Facts, Key, NUMBERS, Row};
 
-/// The most rows of a row group: what [`WriteOptions::group_rows`](super::WriteOptions::group_rows) may be, and as many again
-/// that came at once.
+/// Maximum rows of a row group: [`WriteOptions::group_rows`](super::WriteOptions::group_rows) at its limit,
+/// plus as many rows added in one call.
 const ROWS_MAX: usize = 2 * GROUP_ROWS_MAX;
 
-/// The columns of a row group that are read; the path as text is made of others.
+/// Decoded columns of a row group. The `path` column is redundant and not read.
 pub(super) struct Decoded {
     pub(super) rows: usize,
     root: Values,
@@ -33,17 +33,17 @@ pub(super) struct Decoded {
     hashes: Vec<Bytes>,
 }
 
-/// The path of each row's directory.
+/// Path of each row's directory.
 enum Parents {
     Dictionary(Values, Vec<Bytes>),
     Prefixes(Prefixes),
 }
 
 impl Decoded {
-    /// Decodes a row group; `places` are those of [`COLUMNS`] in the file. `spare` gives the memory of one before.
+    /// Decodes a row group; `places` are the indexes of [`COLUMNS`] in the file. Reuses the buffers of `spare`.
     pub(super) fn read(group: &dyn RowGroupReader, places: &[usize], spare: Option<Self>) -> Result<Self> {
         let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| malformed())?;
-        // Some bytes can say of any number of rows that they are alike; memory is taken for as many as are written at most.
+        // A few bytes can claim any number of equal rows, so limit the allocation to what a writer produces.
         if rows > ROWS_MAX {
             return Err(ParquetError::General(format!("a row group of {rows} rows")));
         }
@@ -75,7 +75,7 @@ impl Decoded {
         })
     }
 
-    /// Returns the memory that numbers lie in, for others: getting it from the system costs as much as decoding them.
+    /// Returns the buffers for reuse: allocating them costs as much as decoding.
     fn into_memory(self) -> Vec<Vec<i64>> {
         let Self { root, parent, kind, numbers, error, hash, .. } = self;
         let parent = match parent {
@@ -90,7 +90,7 @@ impl Decoded {
         memory.collect()
     }
 
-    /// Goes on to a row, from which on those of one directory can be asked for; `None` when there is none of this number.
+    /// Advances to a row; queries on its directory may follow. `None` if the row does not exist.
     #[inline]
     pub(super) fn go_to(&mut self, row: usize) -> Option<()> {
         match &mut self.parent {
@@ -99,7 +99,7 @@ impl Decoded {
         }
     }
 
-    /// Returns which entry a row is, of those of the directory that was gone to; `None` when there is none of this number.
+    /// Key of a row in the current directory; `None` if it does not exist.
     #[inline]
     pub(super) fn key(&self, row: usize) -> Option<Key<'_>> {
         let parent = match &self.parent {
@@ -109,7 +109,7 @@ impl Decoded {
         Some(Key { root: self.root.get(row)? as u32, parent, name: self.names.get(row)? })
     }
 
-    /// Returns the end of the rows that have the same directory as this one and follow it.
+    /// End of the consecutive rows with the same directory as `row`.
     pub(super) fn directory_end(&self, row: usize) -> usize {
         let after = row + 1..self.rows;
         let more = match (&self.root, &self.parent) {
@@ -131,7 +131,7 @@ impl Decoded {
         row + 1 + more
     }
 
-    /// Returns rows of one directory as columns; `None` where some have what the others have not.
+    /// Rows of one directory as columns; `None` if only some of the rows have a value in a column.
     pub(super) fn plain(&self, rows: &Range<usize>) -> Option<PlainRows<'_>> {
         let numbers: [Option<Whole<'_>>; NUMBERS] = std::array::from_fn(|at| self.numbers[at].whole(rows));
         if numbers.iter().any(Option::is_none) {
@@ -149,14 +149,14 @@ impl Decoded {
         Some(PlainRows { names, ends, names_start, kind, kinds, numbers })
     }
 
-    /// Returns how many bytes the names of rows have.
+    /// Total length of the names of a range of rows, bytes.
     pub(super) fn name_bytes(&self, rows: &Range<usize>) -> usize {
         let end =
             |row: usize| row.checked_sub(1).and_then(|last| self.names.ends.get(last)).copied().unwrap_or(0);
         end(rows.end).saturating_sub(end(rows.start))
     }
 
-    /// Returns a row; `None` when there is none of this number.
+    /// Returns a row; `None` if it does not exist.
     #[inline]
     pub(super) fn row(&self, row: usize) -> Option<Row<'_>> {
         let text = |values: &Values, texts: &[Bytes]| {
@@ -174,7 +174,7 @@ impl Decoded {
     }
 }
 
-/// Returns the type that a word stands for.
+/// Parses the name of an entry type.
 fn type_of(word: &[u8]) -> FileType {
     std::str::from_utf8(word).ok().and_then(FileType::from_name).unwrap_or(FileType::Unknown)
 }

@@ -1,4 +1,4 @@
-//! Rows encoded as columns and compressed, ready to be appended to a file.
+//! Encodes rows as compressed columns, ready to be appended to a file.
 
 use std::sync::Arc;
 
@@ -22,35 +22,34 @@ use super::gathered::Gathered;
 use super::schema::{COLUMNS, ERROR, HASH, Kind, NAME, NUMBERS_AT, PARENT, PATH, ROOT, Stored, TYPE, schema};
 use crate::packed::{self, unpack_numbers};
 
-/// Values longer than this are no bounds, bytes.
+/// Longer values are not stored as column bounds, bytes.
 const BOUND_BYTES_MAX: usize = 256;
 
-/// Paths of directories that take more than this are stored by their prefixes: every reader holds a dictionary whole.
+/// Above this total size directory paths are stored with shared prefixes, because readers load a dictionary as
+/// a whole, bytes.
 const DICTIONARY_PATH_BYTES_MAX: usize = 4 << 20;
 
-/// An encoded row group.
 pub(super) struct Group {
-    /// The bytes of all its columns, one after another.
+    /// All columns, back to back.
     pub(super) bytes: Bytes,
-    /// What the file says of each column.
+    /// Column metadata for the file's footer.
     pub(super) columns: Vec<ColumnCloseResult>,
-    /// The checksum of the bytes.
+    /// XXH64 of `bytes`.
     pub(super) checksum: u64,
-    /// Rows to be gathered in, of which there are none; their memory is used again.
+    /// Emptied buffer, returned for reuse.
     pub(super) spare: Gathered,
 }
 
-/// Encodes rows.
 pub(super) struct Encoder {
     schema: SchemaDescPtr,
     level: ZstdLevel,
     compressor: Compressor<'static>,
-    /// The absolute paths of the trees.
+    /// Absolute paths of the trees.
     roots: Arc<[Vec<u8>]>,
     columns: Columns,
-    /// The path of the directory whose rows are becoming columns.
+    /// Path of the current directory.
     parent: Vec<u8>,
-    /// Memory for a page before it is compressed.
+    /// Page before compression.
     plain: Vec<u8>,
 }
 
@@ -69,7 +68,6 @@ impl Encoder {
         })
     }
 
-    /// Encodes a row group.
     pub(super) fn encode(&mut self, mut rows: Gathered) -> Result<Group> {
         self.columns.begin(rows.directory_path_bytes > DICTIONARY_PATH_BYTES_MAX);
         self.fill(&rows)?;
@@ -116,7 +114,7 @@ impl Encoder {
                     true => columns.first_name(root, parent, name),
                     false => columns.next_name(name),
                 }
-                // The root itself is in no directory.
+                // The root itself has no parent directory.
                 is_first = name.is_empty();
                 columns.push(kind, &numbers);
                 match odd.next_if(|odd| odd.row == row) {
@@ -130,7 +128,7 @@ impl Encoder {
     }
 }
 
-/// The columns of a row group being written.
+/// Columns of the row group being written.
 struct Chunks<'e> {
     schema: &'e SchemaDescPtr,
     compression: Compression,
@@ -141,14 +139,14 @@ struct Chunks<'e> {
     written: Vec<ColumnCloseResult>,
 }
 
-/// What is told of a column chunk.
+/// Metadata of one column chunk.
 struct Told {
     dictionary: Option<(Vec<u8>, usize)>,
     statistics: Statistics,
 }
 
 impl Chunks<'_> {
-    /// Writes all columns, in their order.
+    /// Writes all columns, in schema order.
     fn all(&mut self, columns: &mut Columns) -> Result<()> {
         for number in 0..COLUMNS.len() {
             debug_assert_eq!(self.written.len(), number, "columns are written in their order");
@@ -181,7 +179,7 @@ impl Chunks<'_> {
         Ok(())
     }
 
-    /// Begins a page with what tells which rows have a value.
+    /// Begins a page with its definition levels, which mark the rows that have a value.
     fn begin(&mut self, present: Option<&Present>) {
         self.plain.clear();
         if let Some(present) = present {
@@ -239,7 +237,7 @@ impl Chunks<'_> {
         self.words(&texts.values.iter().map(|text| &text[..]), nulls)
     }
 
-    /// Writes paths by their prefixes.
+    /// Writes paths with shared prefixes.
     fn paths(&mut self, paths: &Paths) -> Result<()> {
         self.plain.clear();
         delta::encode(&paths.common, self.plain);
@@ -249,7 +247,7 @@ impl Chunks<'_> {
         self.column_as(Told { dictionary: None, statistics }, Stored::Prefixes.encoding())
     }
 
-    /// Writes the types by their words.
+    /// Writes the entry types as a dictionary of their names.
     fn kinds(&mut self, kinds: &Dictionary<i64>) -> Result<()> {
         self.begin(None);
         self.indexes(kinds.values.len(), &kinds.runs);
@@ -258,7 +256,7 @@ impl Chunks<'_> {
         self.words(&kinds.values.iter().map(word), 0)
     }
 
-    /// Writes the page that was begun, with a dictionary of byte strings.
+    /// Writes the page begun before, with a dictionary of byte strings.
     fn words<'w>(
         &mut self,
         words: &(impl ExactSizeIterator<Item = &'w [u8]> + Clone),
@@ -287,12 +285,12 @@ impl Chunks<'_> {
         self.column(Told { dictionary: None, statistics })
     }
 
-    /// Writes a column as its schema has it: its dictionary, and the page that is in `plain`.
+    /// Writes a column with the encoding of its schema: the dictionary, then the page in `plain`.
     fn column(&mut self, told: Told) -> Result<()> {
         self.column_as(told, COLUMNS[self.written.len()].stored.encoding())
     }
 
-    /// Writes a column in an encoding.
+    /// Writes a column with the given encoding.
     fn column_as(&mut self, told: Told, encoding: Encoding) -> Result<()> {
         let number = self.written.len();
         let descriptor = self.schema.column(number);
@@ -345,7 +343,7 @@ impl Chunks<'_> {
         Ok(())
     }
 
-    /// Compresses and writes a page; returns its size before, bytes.
+    /// Compresses and writes a page; returns its uncompressed size, bytes.
     fn page(&mut self, plain: &[u8], page: impl FnOnce(Bytes) -> Page) -> Result<i64> {
         let compressed = self.compressor.compress(plain)?;
         let page = CompressedPage::new(page(compressed.into()), plain.len());
@@ -354,15 +352,14 @@ impl Chunks<'_> {
     }
 }
 
-/// Numbers, however they are held.
 enum StoredRef<'a> {
     Each(&'a [i64]),
     Dictionary(&'a Dictionary<i64>),
 }
 
-/// Returns the least and the greatest of a column's numbers.
+/// Minimum and maximum of a column.
 fn bounds(kind: Kind, numbers: &[i64]) -> (Option<i64>, Option<i64>) {
-    // Those without sign order as such.
+    // Flipping the sign bit makes signed comparison order unsigned values.
     let flip = if matches!(kind, Kind::Unsigned32 | Kind::Unsigned64) { i64::MIN } else { 0 };
     let Some((first, rest)) = numbers.split_first() else { return (None, None) };
     let ends = |(least, greatest): (i64, i64), number: &i64| {
@@ -373,7 +370,7 @@ fn bounds(kind: Kind, numbers: &[i64]) -> (Option<i64>, Option<i64>) {
     (Some(least ^ flip), Some(greatest ^ flip))
 }
 
-/// Returns what is told of a column of byte strings that no condition can skip.
+/// Statistics without bounds, for byte strings that no filter uses to skip row groups.
 fn no_bounds(number: usize, nulls: usize) -> Statistics {
     debug_assert_eq!(COLUMNS[number].physical(), Type::BYTE_ARRAY, "a column of byte strings");
     Statistics::byte_array(None, None, None, Some(nulls as u64), false)

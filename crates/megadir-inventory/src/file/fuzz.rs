@@ -1,4 +1,4 @@
-//! What is asked of the reader, whatever it is given: for the fuzzer, and for tests with damaged inventories.
+//! Invariants of the reader for arbitrary input, used by the fuzzer and by tests with damaged inventories.
 
 use std::io::Write;
 
@@ -9,8 +9,8 @@ use super::open::Inventory;
 use crate::row::OwnedRow;
 use crate::rows::{Blocks, Rows};
 
-/// Reads arbitrary bytes as an inventory. It never panics, rows ascend, an error is one line, and blocks hold what rows do.
-/// Checksums are left out, since nothing that is made up would get past them.
+/// Reads arbitrary bytes as an inventory. Checks that it never panics, rows ascend, an error is one line, and
+/// blocks hold the same data as rows. Checksums are not verified, because no mutated input would get past them.
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     encoding::fuzz(bytes);
@@ -40,7 +40,8 @@ fn read(
     Ok(rows)
 }
 
-/// No row leads out of its tree: names are components, and the directory of each row is a row and a directory.
+/// Checks that no row escapes its tree: names are single components, and each row's directory is itself a
+/// directory row.
 fn assert_contained(rows: &[OwnedRow]) {
     let mut directories = std::collections::HashSet::new();
     let mut path = Vec::new();
@@ -86,7 +87,7 @@ mod tests {
     use crate::{Facts, Key, Row, Sink, WriteOptions, Writer};
     use megadir::FileType;
 
-    /// Returns a small inventory with something of everything.
+    /// Small inventory that covers every column and entry type.
     fn inventory() -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("inventory");
@@ -147,7 +148,7 @@ mod tests {
         std::fs::read(path).unwrap()
     }
 
-    /// The seed must be accepted, or the fuzzer never gets past the checks.
+    /// If the seed is rejected, the fuzzer never gets past the checks.
     #[test]
     fn the_seed_of_the_fuzzer_is_an_inventory() {
         let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/inventory/whole");

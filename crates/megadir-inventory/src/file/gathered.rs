@@ -1,4 +1,4 @@
-//! Rows on their way to an encoder, packed, with what few of them have beside.
+//! Packed rows on their way to an encoder, with rare fields (errors, hashes) stored separately.
 
 use std::ops::Range;
 
@@ -6,38 +6,39 @@ use crate::common::common_bytes as common;
 use crate::packed::{Numbers, PackedRows, pack};
 use crate::row::{Key, Row};
 
-/// Rows of a row group, in their order.
+/// Rows of one row group, in order.
 #[derive(Default)]
 pub(super) struct Gathered {
     pub(super) directories: Vec<Directory>,
-    /// Of the path of each directory what the one before does not begin with: whole they would take the square of a tree's depth.
+    /// Directory paths without the prefix shared with the previous path. Whole paths would take memory
+    /// quadratic in the depth of the tree.
     pub(super) paths: Vec<u8>,
     pub(super) last_path: Vec<u8>,
-    /// What the paths of the directories take when each is whole, bytes.
+    /// Size of the directory paths written in full, once a directory, bytes.
     pub(super) directory_path_bytes: usize,
-    /// What the paths of the directories of all rows take when each is whole, bytes.
+    /// Size of the directory paths written in full, once a row, bytes.
     pub(super) row_path_bytes: usize,
-    /// The rows, packed.
+    /// Packed rows.
     pub(super) bytes: Vec<u8>,
     pub(super) odd: Vec<Odd>,
     pub(super) rows: usize,
-    /// Memory for what is encoded.
+    /// Reused output buffer of the encoder.
     pub(super) memory: Vec<u8>,
 }
 
-/// Rows of one directory that follow each other.
+/// Consecutive rows of one directory.
 pub(super) struct Directory {
     pub(super) root: u32,
-    /// How many bytes its path has in common with that of the directory before.
+    /// Length of the prefix shared with the previous directory's path, bytes.
     pub(super) common: usize,
-    /// The rest of its path, in [`Gathered::paths`].
+    /// Remaining part of the path, in [`Gathered::paths`].
     pub(super) rest: Range<usize>,
     pub(super) rows: u32,
-    /// Whether they are columns.
+    /// The rows are packed as columns.
     pub(super) in_columns: bool,
 }
 
-/// What few rows have.
+/// Fields that few rows have.
 pub(super) struct Odd {
     pub(super) row: usize,
     pub(super) error: Option<String>,
@@ -45,7 +46,6 @@ pub(super) struct Odd {
 }
 
 impl Gathered {
-    /// Adds a row.
     pub(super) fn add(&mut self, row: &Row<'_>) {
         self.directory(&row.key, 1, false);
         pack(&mut self.bytes, &Numbers::new(&row.facts), row.key.name);
@@ -56,7 +56,6 @@ impl Gathered {
         self.rows += 1;
     }
 
-    /// Adds rows of a directory.
     pub(super) fn add_packed(&mut self, rows: &PackedRows<'_>) {
         if rows.is_empty() {
             return;
@@ -67,7 +66,7 @@ impl Gathered {
         self.rows += rows.len();
     }
 
-    /// Notes that so many rows of a directory follow.
+    /// Notes that `rows` rows of a directory follow.
     fn directory(&mut self, key: &Key<'_>, rows: u32, in_columns: bool) {
         self.row_path_bytes += key.parent.len() * rows as usize;
         if let Some(last) = self.directories.last_mut()
@@ -89,7 +88,7 @@ impl Gathered {
         self.directories.push(Directory { root: key.root, common, rest, rows, in_columns });
     }
 
-    /// Removes all rows and keeps the memory.
+    /// Removes all rows and keeps the allocations.
     pub(super) fn clear(&mut self) {
         self.directories.clear();
         self.paths.clear();

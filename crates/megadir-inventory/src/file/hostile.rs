@@ -1,4 +1,5 @@
-//! Inventories that a scan does not write, made by the writer that trusts its caller: each is refused, by row and by block.
+//! Inventories that a scan never writes, made with the writer, which trusts its caller. Reading by row and by
+//! block must reject each.
 
 use std::path::Path;
 
@@ -18,7 +19,7 @@ fn row(parent: &str, name: &str, kind: FileType) -> OwnedRow {
     OwnedRow { root: 0, parent, name, facts: facts(kind), error: None }
 }
 
-/// Writes rows of two trees as they are, in groups of so many.
+/// Writes rows of two trees unchecked, in groups of `group_rows`.
 fn write(path: &Path, rows: &[OwnedRow], group_rows: usize) {
     let root = |path: &[u8]| Root {
         path: path.to_vec(),
@@ -46,7 +47,7 @@ fn write(path: &Path, rows: &[OwnedRow], group_rows: usize) {
     writer.finish(&metadata).unwrap();
 }
 
-/// Reads an inventory by row and by block; returns how many rows it has.
+/// Reads an inventory by row and by block; returns the number of rows.
 fn read(path: &Path) -> Result<usize, String> {
     let by_rows = || {
         let (mut inventory, mut rows) = (Inventory::open(path)?, 0);
@@ -68,7 +69,7 @@ fn read(path: &Path) -> Result<usize, String> {
     rows
 }
 
-/// Directories whose bytes order otherwise than their components, in two trees.
+/// Two valid trees with directories whose byte order differs from their component order.
 fn honest() -> Vec<OwnedRow> {
     use FileType::{Directory, File, Symlink};
     let mut rows = vec![
@@ -110,7 +111,7 @@ fn rows_that_lead_out_of_the_tree_are_refused_by_name() {
         change(&mut row.facts);
         row
     };
-    // The row that is added or takes the place of another, and what is said of it.
+    // The row to add or replace, and the expected message.
     let cases = [
         (row("", "/etc/passwd", File), "'/etc/passwd' is no name of an entry"),
         (row("", "../x", File), "'../x' is no name of an entry"),
@@ -148,7 +149,7 @@ fn rows_that_lead_out_of_the_tree_are_refused_by_name() {
     }
 }
 
-/// The same where rows come as columns: many of them, alike.
+/// The same checks for rows packed as columns, which takes many similar rows.
 #[test]
 fn columns_that_lead_out_of_the_tree_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -190,7 +191,7 @@ fn a_flipped_bit_of_the_metadata_is_damage_and_a_file_without_their_checksum_is_
         let error = read(&path).unwrap_err();
         assert!(error.contains("do not fit their checksum"), "{error}");
     }
-    // By another name it is as if it were not there, as in files of older versions.
+    // Renaming the key hides it, as in files of older versions.
     let mut older = whole.clone();
     older[find(b"megadir.footer")] = b'M';
     std::fs::write(&path, older).unwrap();

@@ -1,4 +1,4 @@
-//! Inventories with directories so deep that their paths, written out whole, would take the square of the depth.
+//! Inventories with directories so deep that full paths would take space quadratic in the depth.
 
 use megadir::FileType;
 
@@ -7,7 +7,8 @@ use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::row::{Facts, OwnedRow};
 use crate::rows::{Blocks, Rows, Sink};
 
-/// Writes a chain of directories, each with a file, whose names are so long; returns the size of the file, bytes, and its rows.
+/// Writes a chain of `depth` directories, each with a file. Returns the size of the inventory, bytes, and its
+/// rows.
 fn write(path: &std::path::Path, depth: usize, name_bytes: usize) -> (u64, Vec<OwnedRow>) {
     let facts = |kind| Facts { kind, size_bytes: Some(7), ..Facts::NOTHING };
     let row = |parent: &[u8], name: &[u8], kind| OwnedRow {
@@ -20,7 +21,7 @@ fn write(path: &std::path::Path, depth: usize, name_bytes: usize) -> (u64, Vec<O
     let mut rows = vec![row(b"", b"", FileType::Directory)];
     let mut parent = Vec::new();
     for level in 0..depth {
-        // Names that do not compress into each other.
+        // Random names, which do not compress.
         let name: Vec<u8> = (0..name_bytes)
             .map(|at| b'a' + ((level + 1).wrapping_mul(at * at * 31 + 7919) >> 3) as u8 % 26)
             .collect();
@@ -60,7 +61,7 @@ fn write(path: &std::path::Path, depth: usize, name_bytes: usize) -> (u64, Vec<O
 fn paths_are_stored_by_what_they_begin_with_alike_and_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("inventory");
-    // Fewer paths than are stored by their prefixes, and more, also than fit a row group.
+    // Below and above the threshold for prefix storage, and more than fits a row group.
     for (depth, name_bytes) in [(100, 200), (300, 200), (1500, 250)] {
         let (file_bytes, rows) = write(&path, depth, name_bytes);
         let whole: usize = rows.iter().map(|row| row.parent.len()).sum();
@@ -78,7 +79,7 @@ fn paths_are_stored_by_what_they_begin_with_alike_and_read_back() {
         assert_eq!(read, rows.len());
         if depth == 1500 {
             assert!(whole > 500 << 20, "{whole}");
-            // Each name in three columns, and one path in each row group.
+            // Each name appears in three columns, and each row group repeats one path.
             assert!(file_bytes < 12 << 20, "{file_bytes}");
         }
     }

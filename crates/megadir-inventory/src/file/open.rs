@@ -1,4 +1,4 @@
-//! Opening an inventory: what is none is told from what is damaged or of a newer version.
+//! Opening an inventory; foreign files, damaged inventories and newer versions get different errors.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -22,12 +22,12 @@ use crate::metadata::{FORMAT_VERSION, Metadata};
 use crate::row::{Key, Row};
 use crate::rows::{Ascending, Building, Rows};
 
-/// What begins and ends a Parquet file.
+/// First and last four bytes of a Parquet file.
 const MAGIC: &[u8; 4] = b"PAR1";
 
 const NOT_ASCENDING: &str = "its rows do not ascend; scan again";
 
-/// An inventory that is read from a file, row by row.
+/// Inventory file, read row by row.
 ///
 /// ```no_run
 /// use megadir_inventory::{Inventory, Rows};
@@ -41,12 +41,12 @@ pub struct Inventory {
     path: PathBuf,
     file: SerializedFileReader<Window>,
     held: Held,
-    /// Only the fuzzer reads without checking.
+    /// Verify checksums; only the fuzzer turns this off.
     is_checked: bool,
-    /// Of the row groups, 16 hex digits each.
+    /// Checksums of the row groups, 16 hex digits each.
     checksums: String,
     metadata: Metadata,
-    /// The place of each of [`COLUMNS`] in the file.
+    /// Index of each of [`COLUMNS`] in the file.
     places: Vec<usize>,
     next_group: usize,
     batch: Batch,
@@ -57,15 +57,15 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// Opens an inventory and reads what holds for all its rows.
+    /// Opens an inventory and reads its metadata.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Malformed`] for what is no inventory or a damaged one, [`ErrorKind::Unavailable`] for one of a newer
-    /// version, or whatever the system gives.
+    /// [`ErrorKind::Malformed`] if the file is damaged or not an inventory, [`ErrorKind::Unavailable`] if its
+    /// version is newer, or the error of the system.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error| Error::io("open", path, error);
-        // Windows opens no directory in this way, and says that access is denied.
+        // On Windows opening a directory fails with a misleading "access denied".
         if cfg!(windows) && path.is_dir() {
             return Err(malformed(path, "a directory, no inventory"));
         }
@@ -76,7 +76,7 @@ impl Inventory {
         Self::of(file, path, true)
     }
 
-    /// Reads what holds for all rows of an open file; `is_checked` says whether row groups are to fit their checksums.
+    /// Reads the metadata of an open file; `is_checked` makes later reads verify the checksums of row groups.
     pub(super) fn of(mut file: File, path: &Path, is_checked: bool) -> Result<Self> {
         let failed = |error| Error::io("open", path, error);
         check_ends(&mut file, path)?;
@@ -102,23 +102,23 @@ impl Inventory {
         })
     }
 
-    /// Returns the path that the inventory was opened by.
+    /// Path that the inventory was opened with.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns `true` if a checksum guards [`Rows::metadata`]: files of older versions have none, and damage to a time in them does not
-    /// show.
+    /// `true` if a checksum covers [`Rows::metadata`]. Files of older versions have none: a damaged time in
+    /// their metadata goes unnoticed.
     pub fn has_footer_checksum(&self) -> bool {
         value(&self.file, FOOTER_CHECKSUM_KEY).is_some()
     }
 
-    /// Returns what a comparison has to leave out if the inventory lies in a tree of its own: its file.
+    /// Identity of the inventory file. A comparison skips it if the file lies inside a scanned tree.
     pub fn excluded(&self) -> Option<crate::scan::Excluded> {
         crate::replacement::excluded(&self.path)
     }
 
-    /// Reads on until there is a row, or none is left.
+    /// Decodes row groups until a row is available; `false` at the end.
     fn fill(&mut self) -> Result<bool> {
         while self.batch.is_empty() {
             if self.next_group >= self.file.num_row_groups() {
@@ -134,7 +134,7 @@ impl Inventory {
         Ok(true)
     }
 
-    /// Brings a row group into memory and compares it with its checksum, before anything is made of it.
+    /// Reads a row group into memory and verifies its checksum before decoding.
     fn hold(&self, group: usize) -> Result<()> {
         let Some(range) = range(self.file.metadata().row_group(group)) else {
             return Err(malformed(&self.path, "damaged: its columns are not where they belong; scan again"));
@@ -159,7 +159,7 @@ impl Inventory {
         }
     }
 
-    /// Adds the rows of the directory of the next row, as many as are at hand.
+    /// Adds all decoded rows of the next row's directory.
     fn take_directory(&mut self, block: &mut BlockBuilder) -> Result<()> {
         let (Some((root, parent, rows)), Some(columns)) = (self.batch.directory(), self.batch.columns())
         else {
@@ -206,7 +206,7 @@ impl Inventory {
         Ok(())
     }
 
-    /// Tells whether there is a next row, and brings it into memory.
+    /// `true` if a next row exists; decodes its row group if needed.
     fn has_next(&mut self) -> Result<bool> {
         if self.failed {
             return Ok(false);
@@ -222,12 +222,12 @@ impl Inventory {
         }
     }
 
-    /// Refuses an inventory whose rows are not those of a tree.
+    /// Fails because the rows do not form a tree.
     fn refuse<T>(&mut self, reason: &str) -> Result<T> {
         self.fail(malformed(&self.path, &format!("not written by a scan: {reason}; scan again")))
     }
 
-    /// Ends the reading for good.
+    /// Fails, and ends the iteration for good.
     fn fail<T>(&mut self, error: Error) -> Result<T> {
         self.failed = true;
         Err(error)
@@ -277,7 +277,7 @@ fn malformed(path: &Path, reason: &str) -> Error {
     Error::new("read", path, ErrorKind::Malformed, reason)
 }
 
-/// Makes an error of what the library for Parquet gives when it reads.
+/// Converts an error of the `parquet` crate met while reading.
 pub(super) fn damaged(path: &Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
@@ -294,7 +294,8 @@ pub(super) fn damaged(path: &Path, error: ParquetError) -> Error {
     }
 }
 
-/// Returns where the columns of a row group lie; `None` unless they follow each other, as they are written.
+/// Byte range of the columns of a row group; `None` if they are not contiguous in column order, as the writer
+/// stores them.
 fn range(group: &RowGroupMetaData) -> Option<Range<u64>> {
     let mut all: Option<Range<u64>> = None;
     for column in group.columns() {
@@ -310,7 +311,7 @@ fn range(group: &RowGroupMetaData) -> Option<Range<u64>> {
     all
 }
 
-/// Looks at the first and the last bytes.
+/// Checks the magic bytes at both ends of the file.
 fn check_ends(file: &mut File, path: &Path) -> Result<()> {
     let mut read = |from| -> std::io::Result<[u8; 4]> {
         let mut ends = [0; 4];
@@ -319,7 +320,7 @@ fn check_ends(file: &mut File, path: &Path) -> Result<()> {
         Ok(ends)
     };
     if read(SeekFrom::Start(0)).is_ok_and(|first| &first == MAGIC) {
-        // Between them there is a length at least, and the metadata.
+        // The shortest file also has the metadata and their length between the magic bytes.
         return match (read(SeekFrom::Start(8)), read(SeekFrom::End(-4))) {
             (Ok(_), Ok(last)) if &last == MAGIC => Ok(()),
             _ => Err(malformed(path, "cut off: its end is missing; scan again")),
@@ -328,13 +329,12 @@ fn check_ends(file: &mut File, path: &Path) -> Result<()> {
     Err(malformed(path, "not a Parquet file: an inventory that `megadir scan` has written is wanted"))
 }
 
-/// Returns a value of the file's metadata.
+/// Looks up a key in the file's key-value metadata.
 fn value<'f>(file: &'f SerializedFileReader<Window>, key: &str) -> Option<&'f str> {
     let values = file.metadata().file_metadata().key_value_metadata()?;
     values.iter().find(|value| value.key == key)?.value.as_deref()
 }
 
-/// Reads what holds for all rows.
 fn metadata(file: &SerializedFileReader<Window>, path: &Path, is_checked: bool) -> Result<Metadata> {
     let Some(text) = value(file, METADATA_KEY) else {
         let reason = "a Parquet file, but no inventory that `megadir scan` has written";
@@ -357,13 +357,13 @@ fn metadata(file: &SerializedFileReader<Window>, path: &Path, is_checked: bool) 
     }
 }
 
-/// Tells whether the metadata are as they were written, as far as that is known.
+/// `true` if the metadata match their checksum, or have none.
 fn fits_checksum(file: &SerializedFileReader<Window>, metadata: &str) -> bool {
     let checksums = value(file, CHECKSUMS_KEY).unwrap_or_default();
     value(file, FOOTER_CHECKSUM_KEY).is_none_or(|checksum| checksum == footer_checksum(metadata, checksums))
 }
 
-/// Returns where the columns are.
+/// Finds the index of each column in the file.
 fn places(file: &SerializedFileReader<Window>) -> std::result::Result<Vec<usize>, String> {
     let schema = file.metadata().file_metadata().schema_descr();
     let place = |column: &super::schema::Column| {

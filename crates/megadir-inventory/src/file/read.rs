@@ -1,4 +1,4 @@
-//! Reading: the rows of a row group, one after another.
+//! Iterates over the rows of a decoded row group.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::chunk::malformed;
 use super::decode::Decoded;
 use crate::row::{Key, Row};
 
-/// A decoded row group, of which some rows have been given.
+/// Decoded row group and the position of the next row.
 #[derive(Default)]
 pub(super) struct Batch {
     columns: Option<Box<Decoded>>,
@@ -17,12 +17,12 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Tells whether every decoded row has been given.
+    /// `true` if all decoded rows have been returned.
     pub(super) fn is_empty(&self) -> bool {
         self.columns.as_ref().is_none_or(|columns| self.given == columns.rows)
     }
 
-    /// Begins a row group; `places` are those of the columns in the file.
+    /// Decodes a row group; `places` are the indexes of the columns in the file.
     pub(super) fn begin(&mut self, group: &dyn RowGroupReader, places: &[usize]) -> Result<()> {
         let spare = self.columns.take().map(|columns| *columns);
         self.columns = Some(Box::new(Decoded::read(group, places, spare)?));
@@ -30,7 +30,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Makes the next row ready to be asked for.
+    /// Advances to the next row.
     #[inline]
     pub(super) fn prepare(&mut self) -> Result<()> {
         match &mut self.columns {
@@ -39,30 +39,30 @@ impl Batch {
         }
     }
 
-    /// Returns which entry the next row is.
+    /// Key of the next row.
     #[inline]
     pub(super) fn key(&self) -> Option<Key<'_>> {
         self.columns.as_ref()?.key(self.given)
     }
 
-    /// Returns the directory of the next row, and its rows from there on.
+    /// Root, path and remaining rows of the next row's directory.
     pub(super) fn directory(&self) -> Option<(u32, &[u8], Range<usize>)> {
         let columns = self.columns.as_ref()?;
         let key = columns.key(self.given)?;
         Some((key.root, key.parent, self.given..columns.directory_end(self.given)))
     }
 
-    /// Returns the row group that rows are given from.
+    /// The decoded row group, if any.
     pub(super) fn columns(&self) -> Option<&Decoded> {
         self.columns.as_deref()
     }
 
-    /// Goes on with a row.
+    /// Continues at the given row.
     pub(super) fn go_to(&mut self, row: usize) {
         self.given = row;
     }
 
-    /// Returns the next row, which is still to be given.
+    /// Returns the next row without consuming it.
     pub(super) fn row(&self) -> Option<Row<'_>> {
         self.columns.as_ref()?.row(self.given)
     }

@@ -1,4 +1,4 @@
-//! The columns of an inventory and how each is stored.
+//! Columns of an inventory and their encodings.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,50 +9,44 @@ use parquet::schema::types::{Type as SchemaType, TypePtr};
 
 use crate::row::NUMBERS;
 
-/// A column.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// Whether every row has a value.
+    /// Each row has a value.
     required: bool,
     pub(super) stored: Stored,
 }
 
-/// What a value is.
+/// Logical type of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A signed number of 32 bits.
     Int32,
-    /// A signed number of 64 bits.
     Int64,
-    /// An unsigned number of 32 bits.
     Unsigned32,
-    /// An unsigned number of 64 bits.
     Unsigned64,
-    /// Bytes.
     Bytes,
     /// UTF-8.
     Text,
 }
 
-/// How values are stored.
+/// Storage of a column's values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stored {
-    /// Few values, each written once in a row group.
+    /// Few distinct values, each stored once a row group.
     Dictionary,
-    /// Differences to the value before.
+    /// Differences between consecutive values.
     Differences,
-    /// Their lengths, as differences, and then all of them.
+    /// All lengths as differences, then all values.
     Lengths,
-    /// What begins as the value before is not repeated.
+    /// Length of the prefix shared with the previous value, and the suffix.
     Prefixes,
-    /// As they are.
+    /// Unencoded.
     Plain,
 }
 
 impl Stored {
-    /// Returns how values are encoded.
+    /// Parquet encoding of the values.
     pub(super) fn encoding(self) -> Encoding {
         match self {
             Self::Dictionary => Encoding::RLE_DICTIONARY,
@@ -72,8 +66,8 @@ const fn optional(name: &'static str, kind: Kind, stored: Stored) -> Column {
     Column { name, kind, required: false, stored }
 }
 
-/// All columns, in the order of the file; those from [`NUMBERS_AT`] on are [`Facts::numbers`](crate::Facts::numbers), in
-/// their order.
+/// All columns, in file order. Those from [`NUMBERS_AT`] on match the order of
+/// [`Facts::numbers`](crate::Facts::numbers).
 pub(super) static COLUMNS: [Column; 19] = [
     required("root", Kind::Int32, Stored::Dictionary),
     required("parent", Kind::Bytes, Stored::Dictionary),
@@ -106,7 +100,6 @@ pub(super) const ERROR: usize = NUMBERS_AT + NUMBERS;
 pub(super) const HASH: usize = ERROR + 1;
 
 impl Column {
-    /// Returns the column's type in the file.
     fn schema(&self) -> Result<SchemaType> {
         let (physical, logical, converted) = match self.kind {
             Kind::Int32 => (Type::INT32, None, ConvertedType::NONE),
@@ -123,7 +116,7 @@ impl Column {
             .build()
     }
 
-    /// Returns the type of the column's values as they lie in the file.
+    /// Physical type in the file.
     pub(super) fn physical(&self) -> Type {
         match self.kind {
             Kind::Int32 | Kind::Unsigned32 => Type::INT32,
@@ -132,13 +125,11 @@ impl Column {
         }
     }
 
-    /// Returns whether every row has a value.
     pub(super) fn is_required(&self) -> bool {
         self.required
     }
 }
 
-/// Returns the schema of the file.
 pub(super) fn schema() -> Result<TypePtr> {
     static SCHEMA: OnceLock<TypePtr> = OnceLock::new();
     if let Some(schema) = SCHEMA.get() {
@@ -149,7 +140,6 @@ pub(super) fn schema() -> Result<TypePtr> {
     Ok(Arc::clone(SCHEMA.get_or_init(|| Arc::new(schema))))
 }
 
-/// Returns what holds for the whole file.
 pub(super) fn properties() -> WriterPropertiesPtr {
     let properties = WriterProperties::builder()
         .set_created_by(concat!("megadir version ", env!("CARGO_PKG_VERSION")).to_owned())

@@ -1,11 +1,12 @@
-//! The rows of a whole directory on their way into columns: most columns are alike in all of them.
+//! Adds all rows of a directory to the columns at once; most columns are constant within a directory.
 
 use super::columns::{Columns, Numbers, Paths, StoredNumbers};
 use crate::common::common_bytes as common;
 use crate::packed::columns::{Column, Columns as Rows};
 
 impl Columns {
-    /// Adds the rows of a directory, which is `parent` below the tree at `root`, begun by [`Columns::directory`] and without errors and hashes.
+    /// Adds the rows of directory `parent` in the tree at `root`, begun by [`Columns::directory`]. The rows
+    /// have neither errors nor hashes.
     pub(super) fn add_whole(&mut self, root: &[u8], parent: &[u8], rows: &Rows<'_>) {
         let count = rows.len() as u32;
         self.rows += rows.len();
@@ -50,7 +51,7 @@ impl Paths {
         if !rows.names.is_ascii() {
             return names.for_each(|name| self.next(name));
         }
-        // The names are the texts, so that each is compared with the one before where it lies.
+        // The names already lie in the text buffer, so each is compared with its predecessor in place.
         let mut before = first;
         for name in names {
             let same = common(before, name);

@@ -1,4 +1,4 @@
-//! A file of which the part that is being decoded lies in memory: it is read once, for its checksum and for its pages.
+//! File with one part held in memory, so that checksum and decoding read it from disk only once.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -9,10 +9,10 @@ use bytes::{Buf, Bytes};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
-/// What the library for Parquet reads from.
+/// Source that the `parquet` crate reads from.
 pub(super) struct Window(Held);
 
-/// The part that lies in memory.
+/// The part in memory.
 #[derive(Clone)]
 pub(super) struct Held(Arc<Shared>);
 
@@ -29,7 +29,7 @@ struct Part {
 }
 
 impl Window {
-    /// Makes one of a file, of which nothing lies in memory.
+    /// Wraps a file with an empty part.
     pub(super) fn new(file: File) -> io::Result<(Self, Held)> {
         let length = file.metadata()?.len();
         let held = Held(Arc::new(Shared { file, length, part: Mutex::default() }));
@@ -38,14 +38,14 @@ impl Window {
 }
 
 impl Held {
-    /// Has a part of the file in memory, instead of the one before.
+    /// Reads a part of the file, replacing the previous one.
     pub(super) fn hold(&self, range: Range<u64>) -> io::Result<Bytes> {
         let Shared { file, length, part } = &*self.0;
         if range.end > *length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
-        // The memory of the one before, unless somebody holds a piece of it still.
+        // Reuses the buffer unless a slice of it is still alive.
         let mut bytes = Vec::from(std::mem::take(&mut part.bytes));
         bytes.clear();
         read(file, &range, &mut bytes)?;
@@ -53,7 +53,7 @@ impl Held {
         Ok(part.bytes.clone())
     }
 
-    /// Returns a part of what lies in memory.
+    /// Slices the part in memory; `None` if out of range.
     fn slice(&self, start: u64, bytes: Option<usize>) -> Option<Bytes> {
         let part = self.0.part.lock().unwrap_or_else(PoisonError::into_inner);
         let from = usize::try_from(start.checked_sub(part.start)?).ok()?;

@@ -1,4 +1,4 @@
-//! Writing: rows become columns, threads encode them, and the file takes the place of the old one when it is whole.
+//! Writes an inventory: threads encode row groups, and the complete file atomically replaces the old one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,28 +21,28 @@ use crate::row::{Key, Row};
 use crate::rows::{Ascending, Sink};
 use crate::scan::Excluded;
 
-/// Rows of a row group that suit readers and memory: what is encoded at a time, some 20 MB while it is.
+/// Recommended number of rows in a row group. A group takes about 20 MB while it is encoded.
 pub const GROUP_ROWS: usize = 1 << 16;
 
-/// A row group is ended when the paths of its rows take this much, bytes: other readers hold them whole.
+/// Ends a row group when the paths of its rows reach this size, because other readers load them whole, bytes.
 const GROUP_PATH_BYTES_MAX: usize = 128 << 20;
 
-/// More rows than this are in no row group, but for those that came at once.
+/// Maximum rows in a row group, except for rows that were added in one call.
 pub(super) const GROUP_ROWS_MAX: usize = 1 << 20;
 
-/// How an inventory is written.
+/// Options for writing an inventory.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteOptions {
-    /// Threads that encode; 0 means the caller's own, and none is started.
+    /// Encoder threads; 0 encodes on the caller's thread.
     pub threads: usize,
-    /// The level of Zstandard, 1 to 22.
+    /// Zstandard level, 1 to 22.
     pub level: i32,
-    /// About how many rows a row group has, see [`GROUP_ROWS`], 2^20 at most; rows that come at once stay together.
+    /// Approximate rows per row group, at most 2^20, see [`GROUP_ROWS`]. Rows added in one call stay together.
     pub group_rows: usize,
 }
 
-/// Writes an inventory: a [`Sink`] for the rows, then [`Writer::finish`]. Until then the file that was there before
-/// stays as it is, and a writer that is dropped leaves nothing behind.
+/// Writes an inventory: a [`Sink`] for the rows, then [`Writer::finish`]. Until then the old file remains in
+/// place; dropping the writer leaves nothing behind.
 ///
 /// ```
 /// use megadir_inventory::{GROUP_ROWS, Inventory, Rows, WriteOptions, Writer};
@@ -66,16 +66,15 @@ pub struct Writer {
     order: Ascending,
     encoders: Encoders,
     group_rows: usize,
-    /// Of the row groups so far.
+    /// Checksums of the row groups written so far.
     checksums: String,
-    /// What has been written, whose memory is used again.
+    /// Emptied buffers for reuse.
     spare: Vec<Gathered>,
 }
 
-/// Who encodes row groups.
 enum Encoders {
     Inline(Box<Encoder>),
-    /// The n-th row group is encoded by the n-th thread, again and again.
+    /// Row groups are assigned to the threads round-robin.
     Threads {
         threads: Vec<Thread>,
         sent: usize,
@@ -83,10 +82,9 @@ enum Encoders {
     },
 }
 
-/// What an encoder gives.
 type Encoded = parquet::errors::Result<Group>;
 
-/// A thread that encodes; it ends when no more columns can come.
+/// Encoder thread; it ends when its channel closes.
 struct Thread {
     tasks: Option<Sender<Gathered>>,
     encoded: Receiver<Encoded>,
@@ -94,12 +92,12 @@ struct Thread {
 }
 
 impl Writer {
-    /// Begins an inventory that will lie at `path`; `roots` are the absolute paths of the trees, in their order.
+    /// Begins an inventory at `path`; `roots` are the absolute paths of the trees, in order.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`] for a level that Zstandard has not, whatever [`Replacement::create`] gives, or when a
-    /// thread cannot be started.
+    /// [`ErrorKind::BadOption`] if Zstandard does not support the level, the errors of [`Replacement::create`],
+    /// or a failure to start a thread.
     pub fn create(path: &Path, roots: Vec<Vec<u8>>, options: WriteOptions) -> Result<Self> {
         let level = |error: ParquetError| Error::new("write", path, ErrorKind::BadOption, error.to_string());
         let roots: Arc<[Vec<u8>]> = roots.into();
@@ -129,16 +127,16 @@ impl Writer {
         })
     }
 
-    /// Returns what a scan has to leave out: the file being written, and the one whose place it takes.
+    /// Files that a scan must skip: the one being written and the one it replaces.
     pub fn excluded(&self) -> Vec<Excluded> {
         self.file.inner().excluded()
     }
 
-    /// Writes what is left and puts the file into its place, on stable storage; returns its size, bytes.
+    /// Writes the remaining rows, syncs the file and moves it into place; returns its size, bytes.
     ///
     /// # Errors
     ///
-    /// Whatever writing gives; the file that was there before is then there still.
+    /// If writing fails, the old file remains in place.
     pub fn finish(mut self, metadata: &Metadata) -> Result<u64> {
         if self.gathered.rows > 0 {
             self.group()?;
@@ -156,7 +154,7 @@ impl Writer {
         self.file.inner_mut().put()
     }
 
-    /// Has the gathered rows encoded.
+    /// Hands the gathered rows to an encoder.
     fn group(&mut self) -> Result<()> {
         let spare = self.spare.pop().unwrap_or_default();
         let task = std::mem::replace(&mut self.gathered, spare);
@@ -179,7 +177,7 @@ impl Writer {
         }
     }
 
-    /// Takes the next row group from its thread and appends it; `false` when none is left.
+    /// Receives the next encoded row group and appends it; `false` if none is outstanding.
     fn take(&mut self) -> Result<bool> {
         let Encoders::Threads { threads, sent, taken } = &mut self.encoders else { return Ok(false) };
         if taken == sent {
@@ -192,7 +190,6 @@ impl Writer {
         Ok(true)
     }
 
-    /// Appends a row group.
     fn append(&mut self, encoded: Encoded) -> Result<()> {
         let append = || -> parquet::errors::Result<_> {
             let mut group = self.file.next_row_group()?;
@@ -212,7 +209,7 @@ impl Writer {
 }
 
 impl Writer {
-    /// Has the rows encoded that have been gathered, if they are enough.
+    /// Encodes the gathered rows if they fill a row group.
     fn gathered(&mut self) -> Result<()> {
         let is_full =
             self.gathered.rows >= self.group_rows || self.gathered.row_path_bytes >= GROUP_PATH_BYTES_MAX;
@@ -235,7 +232,7 @@ impl Sink for Writer {
     }
 
     fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
-        // Only far below what a path may be to be opened by it.
+        // Reached only by paths far beyond the length that can be opened.
         if rows.len().saturating_mul(rows.parent.len()) > GROUP_PATH_BYTES_MAX {
             return rows.iter().try_for_each(|row| self.add(&row));
         }
@@ -262,7 +259,7 @@ impl Thread {
     }
 
     fn send(&mut self, task: Gathered) {
-        // A thread that has gone is noticed when its row group is to be received.
+        // A dead thread is noticed when its row group is received.
         if let Some(tasks) = &self.tasks {
             let _ = tasks.send(task);
         }
@@ -272,7 +269,7 @@ impl Thread {
         match self.encoded.recv() {
             Ok(encoded) => encoded,
             Err(_) => {
-                // Only a panic ends the thread before its columns do.
+                // The thread ends before its channel closes only if it panicked.
                 self.join();
                 Err(ParquetError::General("a thread that encodes has ended".to_owned()))
             }
@@ -292,7 +289,7 @@ impl Thread {
 impl Drop for Thread {
     fn drop(&mut self) {
         self.tasks = None;
-        // A thread that waits to hand over a row group is let go.
+        // Dropping the receiver releases a thread that waits to send a row group.
         let (_, nobody) = bounded(0);
         self.encoded = nobody;
         self.join();
@@ -305,7 +302,7 @@ impl std::fmt::Debug for Writer {
     }
 }
 
-/// Makes an error of what the library for Parquet gives when it writes.
+/// Converts an error of the `parquet` crate met while writing.
 fn failed(path: &Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {

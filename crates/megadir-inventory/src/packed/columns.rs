@@ -1,34 +1,34 @@
-//! Rows of one directory as columns: what all have alike is said once, numbers that differ take the bytes of their span.
+//! Packs the rows of one directory as columns: equal values are stored once, others with the width of their
+//! range.
 //!
 //! ```text
-//! columns: the type and each of the numbers, one after another; lengths of the names (2 each); the names
-//! column: NOTHING | 0, the number (8) | bytes of a number (1, 2, 4 or 8), the least number (8), of each row what it is above that
+//! columns: type column, number columns, lengths of the names (2 each), names
+//! column: NOTHING | 0, value (8) | width (1, 2, 4 or 8), minimum (8), offset above the minimum of each row
 //! ```
 //!
-//! A directory's entries are mostly of one device, owner and mode, and made within one while: so its rows take less room than row by row,
-//! and whole columns are copied where each row would be taken apart.
+//! Entries of a directory mostly share device, owner and mode, and have similar times. So columns take less
+//! space than single rows, and are copied as a whole.
 
 use super::Numbers;
 use crate::row::NUMBERS;
 
-/// The mark of a column of which no row has a number.
+/// Marks a column without values.
 const NOTHING: u8 = u8::MAX;
-/// What lies before the values of a column of which rows have numbers.
+/// Length of the minimum that precedes the values, bytes.
 const LEAST_BYTES: usize = 8;
 
-/// What the rows of a directory have alike.
+/// Fields that are equal in all rows of a directory.
 #[derive(Default)]
 pub(crate) struct Alike {
     first: Option<Numbers>,
-    /// The bits in which a row differs from the first.
+    /// Bits in which any row differs from the first.
     differ: [i64; NUMBERS],
     kind_differs: bool,
-    /// Numbers that some rows have and others lack.
+    /// Numbers that only some rows have.
     lacking: u16,
 }
 
 impl Alike {
-    /// Takes a row into account.
     #[inline]
     pub(crate) fn add(&mut self, row: &Numbers) {
         let Some(first) = &self.first else {
@@ -42,18 +42,17 @@ impl Alike {
         self.lacking |= first.have ^ row.have;
     }
 
-    /// Tells whether the rows can be columns: of each number all have one, or none has.
+    /// `true` if the rows can be packed as columns: each number is present in all rows or in none.
     pub(crate) fn is_whole(&self) -> bool {
         self.first.is_some() && self.lacking == 0
     }
 
-    /// Forgets all rows.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// Appends rows, all of which `alike` has taken into account; it is to be whole.
+/// Appends rows. `alike` must have seen all of them and be whole.
 pub(crate) fn pack<'r>(
     out: &mut Vec<u8>,
     alike: &Alike,
@@ -69,12 +68,12 @@ pub(crate) fn pack<'r>(
             false => column(out, number, alike.differ[at] != 0, rows.clone().map(|row| row.values[at])),
         }
     }
-    // No file system has names of 64 KiB; a batch refuses them.
+    // Names of 64 KiB exist on no file system, and a batch rejects them.
     names.clone().for_each(|name| out.extend_from_slice(&(name.len() as u16).to_ne_bytes()));
     names.clone().for_each(|name| out.extend_from_slice(name));
 }
 
-/// Appends a column of which every row has a number; where they do not differ it is that of the first.
+/// Appends a column present in all rows. If the rows do not differ, all have the value `first`.
 fn column(out: &mut Vec<u8>, first: i64, differ: bool, numbers: impl ExactSizeIterator<Item = i64> + Clone) {
     let ends = |(least, greatest): (i64, i64), number: i64| (least.min(number), greatest.max(number));
     let (least, greatest) = if differ { numbers.clone().fold((first, first), ends) } else { (first, first) };
@@ -98,7 +97,7 @@ fn column(out: &mut Vec<u8>, first: i64, differ: bool, numbers: impl ExactSizeIt
     }
 }
 
-/// Appends the lowest bytes of numbers.
+/// Appends the low `WIDTH` bytes of each number.
 fn values<const WIDTH: usize>(out: &mut Vec<u8>, numbers: impl ExactSizeIterator<Item = u64>) {
     let start = out.len();
     out.resize(start + numbers.len() * WIDTH, 0);
@@ -107,29 +106,29 @@ fn values<const WIDTH: usize>(out: &mut Vec<u8>, numbers: impl ExactSizeIterator
     }
 }
 
-/// The rows of a directory, none of them taken apart.
+/// Packed columns of a directory's rows, borrowed.
 pub(crate) struct Columns<'a> {
-    /// The numbers of the types.
+    /// Type indexes.
     pub(crate) kind: Column<'a>,
-    /// As [`Facts::numbers`](crate::Facts::numbers) has them.
+    /// In the order of [`Facts::numbers`](crate::Facts::numbers).
     pub(crate) numbers: [Column<'a>; NUMBERS],
     lengths: &'a [[u8; 2]],
-    /// The names, one after another.
+    /// Names, back to back.
     pub(crate) names: &'a [u8],
 }
 
-/// A number of each row.
+/// One number for each row.
 #[derive(Clone, Copy)]
 pub(crate) enum Column<'a> {
-    /// None has one.
+    /// No row has a value.
     Nothing,
-    /// All have this one.
+    /// All rows have this value.
     Same(i64),
-    /// Each has its own: so much above the least one.
+    /// Minimum, and each row's offset above it.
     Each(i64, Above<'a>),
 }
 
-/// Numbers, by the bytes that each takes.
+/// Offsets by their width.
 #[derive(Clone, Copy)]
 pub(crate) enum Above<'a> {
     One(&'a [[u8; 1]]),
@@ -139,7 +138,7 @@ pub(crate) enum Above<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Takes so many rows from the front of bytes; `None` where they are not there.
+    /// Consumes `rows` rows; `None` if the bytes are too short.
     pub(crate) fn take(bytes: &mut &'a [u8], rows: usize) -> Option<Self> {
         let kind = Column::take(bytes, rows)?;
         let mut numbers = [Column::Nothing; NUMBERS];
@@ -152,17 +151,15 @@ impl<'a> Columns<'a> {
         Some(Self { kind, numbers, lengths, names })
     }
 
-    /// Returns the number of rows.
     pub(crate) fn len(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Returns the length of each name, bytes.
+    /// Length of each name, bytes.
     pub(crate) fn lengths(&self) -> impl ExactSizeIterator<Item = u16> + use<'a> {
         self.lengths.iter().map(|&length| u16::from_ne_bytes(length))
     }
 
-    /// Returns the name of each row.
     pub(crate) fn each_name(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let mut names = self.names;
         self.lengths().map_while(move |length| split(&mut names, length.into()))
@@ -187,7 +184,7 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// Returns the number of a row, if it has one.
+    /// Number of a row, if it has one.
     pub(crate) fn get(&self, row: usize) -> Option<i64> {
         match *self {
             Self::Nothing => None,
@@ -207,7 +204,7 @@ impl Above<'_> {
         })
     }
 
-    /// Appends what the numbers are, with the least one added.
+    /// Appends the numbers with the minimum added.
     pub(crate) fn append(self, least: i64, numbers: &mut Vec<i64>) {
         let number = |above: u64| least.wrapping_add(above as i64);
         match self {
@@ -219,14 +216,13 @@ impl Above<'_> {
     }
 }
 
-/// Takes bytes from the front of others.
 fn split<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     let (front, rest) = bytes.split_at_checked(count)?;
     *bytes = rest;
     Some(front)
 }
 
-/// Takes so many pieces of one length from the front of bytes.
+/// Consumes `count` items of `WIDTH` bytes.
 fn fixed<'a, const WIDTH: usize>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [[u8; WIDTH]]> {
     Some(split(bytes, count.checked_mul(WIDTH)?)?.as_chunks().0)
 }
@@ -238,7 +234,7 @@ mod tests {
     use crate::row::Facts;
     use megadir::FileType;
 
-    /// Returns the columns of rows with these sizes, as they come back.
+    /// Packs and unpacks rows with the given sizes.
     fn sizes(sizes: &[u64]) -> (Vec<u64>, usize) {
         let facts = |(index, &size): (usize, &u64)| Facts {
             kind: if index % 2 == 0 { FileType::File } else { FileType::Directory },
@@ -281,7 +277,7 @@ mod tests {
                 lengths.push(length);
             }
         }
-        // Those that are alike take no room, small spans little.
+        // Equal values take no space, small ranges little.
         assert_eq!(lengths[4] - lengths[0], 4);
         assert_eq!(lengths[lengths.len() - 4] - lengths[0], 4 * 8);
     }

@@ -1,4 +1,4 @@
-//! What takes the place of what, and what stays.
+//! Tests of replacing files: the result, and leftovers.
 
 use super::Replacement;
 use std::fs;
@@ -36,7 +36,7 @@ fn what_others_have_open_is_replaced_all_the_same() {
     let reader = fs::File::open(&path).unwrap();
     match file.finish() {
         Ok(8) => assert_eq!(fs::read(&path).unwrap(), b"PAR1 new"),
-        // Wine 8 replaces nothing that is open, and says so: what was written is kept.
+        // Wine 8 cannot replace an open file and reports that; the new file is kept.
         Err(error) if megadir_testkit::require::is_wine() => {
             megadir_testkit::require::unavailable("what_others_have_open", &error.to_string());
             assert_eq!(fs::read(&path).unwrap(), b"PAR1 old");
@@ -57,7 +57,7 @@ fn what_cannot_be_put_into_its_place_is_kept() {
     let path = directory.path().join("inventory");
     let mut file = Replacement::create(&path).unwrap();
     file.write_all(b"PAR1 new").unwrap();
-    // A directory takes the name meanwhile.
+    // Meanwhile a directory takes the name.
     fs::create_dir(&path).unwrap();
     let error = file.finish().unwrap_err().to_string();
     let partial = directory.path().join(".inventory.megadir-partial");
@@ -97,7 +97,8 @@ fn who_may_read_the_old_file_may_read_the_new_one() {
         command
     };
     if megadir_testkit::require::is_wine() {
-        // Lists are the modes of the system below it, whose programs it starts, but neither tells that it has nor waits for.
+        // Wine maps access lists to modes of the host. It starts host programs, but neither reports success nor
+        // waits for them.
         let _ = command("Z:\\bin\\chmod").args(["0606", "inventory"]).status();
         let begun = std::time::Instant::now();
         while list(&path) == list(&beside) {
@@ -105,7 +106,7 @@ fn who_may_read_the_old_file_may_read_the_new_one() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     } else {
-        // What was handed down becomes its own.
+        // Converts inherited entries to explicit ones.
         let made = command("icacls").args(["inventory", "/inheritance:d"]).output().unwrap();
         assert!(made.status.success(), "{made:?}");
     }

@@ -1,4 +1,4 @@
-//! What a replacement takes on Unix.
+//! Unix part of file replacement.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -7,12 +7,12 @@ use std::path::Path;
 
 use crate::scan::Excluded;
 
-/// Tells whether a path leads to a device wherever it is looked up: no path does, devices are files.
+/// Always `false`: on Unix devices are files, not reserved names.
 pub(super) fn is_device(_path: &Path) -> bool {
     false
 }
 
-/// Opens the temporary file; a new one is nobody else's to read before [`permit_as`] says so, if there is an old one.
+/// Opens the temporary file. If it replaces an old file, only the owner can read it until [`permit_as`].
 pub(super) fn open(partial: &Path, old: Option<&Metadata>) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
@@ -21,14 +21,14 @@ pub(super) fn open(partial: &Path, old: Option<&Metadata>) -> io::Result<File> {
     options.open(partial)
 }
 
-/// Tells whether a killed process of this user can have left a file: it has no other name, and is this user's or, where root replaces a file
-/// of another, that one's.
+/// `true` if a killed process of this user can have left the file: it has no other links, and belongs to this
+/// user or, if root replaces another user's file, to that user.
 pub(super) fn is_own(_partial: &Path, status: &Metadata, old: Option<&Metadata>) -> bool {
     let own = rustix::process::geteuid().as_raw();
     status.nlink() == 1 && (status.uid() == own || old.is_some_and(|old| old.uid() == status.uid()))
 }
 
-/// Tells whether a file is what the path names.
+/// `true` if `path` still names the open file.
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::symlink_metadata(path)) {
         (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
@@ -36,13 +36,13 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Nothing is refused: whoever may write the directory may replace what is in it.
+/// Never fails: write access to the directory is enough to replace a file.
 #[expect(clippy::unnecessary_wraps, reason = "on Windows there is what refuses")]
 pub(super) fn may_replace(_path: &Path, _status: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Who may read the old one may read the new one, nobody else; whose it is, only root can pass on.
+/// Copies the mode of the old file, and the owner if root.
 #[expect(clippy::unnecessary_wraps, reason = "on Windows there is what refuses")]
 pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Result<()> {
     let (file, status) = (new.0, old.0);
@@ -51,16 +51,16 @@ pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Res
     Ok(())
 }
 
-/// Makes the new name durable, where the file system can.
+/// Syncs the directory, if the file system supports it.
 pub(super) fn sync_name(_file: &File, path: &Path) {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Ok(directory) = File::open(parent) {
-        // The file has its place; some file systems know no fsync of a directory.
+        // The rename is done; some file systems do not support fsync of a directory.
         let _ = directory.sync_all();
     }
 }
 
-/// Returns how a scan knows a file.
+/// Identity of a file, for a scan to skip.
 pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
     let status = std::fs::symlink_metadata(path).ok()?;
     let name = megadir::names::from_os(path.file_name()?).to_vec();

@@ -1,7 +1,7 @@
-//! What a replacement takes on Windows.
+//! Windows part of file replacement.
 //!
-//! A file that is open is renamed there as well if it was opened for sharing with whoever removes, as the standard library opens all;
-//! and one that others have open is replaced (POSIX semantics, Windows 10 1607 and later on NTFS).
+//! An open file can be renamed if it was opened with `FILE_SHARE_DELETE`, as the standard library does. A file
+//! that others have open is replaced with POSIX semantics (Windows 10 1607 and later on NTFS).
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -16,10 +16,10 @@ use crate::scan::Excluded;
 const ATTRIBUTES: u32 = 0x80;
 /// `DELETE`.
 const DELETE: u32 = 0x1_0000;
-/// `FILE_FLAG_OPEN_REPARSE_POINT`: a link is opened itself.
+/// `FILE_FLAG_OPEN_REPARSE_POINT`: opens a link itself.
 const OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 
-/// Tells whether a path leads to a device wherever it is looked up: `NUL`, `CON` and the like.
+/// `true` for reserved device names: `NUL`, `CON` and the like.
 pub(super) fn is_device(path: &Path) -> bool {
     std::path::absolute(path).is_ok_and(|path| {
         let name = path.as_os_str().as_encoded_bytes().strip_prefix(br"\\.\");
@@ -33,12 +33,12 @@ pub(super) fn open(partial: &Path, _old: Option<&Metadata>) -> io::Result<File> 
     options.open(partial)
 }
 
-/// Tells whether a killed process can have left a file: it has no other name.
+/// `true` if a killed process can have left the file: it has no other links.
 pub(super) fn is_own(partial: &Path, _status: &Metadata, _old: Option<&Metadata>) -> bool {
     asked(partial, Want::LINKS).is_some_and(|row| row.links == 1)
 }
 
-/// Tells whether a file is what the path names.
+/// `true` if `path` still names the open file.
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     let named = OpenOptions::new().access_mode(ATTRIBUTES).custom_flags(OPEN_REPARSE_POINT).open(path);
     match (DirId::of_file(file), named.and_then(|named| DirId::of_file(&named))) {
@@ -47,7 +47,7 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Refuses what cannot be replaced: a file that is marked as read-only, or that others keep from being removed.
+/// Fails if the file cannot be replaced: it is read-only, or another process prevents its deletion.
 pub(super) fn may_replace(path: &Path, status: &Metadata) -> io::Result<()> {
     if status.permissions().readonly() {
         let reason = "it is marked as read-only: take the mark away, or name another file";
@@ -56,7 +56,7 @@ pub(super) fn may_replace(path: &Path, status: &Metadata) -> io::Result<()> {
     OpenOptions::new().access_mode(DELETE).custom_flags(OPEN_REPARSE_POINT).open(path).map(drop)
 }
 
-/// Who may read the old one may read the new one, nobody else: it gets its access list, where its directory would hand down another.
+/// Copies the access list of the old file if the directory would pass on a different one.
 pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Result<()> {
     let ((file, partial), (_, old)) = (new, old);
     let refused = |error: io::Error| {
@@ -79,15 +79,15 @@ fn open_with(path: &Path, access: u32) -> io::Result<File> {
     OpenOptions::new().access_mode(access | ATTRIBUTES).custom_flags(OPEN_REPARSE_POINT).open(path)
 }
 
-/// Makes the new name durable: what is flushed of a file on NTFS is its name too, by the journal.
+/// Makes the new name durable: on NTFS flushing a file also flushes its name through the journal.
 pub(super) fn sync_name(file: &File, _path: &Path) {
-    // Locks keep others from reading here.
+    // Windows locks prevent others from reading.
     let _ = file.unlock();
-    // The file has its place all the same.
+    // The file is in place even if this fails.
     let _ = file.sync_all();
 }
 
-/// Returns how a scan knows a file.
+/// Identity of a file, for a scan to skip.
 pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
     let inode = asked(path, Want::INODE)?.inode;
     Some(Excluded {
@@ -97,7 +97,7 @@ pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
     })
 }
 
-/// Returns what a file tells of itself; all that is wanted, or nothing.
+/// Queries attributes; `None` unless everything in `want` is present.
 fn asked(path: &Path, want: Want) -> Option<Attributes> {
     let name = megadir::names::from_os(path.file_name()?);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

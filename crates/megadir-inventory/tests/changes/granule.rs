@@ -1,4 +1,4 @@
-//! A file that is written again within the same step of the clock is never missed silently.
+//! Rewriting a file within one clock tick is never missed silently.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use megadir_inventory::Snapshot;
 use megadir_inventory::changes::{ChangeKind, CompareOptions, Watch};
 
-/// Writes a file, scans, writes it again at once, and wants to be told each time.
+/// Writes a file, scans, rewrites it immediately, and expects each change to be reported.
 fn hammer(base: &Path, times: u32) {
     let options = CompareOptions {
         threads: 1,
@@ -22,7 +22,7 @@ fn hammer(base: &Path, times: u32) {
         let other = base.join(format!("new{time}"));
         let mut snapshot = Snapshot::from_scan(&[base.into()], 1).unwrap();
         fs::write(&path, "bbbb").unwrap();
-        // In a directory that was changed within the granule too.
+        // The same in a directory changed within the granule.
         fs::write(&other, "").unwrap();
         let changes = snapshot.refresh(&options, &Watch::default()).unwrap().changes;
         let of_file = changes.iter().find(|change| change.path == b"file"[..]);

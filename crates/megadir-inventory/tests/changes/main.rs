@@ -1,4 +1,4 @@
-//! What `changes` tells is held against an oracle that compares full listings of the standard library.
+//! Compares the output of `changes` with an oracle that compares full listings of the standard library.
 #![cfg(any(target_os = "linux", windows))]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 

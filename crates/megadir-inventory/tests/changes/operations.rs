@@ -1,4 +1,4 @@
-//! Random changes of a small tree. What only some systems can do is in a module for each.
+//! Random changes of a small tree. Operations of one system only are in a module for each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,15 +12,15 @@ mod system;
 #[path = "operations/windows.rs"]
 mod system;
 
-/// A tree that is changed at random; nothing that fails for what happens to be there is an error.
+/// Tree that is changed at random. An operation that does not apply to the current tree is not an error.
 pub(crate) struct Changer {
     root: PathBuf,
     rng: Rng,
-    /// Whether files are given second names.
+    /// Create hard links to files.
     hard_links: bool,
 }
 
-/// What is done, and how.
+/// Name and function of an operation.
 type Named = (&'static str, fn(&mut Changer));
 
 impl Changer {
@@ -32,7 +32,7 @@ impl Changer {
         &mut self.rng
     }
 
-    /// Makes so many entries.
+    /// Creates `entries` entries.
     pub(crate) fn build(&mut self, entries: u64) {
         for _ in 0..entries {
             match self.rng.within(0, 9) {
@@ -44,14 +44,14 @@ impl Changer {
         }
     }
 
-    /// Changes something; returns what, for messages.
+    /// Makes one random change; returns its name, for messages.
     pub(crate) fn change(&mut self) -> &'static str {
         let (name, change) = self.rng.pick(system::CHANGES);
         change(self);
         name
     }
 
-    /// Returns every path below the root, sorted.
+    /// All paths below the root, sorted.
     fn paths(&self) -> Vec<PathBuf> {
         let mut all = Vec::new();
         let mut waiting = vec![self.root.clone()];
@@ -64,7 +64,7 @@ impl Changer {
                 all.push(entry.path());
             }
         }
-        // The order of a listing differs by file system.
+        // The order of a listing depends on the file system.
         all.sort();
         all
     }
@@ -78,7 +78,7 @@ impl Changer {
         self.any().filter(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_file()))
     }
 
-    /// Returns a path in some directory, one of few names, so that it is often taken.
+    /// A random path from a small set of names, so that it often exists already.
     fn new_path(&mut self) -> PathBuf {
         let mut directories = self.paths();
         directories.retain(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir()));
@@ -141,7 +141,7 @@ impl Changer {
         if is_directory { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
     }
 
-    /// As editors write: a new file takes the place of the old one.
+    /// Saves like an editor: a new file replaces the old one.
     fn replace(&mut self) {
         let text = self.text();
         if let Some(path) = self.any_file() {

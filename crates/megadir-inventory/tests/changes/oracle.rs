@@ -1,4 +1,4 @@
-//! The oracle: two full listings by the standard library, compared in the most obvious way.
+//! Oracle: compares two full listings by the standard library in the most obvious way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ mod system;
 #[path = "oracle/windows.rs"]
 mod system;
 
-/// What the standard library tells of an entry.
+/// Metadata of an entry from the standard library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Meta {
     pub(crate) kind: &'static str,
@@ -28,10 +28,10 @@ pub(crate) struct Meta {
     pub(crate) links: u64,
 }
 
-/// A tree by paths relative to its root, which has the empty one.
+/// Entries by path relative to the root; the root's own path is empty.
 pub(crate) type Listing = BTreeMap<String, Meta>;
 
-/// Lists a tree, with the hard links of its files where they are told.
+/// Lists a tree; `links` includes the link counts of files if available.
 pub(crate) fn listing(root: &Path, links: bool) -> Listing {
     let meta = |path: &Path| {
         let meta = system::meta(path);
@@ -55,7 +55,7 @@ pub(crate) fn listing(root: &Path, links: bool) -> Listing {
     all
 }
 
-/// Returns what rows say, in the words of the oracle.
+/// Converts rows to the oracle's representation.
 pub(crate) fn of_rows(rows: &mut dyn Rows) -> Listing {
     let mut all = Listing::new();
     let mut path = Vec::new();
@@ -68,7 +68,7 @@ pub(crate) fn of_rows(rows: &mut dyn Rows) -> Listing {
     all
 }
 
-/// Returns changes as lines.
+/// Formats changes as lines.
 pub(crate) fn lines(changes: &[Change]) -> BTreeSet<String> {
     let text = |path: &TreePath| path.to_string();
     let line = |change: &Change| {
@@ -91,7 +91,7 @@ impl Meta {
         self.kind == "directory"
     }
 
-    /// The same file under whatever name.
+    /// Identity of a file, independent of its name.
     fn identity(&self) -> (&'static str, u64, u64, i64, u64) {
         match self.born_ns {
             _ if system::UNIQUE_NUMBERS => (self.kind, self.device, self.inode, 0, 0),
@@ -112,7 +112,8 @@ impl Meta {
         (self.inode, self.born_ns.filter(|_| !system::UNIQUE_NUMBERS), self.kind)
     }
 
-    /// The contents may differ though nothing else does, if the clock was read at `started_ns`.
+    /// `true` if the contents may have changed although nothing else differs, for a scan that began at
+    /// `started_ns`.
     fn is_suspect(&self, started_ns: i64) -> bool {
         let second = 1_000_000_000;
         let cut = match (self.ctime_ns % second, self.ctime_ns / second % 2) {
@@ -120,14 +121,14 @@ impl Meta {
             (0, _) => second,
             _ => 0,
         };
-        // Where inodes hold whole seconds and no time of birth the clock is reckoned to be as wide.
+        // Without a birth time and with inodes in whole seconds, the clock tick is assumed to be a second too.
         let tick = if self.born_ns.is_none() { second } else { 100_000_000 };
         let hides = self.kind == "symlink" || (self.kind == "file" && self.size > 0);
         hides && self.ctime_ns + cut + tick >= started_ns
     }
 }
 
-/// Returns what differs, in the order of the names in output.
+/// Names of the fields that differ, in output order.
 fn fields(old: &Meta, new: &Meta, times: bool, ctime: bool) -> Vec<&'static str> {
     let file = !new.is_directory();
     let all = [
@@ -150,10 +151,10 @@ fn name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |split| split.1)
 }
 
-/// A file: inode, time of birth and type.
+/// Identity of a file: inode, birth time and type.
 type File = (u64, Option<i64>, &'static str);
 
-/// Compares two listings; the first was made at `started_ns`.
+/// Compares two listings; the first scan began at `started_ns`.
 pub(crate) fn compare(old: &Listing, new: &Listing, started_ns: i64) -> BTreeSet<String> {
     let mut comparison = Comparison::new(old, new, started_ns);
     comparison.pair_directories();
@@ -169,17 +170,18 @@ struct Comparison<'a> {
     old: &'a Listing,
     new: &'a Listing,
     started_ns: i64,
-    /// Paths whose file is gone or elsewhere.
+    /// Old paths whose file is gone or has moved.
     left: Vec<&'a String>,
-    /// Paths with another file than before.
+    /// New paths that hold a different file than before.
     came: Vec<&'a String>,
-    /// New paths by old ones.
+    /// New paths by old path.
     renamed: BTreeMap<&'a str, &'a str>,
-    /// The directories among them.
+    /// Renamed directories.
     moved: BTreeMap<&'a str, &'a str>,
-    /// Directories whose path another has now, unless it replaced one that is gone.
+    /// Directories whose old path now belongs to another directory, except one that replaced a deleted
+    /// directory.
     unsteady: BTreeSet<&'a str>,
-    /// Files at their old path in an unsteady directory.
+    /// Files that kept their path inside an unsteady directory.
     back: BTreeSet<&'a str>,
 }
 
@@ -282,7 +284,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Returns the lines of files that are where they were.
+    /// Lines for files that kept their path.
     fn in_place(&self) -> BTreeSet<String> {
         let mut lines = BTreeSet::new();
         for (path, now) in self.new.iter().filter(|(path, _)| !self.back.contains(path.as_str())) {

@@ -1,4 +1,4 @@
-//! Random trees, random changes between scans.
+//! Random trees with random changes between scans.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,11 +19,11 @@ mod system;
 #[path = "property/windows.rs"]
 mod system;
 
-/// Sequences that wait together until their trees are older than the clock's granule.
+/// Sequences that share one wait until their trees are older than the clock's granule.
 const TOGETHER: u64 = 50;
-/// Times that are older than this by the start of a scan prove something.
+/// Age at which a timestamp is no longer racy at the start of a scan.
 const OLD_AFTER: Duration = Duration::from_millis(130);
-/// Scans of a sequence, the first among them.
+/// Scans in a sequence, including the first.
 const SCANS: u64 = 3;
 
 struct Sequence {
@@ -33,7 +33,7 @@ struct Sequence {
     listed: Listing,
 }
 
-/// Carries out so many sequences below a directory.
+/// Runs `sequences` sequences below a directory.
 fn sequences(base: &Path, first: u64, sequences: u64) {
     let mut left = sequences;
     while left > 0 {
@@ -43,7 +43,7 @@ fn sequences(base: &Path, first: u64, sequences: u64) {
     }
 }
 
-/// Makes trees, scans them when they are old enough for some, and changes and compares them some times.
+/// Creates trees, scans them (some while still racy), then changes and compares them several times.
 fn together(base: &Path, first: u64, number: u64) {
     let paths: Vec<_> = (first..first + number).map(|seed| (seed, base.join(seed.to_string()))).collect();
     for (seed, path) in &paths {
@@ -56,7 +56,7 @@ fn together(base: &Path, first: u64, number: u64) {
     let mut all: Vec<Sequence> = paths
         .into_iter()
         .map(|(seed, path)| {
-            // Some entries are younger than a granule.
+            // Leaves some entries younger than a granule.
             if seed % 3 == 0 {
                 Changer::new(&path, seed, system::has_hard_links(seed)).build(3);
             }
@@ -72,7 +72,7 @@ fn together(base: &Path, first: u64, number: u64) {
             round(sequence, scan);
         }
         if scan == 1 {
-            // Time passes: what was changed is old enough for the next comparison but not for this scan.
+            // Makes the changes old enough for the next comparison, but not for this scan.
             std::thread::sleep(OLD_AFTER);
         }
     }
@@ -116,7 +116,7 @@ fn round(sequence: &mut Sequence, scan: u64) {
     *listed = now;
 }
 
-/// Compares as `megadir changes` does, for which less is asked; now and then with an inventory that was written.
+/// Compares like `megadir changes`, which requests less metadata; sometimes against a written inventory.
 fn compare_without_keeping(
     snapshot: &Snapshot,
     seed: u64,

@@ -1,4 +1,4 @@
-//! Replaying changes: applied to the old listing as docs/inventory.md says, they give the new one.
+//! Applying the changes to the old listing, as docs/inventory.md describes, yields the new one.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use megadir_inventory::changes::{Change, ChangeKind, Fields};
 
 use crate::oracle::Listing;
 
-/// Paths, and for each the path that its file had before; `None` for another file.
+/// Paths, each with the old path of its file; `None` for a new file.
 type Tree = BTreeMap<String, Option<String>>;
 
 fn text(path: &TreePath) -> String {
     String::from_utf8(path.to_vec()).unwrap()
 }
 
-/// Takes a path out of a tree with everything below it; returns what that was, relative to the path.
+/// Removes a path and everything below it; returns the removed entries relative to the path.
 fn take(tree: &mut Tree, path: &str) -> Vec<(String, Option<String>)> {
     let below = format!("{path}/");
     let taken = tree.extract_if(.., |at, _| at == path || at.starts_with(&below));

@@ -1,4 +1,4 @@
-//! Directories that are as they were need not be listed again.
+//! Unchanged directories are not listed again.
 
 use std::fs;
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn only_directories_that_changed_are_listed_and_names_are_asked_for_all_the_same
             fs::create_dir_all(tree.join(directory)).unwrap();
             fs::write(tree.join(directory).join("file"), "1").unwrap();
         }
-        // Older than a step of the clock, so that their times prove something.
+        // Older than a clock tick, so that the timestamps are not racy.
         std::thread::sleep(Duration::from_millis(130));
         let snapshot = Snapshot::from_scan(std::slice::from_ref(&tree), 1).unwrap();
         let told = |skip_unchanged| {
@@ -34,7 +34,7 @@ fn only_directories_that_changed_are_listed_and_names_are_asked_for_all_the_same
         };
         assert_eq!(told(true), (0, 0, 5), "{recipe:?}");
         assert_eq!(told(false), (0, 5, 0), "{recipe:?}");
-        // Contents change no directory, a new name changes its own.
+        // Writing a file changes no directory; a new name changes its parent.
         fs::write(tree.join("a/below/file"), "2").unwrap();
         assert_eq!(told(true), (1, 0, 5), "{recipe:?}");
         fs::write(tree.join("b/new"), "").unwrap();

@@ -1,4 +1,4 @@
-//! A snapshot asks nothing, and takes the memory that it says.
+//! A snapshot makes no system calls, and reports its memory correctly.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,10 +8,10 @@ use megadir_inventory::Snapshot;
 use megadir_inventory::changes::{CompareOptions, Watch};
 use megadir_testkit::require;
 
-/// Set in the process that is traced.
+/// Set in the traced child process.
 const TRACED: &str = "MEGADIR_TEST_TRACED";
 
-/// Looks up and lists between two marks, in a process that is traced.
+/// Runs itself under strace; the child looks up and lists between two marks.
 #[test]
 fn look_ups_make_no_system_call() {
     if let Some(tree) = std::env::var_os(TRACED) {
@@ -46,7 +46,7 @@ fn look_ups_make_no_system_call() {
     let trace = fs::read_to_string(trace).unwrap();
     let after = trace.split_once("/mark-begin").unwrap().1;
     let (between, _) = after.split_once("/mark-end").unwrap();
-    // The rest of the first mark's line, and the beginning of the second's.
+    // Drop the rest of the first mark's line, and the beginning of the second's.
     let calls: Vec<&str> = between.lines().skip(1).collect();
     let other =
         calls[..calls.len() - 1].iter().filter(|call| !call.contains("brk(") && !call.contains("mmap("));
@@ -63,13 +63,13 @@ fn what_could_not_be_read_is_read_once_it_can_be() {
     fs::create_dir(scratch.path().join("d")).unwrap();
     fs::write(scratch.path().join("d/file"), "").unwrap();
     fs::set_permissions(scratch.path().join("d"), PermissionsExt::from_mode(0o700)).unwrap();
-    // Past the racy rule, so that directories may be passed over.
+    // No longer racy, so that directories may be skipped.
     std::thread::sleep(std::time::Duration::from_millis(200));
-    // One thread is the caller's own, which is nobody.
+    // With one thread the scan runs as the caller, here an unprivileged user.
     let nobody = || Snapshot::from_scan(&[scratch.path().to_owned()], 1).unwrap();
     let mut snapshot = megadir_testkit::unprivileged::unprivileged(nobody);
     assert!(snapshot.facts(0, b"d/file").is_none() && !snapshot.metadata().is_complete());
-    // The directory is as it was: that it could not be read is the only reason to read it.
+    // The directory is unchanged; it is read again only because reading it failed before.
     let exclude = Vec::new();
     let options = CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: true, exclude };
     let compared = snapshot.refresh(&options, &Watch::default()).unwrap();
@@ -99,7 +99,7 @@ fn an_entry_takes_64_bytes_and_its_name() {
     let said = snapshot.heap_bytes();
     let stated = entries * 64 + names + 21 * 300;
     assert!(said <= stated && said > entries * 64 + names, "{said} bytes, {stated} stated");
-    // What the allocator was asked for and has not got back, the roots and small change included.
+    // Bytes still allocated, including the roots and small allocations.
     let kept = usize::try_from(counted.bytes_current).unwrap();
     assert!(kept <= stated + 4096 && kept >= said, "{kept} bytes kept, {said} said");
 }

@@ -1,4 +1,4 @@
-//! Subvolumes of btrfs: their device numbers are dealt out again with each mount.
+//! Subvolumes of btrfs get new device numbers with each mount.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn btrfs(words: &[&str], paths: &[&Path]) {
     run(Command::new("btrfs").args(words).args(paths)).unwrap();
 }
 
-/// Makes subvolumes, one within another, snapshots beside them, and a stub in a snapshot.
+/// Creates nested subvolumes, snapshots beside them, and a stub in a snapshot.
 fn build(top: &Path) {
     fs::create_dir(top.join("plain")).unwrap();
     for subvolume in ["a", "b", "a/nested"] {
@@ -31,7 +31,7 @@ fn build(top: &Path) {
     assert_eq!(fs::read_dir(top.join("c/nested")).unwrap().count(), 0, "a stub");
 }
 
-/// Unmounts and mounts again, and accesses subvolumes in this order.
+/// Remounts and accesses subvolumes in the given order, which determines their device numbers.
 fn remount(mount: &mut Mount, order: &[&str]) {
     mount.remount(|_| Ok(())).unwrap();
     for path in order {
@@ -103,9 +103,9 @@ fn an_unchanged_tree_of_subvolumes_is_unchanged_after_a_remount() {
             compare_only(Inventory::open(&file).unwrap(), roots, paths, &options(false), &Watch::default());
         assert_eq!(oracle::lines(&only.unwrap().changes), [].into(), "{order:?}");
     }
-    // What does not record subvolumes says so.
+    // An inventory without recorded subvolumes is reported as such.
     assert!(compared(&top, &old).volumes_unknown);
-    // What was written after a remount is as good.
+    // An inventory written after a remount compares equally.
     let watch = Watch::default();
     change(&top);
     let expected = [
@@ -146,7 +146,7 @@ fn a_snapshot_that_was_made_again_is_another_and_a_renamed_one_is_the_same() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("inventory");
     write(&top, &file, 1, false);
-    // The stub goes along with its snapshot.
+    // The stub moves with its snapshot.
     fs::rename(top.join("c"), top.join("renamed")).unwrap();
     btrfs(&["-q", "subvolume", "delete"], &[&top.join("0")]);
     btrfs(&["-q", "subvolume", "snapshot"], &[&top.join("b"), &top.join("0")]);
@@ -160,7 +160,7 @@ fn a_snapshot_that_was_made_again_is_another_and_a_renamed_one_is_the_same() {
         "modified '' '0/d/file' inode",
         "renamed 'c' 'renamed' ",
     ];
-    // Times differ, too.
+    // Timestamps differ too.
     let told: Vec<String> =
         told.iter().map(|line| line.replace("mtime,", "").replace("ctime,", "")).collect();
     assert_eq!(told, expected);

@@ -1,4 +1,4 @@
-//! The answer as a JSON object on a line; numbers are exact.
+//! The answer as a JSON object on one line; numbers are exact.
 
 use megadir::limits::Span;
 use megadir::names;
@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::Answer;
 use crate::ui::escape;
 
-/// Appends the object and a newline.
 pub(super) fn object(text: &mut Vec<u8>, answer: &Answer) {
     let Answer { look, advice, of_directory, run } = answer;
     let facts = &look.limits.facts;

@@ -1,4 +1,4 @@
-//! The short measurement, with progress on terminals and nothing else said meanwhile.
+//! Short measurement with progress on terminals and no other output.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::cmd::bench::{Progress, drawn_seed, program};
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
 
-/// Measures what was asked for, or tells why nothing was measured; `None` where the user has ended it.
+/// Runs the measurement, or returns the reason for skipping it; `None` if interrupted.
 pub(super) fn measured(
     args: &Args,
     question: &Question,
@@ -44,7 +44,7 @@ pub(super) fn measured(
     }
 }
 
-/// Progress, without what a run notes: the answer tells what matters of that.
+/// Shows progress without the notes of a run; the answer includes the relevant ones.
 struct Shown(Option<Progress>);
 
 impl Listener for Shown {

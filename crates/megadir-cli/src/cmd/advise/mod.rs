@@ -1,4 +1,4 @@
-//! `megadir advise`: which layout to use for very many files in a directory, on this machine.
+//! `megadir advise`: recommends a layout for very many files on this machine.
 
 mod json;
 mod measuring;
@@ -22,9 +22,9 @@ use crate::parse;
 use crate::ui::message::quoted;
 use crate::ui::output::Output;
 
-/// The most writers that can be asked for.
+/// Upper limit of --writers.
 const WRITERS_MAX: u32 = 256;
-/// The longest measurement, seconds.
+/// Upper limit of the measurement, seconds.
 const TIME_MAX_S: u64 = 3600;
 
 /// Tells which layout to use for very many files: one directory, or directories named after a hash.
@@ -86,7 +86,7 @@ pub(crate) struct Args {
     report: Option<PathBuf>,
 }
 
-/// Looks at the directory, measures, and prints the answer.
+/// Profiles the directory, measures, and prints the answer.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if let (Some(layout), Some(language)) = (&args.layout, args.code) {
         let mut output = Output::new()?;
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         let is_terminal = output.is_terminal();
         text::report(&mut output.text, &answer, is_terminal);
     }
-    // The answer is printed whatever becomes of the page, and the page is written whatever becomes of the answer.
+    // An output error must not prevent the page, nor the reverse.
     let printed = output.flush();
     let written = page.map_or(Ok(exit::DONE), |page| page.write(&answer));
     match printed {
@@ -127,17 +127,17 @@ fn code(text: &mut Vec<u8>, layout: &Layout, language: Language) -> Result<(), C
     Ok(())
 }
 
-/// The answer, and what it is from.
+/// Recommendation and the data behind it.
 struct Answer {
     look: Look,
     advice: Advice,
-    /// Whether the number of files is that of the directory.
+    /// The number of files is the directory's current one.
     of_directory: bool,
-    /// What was measured, or why nothing was.
+    /// Measurement, or the reason for skipping it.
     run: Result<Box<Run>, String>,
 }
 
-/// Returns the answer; `None` where the user has ended it.
+/// Computes the answer; `None` if interrupted.
 fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
     let directory = Dir::open(&args.directory)?;
     let like = args.like.as_ref().map(Dir::open).transpose()?;
@@ -166,7 +166,7 @@ fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
     Ok(Some(Answer { look, advice, of_directory: args.files.is_none(), run }))
 }
 
-/// Returns how many entries the directory holds, for an answer about those.
+/// Number of entries in the directory, the default of --files; an error if none or unknown.
 fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
     let place = quoted(&args.directory);
     match &look.limits.facts.entries {
@@ -180,7 +180,7 @@ fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
     }
 }
 
-/// Refuses options that contradict each other, before anything is measured.
+/// Rejects conflicting options before anything is measured.
 fn check(args: &Args) -> Result<(), CliError> {
     let several = args.writers.filter(|writers| *writers > 1);
     if let Some(writers) = several.filter(|_| !args.pattern.writes()) {
@@ -212,7 +212,6 @@ fn check(args: &Args) -> Result<(), CliError> {
     }
 }
 
-/// Parses a number of files.
 fn files(text: &str) -> Result<u64, String> {
     match parse::count(text)? {
         0 => Err("a layout is for at least 1 file".into()),
@@ -220,7 +219,7 @@ fn files(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Parses the time of a measurement.
+/// Parses the time budget.
 fn time(text: &str) -> Result<Duration, String> {
     let (least, most) = (TIME_MIN.as_secs(), TIME_MAX_S);
     match parse::age_s(text) {
@@ -229,7 +228,6 @@ fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Parses a layout.
 fn layout(text: &str) -> Result<Layout, String> {
     text.parse::<Layout>().map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! The page about a measurement: the report's own, led by what is advised.
+//! HTML page about a measurement: the report's page, with the advice as the headline.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -12,14 +12,14 @@ use super::{Answer, text};
 use crate::exit::{self, CliError};
 use crate::ui::message::{quoted, reason};
 
-/// A page that can be written: its file exists under a temporary name, and is removed when this is dropped.
+/// Page to be written. Its file exists under a temporary name, which dropping removes.
 pub(super) struct Page {
     path: PathBuf,
     file: NamedTempFile,
 }
 
 impl Page {
-    /// Makes the file, before the measurement.
+    /// Creates the file before the measurement, so that errors show early.
     pub(super) fn prepare(path: &Path) -> Result<Self, CliError> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
@@ -27,7 +27,7 @@ impl Page {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // Others may read the page as they may any new file.
+            // The umask applies as for any new file; the default of temporary files is owner only.
             builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
         let file = builder.tempfile_in(folder).map_err(|error| {
@@ -65,12 +65,12 @@ impl Page {
     }
 }
 
-/// Gives the page its name, under which there must be no file.
+/// Moves the page to its final name; fails if that exists.
 fn place(file: NamedTempFile, path: &Path, page: &[u8]) -> io::Result<()> {
     match file.persist_noclobber(path) {
         Ok(_) => Ok(()),
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Err(error.error),
-        // Some file systems neither rename without replacing nor know hard links.
+        // Some file systems support neither renaming without replacing nor hard links.
         Err(_) => File::create_new(path)?.write_all(page),
     }
 }

@@ -1,4 +1,4 @@
-//! The answer for people: what to do first, then why, then what would change it.
+//! The answer as text: first the recommendation, then the reasons, then what would change it.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::cmd::limits::text::headline;
 use crate::ui::message::quoted;
 use crate::ui::paragraph;
 
-/// Where the values begin, columns.
+/// Column where the values begin.
 const VALUES_AT: usize = 15;
 
 /// Appends the whole answer.
@@ -33,7 +33,7 @@ pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
     text.extend_from_slice(lines.as_bytes());
 }
 
-/// Returns the answer in a sentence.
+/// The answer in one sentence.
 pub(super) fn first_line(answer: &Answer) -> String {
     let Answer { look, advice, of_directory, .. } = answer;
     let facts = &look.limits.facts;
@@ -57,8 +57,8 @@ pub(super) fn first_line(answer: &Answer) -> String {
     }
 }
 
-/// Returns the lines above the rows. What is impossible comes first, for it is so under any load; then that the machine was overloaded,
-/// which casts doubt on what follows.
+/// Lines above the table. Impossibility comes first because it holds under any load, then a warning about an
+/// overloaded machine, which makes the rest doubtful.
 fn opening(answer: &Answer) -> Vec<String> {
     let first = first_line(answer);
     let overload = overload(answer);
@@ -68,12 +68,12 @@ fn opening(answer: &Answer) -> Vec<String> {
     }
 }
 
-/// Returns what stands below the headline of a page before the rows.
+/// Text between a page's headline and the table.
 pub(super) fn below_headline(answer: &Answer) -> Vec<String> {
     overload(answer).into_iter().chain(with_room(answer)).collect()
 }
 
-/// Returns the layout if the headline is about something worse.
+/// The layout, if the headline is about a more serious problem.
 fn with_room(answer: &Answer) -> Option<String> {
     let advice = &answer.advice;
     let is_short = advice.shortage.as_ref().is_some_and(Shortage::is_likely);
@@ -84,7 +84,7 @@ fn overload(answer: &Answer) -> Option<String> {
     answer.run.as_ref().ok().and_then(|run| overload_of(&run.record.notes))
 }
 
-/// Returns what a run noted about a machine that did other work meanwhile.
+/// Note of a run about other load on the machine.
 fn overload_of(notes: &[Note]) -> Option<String> {
     const KINDS: [&str; 3] = ["load", "pressure", "stolen-time"];
     let notes = notes.iter().filter(|note| KINDS.contains(&note.kind.as_str()));
@@ -93,7 +93,7 @@ fn overload_of(notes: &[Note]) -> Option<String> {
         .then(|| format!("The machine was overloaded while this was measured: {}.", notes.join("; ")))
 }
 
-/// Returns a hashed layout as what there is to see of it.
+/// Describes a hashed layout by its visible structure.
 fn hashed(layout: &Candidate) -> String {
     let leaves = amount(layout.shape.leaves_max);
     match layout.levels() {
@@ -110,7 +110,7 @@ fn files(number: u64) -> String {
     if number == 1 { "1 file".into() } else { format!("{} files", amount(number)) }
 }
 
-/// Returns labels and values.
+/// Labels and values of the table.
 pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     let Answer { advice, of_directory, .. } = answer;
     let mut rows = Vec::new();
@@ -127,7 +127,7 @@ pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     if let Some(changes) = changes(advice) {
         rows.push(("changes", changes));
     }
-    // What is likely is the first line.
+    // A likely shortage is already in the first line.
     if let Some(shortage) = advice.shortage.as_ref().filter(|shortage| !shortage.is_likely()) {
         rows.push((
             "beware",
@@ -143,7 +143,7 @@ pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// Returns what was measured, or why nothing was.
+/// Measured values, or the reason for skipping the measurement.
 fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
     let run = match &answer.run {
         Ok(run) => run,
@@ -190,7 +190,7 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
     vec![("measured", text)]
 }
 
-/// Returns what was not decided, and how long it would take.
+/// Open questions, and the time needed to decide them.
 fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     let measured = &answer.run.as_ref().ok()?.measured;
     if measured.distrusted {
@@ -213,7 +213,7 @@ fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     Some(("not decided", format!("against one directory: {}", told.join(", "))))
 }
 
-/// Returns a time as it is typed, rounded up.
+/// Formats a duration as an option value, rounded up.
 fn typed(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..100 => format!("{}s", (seconds + 1).next_multiple_of(10)),
@@ -221,7 +221,7 @@ fn typed(time: Duration) -> String {
     }
 }
 
-/// Returns how close the directory is to trouble.
+/// Describes how close the directory is to its limits.
 fn now(answer: &Answer) -> String {
     let limits = &answer.look.limits;
     let sentence = headline(limits, answer.advice.question.churn);
@@ -237,7 +237,7 @@ fn now(answer: &Answer) -> String {
     text
 }
 
-/// Returns how a name's path is computed.
+/// Describes how to compute the path of a name.
 fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("path", words(&layout.layout)),
@@ -264,7 +264,7 @@ fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// Returns the layout that takes directories from the names themselves.
+/// Describes the layout with directories taken from the names themselves.
 fn instead(by_name: &Candidate) -> String {
     let whose = by_name.preset.unwrap_or_default();
     format!(
@@ -278,7 +278,7 @@ fn why(advice: &Advice) -> String {
     format!("{} [{}]", advice.rule.reason, advice.rule.name)
 }
 
-/// Returns what one directory takes.
+/// Limits of one directory.
 fn limits(answer: &Answer) -> String {
     let Answer { look, advice, .. } = answer;
     let names = &look.limits.facts.names;
@@ -306,7 +306,7 @@ fn limits(answer: &Answer) -> String {
     }
 }
 
-/// Returns from how many files on the answer is another one.
+/// Number of files from which the answer changes.
 fn changes(advice: &Advice) -> Option<String> {
     let below = advice
         .below

@@ -1,4 +1,4 @@
-//! The options of `megadir changes`.
+//! Options of `megadir changes`.
 
 use std::path::PathBuf;
 
@@ -61,7 +61,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Checks that PATH says which tree it is.
+    /// Checks that PATH determines the tree to compare.
     pub(super) fn check(&self, roots: usize) -> Result<(), CliError> {
         match self.path {
             Some(_) if roots != 1 => Err(CliError::usage(format!(

@@ -1,4 +1,4 @@
-//! The lines that tell of changes.
+//! Formats changes as lines.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,21 +11,20 @@ use super::Args;
 use crate::ui::escape;
 use crate::ui::output::{Ended, Output};
 
-/// What a line is.
+/// Format of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Kind, path and what differs.
+    /// Kind, path and differing fields.
     Text { escape: bool },
-    /// Kind and path, ended by NUL.
+    /// Kind and path, NUL-terminated.
     Null,
-    /// A JSON object.
     Json,
 }
 
-/// How changes are told.
+/// Format and paths of the output.
 pub(super) struct Lines {
     form: Form,
-    /// What precedes the paths of each tree.
+    /// Prefix of the paths in each tree.
     prefixes: Vec<Vec<u8>>,
 }
 
@@ -40,7 +39,6 @@ impl Lines {
         Self { form, prefixes: roots.iter().map(prefix).collect() }
     }
 
-    /// Writes a line for each change.
     pub(super) fn write(&self, changes: &[Change], output: &mut Output) -> Result<(), Ended> {
         for change in changes {
             match self.form {
@@ -53,7 +51,7 @@ impl Lines {
         output.flush()
     }
 
-    /// Returns a path as one may give it to other programs.
+    /// Path in the form other programs accept.
     fn path(&self, root: u32, relative: &TreePath) -> Vec<u8> {
         let mut path = self.prefixes.get(root as usize).cloned().unwrap_or_default();
         if !relative.is_empty() {
@@ -63,7 +61,7 @@ impl Lines {
             }
             let start = path.len();
             relative.push_to(&mut path);
-            // On Windows no name holds a slash.
+            // On Windows no name contains a slash.
             path[start..].iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = separator);
         }
         path
@@ -136,7 +134,7 @@ impl Lines {
     }
 }
 
-/// Appends facts as a JSON object, by the names of the inventory's columns.
+/// Appends facts as a JSON object with the inventory's column names.
 fn json_facts(text: &mut Vec<u8>, facts: &Facts) {
     let _ = write!(text, "{{\"type\":\"{}\"", facts.kind.name());
     let numbers = [

@@ -1,4 +1,4 @@
-//! `megadir changes`: what changed in a tree since an inventory of it was made.
+//! `megadir changes`: changes in a tree since its inventory was made.
 
 mod args;
 mod lines;
@@ -24,24 +24,24 @@ use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::output::Output;
 
-/// The level of Zstandard for the new inventory.
+/// Zstandard level of the updated inventory.
 const LEVEL: i32 = 1;
-/// What is told of a mount that is new.
+/// Message about a newly mounted file system.
 const OTHER_MOUNT: &str = "is another mount now, not entered: what it hides is not compared";
-/// What is told of a directory of which nothing is known.
+/// Message about a directory that the inventory records as unreadable.
 const UNKNOWN_BEFORE: &str = "could not be read when it was scanned: all it holds counts as added";
-/// Rows written between two looks at whether to go on.
+/// Rows written between checks for an interrupt.
 const ROWS_PER_LOOK: u64 = 4096;
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     interruptible(|interrupt| work(args, interrupt))
 }
 
-/// A comparison that has been prepared.
+/// Prepared comparison.
 struct Run<'a> {
     args: &'a Args,
     metadata: Metadata,
-    /// Where the trees are now.
+    /// Current paths of the trees.
     roots: Vec<PathBuf>,
     threads: usize,
     failures: u64,
@@ -93,7 +93,7 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         let mut output = Output::new()?;
         let lines = Lines::new(args, &run.roots, output.is_terminal());
         if let Err(ended) = lines.write(&compared.changes, &mut output) {
-            // Whoever does not take the changes gets them again.
+            // The inventory is not updated, so the next run prints these changes again.
             return ended.code();
         }
     }
@@ -114,7 +114,7 @@ impl Run<'_> {
         self.roots.iter().map(Dir::open).collect()
     }
 
-    /// Says once that times prove less on tmpfs than elsewhere.
+    /// Warns once that timestamps are less reliable on tmpfs.
     fn warn_of_tmpfs(&self) {
         let is_tmpfs =
             |root: &&PathBuf| Dir::open(root).is_ok_and(|root| root.file_system() == FileSystem::Tmpfs);
@@ -172,7 +172,7 @@ impl Run<'_> {
         self.failures += 1;
     }
 
-    /// Counts a failure of this kind, of which there may be many, and tells it if there are few.
+    /// Counts a failure of this kind, and prints it unless there were many.
     fn fail_one(&mut self, kind: &str, message: &str) {
         if self.complaints.take(kind, 1) {
             eprintln!("megadir: {message}");
@@ -180,7 +180,7 @@ impl Run<'_> {
         self.failures += 1;
     }
 
-    /// Tells what could not be compared.
+    /// Reports everything that could not be compared.
     fn complain(&mut self, compared: &Compared) {
         for error in &compared.failures {
             self.fail_one(&exit::kind(error), &exit::describe(error));
@@ -220,13 +220,13 @@ impl Run<'_> {
             Ok(megadir::names::from_os(path.as_os_str()).to_vec())
         });
         let absolute = absolute.collect::<megadir::Result<_>>()?;
-        // One thread means the caller's own, for encoding too.
+        // With one thread, encode on the calling thread too.
         let threads = if self.threads == 1 { 0 } else { self.threads };
         let options = WriteOptions { threads, level: LEVEL, group_rows: GROUP_ROWS };
         Ok(Writer::create(&self.args.inventory, absolute, options)?)
     }
 
-    /// Writes the new inventory; `false` when interrupted.
+    /// Writes the updated inventory; `false` if interrupted.
     fn update(
         &mut self,
         writer: Writer,
@@ -271,7 +271,7 @@ fn interrupted(args: &Args) -> u8 {
     exit::INTERRUPTED
 }
 
-/// Returns a number of suspects in words.
+/// Formats the number of suspects.
 fn suspects(number: u64) -> String {
     if number == 1 { "1 suspect".to_owned() } else { format!("{number} suspects") }
 }

@@ -1,4 +1,4 @@
-//! Paths from a list: each ended by NUL, below one of the trees.
+//! Reads a NUL-separated list of paths in the trees.
 
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -7,12 +7,12 @@ use crate::exit::CliError;
 use crate::ui::message::quoted;
 use crate::ui::output::check_input_open;
 
-/// A path by the index of its tree and relative to it.
+/// Index of a tree, and a path relative to it.
 type Below = (u32, Vec<u8>);
-/// A path that cannot be compared, and why.
+/// Path that cannot be compared, and the reason.
 type Refused = (PathBuf, &'static str);
 
-/// Reads the list; returns the paths by tree, and those that are below none.
+/// Reads the list; returns the paths by tree, and the paths outside all trees.
 pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Refused>), CliError> {
     let mut bytes = Vec::new();
     if list == Path::new("-") {
@@ -25,7 +25,7 @@ pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Re
     read.map_err(|error| CliError::from(megadir::Error::io("read", list, error)))?;
     let here = std::env::current_dir().unwrap_or_default();
     let (mut below, mut unknown) = (Vec::new(), Vec::new());
-    // A root may have been given by a link above it: what is relative to the current directory is not.
+    // A root may be given through a symbolic link; the current directory's path never contains one.
     let named = |root: &PathBuf| std::path::absolute(root).unwrap_or_else(|_| root.clone());
     let real = |root: &PathBuf| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone());
     let roots: Vec<[PathBuf; 2]> = roots.iter().map(|root| [named(root), real(root)]).collect();
@@ -55,8 +55,8 @@ pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Re
     Ok((below, unknown))
 }
 
-/// Returns a path from the root of the file system on, without `.` and `..`; `None` where `..` follows a name, which may be a
-/// link. The current directory has none in its own path.
+/// Absolute path without `.` and `..`; `None` if `..` follows a name, because that may be a symbolic link. The
+/// path of the current directory contains none.
 fn absolute(here: &Path, path: &Path) -> Option<PathBuf> {
     let (mut absolute, mut is_named) = (here.to_owned(), false);
     for component in path.components() {
@@ -76,8 +76,8 @@ fn absolute(here: &Path, path: &Path) -> Option<PathBuf> {
     Some(absolute)
 }
 
-/// Returns a path by the names that the directories have: on Windows they are found in upper and lower case alike, but rows are by
-/// the names' bytes. Of what is not there any more only the directory can be asked.
+/// Path spelled with the names that the directories store. Windows ignores case, but rows compare the bytes of
+/// names. For a deleted entry only the parent directory can be resolved.
 fn as_named(path: PathBuf) -> PathBuf {
     if !cfg!(windows) {
         return path;

@@ -1,4 +1,4 @@
-//! A path that names no directory: the entry itself is listed, as `ls` does.
+//! Lists a path that is not a directory as a single entry, as `ls` does.
 
 use std::path::{Path, PathBuf};
 
@@ -6,21 +6,21 @@ use megadir::{Attributes, BatchBuilder, Dir, EXAMINERS, Error, ErrorKind, FileTy
 
 use super::{Run, Stop};
 
-/// An entry that was named itself.
+/// Entry named on the command line.
 pub(super) struct Alone {
     parent: PathBuf,
     name: Vec<u8>,
 }
 
 impl Alone {
-    /// Returns the entry that a path names if `error` says that it is no directory, or a link that leads nowhere.
+    /// Entry at `path`, if `error` says that it is not a directory or a dangling link.
     pub(super) fn find(path: &Path, error: &Error) -> Option<Self> {
         let is_there = match error.kind() {
             ErrorKind::NotADirectory => true,
             ErrorKind::NotFound => path.symlink_metadata().is_ok(),
             _ => false,
         };
-        // A separator at the end asks for a directory.
+        // A trailing separator requires a directory.
         let last = *names::from_os(path.as_os_str()).last()?;
         if !is_there || std::path::is_separator(char::from(last)) {
             return None;
@@ -29,7 +29,6 @@ impl Alone {
         Some(Self { parent: path.parent()?.to_owned(), name })
     }
 
-    /// Lists it.
     pub(super) fn list(&self, run: &mut Run<'_>) -> Result<(), Stop> {
         let label = run.lines.label_of_parent(&self.parent);
         let parent = if self.parent.as_os_str().is_empty() { Path::new(".") } else { &self.parent };

@@ -1,4 +1,4 @@
-//! The options of `megadir list`, and what of them contradicts each other.
+//! Options of `megadir list`, and checks of their combinations.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,7 +19,8 @@ use crate::parse;
 ///
 /// As in ls, -l prints attributes, -h makes sizes readable and -R goes down. -a, -A and -1 change nothing: all entries are listed, one a line.
 #[derive(clap::Args)]
-// As in ls, -h is about sizes; where there are none it prints the help, as in the other commands.
+// As in ls, -h means human-readable sizes. If no sizes are printed, it prints the help as in the other
+// commands.
 #[command(disable_help_flag = true)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 something could not be read, the rest was listed; 2 usage; 3 none of the directories \
@@ -188,7 +189,8 @@ pub(crate) struct Args {
     help: Option<bool>,
     #[arg(short = 'a', short_alias = 'A', long, hide = true, overrides_with = "all")]
     all: bool,
-    // Options that take a number allow negative ones: a slip such as `-j -1` is refused as a value, not read as this option.
+    // Numeric options accept a leading minus, so that a typo such as `-j -1` is rejected as a value, not parsed
+    // as this option.
     #[arg(short = '1', hide = true, overrides_with = "one")]
     one: bool,
 }
@@ -218,7 +220,7 @@ pub(super) enum Of {
 }
 
 impl Args {
-    /// Tells whether entries must be examined, not just listed.
+    /// `true` if entries must be examined, not only listed.
     pub(super) fn needs_attributes(&self) -> bool {
         self.long
             || !self.fields.is_empty()
@@ -227,7 +229,7 @@ impl Args {
             || self.has_conditions()
     }
 
-    /// `true` if sizes are to be readable.
+    /// `true` for human-readable sizes.
     pub(super) fn human(&self) -> bool {
         self.human || self.human_or_help
     }
@@ -236,12 +238,12 @@ impl Args {
         self.long || !self.fields.is_empty() || self.summary.is_some()
     }
 
-    /// `true` if `-h` stands where no size is printed: help is asked for.
+    /// `true` if `-h` was given but no sizes are printed: it then means help.
     pub(in crate::cmd) fn asks_for_help(&self) -> bool {
         self.human_or_help && !self.shows_attributes()
     }
 
-    /// Tells whether attributes decide what is listed.
+    /// `true` if entries are selected by attributes.
     pub(super) fn has_conditions(&self) -> bool {
         self.older_than.is_some()
             || self.newer_than.is_some()
@@ -250,7 +252,6 @@ impl Args {
             || self.owner.is_some()
     }
 
-    /// Returns the conditions on attributes.
     pub(super) fn conditions(&self) -> Asked<'_> {
         Asked {
             older_than: self.older_than,
@@ -261,7 +262,7 @@ impl Args {
         }
     }
 
-    /// Refuses what does not go with a summary, or needs one.
+    /// Rejects options that conflict with a summary or require one.
     fn check_summary(&self) -> Result<(), CliError> {
         match self.summary {
             None if self.top.is_some() => {
@@ -277,8 +278,8 @@ impl Args {
         }
     }
 
-    /// Refuses options that need another one and those that the backend asked for by name cannot honour,
-    /// before anything is read.
+    /// Rejects options that require another option, or that the chosen backend does not support. Runs before
+    /// anything is read.
     pub(super) fn check(&self) -> Result<(), CliError> {
         if self.cross_mounts && !self.recursive {
             return Err(CliError::usage("--cross-mounts is about going down: it needs --recursive"));
@@ -331,7 +332,7 @@ impl Args {
     }
 }
 
-/// Names the backends of this system that can do what another was asked for: `does` with one, `do_` with several.
+/// Lists the backends of this system with a capability; `does` is the verb for one, `do_` for several.
 fn those(can: impl Fn(&dyn Backend) -> bool, does: &str, do_: &str) -> String {
     let able = megadir::BACKENDS.iter().filter(|backend| can(**backend));
     let names: Vec<&str> = able.map(|backend| backend.name()).collect();

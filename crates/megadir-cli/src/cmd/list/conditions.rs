@@ -5,27 +5,27 @@ use megadir::{Attributes, Want};
 use super::times::now_s;
 use crate::exit::CliError;
 
-/// Conditions as they were asked for.
+/// Conditions as given by options.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cmd) struct Asked<'a> {
-    /// Modified longer ago than this, seconds.
+    /// Minimum age, seconds.
     pub(in crate::cmd) older_than: Option<u64>,
-    /// Modified within this time, seconds.
+    /// Maximum age, seconds.
     pub(in crate::cmd) newer_than: Option<u64>,
-    /// Of more bytes than this.
+    /// Exclusive minimum size, bytes.
     pub(in crate::cmd) larger_than: Option<u64>,
-    /// Of fewer bytes than this.
+    /// Exclusive maximum size, bytes.
     pub(in crate::cmd) smaller_than: Option<u64>,
-    /// Of this user, by name or number.
+    /// User name or ID.
     pub(in crate::cmd) owner: Option<&'a str>,
 }
 
-/// What attributes must be for an entry to be chosen; empty conditions accept all.
+/// Parsed conditions; if empty, all entries match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cmd) struct Conditions {
-    /// Modified before this, seconds since the epoch.
+    /// Exclusive upper bound of mtime, seconds since the epoch.
     before_s: Option<i64>,
-    /// Modified after this, seconds since the epoch.
+    /// Exclusive lower bound of mtime, seconds since the epoch.
     after_s: Option<i64>,
     larger_than: Option<u64>,
     smaller_than: Option<u64>,
@@ -46,7 +46,7 @@ impl Conditions {
         })
     }
 
-    /// Returns what must be asked of the system.
+    /// Attributes needed for the conditions.
     pub(in crate::cmd) fn want(&self) -> Want {
         let needed = |is: bool, want| if is { want } else { Want::NOTHING };
         needed(self.before_s.is_some() || self.after_s.is_some(), Want::MODIFIED)
@@ -54,7 +54,7 @@ impl Conditions {
             | needed(self.user.is_some(), Want::OWNER)
     }
 
-    /// Tells whether the attributes are as asked for; what is not known is not.
+    /// `true` if the attributes match; an unknown attribute does not.
     pub(in crate::cmd) fn accept(&self, row: &Attributes) -> bool {
         row.have.contains(self.want())
             && self.before_s.is_none_or(|before| row.modified.seconds < before)
@@ -65,7 +65,7 @@ impl Conditions {
     }
 }
 
-/// Returns the number of a user given by name or number.
+/// Parses a user name or ID.
 fn user_number(text: &str) -> Result<u32, CliError> {
     if cfg!(windows) {
         return Err(CliError::usage("--owner: who owns a file is not asked for on Windows"));

@@ -1,4 +1,4 @@
-//! What becomes of entries that were listed: which pass, and whether they are counted, summed up, held back or printed.
+//! Processes listed entries: filters them, then counts, summarises, sorts or prints them.
 
 use std::path::Path;
 
@@ -9,7 +9,6 @@ use super::lines::Label;
 use super::{Run, Stop, limit};
 
 impl Run<'_> {
-    /// Lists entries with their attributes.
     pub(super) fn rows<'e>(
         &mut self,
         rows: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
@@ -28,7 +27,7 @@ impl Run<'_> {
         if self.left == 0 { Err(Stop::Limit) } else { Ok(()) }
     }
 
-    /// Lists entries with their attributes, and notes what could not be examined.
+    /// Lists entries with attributes, and counts failures to examine one.
     fn each_row<'e>(
         &mut self,
         examined: &mut Examined,
@@ -40,7 +39,7 @@ impl Run<'_> {
             if row.have.contains(Want::TYPE) {
                 entry.kind = row.kind;
             }
-            // Gone since it was listed: as if it had gone before.
+            // Deleted after it was listed: treated as deleted before.
             if row.has_vanished() || !self.filter.accepts(&entry) {
                 continue;
             }
@@ -67,7 +66,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Tells, once a directory, what could not be examined.
+    /// Reports, once a directory, the entries that could not be examined.
     pub(super) fn complain(&mut self) {
         if let Some(complaint) = self.complaint.take() {
             self.summary.iter_mut().for_each(|summary| summary.complained(complaint.count));
@@ -75,7 +74,6 @@ impl Run<'_> {
         }
     }
 
-    /// Lists the entries of a batch.
     pub(super) fn batch(&mut self, batch: Batch<'_>, label: &Label) -> Result<(), Stop> {
         let everything = self.filter.is_empty() && batch.len() as u64 <= self.left;
         if self.args.count {
@@ -87,7 +85,7 @@ impl Run<'_> {
         }
         self.began |= !batch.is_empty();
         if let Some(mut examined) = self.examined.take() {
-            // Sorted by what the listing gives, in memory that may be outgrown.
+            // Sorting needs no attributes, but may spill to temporary files.
             let rows = batch.entries().zip(std::iter::repeat(&Attributes::NOTHING));
             let listed = self.each_row(&mut examined, rows, label, Path::new(""));
             self.examined = Some(examined);

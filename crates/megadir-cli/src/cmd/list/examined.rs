@@ -1,4 +1,4 @@
-//! Listing with attributes: conditions, long lines, and sorting that may outgrow the memory.
+//! Listing with attributes: conditions, long lines, and sorting that can spill to disk.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED};
 use crate::ui::message::{quoted, reason};
 use crate::ui::output::{Ended, Output};
 
-/// The memory for sorting unless more or less is asked for, bytes.
+/// Default memory for sorting, bytes.
 pub(in crate::cmd) const MEMORY_BYTES: usize = 256 << 20;
 
-/// What is done with examined entries.
+/// Filter, format and sort of examined entries.
 pub(super) struct Examined {
     conditions: Conditions,
     long: Option<Long>,
@@ -33,7 +33,7 @@ struct Sorting {
     item: Vec<u8>,
 }
 
-/// Entries that could not be examined.
+/// Entries of one directory that could not be examined.
 pub(super) struct Complaint {
     directory: PathBuf,
     first: Vec<u8>,
@@ -55,7 +55,7 @@ impl Examined {
         })
     }
 
-    /// Returns what must be asked of each entry.
+    /// Attributes needed of each entry.
     pub(super) fn want(&self) -> Want {
         let for_sorting = match self.sorting.as_ref().map(|sorting| sorting.sort) {
             Some(Sort::Size) => Want::SIZE,
@@ -69,7 +69,7 @@ impl Examined {
         self.conditions.accept(row)
     }
 
-    /// Appends the line of an entry, or holds it back for sorting; tells whether a line was appended.
+    /// Appends an entry's line, or holds it back for sorting; `true` if a line was appended.
     pub(super) fn add(
         &mut self,
         lines: &Lines,
@@ -93,13 +93,13 @@ impl Examined {
         sorting.key.clear();
         key(&mut sorting.key, sorting.sort, label, entry, row);
         sorting.sorter.add(&sorting.key, &sorting.item).map_err(|error| {
-            // What is left in memory is no listing of anything: the run ends, and nothing is printed.
+            // The entries still in memory are not a meaningful listing, so the run ends without output.
             Stop::Output(Ended::Other(failed_to_spill(&error, "nothing was listed", NOTHING_RAN)))
         })?;
         Ok(false)
     }
 
-    /// Writes what was held back, at most `limit` lines.
+    /// Writes the sorted entries, at most `limit` lines.
     pub(super) fn finish(mut self, lines: &Lines, output: &mut Output, limit: u64) -> Result<(), Ended> {
         let Some(sorting) = self.sorting.take() else { return Ok(()) };
         let mut left = limit;
@@ -120,13 +120,13 @@ impl Examined {
     }
 }
 
-/// Appends bytes that order as entries shall be listed; the path decides between equals.
+/// Appends a byte-comparable sort key; ties are broken by path.
 fn key(key: &mut Vec<u8>, sort: Sort, label: &Label, entry: &Entry<'_>, row: &Attributes) {
     match sort {
         Sort::None | Sort::Name => {}
         Sort::Inode if row.have.contains(Want::INODE) => key.extend_from_slice(&row.inode.to_be_bytes()),
         Sort::Inode => key.extend_from_slice(&entry.inode.to_be_bytes()),
-        // The largest and the newest first; what is not known last.
+        // Largest and newest first, unknown values last.
         Sort::Size => {
             key.push(u8::from(!row.have.contains(Want::SIZE)));
             key.extend_from_slice(&(!row.size_bytes).to_be_bytes());
@@ -157,13 +157,13 @@ impl Complaint {
         Self { directory: directory.to_owned(), first: first.to_vec(), error, count: 0 }
     }
 
-    /// Tells whether the complaint is about this directory.
+    /// `true` if the complaint is about `directory`.
     pub(super) fn is_about(&self, directory: &Path) -> bool {
-        // As bytes: comparing paths means taking them apart.
+        // Comparing as bytes avoids parsing the paths into components.
         self.directory.as_os_str() == directory.as_os_str()
     }
 
-    /// Returns what failed and why.
+    /// Failed operation and reason; failures of the same kind share a limit on messages.
     pub(super) fn kind(&self) -> String {
         format!("examine: {}", self.reason())
     }
@@ -172,7 +172,6 @@ impl Complaint {
         reason(&io::Error::from_raw_os_error(self.error))
     }
 
-    /// Returns what to tell of a directory.
     pub(super) fn error(&self) -> CliError {
         let directory = &self.directory;
         let first = match megadir::names::to_os(&self.first) {

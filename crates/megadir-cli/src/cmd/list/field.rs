@@ -1,4 +1,4 @@
-//! The fields of a long listing: their names, what they need, and how they are written.
+//! Fields of a long listing: names, required attributes, formatting.
 
 use std::collections::HashMap;
 
@@ -9,40 +9,38 @@ use super::times::TimeStyle;
 use crate::ui::escape;
 use crate::ui::sizes;
 
-/// A column of a long listing.
+/// Column of a long listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
-    /// The name, with the path of its directory where names have one.
+    /// Name, with the path of its directory if paths are printed.
     Name,
-    /// The type.
     Type,
-    /// The size, bytes.
+    /// Size, bytes.
     Size,
-    /// When the contents were modified.
+    /// mtime.
     Modified,
-    /// When the inode was changed.
+    /// ctime.
     Changed,
-    /// When the inode was made.
+    /// Birth time.
     Born,
-    /// Type and permissions, as `ls -l` writes them.
+    /// Type and permissions in the format of `ls -l`.
     Mode,
-    /// The user's name, or number where it has none.
+    /// User name, or ID if it has no name.
     User,
-    /// The group's name, or number where it has none.
+    /// Group name, or ID if it has no name.
     Group,
-    /// Hard links.
+    /// Number of hard links.
     Links,
-    /// The inode number.
     Inode,
-    /// The device, major:minor.
+    /// Device as major:minor.
     Device,
-    /// The mount's identifier.
+    /// Mount ID.
     Mount,
-    /// What a symbolic link points to.
+    /// Target of a symbolic link.
     Target,
 }
 
-/// Every field with its name, what is asked of the system for it, and whether it is written to the right.
+/// Each field with its name, the attributes it needs, and `true` if right-aligned.
 const FIELDS: [(Field, &str, Want, bool); 14] = [
     (Field::Name, "name", Want::NOTHING, false),
     (Field::Type, "type", Want::TYPE, false),
@@ -60,7 +58,7 @@ const FIELDS: [(Field, &str, Want, bool); 14] = [
     (Field::Target, "target", Want::TYPE, false),
 ];
 
-/// The fields of `--long` without `--fields`: those of `ls -l`, and on Windows what listings of it tell of them.
+/// Fields of `--long` without `--fields`: the same as `ls -l`; on Windows only fields that a listing returns.
 pub(super) const DEFAULT: &[Field] = if cfg!(windows) {
     &[Field::Type, Field::Size, Field::Modified, Field::Name]
 } else {
@@ -69,26 +67,24 @@ pub(super) const DEFAULT: &[Field] = if cfg!(windows) {
 
 impl Field {
     fn row(self) -> &'static (Self, &'static str, Want, bool) {
-        // The table has the order of the variants: this is asked for every value of every line.
+        // Indexed by variant, because this runs for each value of each line.
         &FIELDS[self as usize]
     }
 
-    /// Returns the name used in `--fields` and as the key in JSON.
+    /// Name in `--fields`, and JSON key.
     pub(super) fn name(self) -> &'static str {
         self.row().1
     }
 
-    /// Returns what the system is asked for.
     pub(super) fn want(self) -> Want {
         match self {
-            // The letter in front of the permissions is the type.
+            // The first letter of the mode is the type.
             Self::Mode => Want::MODE | Want::TYPE,
             _ => self.row().2,
         }
     }
 
-    /// Returns the width that the column has at least where lines are printed as they come, characters, so that it keeps its width:
-    /// what most values need.
+    /// Minimum width when lines are streamed, characters. It fits most values, so that columns rarely shift.
     pub(super) fn streamed_width(self, human: bool) -> usize {
         match self {
             Self::Size if human => 5,
@@ -101,13 +97,12 @@ impl Field {
         }
     }
 
-    /// Tells whether the column is aligned to the right.
+    /// `true` if the column is right-aligned.
     pub(super) fn is_number(self) -> bool {
         self.row().3
     }
 }
 
-/// Parses one name of `--fields`.
 pub(super) fn parse(text: &str) -> Result<Field, String> {
     if let Some(row) = FIELDS.iter().find(|row| row.1 == text) {
         return Ok(row.0);
@@ -115,22 +110,22 @@ pub(super) fn parse(text: &str) -> Result<Field, String> {
     Err(choices(text, FIELDS.iter().map(|row| row.1)))
 }
 
-/// Writes the values of fields.
+/// Formats the values of fields.
 pub(super) struct Values {
     pub(super) times: TimeStyle,
     /// Sizes as `1.5M` instead of bytes.
     pub(super) human: bool,
     users: Names,
     groups: Names,
-    /// The value of a member of a JSON object before it is quoted.
+    /// Buffer for a JSON value before quoting.
     scratch: Vec<u8>,
 }
 
-/// The names of users or groups that have been met.
+/// Cache of user or group names.
 struct Names {
     look_up: fn(u32) -> Option<String>,
     known: HashMap<u32, Vec<u8>>,
-    /// The one met last: most directories belong to few.
+    /// Last lookup: most directories have few owners.
     last: Option<(u32, Vec<u8>)>,
 }
 
@@ -141,7 +136,8 @@ impl Values {
         Self { times, human, users, groups, scratch: Vec::new() }
     }
 
-    /// Appends the value of a field other than name and target; `false`, appending nothing, where it is not known.
+    /// Appends the value of a field other than name and target. `false` if the value is unknown; then appends
+    /// nothing.
     pub(super) fn write(
         &mut self,
         text: &mut Vec<u8>,
@@ -176,7 +172,7 @@ impl Values {
         true
     }
 
-    /// Appends `"field":value` for JSON; `null` where the value is not known.
+    /// Appends `"field":value`; `null` if unknown.
     pub(super) fn write_json(
         &mut self,
         text: &mut Vec<u8>,
@@ -207,7 +203,7 @@ impl Names {
         Self { look_up, known: HashMap::new(), last: None }
     }
 
-    /// Appends the name of a number, or the number where it has none.
+    /// Appends the name for an ID, or the ID if it has no name.
     fn write(&mut self, text: &mut Vec<u8>, number: u32) {
         if let Some((last, name)) = &self.last
             && *last == number
@@ -221,12 +217,12 @@ impl Names {
     }
 }
 
-/// Returns the entry's type: as examined, else as listed.
+/// Type from the attributes if known, else from the listing.
 pub(super) fn kind(entry: &Entry<'_>, row: &Attributes) -> FileType {
     if row.have.contains(Want::TYPE) { row.kind } else { entry.kind }
 }
 
-/// Appends ten characters such as `-rw-r--r--`.
+/// Appends a mode string such as `-rw-r--r--`.
 fn mode(text: &mut Vec<u8>, kind: FileType, mode: u16) {
     let triple = |shift: u32, special: u16, set: u8, unset: u8| {
         let bits = mode >> shift;
@@ -238,7 +234,7 @@ fn mode(text: &mut Vec<u8>, kind: FileType, mode: u16) {
         };
         [if bits & 4 != 0 { b'r' } else { b'-' }, if bits & 2 != 0 { b'w' } else { b'-' }, last]
     };
-    // Letters of types are ASCII.
+    // Type letters are ASCII.
     text.push(kind.letter() as u8);
     text.extend_from_slice(&triple(6, 0o4000, b's', b'S'));
     text.extend_from_slice(&triple(3, 0o2000, b's', b'S'));

@@ -1,4 +1,4 @@
-//! Which entries are listed or removed: types and globs.
+//! Filters entries by type and glob, for listing and removing.
 
 use std::ffi::OsStr;
 
@@ -8,7 +8,7 @@ use megadir::{Entry, FileType, names};
 use crate::exit::CliError;
 use crate::ui::message::quoted;
 
-/// The entries asked for; an empty filter accepts all.
+/// Type and glob filter; if empty, all entries match.
 pub(in crate::cmd) struct Filter {
     types: Vec<FileType>,
     glob: Option<GlobMatcher>,
@@ -24,7 +24,7 @@ impl Filter {
         self.types.is_empty() && self.glob.is_none()
     }
 
-    /// Tells whether types matter, so that those the directory does not tell must be asked for.
+    /// `true` if types matter: types that the listing leaves unknown must then be queried.
     pub(in crate::cmd) fn needs_types(&self) -> bool {
         !self.types.is_empty()
     }
@@ -33,7 +33,6 @@ impl Filter {
         (self.types.is_empty() || self.types.contains(&entry.kind)) && self.accepts_name(entry.name)
     }
 
-    /// Tells whether the glob accepts a name.
     pub(in crate::cmd) fn accepts_name(&self, name: &[u8]) -> bool {
         self.glob.as_ref().is_none_or(|glob| match names::to_os(name) {
             Ok(name) => glob.is_match_candidate(&Candidate::new(&*name)),
@@ -59,7 +58,7 @@ fn matcher(glob: &OsStr) -> Result<GlobMatcher, CliError> {
     }
 }
 
-/// Tells whether a letter of more than one byte stands between brackets, where it could never match.
+/// `true` if brackets contain a multi-byte character, which could never match a single byte.
 fn wide_in_brackets(glob: &str) -> bool {
     let mut inside = false;
     let mut letters = glob.chars();

@@ -1,4 +1,4 @@
-//! The lines of a listing: names, raw columns, JSON.
+//! Formats the lines of a listing: names, raw columns, JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -7,41 +7,39 @@ use megadir::{Batch, Entry, FileType, names};
 use crate::ui::escape;
 use crate::ui::output::{Ended, Output};
 
-/// What a line holds.
+/// Format of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// The name.
     Names,
     /// Inode, type, record length, offset, name.
     Raw,
-    /// A JSON object.
     Json,
 }
 
-/// How lines are made.
+/// Format options of a listing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
     pub(super) format: Format,
-    /// What ends a line.
+    /// Line terminator.
     pub(super) end: u8,
-    /// Control characters are escaped.
+    /// Escape control characters.
     pub(super) escape: bool,
-    /// Names are preceded by the path of their directory.
+    /// Print names with the path of their directory.
     pub(super) with_path: bool,
 }
 
-/// What precedes the names of one directory.
+/// Precomputed prefix of the names in one directory.
 #[derive(Debug)]
 pub(super) struct Label {
     path: PathBuf,
-    /// The path with a slash, or nothing.
+    /// Directory path with a trailing slash, or empty.
     prefix: Vec<u8>,
-    /// `"dir":...,` or nothing.
+    /// `"dir":...,` or empty.
     json: Vec<u8>,
 }
 
 impl Label {
-    /// Appends the beginning of a JSON object, up to the name.
+    /// Appends the start of a JSON object, up to and including the name.
     pub(super) fn json_start(&self, text: &mut Vec<u8>, name: &[u8]) {
         text.extend_from_slice(b"{\"v\":1,");
         text.extend_from_slice(&self.json);
@@ -52,13 +50,12 @@ impl Label {
         &self.prefix
     }
 
-    /// Returns the path of the directory.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// What stands between names of a path here.
+/// Path separator of this system.
 const SEPARATOR: u8 = std::path::MAIN_SEPARATOR as u8;
 
 impl Lines {
@@ -76,20 +73,19 @@ impl Lines {
         label
     }
 
-    /// Returns the label of an entry that was named itself, which is listed by the path as it was typed.
+    /// Label of an entry named on the command line, which is printed with the path as typed.
     pub(super) fn label_of_parent(&self, parent: &Path) -> Label {
         Self { with_path: !parent.as_os_str().is_empty(), ..*self }.label(parent)
     }
 
-    /// Makes a label anew if the directory is another one.
+    /// Recomputes a label if the directory differs.
     pub(super) fn relabel(&self, label: &mut Label, path: &Path) {
-        // As bytes: comparing paths means taking them apart, which in a deep tree costs more than all else.
+        // Comparing as bytes avoids parsing the paths into components, which dominates in deep trees.
         if label.path.as_os_str() != path.as_os_str() {
             *label = self.label(path);
         }
     }
 
-    /// Writes a line for each entry of a batch.
     pub(super) fn batch(&self, output: &mut Output, batch: Batch<'_>, label: &Label) -> Result<(), Ended> {
         if self.format == Format::Names && !self.escape {
             for entry in batch {
@@ -105,7 +101,6 @@ impl Lines {
         Ok(())
     }
 
-    /// Appends the line of an entry.
     pub(super) fn entry(&self, text: &mut Vec<u8>, label: &Label, entry: &Entry<'_>) {
         match self.format {
             Format::Names => self.name(text, &label.prefix, entry.name),
@@ -114,7 +109,7 @@ impl Lines {
         }
     }
 
-    /// Appends the line of an entry whose directory is known by its path with a slash.
+    /// Appends the line of an entry given the directory path with a trailing slash.
     pub(super) fn sorted_entry(&self, text: &mut Vec<u8>, prefix: &[u8], entry: &Entry<'_>) {
         match self.format {
             Format::Names => self.name(text, prefix, entry.name),
@@ -142,7 +137,7 @@ impl Lines {
         text.push(self.end);
     }
 
-    /// Appends a name with its path, without ending the line.
+    /// Appends a name with its path, without a line terminator.
     pub(super) fn bare_name(&self, text: &mut Vec<u8>, prefix: &[u8], name: &[u8]) {
         if self.escape {
             escape::terminal(text, prefix);
@@ -153,7 +148,7 @@ impl Lines {
         }
     }
 
-    /// The five columns of the article: inode, type, record length, offset, name.
+    /// Columns: inode, type, record length, offset, name.
     fn raw(&self, text: &mut Vec<u8>, prefix: &[u8], entry: &Entry<'_>) {
         let mut number = itoa::Buffer::new();
         padded(text, number.format(entry.inode).as_bytes(), 10, true);
@@ -166,7 +161,7 @@ impl Lines {
         self.name(text, prefix, entry.name);
     }
 
-    /// Appends the line of --count.
+    /// Appends the output of --count.
     pub(super) fn count(&self, text: &mut Vec<u8>, entries: u64, path: &Path) {
         let mut number = itoa::Buffer::new();
         if self.format == Format::Json {
@@ -185,7 +180,7 @@ impl Lines {
         text.push(b'\n');
     }
 
-    /// Appends the line of --estimate.
+    /// Appends the output of --estimate.
     #[cfg(target_os = "linux")]
     pub(super) fn estimate(&self, text: &mut Vec<u8>, estimate: &megadir::Estimate, path: &Path) {
         let (low, high) = estimate.interval;
@@ -208,17 +203,16 @@ impl Lines {
         text.push(b'\n');
     }
 
-    /// Appends a path.
     pub(super) fn path(&self, text: &mut Vec<u8>, path: &Path) {
         let path = names::from_os(path.as_os_str());
         if self.escape { escape::terminal(text, path) } else { text.extend_from_slice(path) }
     }
 }
 
-/// Returns the path of a directory from the path with a slash that precedes names.
+/// Strips the trailing slash of a name prefix.
 pub(super) fn directory(prefix: &[u8]) -> &[u8] {
     let Some((last, path)) = prefix.split_last() else { return prefix };
-    // The root of all, or of a drive, is nothing without its slash.
+    // `/` and `C:\` keep their slash.
     let is_root = path.is_empty() || (cfg!(windows) && path.ends_with(b":"));
     if std::path::is_separator(char::from(*last)) && !is_root { path } else { prefix }
 }
@@ -239,7 +233,7 @@ fn json(text: &mut Vec<u8>, directory: &[u8], entry: &Entry<'_>) {
     text.extend_from_slice(b"}\n");
 }
 
-/// Appends a field, filled up with spaces.
+/// Appends a field padded with spaces.
 fn padded(text: &mut Vec<u8>, field: &[u8], width: usize, to_the_right: bool) {
     let spaces = width.saturating_sub(field.len());
     let end = text.len() + field.len() + spaces;

@@ -1,4 +1,4 @@
-//! Long lines: fields aligned for people, separated by tabs for programs, or JSON.
+//! Long lines: aligned columns, tab-separated values, or JSON.
 
 use megadir::{Attributes, Entry, FileType, Want, names};
 
@@ -8,34 +8,34 @@ use super::lines::{Format, Label, Lines};
 use super::times::{Named, TimeStyle};
 use crate::ui::escape;
 
-/// Makes the lines of a long listing.
+/// Formats the lines of a long listing.
 pub(super) struct Long {
     fields: Vec<Field>,
     values: Values,
     layout: Layout,
-    /// The names of symbolic links are followed by their targets.
+    /// Append the targets of symbolic links to names.
     arrows: bool,
-    /// The widest value of each field so far, characters; columns only grow, so that lines can be streamed.
+    /// Maximum width of each field so far, characters. Columns only grow, because lines are streamed.
     widths: Vec<usize>,
     scratch: Vec<u8>,
 }
 
-/// How the values of a line are put together.
+/// Layout of the values in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
-    /// Columns, for people.
+    /// Aligned columns for terminals.
     Aligned,
-    /// A tab between values, for programs.
+    /// Tab-separated values for programs.
     Tabs,
-    /// An object.
+    /// JSON object.
     Json,
 }
 
-/// What separates values that wait to be aligned; no value holds it.
+/// Separator of values that wait to be aligned; occurs in no value.
 const SEPARATOR: u8 = 0;
 
 impl Long {
-    /// Returns what `--long` or `--fields` asks for, if either was given.
+    /// Formatter for `--long` or `--fields`; `None` if neither was given.
     pub(super) fn new(args: &Args, lines: &Lines, is_terminal: bool) -> Option<Self> {
         if !args.long && args.fields.is_empty() {
             return None;
@@ -48,12 +48,12 @@ impl Long {
         };
         let style = match args.time_style {
             Some(named) => named.style(),
-            // A line of a terminal is short, and people do not read nanoseconds.
+            // Terminal lines are short, and nanoseconds are noise to people.
             None if layout == Layout::Aligned => TimeStyle::IsoSeconds,
             None => Named::Iso.style(),
         };
         Some(Self {
-            // What is sorted is complete before the first line is printed.
+            // Sorted output is complete before the first line, so widths are exact.
             widths: match args.sort {
                 Sort::None => fields.iter().map(|field| field.streamed_width(args.human())).collect(),
                 _ => vec![0; fields.len()],
@@ -66,12 +66,11 @@ impl Long {
         })
     }
 
-    /// Returns what must be asked of the system.
+    /// Attributes needed.
     pub(super) fn want(&self) -> Want {
         self.fields.iter().map(|field| field.want()).collect()
     }
 
-    /// Appends the line of an entry.
     pub(super) fn line(
         &mut self,
         text: &mut Vec<u8>,
@@ -90,7 +89,7 @@ impl Long {
         self.scratch = packed;
     }
 
-    /// Appends what is kept of an entry until its line is written: the line itself, or values to be aligned.
+    /// Appends an entry's stored form until it is printed: the finished line, or values to align.
     pub(super) fn pack(
         &mut self,
         text: &mut Vec<u8>,
@@ -124,7 +123,7 @@ impl Long {
         }
     }
 
-    /// Appends the line of what was packed.
+    /// Appends the line of a packed entry.
     pub(super) fn unpack(&self, text: &mut Vec<u8>, lines: &Lines, packed: &[u8]) {
         if self.layout != Layout::Aligned {
             return text.extend_from_slice(packed);
@@ -175,7 +174,7 @@ impl Long {
 
     fn json(&mut self, text: &mut Vec<u8>, label: &Label, entry: &Entry<'_>, row: &Attributes) {
         label.json_start(text, entry.name);
-        // What an object holds without attributes it holds with them too.
+        // The object has all members that it has without attributes.
         if !self.fields.contains(&Field::Type) {
             text.push(b',');
             self.values.write_json(text, Field::Type, entry, row);
@@ -202,7 +201,7 @@ impl Long {
     }
 }
 
-/// Returns what a symbolic link points to, where the entry is one and that can be read.
+/// Target of a symbolic link; `None` for other entries or if unreadable.
 fn target(label: &Label, entry: &Entry<'_>, row: &Attributes) -> Option<Vec<u8>> {
     if field::kind(entry, row) != FileType::Symlink {
         return None;
@@ -211,8 +210,8 @@ fn target(label: &Label, entry: &Entry<'_>, row: &Attributes) -> Option<Vec<u8>>
     Some(names::from_os(target.as_os_str()).to_vec())
 }
 
-/// Returns the width of a value, characters.
+/// Width of a value, characters.
 fn width(value: &[u8]) -> usize {
-    // Bytes that go on with a character do not begin one.
+    // Do not count UTF-8 continuation bytes.
     value.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }

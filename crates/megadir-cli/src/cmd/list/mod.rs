@@ -1,4 +1,4 @@
-//! `megadir list`: the entries of directories, streamed.
+//! `megadir list`: streams the entries of directories.
 
 mod alone;
 pub(super) mod args;
@@ -33,13 +33,13 @@ use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::output::{Ended, Output};
 
-/// Why listing a directory ended before its end.
+/// Reason for ending a directory early.
 enum Stop {
     /// --limit has been reached.
     Limit,
-    /// Nothing more can be written.
+    /// Output failed.
     Output(Ended),
-    /// The directory failed; others may not.
+    /// Reading failed; continue with the next directory.
     Directory(CliError),
 }
 
@@ -55,33 +55,33 @@ impl<E: Into<CliError>> From<E> for Stop {
     }
 }
 
-/// A listing under way.
+/// State of a listing.
 struct Run<'a> {
     args: &'a Args,
     filter: Filter,
     lines: Lines,
     output: Output,
-    /// Entries held back for sorting, where names and what the listing gives are all that is needed.
+    /// Sorts entries without attributes.
     collected: Option<Collected>,
-    /// Attributes and sorting by temporary files, where either is asked for.
+    /// Handles attributes, and sorting that can spill to disk.
     examined: Option<Examined>,
-    /// What could not be examined in the directory under way.
+    /// Entries of the current directory that could not be examined.
     complaint: Option<Complaint>,
-    /// Figures instead of lines, where they are asked for.
+    /// Set for --summary.
     summary: Option<Summarizing>,
-    /// Entries that may still be listed.
+    /// Remaining entries up to --limit.
     left: u64,
-    /// Entries that passed the filter, of the directory (--count).
+    /// Matching entries of the current directory, for --count.
     counted: u64,
-    /// Directories named on the command line that could be read, at least in part.
+    /// Directories of the command line that were read at least in part.
     listed: usize,
-    /// The directory under way has given entries that were or will be printed.
+    /// The current directory has produced output or sorted entries.
     began: bool,
-    /// What was complained of below the named directories.
+    /// Limits error messages about directories below the named ones.
     complaints: ErrorLimiter,
-    /// Whatever failed, below the named directories too.
+    /// All failures, including those below the named directories.
     failures: u64,
-    /// The exit code if none of the named directories could be read.
+    /// Exit code if no named directory could be read.
     code_if_none: u8,
 }
 
@@ -151,7 +151,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Lists one of the named directories.
+    /// Lists a directory of the command line.
     fn directory(&mut self, path: &Path) -> Result<(), Stop> {
         if self.left == 0 {
             return Err(Stop::Limit);
@@ -205,7 +205,7 @@ impl<'a> Run<'a> {
         }
         let root_path = root.path().to_owned();
         let mut walk = Walk::new(root, &options)?;
-        // Batches of one directory often follow each other: its path is looked at once.
+        // Consecutive batches are often from one directory, so the label is reused.
         let mut label = self.lines.label(Path::new(""));
         while let Some(item) = walk.next_item() {
             match item {
@@ -219,7 +219,7 @@ impl<'a> Run<'a> {
                 WalkItem::End { directory } => {
                     self.summary.iter_mut().for_each(|summary| summary.end(directory));
                 }
-                // Nothing of the tree could be read.
+                // The root itself could not be read.
                 WalkItem::Error(error) if !self.began && error.path() == root_path => {
                     return Err(error.into());
                 }
@@ -234,7 +234,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Returns what must be asked of each entry, if entries are examined.
+    /// Attributes needed of each entry; `None` if entries are not examined.
     fn want(&self) -> Option<Want> {
         let types = if self.filter.needs_types() || self.args.json { Want::TYPE } else { Want::NOTHING };
         let examined = self.examined.as_ref().filter(|_| self.args.needs_attributes());
@@ -267,14 +267,14 @@ impl<'a> Run<'a> {
         Err(CliError::nothing_ran("--estimate is not on Windows yet: use --count").into())
     }
 
-    /// Reports a failure and goes on.
+    /// Reports a failure and continues.
     fn fail(&mut self, error: &CliError) {
         self.tell(error);
         self.failures += 1;
         self.code_if_none = error.code;
     }
 
-    /// Reports what failed below a named directory, for so many entries, and goes on.
+    /// Reports a failure below a named directory that affects `entries` entries, and continues.
     fn fail_below(&mut self, kind: &str, entries: u64, error: &CliError) {
         if self.complaints.take(kind, entries) {
             self.tell(error);
@@ -284,12 +284,12 @@ impl<'a> Run<'a> {
     }
 
     fn tell(&mut self, error: &CliError) {
-        // What has been listed so far belongs before the complaint.
+        // Print the entries listed so far before the message.
         let _ = self.output.flush();
         eprintln!("megadir: {error}");
     }
 
-    /// Writes what has been held back.
+    /// Prints the sorted entries.
     fn finish(&mut self) -> Result<(), Ended> {
         self.complain();
         if let Some(examined) = self.examined.take() {
@@ -314,7 +314,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Returns a limit as a length of memory.
+/// Converts a limit to `usize`, saturating.
 fn limit(left: u64) -> usize {
     usize::try_from(left).unwrap_or(usize::MAX)
 }

@@ -1,6 +1,5 @@
-//! Names of users and groups, from the system's own lookup.
+//! User and group names from the system's database.
 
-/// Returns the name of a user.
 pub(super) fn user_name(number: u32) -> Option<String> {
     #[cfg(unix)]
     {
@@ -13,7 +12,6 @@ pub(super) fn user_name(number: u32) -> Option<String> {
     }
 }
 
-/// Returns the name of a group.
 pub(super) fn group_name(number: u32) -> Option<String> {
     #[cfg(unix)]
     {
@@ -26,7 +24,6 @@ pub(super) fn group_name(number: u32) -> Option<String> {
     }
 }
 
-/// Returns the number of the user of a name.
 pub(super) fn user_named(name: &str) -> Option<u32> {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! How a directory is read: what the policy picks, changed by what was asked for.
+//! Selects backend and options for a directory: the policy's choice, overridden by command-line options.
 
 use megadir::policy::{self, Choice};
 use megadir::{AttributeChoice, Backend, Dir, Strategy, WalkOptions, Want, attribute_policy};
@@ -7,22 +7,21 @@ use super::Args;
 use super::args::Of;
 use crate::exit::CliError;
 
-/// The buffer for one directory of a tree, bytes: most directories are small.
+/// Buffer for each directory of a tree, bytes: most directories are small.
 pub(in crate::cmd) const WALK_BUFFER_BYTES: usize = 32 << 10;
-/// Directories that may wait in a walk; each may hold a descriptor.
+/// Maximum queued directories in a walk; each may hold a descriptor.
 pub(in crate::cmd) const WALK_QUEUE_MAX: usize = 256;
 
-/// Returns the processors that may be used, up to what pays for any directory.
+/// Available processors, capped at the number that helps for any directory.
 pub(in crate::cmd) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(policy::THREADS_PICKED_MAX)
 }
 
-/// Returns how many threads may read a directory: those asked for, or those that pay there.
+/// Threads for a directory: as requested, or as many as help on its file system.
 fn threads_for(directory: &Dir, args: &Args) -> usize {
     args.threads.unwrap_or_else(|| policy::threads(directory.file_system(), processors()))
 }
 
-/// Returns backend and options for a directory.
 pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<Choice, CliError> {
     let threads = threads_for(directory, args);
     let mut choice = policy::choose(directory, threads)?;
@@ -50,14 +49,14 @@ fn backend_asked_for(choice: Choice, backend: &'static dyn Backend, args: &Args,
         options.threads = threads;
         options.shares = threads * policy::row(choice.file_system).shares_per_thread.max(8);
     } else {
-        // A number that was typed is passed on: that it is 1 has been checked, and the backend checks again.
+        // An explicit number is passed on: the option check allows only 1 here, and the backend checks again.
         options.threads = args.threads.unwrap_or(1);
         options.shares = 1;
     }
     Choice { backend, options, reason: "asked for with --backend", ..choice }
 }
 
-/// Returns how a directory is listed and its entries are examined.
+/// Selects how to list a directory and examine its entries.
 pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Result<AttributeChoice, CliError> {
     let threads = threads_for(directory, args);
     let mut choice = attribute_policy::choose(directory, want, threads)?;
@@ -70,7 +69,7 @@ pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Resul
             (_, Strategy::Shares) => Strategy::AtOnce,
             (_, picked) => picked,
         };
-        // The policy's reason is for what the policy picked.
+        // The policy's reason applies only to its own choice.
         choice.reason = match args.backend {
             Some(_) => "as fits the backend asked for with --backend",
             None => "as fits the listing with the buffer asked for with --buffer",
@@ -83,7 +82,7 @@ pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Resul
     Ok(choice)
 }
 
-/// Returns how a tree is walked; `want` is what is asked of each entry, if anything.
+/// Options for walking a tree; `want` are the attributes needed, if any.
 pub(super) fn walk_options(root: &Dir, args: &Args, want: Option<Want>) -> Result<WalkOptions, CliError> {
     raise_descriptor_limit();
     let examine = match (want, args.examiner) {
@@ -118,7 +117,7 @@ pub(super) fn explain_walk(options: &WalkOptions) -> String {
     )
 }
 
-/// Raises the soft limit of open descriptors to the hard one: deep, wide trees need one a level.
+/// Raises the soft limit on open descriptors to the hard limit: deep, wide trees need one a level.
 pub(in crate::cmd) fn raise_descriptor_limit() {
     #[cfg(unix)]
     {
@@ -126,7 +125,7 @@ pub(in crate::cmd) fn raise_descriptor_limit() {
         let mut limit = getrlimit(Resource::Nofile);
         if limit.current != limit.maximum {
             limit.current = limit.maximum;
-            // Without it the walk works as far as the limit reaches, and says where it did not.
+            // If this fails, the walk reports the directories that it could not open.
             let _ = setrlimit(Resource::Nofile, limit);
         }
     }

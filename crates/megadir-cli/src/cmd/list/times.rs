@@ -1,4 +1,4 @@
-//! Times in a long listing: ISO 8601 in UTC, seconds since the epoch, or how long ago.
+//! Times in a long listing: ISO 8601 in UTC, seconds since the epoch, or relative.
 
 use std::io::Write;
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use megadir::{Time, Utc};
 
-/// How times are written.
+/// Time format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeStyle {
     /// `2026-01-02T03:04:05.678901234Z`.
@@ -15,9 +15,9 @@ pub(super) enum TimeStyle {
     IsoSeconds,
     /// `1767323045.678901234`.
     Epoch,
-    /// `3 days ago`, from the moment given.
+    /// `3 days ago`, relative to the given time.
     Relative {
-        /// Now, seconds since the epoch.
+        /// Current time, seconds since the epoch.
         now_s: i64,
     },
 }
@@ -43,8 +43,7 @@ impl Named {
     }
 }
 
-/// Returns the time of the system's clock when it was first asked, seconds since the epoch: all ages of a run are
-/// counted from the same moment.
+/// System time at the first call, seconds since the epoch. All ages in a run are relative to the same time.
 pub(in crate::cmd) fn now_s() -> i64 {
     static NOW_S: OnceLock<i64> = OnceLock::new();
     *NOW_S.get_or_init(|| match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
@@ -54,7 +53,6 @@ pub(in crate::cmd) fn now_s() -> i64 {
 }
 
 impl TimeStyle {
-    /// Appends a time.
     pub(super) fn write(self, text: &mut Vec<u8>, time: Time) {
         match self {
             Self::Iso => {
@@ -73,10 +71,10 @@ impl TimeStyle {
     }
 }
 
-/// Appends the decimal number of seconds: before the epoch, -0.5 is half a second before it.
+/// Appends decimal seconds; -0.5 is half a second before the epoch.
 fn epoch(text: &mut Vec<u8>, time: Time) {
     let (seconds, nanoseconds) = match time.seconds < 0 && time.nanoseconds > 0 {
-        // Time counts nanoseconds upwards from the second below; a decimal number counts away from zero.
+        // Nanoseconds count up from the second below, decimals count away from zero.
         true => (time.seconds + 1, 1_000_000_000 - time.nanoseconds),
         false => (time.seconds, time.nanoseconds),
     };
@@ -88,12 +86,12 @@ fn epoch(text: &mut Vec<u8>, time: Time) {
     digits::<9>(text, u64::from(nanoseconds));
 }
 
-/// Appends date and time of day to the second, without the zone.
+/// Appends date and time to the second, without the zone.
 fn iso(text: &mut Vec<u8>, time: Time) {
     let Utc { year, month, day, hour, minute, second } = time.utc();
     match u64::try_from(year) {
         Ok(year @ 0..=9999) => digits::<4>(text, year),
-        // ISO 8601 asks for a sign where a year has more or fewer than four digits.
+        // ISO 8601 requires a sign unless the year has four digits.
         _ => drop(write!(text, "{year:+05}")),
     }
     let two = |value: u8| [b'0' + value / 10, b'0' + value % 10];
@@ -102,7 +100,7 @@ fn iso(text: &mut Vec<u8>, time: Time) {
     text.extend_from_slice(&[b'-', a, b, b'-', c, d, b'T', e, f, b':', g, h, b':', i, j]);
 }
 
-/// Appends how long ago something was, in the largest unit of which there are two at least.
+/// Appends a relative time in the largest unit that gives at least 2.
 fn relative(text: &mut Vec<u8>, ago_s: i128) {
     const UNITS: [(i128, &str); 7] = [
         (31_556_952, "years"),
@@ -123,7 +121,7 @@ fn relative(text: &mut Vec<u8>, ago_s: i128) {
     };
 }
 
-/// Appends the last digits of a number, with leading zeros.
+/// Appends the last `WIDTH` digits, zero-padded.
 fn digits<const WIDTH: usize>(text: &mut Vec<u8>, value: u64) {
     let (mut places, mut rest) = ([b'0'; WIDTH], value);
     for place in places.iter_mut().rev() {

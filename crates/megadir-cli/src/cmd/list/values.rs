@@ -1,13 +1,13 @@
-//! Parsers of the values that options of `megadir list` take, some of which other commands take too.
+//! Value parsers for the options of `megadir list`, partly shared with other commands.
 
 use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, Examiner, FileType, THREADS_MAX};
 
 use crate::parse;
 
-/// Limit of --top: each entry takes its path in memory.
+/// Upper limit of --top: each item holds its path in memory.
 const TOP_MAX: u64 = 1_000_000;
 
-/// Parses how many entries or directories a summary names.
+/// Parses --top.
 pub(super) fn top(text: &str) -> Result<usize, String> {
     match parse::count(text)? {
         places @ ..=TOP_MAX => Ok(places as usize),
@@ -15,7 +15,7 @@ pub(super) fn top(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses the memory for sorting.
+/// Parses --memory.
 pub(in crate::cmd) fn memory(text: &str) -> Result<usize, String> {
     match parse::bytes(text)? {
         bytes if bytes < 1 << 20 => Err("too little (write 1MiB or more)".into()),
@@ -23,7 +23,7 @@ pub(in crate::cmd) fn memory(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses a number of threads.
+/// Parses --threads.
 pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=THREADS_MAX) => Ok(threads),
@@ -31,7 +31,7 @@ pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses the size of a buffer.
+/// Parses a buffer size.
 pub(super) fn buffer(text: &str) -> Result<usize, String> {
     let range = || format!("write {}KiB to {}MiB", BUFFER_BYTES_MIN >> 10, BUFFER_BYTES_MAX >> 20);
     match parse::bytes(text)? {
@@ -43,25 +43,23 @@ pub(super) fn buffer(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses the name of a backend.
 pub(super) fn backend(text: &str) -> Result<&'static dyn Backend, String> {
     megadir::backend(text).map_err(|error| {
         let reason = error.reason();
-        // The name stands before the reason already.
+        // The prefix already contains the name.
         reason.strip_prefix(&format!("unknown backend '{text}': ")).unwrap_or(&reason).to_owned()
     })
 }
 
-/// Parses the name of a way of asking for attributes.
 pub(in crate::cmd) fn examiner(text: &str) -> Result<&'static dyn Examiner, String> {
     megadir::examiner(text).map_err(|error| {
         let reason = error.reason();
-        // The name stands before the reason already.
+        // The prefix already contains the name.
         reason.strip_prefix(&format!("unknown examiner '{text}': ")).unwrap_or(&reason).to_owned()
     })
 }
 
-/// Parses a type's name or letter.
+/// Parses the name or letter of an entry type.
 pub(in crate::cmd) fn file_type(text: &str) -> Result<FileType, String> {
     FileType::from_name(text).ok_or_else(|| {
         let known: Vec<_> = FileType::names().collect();

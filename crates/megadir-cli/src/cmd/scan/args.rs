@@ -1,4 +1,4 @@
-//! The options of `megadir scan`, and those about reading that other commands on inventories share.
+//! Options of `megadir scan`, and reading options shared with the other inventory commands.
 
 use std::path::{Path, PathBuf};
 
@@ -56,7 +56,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Returns the file that is written; `None` for standard output.
+    /// Output file; `None` for standard output.
     pub(super) fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
@@ -85,16 +85,16 @@ pub(in crate::cmd) struct Reading {
 }
 
 impl Reading {
-    /// Returns how many threads read and encode.
+    /// Number of threads for reading and for encoding.
     pub(in crate::cmd) fn threads(&self) -> usize {
         self.threads.unwrap_or_else(processors)
     }
 
-    /// Returns how trees are scanned; what the memory has no room for goes to files beside `output`, if there is one.
+    /// Scan options; sorting spills to temporary files in the directory of `output`, if given.
     pub(in crate::cmd) fn options(&self, output: Option<&Path>, exclude: Vec<Excluded>) -> ScanOptions {
         raise_descriptor_limit();
         let beside = output.and_then(|path| {
-            // Not beside a pipe or a device.
+            // Not in the directory of a pipe or a device.
             let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             let is_special = std::fs::metadata(&target).is_ok_and(|status| !status.is_file());
             let parent = target.parent().filter(|_| !is_special)?.to_owned();
@@ -113,7 +113,7 @@ impl Reading {
     }
 }
 
-/// Returns the absolute paths of the trees, as inventories name them.
+/// Absolute paths of the trees, as inventories store them.
 pub(in crate::cmd) fn roots(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CliError> {
     let root = |path: &PathBuf| megadir_inventory::root_path(path).map_err(CliError::from);
     paths.iter().map(root).collect()

@@ -1,4 +1,4 @@
-//! `megadir scan`: an inventory of trees.
+//! `megadir scan`: writes an inventory of trees.
 
 pub(super) mod args;
 pub(super) mod progress;
@@ -24,10 +24,10 @@ use crate::ui::message::quoted;
 use crate::ui::output::Ended;
 use crate::ui::sizes;
 
-/// The level of Zstandard: higher ones take longer than the scan and save little of what is mostly names.
+/// Zstandard level. Higher levels take longer than the scan itself and save little, since most of the data is
+/// names.
 pub(super) const LEVEL: i32 = 1;
 
-/// Scans.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let form = form(args)?;
     interruptible(|interrupt| match (args.dry_run, form) {
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     })
 }
 
-/// Returns the form asked for by option or by the extension of the file; `None` is Parquet.
+/// Text format from the options or the file extension; `None` for Parquet.
 fn form(args: &Args) -> Result<Option<Form>, CliError> {
     let asked = match (args.jsonl, args.csv) {
         (true, _) => Some(Form::Jsonl),
@@ -74,12 +74,11 @@ fn form(args: &Args) -> Result<Option<Form>, CliError> {
     }
 }
 
-/// Writes a Parquet file.
 fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let Some(output) = args.file() else { return Err(CliError::usage("--output is missing")) };
     let reading = &args.reading;
     let threads = reading.threads();
-    // One thread means the caller's own, for encoding too.
+    // With one thread, encode on the calling thread too.
     let encoders = if threads == 1 { 0 } else { threads };
     let options = WriteOptions { threads: encoders, level: LEVEL, group_rows: GROUP_ROWS };
     let writer = Writer::create(output, args::roots(&args.paths)?, options)?;
@@ -92,7 +91,7 @@ fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     Ok(conclude(args, &metadata, started.elapsed(), Some((output, bytes))))
 }
 
-/// Writes text, to a file or to standard output.
+/// Writes text to a file or to standard output.
 fn text(args: &Args, form: Form, interrupt: &Interrupt) -> Result<u8, CliError> {
     let output = args.file();
     let sink = TextSink::create(form, output, args::roots(&args.paths)?)?;
@@ -113,8 +112,8 @@ fn text(args: &Args, form: Form, interrupt: &Interrupt) -> Result<u8, CliError> 
     Ok(conclude(args, &metadata, started.elapsed(), output.zip(bytes)))
 }
 
-/// Returns a sink that hashes suspects if that was asked for. It is made before anything is read: what is changed from now
-/// on is a suspect.
+/// Wraps a sink to hash suspects, if requested. Call it before the scan starts: changes from this moment on
+/// make a file suspect.
 fn hashing<S: Sink>(args: &Args, sink: S) -> Result<Hashing<S>, CliError> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let started_ns = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
@@ -125,7 +124,7 @@ fn hashing<S: Sink>(args: &Args, sink: S) -> Result<Hashing<S>, CliError> {
     Ok(Hashing::new(sink, roots, started_ns)?)
 }
 
-/// Tells what was hashed, and returns the sink that got the rows.
+/// Reports the number of hashed files and returns the inner sink.
 fn tell_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
     if args.hash_suspects {
         let lost = match hashing.unhashed {
@@ -139,7 +138,7 @@ fn tell_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
     hashing.into_inner()
 }
 
-/// Reads, and writes nothing.
+/// Scans without writing.
 fn rehearse(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     struct Nowhere;
     impl Sink for Nowhere {
@@ -155,7 +154,7 @@ fn rehearse(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     }
 }
 
-/// Scans with progress on a terminal, and returns when it began.
+/// Scans with progress on a terminal; also returns the start time.
 fn timed(
     args: &Args,
     options: &ScanOptions,
@@ -174,7 +173,7 @@ fn timed(
     (scanned, started)
 }
 
-/// Does what waits for the disk, so that an interrupt has patience with it.
+/// Runs a step that waits for the disk, and extends the grace period after an interrupt accordingly.
 pub(super) fn writing_back<R>(interrupt: &Interrupt, step: impl FnOnce() -> R) -> R {
     interrupt.beat.fetch_or(WRITING_BACK, Ordering::Relaxed);
     let result = step();
@@ -190,7 +189,7 @@ fn interrupted(output: Option<&Path>) -> u8 {
     exit::INTERRUPTED
 }
 
-/// Says what was done and how long it took, the file's way to the disk included; returns the exit code.
+/// Prints the totals and the elapsed time, including writing; returns the exit code.
 fn conclude(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option<(&Path, u64)>) -> u8 {
     let rows = metadata.rows;
     let rate = rows as f64 / elapsed.as_secs_f64().max(1e-9);
@@ -210,7 +209,7 @@ fn conclude(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option
     if metadata.unread_directories > 0 {
         lacking.push(format!("{} directories could not be read", metadata.unread_directories));
     }
-    // A directory that could not be read is a row with an error too.
+    // Each unread directory also counts as a row with an error.
     let unexamined = metadata.failed.saturating_sub(metadata.unread_directories);
     if unexamined > 0 {
         lacking.push(format!("{unexamined} entries could not be examined"));

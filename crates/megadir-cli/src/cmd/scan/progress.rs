@@ -1,4 +1,4 @@
-//! The progress of a scan or a comparison: on a terminal a line with the rate, elsewhere nothing but complaints.
+//! Progress of a scan or a comparison: a line with the rate on a terminal, elsewhere only error messages.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use crate::cmd::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use crate::exit::{describe, kind};
 use crate::ui::message::{quoted, reason};
 
-/// The line is drawn anew this often.
+/// Interval between redraws.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Shows how far a scan is, and prints complaints.
+/// Progress line and error messages of a scan.
 pub(in crate::cmd) struct Progress {
     bar: ProgressBar,
     read: u64,
@@ -25,7 +25,7 @@ pub(in crate::cmd) struct Progress {
 }
 
 impl Progress {
-    /// Returns a line about entries that are `what`, e.g. read; it stays hidden where no terminal shows it.
+    /// Progress line about entries that are `what`, e.g. read; hidden unless standard error is a terminal.
     pub(in crate::cmd) fn new(what: &str, all_errors: bool) -> Self {
         Self::on(ProgressDrawTarget::stderr(), what, all_errors)
     }
@@ -39,7 +39,7 @@ impl Progress {
         Self { bar, read: 0, writes: false, complaints: ErrorLimiter::new(all_errors) }
     }
 
-    /// Takes what a scan tells.
+    /// Handles an event of the scan.
     pub(in crate::cmd) fn tell(&mut self, event: &ScanEvent<'_>) {
         match event {
             ScanEvent::Read(read) => {
@@ -68,7 +68,7 @@ impl Progress {
         }
     }
 
-    /// Shows a count that others keep while `work` does what they count, and removes the line.
+    /// Shows a counter that `work` updates, and removes the line at the end.
     pub(in crate::cmd) fn of<R>(self, count: &AtomicU64, work: impl FnOnce() -> R) -> R {
         if self.bar.is_hidden() {
             return work();
@@ -81,7 +81,7 @@ impl Progress {
                     std::thread::park_timeout(TICK);
                 }
             });
-            // Also when the work panics: the scope waits for the other.
+            // A guard, because the scope joins the drawing thread even if the work panics.
             let ends = Ends(&done, shown.thread());
             let result = work();
             drop(ends);
@@ -108,7 +108,7 @@ impl Progress {
     }
 }
 
-/// Ends what shows a count.
+/// Stops the drawing thread on drop.
 struct Ends<'a>(&'a AtomicBool, &'a Thread);
 
 impl Drop for Ends<'_> {
@@ -118,7 +118,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Tells, once a directory, what could not be examined.
+/// Reports, once a directory, the entries that could not be examined.
 fn unexamined(directory: &Path, first: &[u8], reason: &str, count: u64) {
     let first = match megadir::names::to_os(first) {
         Ok(name) => quoted(&directory.join(&*name)),

@@ -1,4 +1,4 @@
-//! Inventories as text: JSON lines and comma-separated values, with the columns of the Parquet file.
+//! Inventories as JSON lines or CSV, with the columns of the Parquet file.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,20 +10,19 @@ use crate::exit::CliError;
 use crate::ui::escape::{json_member, json_string};
 use crate::ui::output::{Ended, Output};
 
-/// Text is written when this much has gathered, bytes.
+/// Buffered text is written at this size, bytes.
 const FLUSH_BYTES: usize = 64 << 10;
-/// The columns, as the first line of CSV names them.
+/// First line of CSV.
 const HEADER: &str = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,uid,\
                       gid,links,errno,error,sha256\r\n";
 
-/// Which text.
+/// Text format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Jsonl,
     Csv,
 }
 
-/// Writes rows as text.
 pub(super) struct TextSink {
     form: Form,
     roots: Vec<Vec<u8>>,
@@ -39,7 +38,7 @@ enum Target {
 }
 
 impl TextSink {
-    /// Writes to a file, or to standard output.
+    /// Opens a file, or standard output.
     pub(super) fn create(
         form: Form,
         output: Option<&Path>,
@@ -59,7 +58,7 @@ impl TextSink {
         Ok(Self { form, roots, target, text, path: Vec::new(), ended: None })
     }
 
-    /// Returns what the scan has to leave out.
+    /// Files that the scan must skip.
     pub(super) fn excluded(&self) -> Vec<Excluded> {
         match &self.target {
             Target::File { file, .. } => file.get_ref().excluded(),
@@ -67,12 +66,12 @@ impl TextSink {
         }
     }
 
-    /// Returns why the output ended before the rows did.
+    /// Reason if output ended before the rows did.
     pub(super) fn ended(&mut self) -> Option<Ended> {
         self.ended.take()
     }
 
-    /// Writes what is left; returns the size of the file, bytes.
+    /// Writes the buffered text; returns the size of the file, bytes.
     pub(super) fn finish(mut self) -> std::result::Result<Option<u64>, Ended> {
         self.flush()?;
         match self.target {
@@ -122,7 +121,7 @@ impl Sink for TextSink {
     }
 }
 
-/// The numbers of a row with their columns, in the order of the file.
+/// Numeric columns of a row, in file order.
 fn numbers(row: &Row<'_>) -> [(&'static str, Option<i128>); 12] {
     let facts = &row.facts;
     [
@@ -202,7 +201,7 @@ fn csv(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
     text.extend_from_slice(b"\r\n");
 }
 
-/// Appends a value, quoted where RFC 4180 wants it.
+/// Appends a value, quoted if RFC 4180 requires it.
 fn csv_value(text: &mut Vec<u8>, value: &[u8]) {
     if !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
         return text.extend_from_slice(value);

@@ -1,17 +1,17 @@
-//! Numbers as differences to the one before (`DELTA_BINARY_PACKED`).
+//! Integers as differences between consecutive values (`DELTA_BINARY_PACKED`).
 //!
 //! ```text
-//! numbers in a block, parts of a block, how many in all, the first; again and again: the least difference, the bits of
-//! each part, the parts: differences less the least one
+//! header: block size, miniblocks in a block, count, first value
+//! block: minimum difference, bit width of each miniblock, miniblocks (differences less the minimum)
 //! ```
 
 use super::{bits_at, put_bits, put_varint, take_varint};
 
 /// Differences in a block.
 const BLOCK: usize = 128;
-/// Differences that have the same number of bits.
+/// Differences in a miniblock, which share one bit width.
 const PART: usize = 32;
-/// The most that a block of another writer may have.
+/// Maximum block size accepted from other writers.
 const BLOCK_MAX: u64 = 1 << 16;
 
 fn zigzag(number: i64) -> u64 {
@@ -22,7 +22,6 @@ fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// Appends numbers.
 pub(in crate::file) fn encode(numbers: &[i64], out: &mut Vec<u8>) {
     put_varint(out, BLOCK as u64);
     put_varint(out, (BLOCK / PART) as u64);
@@ -52,13 +51,13 @@ fn block(differences: &[i64], out: &mut Vec<u8>) {
         let all_bits = part.iter().fold(0, |bits, difference| bits | above(difference));
         let width = 64 - all_bits.leading_zeros();
         out[widths_at + index] = width as u8;
-        // Parts are whole: what is not there is 0.
+        // Pads the last miniblock with zeros.
         let rest = std::iter::repeat_n(0, PART - part.len());
         put_bits(out, part.iter().map(above).chain(rest), width);
     }
 }
 
-/// Takes numbers from the front, at most so many, and appends them to others.
+/// Consumes at most `most` numbers from the front of `bytes` and appends them to `numbers`.
 pub(in crate::file) fn decode(bytes: &mut &[u8], most: usize, numbers: &mut Vec<i64>) -> Option<()> {
     let (block, parts) = (take_varint(bytes)?, take_varint(bytes)?);
     let total = usize::try_from(take_varint(bytes)?).ok().filter(|total| *total <= most)?;
@@ -97,14 +96,14 @@ pub(in crate::file) fn decode(bytes: &mut &[u8], most: usize, numbers: &mut Vec<
     Some(())
 }
 
-/// Gives so many numbers of some bits each.
+/// Unpacks numbers of a fixed bit width.
 #[inline]
 fn unpack(packed: &[u8], width: u32, count: usize, mut give: impl FnMut(u64)) {
     let mut padded = [0; PART * 8 + 8];
     match packed.len() {
         0 => (0..count).for_each(|_| give(0)),
         bytes if width <= 56 && bytes <= PART * 8 => {
-            // A number of up to 56 bits lies in the eight bytes that it begins in; behind the last some may be lacking.
+            // A number of up to 56 bits fits in the eight bytes it begins in; pad the end of the input.
             padded[..bytes].copy_from_slice(packed);
             let mask = (1 << width) - 1;
             for bit in (0..count).map(|index| index * width as usize) {

@@ -1,15 +1,15 @@
-//! How values lie in the pages of a Parquet file.
+//! Encodings of values in Parquet pages.
 //!
-//! Own code beside the library, which takes values one by one through buffers with counted references: of the time that
-//! a scan took beyond its walk two thirds were spent there. What is written here the library reads back in the tests.
-//! Decoders take nothing on trust: what they cannot make sense of gives `None`.
+//! Replaces the encoders of the `parquet` crate, which take values one by one through reference-counted
+//! buffers: they took two thirds of a scan's time beyond the walk itself. Tests read the output back with that
+//! crate. Decoders trust nothing and return `None` for malformed input.
 //!
 //! Reference: <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
 
 pub(super) mod delta;
 pub(super) mod runs;
 
-/// Appends a number of seven bits a byte, the lowest first.
+/// Appends a LEB128 number: seven bits a byte, lowest first.
 pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -18,7 +18,7 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Takes such a number from the front.
+/// Consumes a LEB128 number.
 pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
@@ -32,7 +32,7 @@ pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Returns a number of some bits at a place in bytes; what lies beyond them counts as 0.
+/// Extracts the number of `width` bits at a bit offset; bits beyond the end read as 0.
 #[inline]
 fn bits_at(bytes: &[u8], bit: usize, width: u32) -> u64 {
     let (byte, shift) = (bit / 8, bit % 8);
@@ -49,9 +49,9 @@ fn bits_at(bytes: &[u8], bit: usize, width: u32) -> u64 {
     if width == 64 { number } else { number & ((1 << width) - 1) }
 }
 
-/// Appends numbers of some bits each, the lowest first, up to a whole byte.
+/// Packs numbers of `width` bits, lowest bits first, padded to a whole byte.
 fn put_bits(out: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
-    // Numbers that are all 0 take nothing.
+    // Width 0 (all numbers are 0) takes no bytes.
     if width == 0 {
         return;
     }
@@ -68,7 +68,7 @@ fn put_bits(out: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
     out.extend_from_slice(&held.to_le_bytes()[..bits.div_ceil(8) as usize]);
 }
 
-/// Decodes arbitrary bytes in every way there is; what can be made of them is encoded and decoded again.
+/// Fuzz target: feeds arbitrary bytes to each decoder and round-trips the decoded values.
 pub(super) fn fuzz(bytes: &[u8]) {
     const MOST: usize = 1 << 16;
     let (Some((&width, rest)), mut numbers) = (bytes.split_first(), Vec::new()) else { return };
@@ -106,7 +106,7 @@ mod tests {
         for round in 0..20_000 {
             let length = usize::from(next()) / 2;
             let mut bytes: Vec<u8> = (0..length).map(|_| next()).collect();
-            // As encoders begin, so that more is read.
+            // Typical first bytes of an encoder, so that decoding gets further.
             for (byte, usual) in bytes.iter_mut().skip(1).zip([0x80, 0x01, 0x04]).take(round % 4) {
                 *byte = usual;
             }

@@ -1,18 +1,19 @@
-//! Small numbers as runs of equal ones (`RLE`): the levels of what may be missing, and indexes of dictionaries.
+//! Small integers as runs of equal values (`RLE`): definition levels and dictionary indexes.
 //!
 //! ```text
-//! run: its length * 2, the number; numbers one by one: groups of eight * 2 + 1, the numbers in as many bits as the width
+//! run: length * 2, value
+//! bit-packed: (groups of eight) * 2 + 1, values of the fixed width
 //! ```
 
 use super::{bits_at, put_bits, put_varint, take_varint};
 
-/// Numbers that differ are written in groups of so many.
+/// Bit-packed numbers come in groups of this size.
 const GROUP: usize = 8;
 
-/// A number, and how many times it stands there.
+/// A number and its repeat count.
 pub(in crate::file) type Run = (u32, u32);
 
-/// Appends runs to others, of which the last may go on.
+/// Appends a run, merging it with the last one if the numbers are equal.
 #[inline]
 pub(in crate::file) fn push(runs: &mut Vec<Run>, number: u32, count: u32) {
     match runs.last_mut() {
@@ -21,7 +22,7 @@ pub(in crate::file) fn push(runs: &mut Vec<Run>, number: u32, count: u32) {
     }
 }
 
-/// Returns the bits that the largest of so many numbers from 0 on needs.
+/// Bits needed for the numbers below `numbers`.
 pub(in crate::file) fn width(numbers: usize) -> u32 {
     usize::BITS - numbers.saturating_sub(1).leading_zeros()
 }
@@ -30,7 +31,7 @@ pub(in crate::file) fn width(numbers: usize) -> u32 {
 pub(in crate::file) fn encode(runs: &[Run], width: u32, out: &mut Vec<u8>) {
     let mut single: Vec<u32> = Vec::new();
     for &(number, mut count) in runs {
-        // Groups are whole, but for the last.
+        // All groups but the last must be full.
         let lacking = (GROUP - single.len() % GROUP) % GROUP;
         let taken = lacking.min(count as usize);
         single.extend(std::iter::repeat_n(number, taken));
@@ -57,7 +58,7 @@ fn flush(single: &mut Vec<u32>, width: u32, out: &mut Vec<u8>) {
     single.clear();
 }
 
-/// Takes so many numbers of `width` bits from the front, as runs.
+/// Consumes numbers of `width` bits, as runs.
 pub(in crate::file) fn decode(
     bytes: &mut &[u8],
     width: u32,

@@ -1,4 +1,4 @@
-//! What is done on Linux.
+//! Operations on Linux.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,7 +9,6 @@ use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 
 use super::{Changer, Named};
 
-/// Every change.
 pub(super) const CHANGES: &[Named] = &[
     ("create", Changer::create),
     ("create", Changer::create),
@@ -34,12 +33,12 @@ pub(super) const CHANGES: &[Named] = &[
 ];
 
 impl Changer {
-    /// Makes a link.
+    /// Creates a symbolic link.
     pub(super) fn special(&mut self) {
         drop(symlink("nowhere", self.new_path()));
     }
 
-    /// Makes a pipe.
+    /// Creates a FIFO.
     pub(super) fn other_special(&mut self) {
         let path = self.new_path();
         let _ = mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0);
@@ -55,7 +54,7 @@ impl Changer {
         self.any().filter(|path| !path.is_symlink() && path.is_dir())
     }
 
-    /// Moves some entries of a directory into another, under their names or others.
+    /// Moves some entries to another directory, with or without renaming them.
     fn move_some(&mut self, from: &Path, to: &Path) {
         let mut names: Vec<_> = fs::read_dir(from).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();

@@ -1,12 +1,11 @@
-//! What is done on Windows: modes, pipes and an exchange of names in one call are not there, and symbolic links take a
-//! privilege (Wine makes none).
+//! Operations on Windows, without modes, FIFOs, atomic exchange of names, and symbolic links, which take a
+//! privilege (Wine cannot create them).
 
 use std::fs;
 use std::time::{Duration, SystemTime};
 
 use super::{Changer, Named};
 
-/// Every change.
 pub(super) const CHANGES: &[Named] = &[
     ("create", Changer::create),
     ("create", Changer::create),
@@ -25,7 +24,7 @@ pub(super) const CHANGES: &[Named] = &[
 ];
 
 impl Changer {
-    /// Makes a directory with something in it.
+    /// Creates a non-empty directory.
     pub(super) fn special(&mut self) {
         let path = self.new_path();
         if fs::create_dir(&path).is_ok() {
@@ -33,16 +32,16 @@ impl Changer {
         }
     }
 
-    /// Makes a file of two names.
+    /// Creates a file with two names.
     pub(super) fn other_special(&mut self) {
         self.hard_link();
     }
 
-    /// Exchanges two names by a third.
+    /// Exchanges two names through a temporary one.
     fn swap(&mut self) {
         if let (Some(a), Some(b)) = (self.any(), self.any()) {
             let aside = self.root.join("aside~");
-            // One may lie in the other.
+            // One path may be inside the other.
             if !a.starts_with(&b) && !b.starts_with(&a) && fs::rename(&a, &aside).is_ok() {
                 fs::rename(&b, &a).unwrap();
                 fs::rename(&aside, &b).unwrap();

@@ -1,4 +1,4 @@
-//! What Linux tells of an entry.
+//! Metadata of an entry on Linux.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
@@ -8,12 +8,12 @@ use megadir_inventory::Row;
 
 use super::Meta;
 
-/// Inode numbers are used again.
+/// Inode numbers are reused.
 pub(super) const UNIQUE_NUMBERS: bool = false;
-/// The times of directories are told.
+/// The times of directories are compared.
 pub(super) const DIRECTORY_TIMES: bool = true;
 
-/// Returns what is compared of the root itself.
+/// Fields compared for the root itself.
 pub(super) fn of_root(meta: Meta) -> Meta {
     meta
 }

@@ -1,5 +1,5 @@
-//! What Windows tells of an entry: the standard library, and for the number and the time of change, which it does not
-//! have, the file itself, opened.
+//! Metadata of an entry on Windows. File ID and change time, which the standard library lacks, come from the
+//! opened file.
 
 use std::os::windows::fs::MetadataExt;
 use std::path::Path;
@@ -9,19 +9,19 @@ use megadir_inventory::{Facts, Row};
 
 use super::Meta;
 
-/// A file's number is enough.
+/// A file ID alone identifies a file.
 pub(super) const UNIQUE_NUMBERS: bool = true;
-/// The times of directories may be late.
+/// The times of directories may be updated late.
 pub(super) const DIRECTORY_TIMES: bool = false;
 
-/// From 1601 to 1970, in steps of 100 ns.
+/// Offset between the epochs of 1601 and 1970, in units of 100 ns.
 const EPOCHS_APART: i64 = 116_444_736_000_000_000;
 
 fn ns(ticks: u64) -> i64 {
     (ticks.cast_signed() - EPOCHS_APART) * 100
 }
 
-/// Returns what is compared of the root itself, which is opened by every scan and so tells links.
+/// Fields compared for the root itself: each scan opens it, so its link count is known.
 pub(super) fn of_root(mut meta: Meta) -> Meta {
     meta.links = 0;
     meta
@@ -46,7 +46,7 @@ pub(super) fn meta(path: &Path) -> Meta {
     }
 }
 
-/// Opens an entry and asks.
+/// Opens an entry and queries it.
 fn asked(path: &Path) -> Facts {
     let mut batch = BatchBuilder::new(1024, false);
     assert!(batch.push(megadir::names::from_os(path.file_name().unwrap()), 0, FileType::Unknown, 0));

@@ -1,4 +1,4 @@
-//! On every file system.
+//! Runs the property tests on each file system.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ fn on(recipe: &Recipe, first: u64, number: u64) {
     sequences(&mount.path(), first, number);
 }
 
-/// How many sequences of the thousand (ten thousand) a file system gets.
+/// Number of sequences for one file system, scaled from a thousand (or ten thousand).
 fn share(of_1000: u64) -> u64 {
     if full() { of_1000 * 10 } else { of_1000 }
 }

@@ -1,5 +1,6 @@
-//! On the volume of temporary files, with what listings tell and with what files tell that are opened. The former without
-//! files of several names: NTFS brings the entry up to date by which a file was opened, the others later or never.
+//! Runs the property tests on the volume of temporary files, with metadata from listings and from opened files.
+//! Listings are tested without hard links: NTFS updates only the directory entry a file was opened by; the
+//! others follow late or never.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -12,12 +13,13 @@ use megadir_testkit::require::full;
 
 use super::sequences;
 
-/// Tells whether a sequence is about files that are opened.
+/// `true` if the sequence opens each file.
 pub(super) fn has_hard_links(seed: u64) -> bool {
     seed % 2 == 1
 }
 
-/// Scans by the listing, or by opening each file as `scan --examiner open-each`; `changes` goes on in the same way.
+/// Scans by listing, or by opening each file like `scan --examiner open-each`; `changes` then uses the same
+/// method.
 pub(super) fn scan(path: &PathBuf, threads: usize, seed: u64) -> Snapshot {
     if !has_hard_links(seed) {
         return Snapshot::from_scan(std::slice::from_ref(path), threads).unwrap();

@@ -1,4 +1,4 @@
-//! Numbers that a double does not hold, up to the largest that 64 bits do, in every form of output.
+//! Integers too large for a double, up to the 64-bit maximum, in each output format.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::super::lines::{Format, Lines};
 use super::super::times::Named;
 use super::{FIELDS, Field, Values};
 
-/// Around 2^53 and 2^63, and the last.
+/// Numbers around 2^53 and 2^63, and the maximum.
 const NUMBERS: [u64; 7] =
     [(1 << 53) - 1, (1 << 53) + 1, (1 << 60) + 1, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, u64::MAX];
 
@@ -64,7 +64,7 @@ fn inodes_that_the_directory_tells_are_written_to_the_last_digit() {
 #[test]
 fn what_is_not_known_is_null_in_json_and_empty_elsewhere() {
     let mut values = Values::new(Named::Iso.style(), false);
-    // The name is written by others, the type is known from the directory.
+    // Other code writes the name, and the type comes from the listing.
     for field in
         FIELDS.map(|row| row.0).into_iter().filter(|field| ![Field::Name, Field::Type].contains(field))
     {

@@ -1,9 +1,9 @@
-//! Bars of blocks, an eighth of a character exact where the terminal has such characters.
+//! Bars of block characters, with a resolution of an eighth if the terminal supports Unicode.
 
 /// Blocks of one to eight eighths.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
-/// Returns a bar for a value where `most` has `width` characters; anything above 0 has some mark.
+/// Bar for `value`, scaled so that `most` has `width` characters. A value above 0 never gives an empty bar.
 pub(super) fn bar(value: u128, most: u128, width: usize, unicode: bool) -> String {
     if value == 0 || most == 0 {
         return String::new();

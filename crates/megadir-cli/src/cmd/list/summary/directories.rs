@@ -1,4 +1,4 @@
-//! The directories of a tree with the most entries, for people.
+//! Table of the directories with the most entries.
 
 use std::path::Path;
 
@@ -6,10 +6,9 @@ use super::text::{heading, push, write_notes};
 use super::{Directories, Gaps, How};
 use crate::cmd::list::lines::Lines;
 
-/// The columns before the path.
+/// Headings of the columns before the path.
 const HEADINGS: [&str; 4] = ["entries", "bytes", "largest", "newest"];
 
-/// Appends the table of directories.
 pub(super) fn write(
     text: &mut Vec<u8>,
     how: &How,

@@ -1,4 +1,4 @@
-//! A summary as a JSON object on a line; numbers are exact, whatever their size.
+//! Summary as a JSON object on one line; numbers are exact at any size.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps
     push(text, "}\n");
 }
 
-/// Appends the summary of the directories of a tree.
+/// Appends the table of a tree's directories.
 pub(super) fn directories(
     text: &mut Vec<u8>,
     how: &How,
@@ -60,7 +60,7 @@ pub(super) fn directories(
     push(text, "}}\n");
 }
 
-/// Appends the beginning of an object, with what every summary has.
+/// Appends the start of an object: the members common to all summaries.
 fn begin(text: &mut Vec<u8>, how: &How, path: &Path, all: Total) {
     push(text, "{\"v\":1,");
     escape::json_member(text, "dir", names::from_os(path.as_os_str()));
@@ -96,7 +96,7 @@ fn list<T>(text: &mut Vec<u8>, key: &str, items: &[T], write: impl Fn(&mut Vec<u
     push(text, "]");
 }
 
-/// Appends entries that stand out: their directory where names have one, their name, their value.
+/// Appends notable entries: directory (if paths are printed), name and value.
 fn named<V: Copy>(
     text: &mut Vec<u8>,
     key: &str,

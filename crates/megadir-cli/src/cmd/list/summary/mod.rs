@@ -1,6 +1,6 @@
-//! `megadir list --summary`: figures instead of lines, of a directory, a tree, or the directories of a tree.
+//! `megadir list --summary`: statistics of a directory, a tree, or the directories of a tree.
 //!
-//! What is gathered, and how, is the library's; here is what is asked for and how it is shown.
+//! The library collects them; this module handles options and output.
 
 mod bars;
 mod directories;
@@ -19,31 +19,31 @@ use super::times::{Named, now_s};
 use super::{Run, Stop};
 use crate::ui::output::Ended;
 
-/// How many entries are named unless more or fewer are asked for.
+/// Default number of entries in each list.
 const TOP_ENTRIES: usize = 5;
-/// How many directories are shown unless more or fewer are asked for.
+/// Default number of directories in the table.
 const TOP_DIRECTORIES: usize = 20;
-/// A summary under way.
+/// Summary in progress.
 pub(super) struct Summarizing {
     how: How,
     gathered: Gathered,
     /// Entries that could not be examined.
     unexamined: u64,
-    /// Directories with entries that could not be examined: each was told as a failure.
+    /// Directories with entries that could not be examined; each was reported as a failure.
     complaints: u64,
-    /// What had failed before.
+    /// Failures before the current directory.
     failures_before: u64,
-    /// A summary has been printed before.
+    /// At least one summary has been printed.
     printed: bool,
 }
 
-/// What is asked for.
+/// Options of a summary.
 struct How {
     of: Of,
     top: usize,
     now_s: i64,
     recursive: bool,
-    /// Entries that could not be examined are not counted, for whether they are as asked for is not known.
+    /// Conditions apply: entries that could not be examined are not counted, because they may not match.
     conditional: bool,
     times: Option<Named>,
     look: Look,
@@ -54,24 +54,24 @@ enum Gathered {
     Directories(Box<DirectorySummary>),
 }
 
-/// What is told beside the figures.
+/// Gaps to report below the summary.
 struct Gaps {
-    /// Entries that could not be examined and are counted.
+    /// Entries counted without attributes.
     unexamined: u64,
-    /// Entries that could not be examined and are not counted.
+    /// Entries not counted, because conditions could not be checked.
     undecided: u64,
-    /// Directories that could not be read, or not to their end.
+    /// Directories not read, or not completely.
     unread: u64,
 }
 
-/// The directories of a tree, those shown and all.
+/// Directories of a tree: those shown, and the totals of all.
 struct Directories {
     rows: Vec<DirectoryRow>,
     all: DirectorySummary,
 }
 
 impl Directories {
-    /// Returns how many directories are not shown, and what they hold.
+    /// Number and totals of the directories not shown.
     fn others(&self) -> (u64, Total) {
         let shown = self.rows.iter().map(|row| row.totals.total);
         let mut others = self.all.total();
@@ -84,7 +84,7 @@ impl Directories {
 }
 
 impl Summarizing {
-    /// Returns what `--summary` asks for, if it was given.
+    /// Summary requested by `--summary`, if given.
     pub(super) fn new(args: &Args, is_terminal: bool) -> Option<Self> {
         let of = args.summary?;
         let usual = if of == Of::Tree { TOP_ENTRIES } else { TOP_DIRECTORIES };
@@ -101,13 +101,13 @@ impl Summarizing {
         Some(Self { how, gathered, unexamined: 0, complaints: 0, failures_before: 0, printed: false })
     }
 
-    /// Begins with a named directory; `failures` is what has failed before.
+    /// Begins a directory of the command line; `failures` counts the failures so far.
     pub(super) fn begin(&mut self, failures: u64) {
         self.gathered = Gathered::new(&self.how);
         (self.unexamined, self.complaints, self.failures_before) = (0, 0, failures);
     }
 
-    /// Returns what must be asked of each entry.
+    /// Attributes needed of each entry.
     pub(super) fn want(&self) -> Want {
         match self.how.of {
             Of::Tree => Summary::WANT,
@@ -115,7 +115,7 @@ impl Summarizing {
         }
     }
 
-    /// Tells which directory the entries that follow are in.
+    /// Sets the directory of the following entries.
     pub(super) fn enter(&mut self, directory: &Path) {
         if let Gathered::Directories(summary) = &mut self.gathered {
             summary.enter(directory);
@@ -130,7 +130,7 @@ impl Summarizing {
         }
     }
 
-    /// Tells that no more entries of a directory follow.
+    /// Ends a directory.
     pub(super) fn end(&mut self, directory: &Path) {
         if let Gathered::Directories(summary) = &mut self.gathered {
             summary.end(directory);
@@ -143,7 +143,7 @@ impl Summarizing {
         self.unexamined += entries;
     }
 
-    /// Appends the summary of the named directory; `failures` is what has failed so far.
+    /// Appends the summary of a named directory; `failures` counts the failures so far.
     fn write(&mut self, text: &mut Vec<u8>, lines: &Lines, path: &Path, failures: u64) {
         let counted = if self.how.conditional { 0 } else { self.unexamined };
         let gaps = Gaps {
@@ -181,8 +181,7 @@ impl Gathered {
 }
 
 impl Run<'_> {
-    /// Prints the summary of a named directory, if summaries are asked for: of one that failed midway too, as far as
-    /// it was read.
+    /// Prints the summary of a named directory if requested; if it failed midway, of the part that was read.
     pub(super) fn summarized(&mut self, path: &Path, listed: &Result<(), Stop>) -> Result<(), Ended> {
         let Some(summary) = &mut self.summary else { return Ok(()) };
         let failed = match listed {
@@ -190,7 +189,7 @@ impl Run<'_> {
             Err(Stop::Directory(_)) if self.began => 1,
             Err(_) => return Ok(()),
         };
-        // The failure of this directory is told and counted by the caller.
+        // The caller reports and counts the failure of this directory.
         summary.write(&mut self.output.text, &self.lines, path, self.failures + failed);
         self.output.pause()
     }

@@ -1,4 +1,4 @@
-//! A summary for people: tables of types, sizes and ages, and the entries that stand out.
+//! Summary as text: tables of types, sizes and ages, and notable entries.
 
 use std::path::Path;
 
@@ -11,36 +11,36 @@ use crate::cmd::list::lines::Lines;
 use crate::cmd::list::times::Named;
 use crate::ui::{is_unicode, sizes};
 
-/// A bar is never wider, characters.
+/// Maximum width of a bar, characters.
 const BAR_MAX: usize = 30;
-/// Narrower bars tell nothing.
+/// Minimum useful width of a bar, characters.
 const BAR_MIN: usize = 4;
-/// More empty rows between others than this are left out.
+/// Longer runs of empty rows are omitted.
 const GAP_MAX: usize = 2;
-/// The width of a terminal that does not tell, characters.
+/// Width if the terminal does not report one, characters.
 const WIDTH: usize = 80;
 
-/// How figures are written.
+/// Format of numbers and tables.
 #[derive(Clone, Copy)]
 pub(super) struct Look {
-    /// Bars and digits in groups, as wide as the terminal; `None` where nobody watches.
+    /// Enables bars and digit grouping; `None` if the output is not a terminal.
     pub(super) terminal: Option<Terminal>,
     /// Sizes as `1.5M`.
     pub(super) human: bool,
 }
 
-/// What a terminal can show.
+/// Capabilities of the terminal.
 #[derive(Clone, Copy)]
 pub(super) struct Terminal {
     pub(super) width: usize,
     pub(super) unicode: bool,
 }
 
-/// A table with a row for each type, size or age.
+/// Table with a row for each type, size or age range.
 struct Table {
     heading: &'static str,
     rows: Vec<(String, Total)>,
-    /// Lines below it.
+    /// Line below the table.
     below: Option<String>,
 }
 
@@ -50,7 +50,7 @@ impl Look {
         Self { terminal: is_terminal.then(|| Terminal { width: width(), unicode: is_unicode() }), human }
     }
 
-    /// Returns a number, in groups of three digits on a terminal.
+    /// Formats a number, with digit grouping on a terminal.
     pub(super) fn number(self, value: impl Into<u128>) -> String {
         let digits = value.into().to_string();
         if self.terminal.is_none() {
@@ -66,7 +66,6 @@ impl Look {
         grouped
     }
 
-    /// Returns a number of bytes.
     pub(super) fn bytes(self, bytes: impl Into<u128>) -> String {
         if !self.human {
             return self.number(bytes);
@@ -76,15 +75,15 @@ impl Look {
         String::from_utf8(text).unwrap_or_default()
     }
 
-    /// Returns a number of bytes with its unit.
+    /// Formats a size with its unit.
     pub(super) fn bytes_and_unit(self, bytes: impl Into<u128>) -> String {
         let bytes = self.bytes(bytes);
-        // `1.5K` says what it is.
+        // `1.5K` includes its unit.
         let unit = if bytes.ends_with(|last: char| last.is_ascii_digit()) { " bytes" } else { "" };
         format!("{bytes}{unit}")
     }
 
-    /// Returns a number with the word for what is counted.
+    /// Formats a count with its noun.
     pub(super) fn counted(self, count: u64, one: &str, several: &str) -> String {
         format!("{} {}", self.number(count), if count == 1 { one } else { several })
     }
@@ -128,13 +127,13 @@ pub(super) fn tree(
     write_notes(text, &notes);
 }
 
-/// Appends what a summary is of, and begins the line of its sums.
+/// Appends the title, and begins the line with the totals.
 pub(super) fn heading(text: &mut Vec<u8>, how: &How, path: &Path, lines: &Lines) {
     lines.path(text, path);
     push(text, if how.recursive { " and below\n  " } else { "\n  " });
 }
 
-/// Appends notes below all else.
+/// Appends the notes at the end.
 pub(super) fn write_notes(text: &mut Vec<u8>, notes: &[String]) {
     if !notes.is_empty() {
         text.push(b'\n');
@@ -143,7 +142,7 @@ pub(super) fn write_notes(text: &mut Vec<u8>, notes: &[String]) {
 }
 
 impl Gaps {
-    /// Returns what is missing, in sentences.
+    /// Describes incomplete data, in sentences.
     pub(super) fn notes(&self, look: Look) -> Vec<String> {
         let mut notes = Vec::new();
         let mut note = |count: u64, one, several, consequence: &str| {
@@ -162,7 +161,7 @@ impl Gaps {
 }
 
 impl How {
-    /// Returns a time for people: as asked for, to the second unless a style was named.
+    /// Formats a time in the requested style, by default to the second.
     pub(super) fn time(&self, time: Time) -> String {
         match self.times {
             None => self.exact_time(Time { nanoseconds: 0, ..time }).replace(".000000000", ""),
@@ -170,7 +169,7 @@ impl How {
         }
     }
 
-    /// Returns a time as asked for.
+    /// Formats a time in the requested style.
     pub(super) fn exact_time(&self, time: Time) -> String {
         let mut text = Vec::new();
         self.times.unwrap_or(Named::Iso).style().write(&mut text, time);
@@ -178,7 +177,7 @@ impl How {
     }
 }
 
-/// Returns the quantiles of sizes, on lines that fit the terminal.
+/// Formats the size quantiles, wrapped to the terminal width.
 fn quantiles(sizes: &Sizes, look: Look) -> Option<String> {
     let quantile = |share| sizes.quantile(share).map(|bytes| look.bytes(bytes));
     let (median, most, nearly_all) = (quantile(0.5)?, quantile(0.9)?, quantile(0.99)?);
@@ -251,7 +250,7 @@ fn write_tables(text: &mut Vec<u8>, tables: &[Table], look: Look) {
     }
 }
 
-/// Returns the first of the empty rows around a row, if they are so many that they are better left out.
+/// First row of the run of empty rows around a row, if the run is long enough to omit.
 fn gap_around(rows: &[(String, Total)], at: usize) -> Option<usize> {
     let is_empty = |row: &(String, Total)| row.1.entries == 0;
     if !is_empty(&rows[at]) {
@@ -262,7 +261,7 @@ fn gap_around(rows: &[(String, Total)], at: usize) -> Option<usize> {
     (after - first > GAP_MAX).then_some(first)
 }
 
-/// Appends entries that stand out, with their values.
+/// Appends notable entries with their values.
 fn named<V: Copy>(
     text: &mut Vec<u8>,
     lines: &Lines,
@@ -283,7 +282,7 @@ fn named<V: Copy>(
     }
 }
 
-/// Returns a range of sizes such as `4K-16K`; the upper bound does not belong to it.
+/// Label of a size range, such as `4K-16K`; the upper bound is exclusive.
 fn size_label(bucket: &SizeBucket) -> String {
     match bucket.to {
         0 => "0".into(),
@@ -292,14 +291,14 @@ fn size_label(bucket: &SizeBucket) -> String {
     }
 }
 
-/// Returns a bound of sizes, a power of two.
+/// Formats a bound of a size range, a power of two.
 fn size_bound(bytes: u64) -> String {
     let units = ["", "K", "M", "G", "T", "P", "E"];
     let unit = (bytes.ilog2() / 10) as usize;
     format!("{}{}", bytes >> (10 * unit), units[unit])
 }
 
-/// Returns a range of ages such as `1h-1d ago`; the upper bound belongs to it.
+/// Label of an age range, such as `1h-1d ago`; the upper bound is inclusive.
 fn age_label(bucket: &AgeBucket) -> String {
     match (bucket.from_s, bucket.to_s) {
         (None, _) => "in future".into(),
@@ -309,7 +308,7 @@ fn age_label(bucket: &AgeBucket) -> String {
     }
 }
 
-/// Returns a bound of ages in the unit that it is a round number of.
+/// Formats a bound of an age range in the unit that divides it.
 fn age_bound(age_s: i64) -> String {
     const UNITS: [(i64, &str); 4] = [(365 * 86_400, "y"), (86_400, "d"), (3600, "h"), (60, "min")];
     let (unit_s, unit) = UNITS.into_iter().find(|(unit_s, _)| age_s % unit_s == 0).unwrap_or((1, "s"));
