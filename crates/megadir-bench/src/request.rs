@@ -169,7 +169,7 @@ pub struct FileSystemFact {
 /// Facts of a file system, found by making and mounting a small one.
 #[derive(Clone, Debug)]
 pub struct FoundFileSystem {
-    /// Its name in tables, see [`LabFileSystem::label`].
+    /// Its name in tables, see `LabFileSystem::label`.
     pub label: String,
     /// The driver that serves it.
     pub driver: String,

@@ -25,7 +25,7 @@ fn what_is_not_allowed_or_cannot_be_had_is_refused_before_anything_is_written() 
     let with = |more: &[&'static str]| run(at, &[&small[..], more].concat());
     says(&with(&["--cache", "vfs-cold"]), 2, "allow it with --drop-caches");
     says(&with(&["--drop-caches"]), 2, "nothing is to be dropped; ask for it with --cache vfs-cold");
-    says(&with(&["--cache", "frozen"]), 2, "there are warm, unseen, data-cold, vfs-cold");
+    says(&with(&["--cache", "frozen"]), 2, "expected one of warm, unseen, data-cold, vfs-cold");
     says(&with(&["--cache", "data-cold"]), 3, "nothing is left to compare");
     let on_tmpfs = ["--dir", "/dev/shm", "--cache", "vfs-cold", "--drop-caches"];
     says(&with(&on_tmpfs), 3, "tmpfs has no cold state: its cache is its storage");

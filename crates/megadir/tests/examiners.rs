@@ -211,8 +211,8 @@ fn what_does_not_go_together_or_is_out_of_range_is_refused() {
         ("getdents", Strategy::Chunks { threads: 257 }, "257 threads"),
         ("getdents", Strategy::Windows { entries: 100, threads: 0 }, "0 threads"),
         ("getdents", Strategy::Windows { entries: 0, threads: 1 }, "0 entries"),
-        ("getdents", Strategy::Shares, "getdents does not divide"),
-        ("std", Strategy::Shares, "std does not divide"),
+        ("getdents", Strategy::Shares, "getdents does not split"),
+        ("std", Strategy::Shares, "std does not split"),
     ] {
         let listing = megadir::policy::Choice { backend: backend(name).unwrap(), ..choice.listing };
         let choice = megadir::AttributeChoice { listing, strategy, ..choice };

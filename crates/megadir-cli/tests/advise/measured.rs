@@ -145,7 +145,7 @@ fn a_page_is_written_where_something_was_measured() {
     }
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let text = std::fs::read_to_string(&page).unwrap();
-    for words in ["Which layout suits these files here?", "digest:"] {
+    for words in ["Which layout is best for these files here?", "digest:"] {
         assert!(text.contains(words), "nothing about {words}");
     }
     // The recommendation is the headline, and nothing stands before it.

@@ -33,7 +33,7 @@ fn files_can_be_chosen_and_copied_in_shape() {
         "--content",
         "json",
     ];
-    says(&crate::support::run(directory.path(), &made), 0, "3000 made and 16 directories");
+    says(&crate::support::run(directory.path(), &made), 0, "created 3000 files and 16 directories");
     let first =
         std::fs::read_dir(tree.join("0")).expect("readable").next().expect("a file").expect("readable");
     let document = std::fs::read(first.path()).expect("readable");
@@ -45,7 +45,7 @@ fn files_can_be_chosen_and_copied_in_shape() {
     says(&run(&["--shape-of", "none"]), 3, "none");
     says(&run(&["--dir", "tree/0", "--shape-of", "tree", "--layout", "flat"]), 0, "3000 files of");
     let existing = ["make", "many", "-n", "1000", "--size", "0"];
-    says(&crate::support::run(directory.path(), &existing), 0, "1000 made");
+    says(&crate::support::run(directory.path(), &existing), 0, "created 1000 files");
     says(&run(&["--dir", "many", "--content", "json"]), 2, "give --entries");
 }
 
@@ -99,7 +99,7 @@ fn bad_input_gets_one_line_and_its_exit_code() {
     std::fs::write(at.join("own.toml"), "name = 1\n").expect("writable");
     for (arguments, code, words) in [
         (&["bench", "run", "listnig"][..], 2, "did you mean 'listing'?"),
-        (&["bench", "run", "own.toml"], 2, "own.toml:1:8: invalid type"),
+        (&["bench", "run", "own.toml"], 2, "own.toml:1:8: this is the number 1"),
         (&["bench", "run", "listing", "--backend", "getdent"], 2, "did you mean 'getdents'?"),
         (&["bench", "run", "listing", "--buffer", "1"], 2, "4096 to 16777216 bytes are possible"),
         (&["bench", "run", "listing", "--threads", "0"], 2, "1 to 256 are possible"),
@@ -119,7 +119,7 @@ fn bad_input_gets_one_line_and_its_exit_code() {
             text(&output.stderr)
                 .trim_end()
                 .lines()
-                .filter(|line| line.starts_with("megadir: making"))
+                .filter(|line| line.starts_with("megadir: creating"))
                 .count()
                 + 1,
             text(&output.stderr).trim_end().lines().count(),
@@ -134,6 +134,6 @@ fn bad_input_gets_one_line_and_its_exit_code() {
 fn a_worker_without_a_run_says_what_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let output = run(directory.path(), &["bench", "worker"]);
-    says(&output, 3, "is started by 'megadir bench run' and of no use by hand");
+    says(&output, 3, "is started by 'megadir bench run', not by hand");
     assert_eq!(text(&output.stderr).lines().count(), 1);
 }

@@ -26,7 +26,7 @@ fn a_quick_run_prints_its_table_and_leaves_only_its_record() {
 fn an_existing_directory_is_only_read() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(&run(at, &["make", "d", "--entries", "1k", "--size", "0", "--names", "sequence"]), 0, "1000 made");
+    says(&run(at, &["make", "d", "--entries", "1k", "--size", "0", "--names", "sequence"]), 0, "created 1000 files");
     let before = names(&at.join("d"));
     let arguments =
         ["bench", "run", "listing", "--dir", "d", "--rounds", "5", "--buffer", "4KiB,1MiB", "--output", "r"];
@@ -56,7 +56,7 @@ fn look_ups_find_what_is_there_in_made_and_in_existing_directories() {
     }
     assert!(!report.contains("UNEQUAL"), "{report}");
     says(&run(at, &["bench", "report", "q", "--format", "csv"]), 0, "lookup,,,,,,absent,zipf");
-    says(&run(at, &["make", "d", "--entries", "1500", "--size", "0"]), 0, "1500 made");
+    says(&run(at, &["make", "d", "--entries", "1500", "--size", "0"]), 0, "created 1500 files");
     let before = names(&at.join("d"));
     let output = run(at, &["bench", "run", "lookup", "--dir", "d", "--rounds", "5", "--output", "r"]);
     says(&output, 0, "'d' itself (1500 entries), read-only");
@@ -74,7 +74,7 @@ fn making_again_makes_only_what_is_missing_and_leaves_the_rest_alone() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     let make = ["make", "d", "--entries", "300", "--names", "sequence"];
-    says(&run(at, &make), 0, "300 made");
+    says(&run(at, &make), 0, "created 300 files");
     std::fs::remove_file(at.join("d/file000000000007")).expect("removable");
     std::fs::write(at.join("d/file000000000008"), "").expect("writable");
     says(&run(at, &make), 0, "created 1 file, 298 existed already, 1 completed");

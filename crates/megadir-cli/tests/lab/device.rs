@@ -67,7 +67,7 @@ fn a_device_is_erased_only_when_that_is_allowed_and_it_may_go() {
         let message = text(&refused.stderr);
         assert!(matches!(refused.status.code(), Some(2 | 3)), "{message}");
         assert!(message.contains(reason), "{reason}: {message}");
-        let after = message.lines().filter(|line| !line.starts_with("megadir: making")).count();
+        let after = message.lines().filter(|line| !line.starts_with("megadir: creating")).count();
         assert_eq!(after, 1, "{message}");
         assert!(!record.exists());
         // A dry run says the same.

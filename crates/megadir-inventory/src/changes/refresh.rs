@@ -14,7 +14,7 @@ use crate::snapshot::{Snapshot, Unread};
 
 impl Snapshot {
     /// Scans trees with `threads` threads. Entries that cannot be read are missing, see
-    /// [`Metadata::is_complete`].
+    /// [`Metadata::is_complete`](crate::Metadata::is_complete).
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! Comparison of new runs with old runs of the same arms, in the manner of benchstat.
 //!
-//! Rounds of two runs are not paired. With [`RUNS_MIN`](megadir_stats::RUNS_MIN) runs or more a side, each run
+//! Rounds of two runs are not paired. With [`RUNS_MIN`] runs or more a side, each run
 //! is one observation of an arm (the median of its rounds), and intervals are Welch's over runs. A single run a
 //! side is compared by its rounds (unpaired Hodges-Lehmann ratio, Mann-Whitney interval): that describes these
 //! two runs, including everything else that differed between them. Both are adjusted over all rows (Holm).
