@@ -1,43 +1,42 @@
-//! The closed set of things that a run may notice and write into its record.
+//! Closed set of notes that a run may write into its record.
 //!
-//! The figures are in the note's text; what to do about each kind is the report's to say.
+//! A note's text has the figures; the report adds advice for each kind.
 
 use megadir_record::Note;
 
-/// Kind of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteKind {
     /// An arm of the study cannot run here.
     ArmLeftOut,
     /// A group of the study cannot run here.
     GroupLeftOut,
-    /// The process was not running for noticeable gaps while nothing else should have run.
+    /// The process was off the processor for noticeable gaps on an idle machine.
     TimerGaps,
-    /// Wine stood in for Windows.
+    /// The system is Wine, not Windows.
     Wine,
     /// The hypervisor took processor time.
     StolenTime,
     /// The load was high before the run.
     Load,
-    /// Tasks were waiting for the processor or for input and output before the run.
+    /// Tasks were waiting for the processor or for I/O before the run.
     Pressure,
-    /// The processor's frequency is governed by something other than `performance`.
+    /// The frequency governor is not `performance`.
     Governor,
-    /// Many dirty pages were waiting to be written.
+    /// Many dirty pages were waiting for write-back.
     DirtyPages,
-    /// The warm-up ended at its limit with a trend left.
+    /// The warm-up reached its limit while times still had a trend.
     NotSteady,
-    /// More rounds were voided than the plan redoes.
+    /// More rounds were void than the plan allows to repeat.
     Noisy,
     /// Arms did not see the same entries.
     UnequalWork,
-    /// The cycle counter is not invariant, the slower clock was used.
+    /// The cycle counter is not invariant, so the slower clock was used.
     NoCycleCounter,
-    /// The cycle counter did not run as fast after the run as before it.
+    /// The cycle counter's rate changed during the run.
     ClockDrift,
-    /// The measured loop with nothing in it costs more than it should.
+    /// The empty measuring loop costs more than it should.
     SlowLoop,
-    /// Threads that work could not be given tables of descriptors of their own.
+    /// Worker threads could not get descriptor tables of their own.
     SharedDescriptors,
     /// A directory of an earlier run that was killed was removed, or could not be.
     Leftovers,
