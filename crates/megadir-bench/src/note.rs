@@ -38,21 +38,20 @@ pub enum NoteKind {
     SlowLoop,
     /// Worker threads could not get descriptor tables of their own.
     SharedDescriptors,
-    /// A directory of an earlier run that was killed was removed, or could not be.
+    /// The directory of a killed run was removed, or could not be.
     Leftovers,
-    /// A block after a drop of all caches read nothing from the device.
+    /// A block after a cache drop read nothing from the device.
     ColdWithoutReads,
     /// Files that arms made in a round were removed before the next round.
     RoomReused,
-    /// Files are made where the driver skips inodes of removed files, and nothing separates the two.
+    /// Files are created where the driver skips inodes of removed files, and nothing separates the two.
     RemovedRemembered,
-    /// Dirty data may be written while blocks are measured: this process may not flush the volume.
+    /// Dirty data may be written during measurement because this process may not flush the volume.
     NotWrittenBack,
-    /// A directory took no more names, so that an arm was stopped; or may take fewer than an arm is to make.
+    /// A directory became full and its arm was stopped, or the directory may fill up before the arm is done.
     IndexFull,
 }
 
-/// Every kind, for reports and their tests.
 pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind::ArmLeftOut,
     NoteKind::GroupLeftOut,
@@ -79,7 +78,7 @@ pub const NOTE_KINDS: &[NoteKind] = &[
 ];
 
 impl NoteKind {
-    /// Returns the kind's name in a record.
+    /// Returns the kind's word in a record.
     pub fn name(self) -> &'static str {
         match self {
             Self::ArmLeftOut => "arm-left-out",
@@ -107,7 +106,6 @@ impl NoteKind {
         }
     }
 
-    /// Returns a note of this kind; its figures become a sentence.
     pub(crate) fn note(self, mut text: String) -> Note {
         if let Some(first) = text.get_mut(..1) {
             first.make_ascii_uppercase();
