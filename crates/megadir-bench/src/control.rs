@@ -15,22 +15,22 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use megadir_record::Refused;
 
-/// Mark in the heartbeat: the work computes for long without a system call that could hang, e.g. sorts.
+/// Heartbeat mark for long computation without a system call that could hang, e.g. sorting.
 pub const COMPUTING: u64 = 1 << 63;
-/// Mark in the heartbeat: the system writes data to the disk, which takes as long as the disk needs.
+/// Heartbeat mark for write-back, which takes as long as the disk needs.
 pub const WRITING_BACK: u64 = 1 << 62;
 
 /// Cancellation flag and heartbeat of a long operation.
 #[derive(Clone, Copy, Debug)]
 pub struct RunControl<'a> {
-    /// Set by the caller when the run is to end; read every few milliseconds.
+    /// Set by the caller to end the run; polled every few milliseconds.
     pub stop: &'a AtomicBool,
-    /// Counted up by the work, see [`COMPUTING`] and [`WRITING_BACK`] for its marks.
+    /// Incremented by the work; its marks are [`COMPUTING`] and [`WRITING_BACK`].
     pub heartbeat: &'a AtomicU64,
 }
 
 impl RunControl<'_> {
-    /// Counts the heartbeat up; fails with [`WorkError::Stopped`] once the run is to end.
+    /// Increments the heartbeat; fails with [`WorkError::Stopped`] once the run is to end.
     #[inline]
     pub(crate) fn check(self) -> Result<(), WorkError> {
         self.heartbeat.fetch_add(1, Ordering::Relaxed);
@@ -38,32 +38,28 @@ impl RunControl<'_> {
     }
 }
 
-/// Reason why a block gave no result.
+/// Reason for a block without a result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkError {
-    /// The backend failed.
     #[error(transparent)]
     Read(#[from] megadir::Error),
-    /// A call of a later stage failed.
+    /// A system call of a later stage failed.
     #[error("{stage}: {}", words(.source))]
     Stage {
-        /// The stage.
         stage: &'static str,
-        /// The system's error.
         source: io::Error,
     },
-    /// A directory takes no more names, though its file system has space.
+    /// A directory accepts no more names although its file system has space.
     #[error("a directory of {} entries takes no more: {}", .0.entries, .0.cause)]
     Refused(Refused),
-    /// The data set's file system could not be unmounted and mounted again.
+    /// The data set's file system could not be remounted.
     #[error("fs-cold: {0}")]
     Remount(String),
-    /// The run is to end.
     #[error("interrupted")]
     Stopped,
 }
 
-/// Does a step with a mark set in the heartbeat.
+/// Runs a step with a mark set in the heartbeat.
 pub(crate) fn marked<R>(heartbeat: &AtomicU64, mark: u64, step: impl FnOnce() -> R) -> R {
     heartbeat.fetch_or(mark, Ordering::Relaxed);
     let result = step();
@@ -72,7 +68,7 @@ pub(crate) fn marked<R>(heartbeat: &AtomicU64, mark: u64, step: impl FnOnce() ->
     result
 }
 
-/// Returns the system's words for an error, without the number that Rust adds.
+/// Returns the system's error message without the number that Rust appends.
 pub(crate) fn words(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {

@@ -1,7 +1,7 @@
 //! Events of a run and their observers: progress, live tables, the record.
 //!
-//! The runner knows no listener; a listener never influences the run, except that one which cannot go on
-//! (a record that cannot be written) ends it.
+//! Observers never influence the run, except that an observer's error (e.g. a record that cannot be written)
+//! ends it.
 
 use std::io;
 
@@ -15,42 +15,35 @@ use megadir::{Time, Utc};
 use crate::dataset::FillProgress;
 use crate::schedule::Block;
 
-/// Something that happened in a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The data sets are being made, with the number of files made so far.
+    /// Progress of making the data sets.
     Filling(FillProgress),
-    /// Everything is prepared: the record's first line.
+    /// Preparation is complete: the record's first line.
     Started(&'a Header),
-    /// Data made before the first block, and the time that took.
+    /// Data made before the first block, and the time taken.
     Built(&'a Built),
     /// Space of a data set that the arms have made.
     Used(&'a UsedByArms),
     /// The data sets of a later epoch were made.
     Epoch(&'a Epoch),
-    /// The run has checked its own measuring.
+    /// Result of the run's check of its own measuring.
     Checked(&'a SelfCheck),
-    /// Everything is prepared, and a record that was begun goes on.
+    /// Preparation is complete, and an earlier record continues.
     Resumed(&'a Resumed),
-    /// Something was noticed.
     Noted(&'a Note),
-    /// A block starts.
     Starts {
-        /// The plan that is being followed.
         plan: &'a Plan,
-        /// The block.
         block: &'a Block,
     },
-    /// A block was measured.
     Measured(&'a Sample),
     /// The round just measured is void.
     Voided {
-        /// A sample of that round and attempt.
+        /// A sample of the voided round and attempt.
         sample: &'a Sample,
-        /// The criterion.
         reason: VoidReason,
     },
-    /// Later blocks work on other data or on data made again: the record must be made durable.
+    /// Later blocks work on other or re-created data: the record must be made durable.
     EpochEnds,
     /// The run's directory is being removed.
     Cleaning,
@@ -58,33 +51,24 @@ pub enum Event<'a> {
     Ended(&'a End),
 }
 
-/// One who listens to a run.
+/// Observer of a run.
 pub trait Listener {
-    /// Receives an event.
-    ///
-    /// # Errors
-    ///
-    /// When the run cannot go on without this listener.
+    /// Receives an event. An error ends the run.
     fn event(&mut self, event: &Event<'_>) -> io::Result<()>;
 }
 
-/// The listener that writes the record.
+/// Observer that writes the record.
 #[derive(Debug)]
 pub struct Recorder<W> {
     output: Option<W>,
-    /// The checksum of the record that is resumed.
+    /// Checksum of the record that is resumed.
     chain: Option<Chain>,
     writer: Option<Writer<W>>,
     private: Option<Vec<String>>,
 }
 
-/// Destination of a record.
 pub trait Durable: io::Write {
     /// Returns once the written bytes would survive a power failure.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     fn make_durable(&mut self) -> io::Result<()>;
 }
 
@@ -105,19 +89,19 @@ impl Durable for Vec<u8> {
 }
 
 impl<W: Durable> Recorder<W> {
-    /// Returns a recorder that writes to `output` once the run has started.
+    /// Returns a recorder that starts writing to `output` with [`Event::Started`].
     pub fn new(output: W) -> Self {
         Self { output: Some(output), chain: None, writer: None, private: None }
     }
 
-    /// Returns a recorder that appends to a record up to whose end `chain` is that of
+    /// Returns a recorder that appends to a record; `chain` is its
     /// [`Record::chain`](megadir_record::Record::chain).
     pub fn resume(output: W, chain: Option<Chain>) -> Self {
         Self { chain, ..Self::new(output) }
     }
 
-    /// Returns a recorder that leaves out what tells whose machine it is; `private` are names and paths that must not be in
-    /// any sentence, beside those that the record's header would hold.
+    /// Omits everything that identifies the machine. `private` lists further names and paths that must not
+    /// appear in any text, in addition to those in the record's header.
     #[must_use]
     pub fn shared(self, private: Vec<String>) -> Self {
         Self { private: Some(private), ..self }
@@ -169,7 +153,7 @@ impl<W: Durable> Listener for Recorder<W> {
     }
 }
 
-/// Returns the name of the record of a run that started then, e.g. `megadir-listing-20260102-030405.jsonl`.
+/// Returns the default file name of a record, e.g. `megadir-listing-20260102-030405.jsonl`.
 pub fn record_file_name(study: &str, started_unix_s: u64) -> String {
     let seconds = i64::try_from(started_unix_s).unwrap_or(i64::MAX);
     let Utc { year, month, day, hour, minute, second } = Time { seconds, nanoseconds: 0 }.utc();

@@ -6,37 +6,37 @@
 //!                              next(plan, samples) -> Step
 //! ```
 //!
-//! Layers, from the lowest; each uses only those above it in this table:
+//! Layers from the lowest; each uses only rows above it:
 //!
 //! | subject | where |
 //! |---|---|
 //! | cancellation, heartbeat, errors of blocks | [`control`] |
-//! | what a run may notice | [`note`] |
-//! | operations on open directories, removal, write-back, one file a system | `os` |
-//! | a run's own directory, and the removal of those of killed runs | `workspace` |
+//! | notes that a run may record | [`note`] |
+//! | operations on open directories, removal, write-back, one file per system | `os` |
+//! | a run's own directory; removal of those left by killed runs | `workspace` |
 //! | machine, noise | `host` |
-//! | file systems made and mounted for a run | [`lab`] |
+//! | file systems created and mounted for a run | [`lab`] |
 //! | names, sizes, contents and paths of files; filling directories | [`dataset`] |
-//! | the loop for single operations, and its own cost | [`measure`] |
-//! | methods of finding attributes | [`method`] |
-//! | what the user asks of a study, and what the machine can do: plain data | `request` |
+//! | loop for single operations, and its overhead | [`measure`] |
+//! | methods of reading attributes | [`method`] |
+//! | the user's request and the machine's capabilities: plain data | `request` |
 //! | kinds of work: specification, arms and blocks, one folder each | `kind` |
-//! | states of the cache: reached, verified, undone | `cache` |
+//! | cache states: reached, verified, undone | `cache` |
 //! | declared experiments | [`study`] |
 //! | study and request to plan, with axes and estimates | [`mod@plan`] |
 //! | the next step: orders, warm-up, voiding, epochs | [`schedule`] |
-//! | what observers see; the record's writer | [`event`] |
-//! | carrying a plan out | [`mod@run`] |
-//! | what backends and file systems can do here | `facts` |
+//! | events for observers; the record's writer | [`event`] |
+//! | execution of a plan | [`mod@run`] |
+//! | capabilities of backends and file systems here | `facts` |
 //!
 //! Invariants: `study`, `plan` and `schedule` are pure · nothing below [`plan()`] has a default · the engine
-//! never prints and never reads the environment · whatever it makes lies in a directory of its own, is
-//! reached relative to descriptors, and is removed, if need be by the next run.
+//! never prints and never reads the environment · everything that it creates is in a directory of its own, is
+//! accessed relative to descriptors, and is removed, if necessary by the next run.
 
-/// Standard streams that were closed when the process began, for the program, which may not ask the system itself.
+/// Standard streams that were closed at process start, for the program, which makes no system calls itself.
 #[cfg(target_os = "linux")]
 pub use megadir_sys::standard_streams;
-/// Ctrl-C of a console, for crates that may not call the system.
+/// Console Ctrl-C handling, for crates that make no system calls themselves.
 #[cfg(windows)]
 pub use megadir_sys::windows::console;
 mod cache;

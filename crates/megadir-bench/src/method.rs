@@ -1,7 +1,7 @@
-//! The ways of finding out name, size and time of every file of a directory that a study can compare.
+//! Methods of reading name, size and time of every file of a directory that a study can compare.
 //!
-//! Plain data: what each way is and needs, a table for each system. Adding one that the library's backends and examiners can do is a row there;
-//! the study `attributes`, its help and its tests follow. How they work is in `kind/stat_all/run/mod.rs`.
+//! Plain data with one table per system. A method that uses an existing backend and examiner is one row in its
+//! table. The implementation is in `kind/stat_all/run/mod.rs`.
 
 mod linux;
 mod windows;
@@ -9,93 +9,87 @@ mod windows;
 use megadir::Dir;
 use megadir::nearest::choices;
 
-/// Every method of this system, the one that others are compared with first.
+/// Every method of this system; the first is the baseline.
 #[cfg(not(windows))]
 pub static METHODS: &[Method] = linux::METHODS;
-/// Every method of this system, the one that others are compared with first.
+/// Every method of this system; the first is the baseline.
 #[cfg(windows)]
 pub static METHODS: &[Method] = windows::METHODS;
 
-/// The methods of other systems: known by name, so that one study is for all.
+/// Methods of other systems: their names are known, so that one study file works on every system.
 static ELSEWHERE: &[(&str, &[Method])] =
     if cfg!(windows) { &[("Linux", linux::METHODS)] } else { &[("Windows", windows::METHODS)] };
 
-/// A way of finding out name, size and time of every regular file of a directory.
+/// Method of reading name, size and time of every regular file of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
-    /// Its name in studies and records.
+    /// Name in studies and records.
     pub name: &'static str,
-    /// What it does, one line.
+    /// One-line description.
     pub what: &'static str,
-    /// What it needs that is not everywhere.
+    /// Requirement that not every system meets.
     pub needs: Option<&'static str>,
-    /// The buffer of one call that lists, bytes; `None` where the library picks it.
+    /// Buffer of one listing call, bytes; `None` if the library chooses.
     pub buffer_bytes: Option<u64>,
-    /// Threads.
     pub threads: Threads,
-    /// What it tells beside names.
+    /// Attributes reported in addition to names.
     pub tells: Tells,
     pub(crate) way: Way,
 }
 
-/// What a method tells of each file beside its name.
+/// Attributes that a method reports for each file in addition to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
-    /// Its size, and its time as finely as the file system keeps it.
+    /// Size, and time at the file system's resolution.
     SizesAndTimes,
-    /// Its time as finely as the file system keeps it.
+    /// Time at the file system's resolution.
     Times,
-    /// Its time in whole seconds.
+    /// Time in whole seconds.
     Seconds,
 }
 
-/// How many threads a method has.
+/// Number of threads of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// The caller's alone.
+    /// Only the caller's thread.
     One,
-    /// As many as the study or the user says.
+    /// The number given by the study or the user.
     Asked,
-    /// At most one a processor; the library decides.
+    /// At most one per processor; the library decides.
     Processors,
 }
 
-/// How a method works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Listed by the library, each entry asked for by path.
+    /// Listed by the library, then one `stat` by path for each entry.
     Path,
-    /// Listed by a backend of the library, asked for by an examiner of its.
+    /// Listed by a backend of the library; attributes read by one of its examiners.
     Examined { backend: &'static str, examiner: &'static str, order: AskingOrder },
-    /// As the library picks.
+    /// The library's default.
     Policy,
-    /// Rust's standard library alone.
+    /// Rust's standard library only.
     StdFs,
-    /// C++'s standard library alone.
+    /// C++'s standard library only.
     CppFilesystem,
 }
 
-/// In which order entries are asked for.
+/// Order in which the attributes of entries are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AskingOrder {
-    /// As listed, by the thread that lists.
+    /// Listing order, in the listing thread.
     Listing,
-    /// As listed, by threads that take turns.
+    /// Listing order, by several threads in turns.
     Chunks,
-    /// By inode number, in windows, by one thread.
+    /// Inode order within a window, by one thread.
     Inode,
 }
 
-/// Returns a method that one thread does everywhere.
+/// Returns a single-threaded method that is available everywhere.
 const fn method(name: &'static str, what: &'static str, buffer_bytes: Option<u64>, way: Way) -> Method {
     Method { name, what, needs: None, buffer_bytes, threads: Threads::One, tells: Tells::SizesAndTimes, way }
 }
 
-/// Returns the method with a name, of this system or another; the error says which there are on this one.
-///
-/// # Errors
-///
-/// The reason, in words.
+/// Returns a method of any system by name. The error lists those of this system.
 pub(crate) fn method_named(name: &str) -> Result<&'static Method, String> {
     let elsewhere = || ELSEWHERE.iter().flat_map(|(_, methods)| methods.iter());
     METHODS.iter().chain(elsewhere()).find(|method| method.name == name).ok_or_else(|| {
@@ -104,32 +98,31 @@ pub(crate) fn method_named(name: &str) -> Result<&'static Method, String> {
     })
 }
 
-/// Returns the system that a method is of, if it is not of this one.
+/// Returns the system that a method belongs to; `None` for this system.
 pub(crate) fn system_of(name: &str) -> Option<&'static str> {
     let of = |methods: &[Method]| methods.iter().any(|method| method.name == name);
     let elsewhere = || ELSEWHERE.iter().find(|(_, methods)| of(methods)).map(|(system, _)| *system);
     if of(METHODS) { None } else { elsewhere() }
 }
 
-/// What one method can do here.
+/// Availability of one method here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodFact {
-    /// The method.
     pub method: &'static Method,
-    /// Why it cannot be used here; `None` when it can.
+    /// Reason why it is unavailable here.
     pub unavailable: Option<String>,
-    /// Processors of this machine that the process may use.
+    /// Processors that the process may use.
     pub processors: u32,
 }
 
-/// Returns what every method can do on `directory` and those made below it.
+/// Returns the availability of every method in `directory` and below.
 pub fn method_facts(directory: &Dir) -> Vec<MethodFact> {
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
     let fact = |method| MethodFact { method, unavailable: unavailable(method, directory), processors };
     METHODS.iter().map(fact).collect()
 }
 
-/// Returns the reason why a method cannot be used on a directory, if it cannot.
+/// Returns the reason why a method is unavailable on a directory.
 pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
     if let Some(system) = system_of(method.name) {
         return Some(format!("a method of {system}"));
@@ -139,7 +132,7 @@ pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
         Way::CppFilesystem => {
             megadir_sys::cpp_filesystem::unavailable_on(directory.path()).map(str::to_owned)
         }
-        // Only builds with the feature know this examiner.
+        // This examiner exists only in builds with the feature.
         Way::Examined { examiner: "uring", .. } if megadir::examiner("uring").is_err() => {
             Some("this program was built without io_uring (cargo feature io-uring)".to_owned())
         }

@@ -1,59 +1,57 @@
-//! The closed set of things that a run may notice and write into its record.
+//! Closed set of notes that a run may write into its record.
 //!
-//! The figures are in the note's text; what to do about each kind is the report's to say.
+//! A note's text has the figures; the report adds advice for each kind.
 
 use megadir_record::Note;
 
-/// Kind of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteKind {
     /// An arm of the study cannot run here.
     ArmLeftOut,
     /// A group of the study cannot run here.
     GroupLeftOut,
-    /// The process was not running for noticeable gaps while nothing else should have run.
+    /// The process was off the processor for noticeable gaps on an idle machine.
     TimerGaps,
-    /// Wine stood in for Windows.
+    /// The system is Wine, not Windows.
     Wine,
     /// The hypervisor took processor time.
     StolenTime,
     /// The load was high before the run.
     Load,
-    /// Tasks were waiting for the processor or for input and output before the run.
+    /// Tasks were waiting for the processor or for I/O before the run.
     Pressure,
-    /// The processor's frequency is governed by something other than `performance`.
+    /// The frequency governor is not `performance`.
     Governor,
-    /// Many dirty pages were waiting to be written.
+    /// Many dirty pages were waiting for write-back.
     DirtyPages,
-    /// The warm-up ended at its limit with a trend left.
+    /// The warm-up reached its limit while times still had a trend.
     NotSteady,
-    /// More rounds were voided than the plan redoes.
+    /// More rounds were void than the plan allows to repeat.
     Noisy,
     /// Arms did not see the same entries.
     UnequalWork,
-    /// The cycle counter is not invariant, the slower clock was used.
+    /// The cycle counter is not invariant, so the slower clock was used.
     NoCycleCounter,
-    /// The cycle counter did not run as fast after the run as before it.
+    /// The cycle counter's rate changed during the run.
     ClockDrift,
-    /// The measured loop with nothing in it costs more than it should.
+    /// The empty measuring loop costs more than it should.
     SlowLoop,
-    /// Threads that work could not be given tables of descriptors of their own.
+    /// Worker threads could not get descriptor tables of their own.
     SharedDescriptors,
-    /// A directory of an earlier run that was killed was removed, or could not be.
+    /// The directory of a killed run was removed, or could not be.
     Leftovers,
-    /// A block after a drop of all caches read nothing from the device.
+    /// A block after a cache drop read nothing from the device.
     ColdWithoutReads,
     /// Files that arms made in a round were removed before the next round.
     RoomReused,
-    /// Files are made where the driver skips inodes of removed files, and nothing separates the two.
+    /// Files are created where the driver skips inodes of removed files, and nothing separates the two.
     RemovedRemembered,
-    /// Dirty data may be written while blocks are measured: this process may not flush the volume.
+    /// Dirty data may be written during measurement because this process may not flush the volume.
     NotWrittenBack,
-    /// A directory took no more names, so that an arm was stopped; or may take fewer than an arm is to make.
+    /// A directory became full and its arm was stopped, or the directory may fill up before the arm is done.
     IndexFull,
 }
 
-/// Every kind, for reports and their tests.
 pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind::ArmLeftOut,
     NoteKind::GroupLeftOut,
@@ -80,7 +78,7 @@ pub const NOTE_KINDS: &[NoteKind] = &[
 ];
 
 impl NoteKind {
-    /// Returns the kind's name in a record.
+    /// Returns the kind's word in a record.
     pub fn name(self) -> &'static str {
         match self {
             Self::ArmLeftOut => "arm-left-out",
@@ -108,7 +106,6 @@ impl NoteKind {
         }
     }
 
-    /// Returns a note of this kind; its figures become a sentence.
     pub(crate) fn note(self, mut text: String) -> Note {
         if let Some(first) = text.get_mut(..1) {
             first.make_ascii_uppercase();

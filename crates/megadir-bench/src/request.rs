@@ -3,57 +3,54 @@
 use megadir::nearest::choices;
 use megadir_record::{CacheState, Note, Plan, Preset};
 
-/// Width of intervals at which a run stops; absolute widths are in nanoseconds.
+/// Interval half-width at which a run stops; absolute widths are in nanoseconds.
 pub use megadir_stats::HalfWidth;
 
 use crate::lab::Spec;
 use crate::method::MethodFact;
 
-/// The user's options for a study; empty lists and `None` leave the study's own values.
+/// The user's options for a study; empty lists and `None` keep the study's own values.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// The size.
     pub preset: Preset,
-    /// The seed of all random choices.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// Measured rounds; the most of them where the run stops at a width.
+    /// Number of measured rounds; the maximum if the run stops at a width.
     pub rounds: Option<u32>,
-    /// The half-width at which the run stops, of ratios or of differences in nanoseconds; `None` measures all rounds.
+    /// Half-width at which the run stops, of ratios or of differences in nanoseconds; `None` measures all
+    /// rounds.
     pub until: Option<HalfWidth>,
     /// Number of times the data sets are made; `None` makes them once.
     pub epochs: Option<u32>,
-    /// Target of the arms.
     pub target: Target,
-    /// Backends to compare; the study's comparisons are replaced by one of these.
+    /// Backends to compare; they replace the study's comparisons.
     pub backends: Vec<String>,
-    /// Buffers to compare, bytes; as with `backends`.
+    /// Buffers to compare, bytes; they replace the study's comparisons.
     pub buffers_bytes: Vec<u64>,
-    /// Numbers of threads to compare; as with `backends`.
+    /// Thread counts to compare; they replace the study's comparisons.
     pub threads: Vec<u32>,
-    /// Number of further files that aged directories have held, for twins of the arms; `None` makes no twins.
+    /// Number of further files that the aged twins of directories have held; `None` makes no twins.
     pub aged: Option<AgedBy>,
-    /// Operations that are to start a second, for studies of single operations; one after the other without.
+    /// Operations started per second, for studies of single operations; `None` starts each after the previous
+    /// one.
     pub rate_per_s: Option<u64>,
-    /// Facts of the backends on the machine and the file system.
     pub facts: &'a [BackendFact],
-    /// Facts of the methods of finding attributes.
     pub methods: &'a [MethodFact],
-    /// The states of the cache to measure in; the study's own when empty, and warm when that names none.
+    /// Cache states to measure in; if empty, the study's, else warm.
     pub caches: Vec<CacheState>,
     /// `true` if the caches of the whole machine may be dropped.
     pub drop_caches: bool,
-    /// The available states of the cache.
     pub cache_facts: &'a [CacheFact],
-    /// The file systems to measure on, made and mounted for the run, with what can be done on each, in the place of what is above;
-    /// none works in the directory that was named.
+    /// File systems to create and mount for the run, with their capabilities, which replace the facts above. If
+    /// empty, the run works in the given directory.
     pub file_systems: &'a [FileSystemFact],
-    /// Bytes free where their images will lie.
+    /// Bytes free for their images.
     pub images_room_bytes: u64,
 }
 
 #[cfg(test)]
 impl Request<'_> {
-    /// Returns a request that leaves all to the study, on a system that can do nothing.
+    /// Returns a request without options, on a system without capabilities.
     pub(crate) fn bare(preset: Preset, seed: u64) -> Self {
         Self {
             preset,
@@ -81,9 +78,9 @@ impl Request<'_> {
 /// Number of further files that an aged directory has held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgedBy {
-    /// This number of files.
+    /// Absolute number.
     Files(u64),
-    /// This multiple of its own files.
+    /// Multiple of the directory's own files.
     Times(u64),
 }
 
@@ -97,19 +94,17 @@ impl AgedBy {
     }
 }
 
-/// Target of the arms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Data sets made for the run, of these sizes; of the preset's when empty.
+    /// Data sets made for the run, of these sizes; if empty, of the preset's.
     Made {
-        /// Entries of each data set.
         entries: Vec<u64>,
     },
-    /// The user's own directory, only ever read.
+    /// The user's own directory, only read.
     Existing {
-        /// Its path, for the record.
+        /// Path for the record.
         path: String,
-        /// Its entries as just counted.
+        /// Number of entries as just counted.
         entries: u64,
     },
 }
@@ -117,17 +112,16 @@ pub enum Target {
 /// Capabilities of a backend here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendFact {
-    /// Its name.
     pub name: &'static str,
     /// Reason why it is unavailable here.
     pub unavailable: Option<String>,
-    /// The largest number of threads; 1 if it reads in the caller's thread.
+    /// Maximum number of threads; 1 if it reads in the caller's thread.
     pub threads_max: u32,
     /// Shares of a directory for each thread, as the library chooses them; `None` if it does not split.
     pub shares_per_thread: Option<u32>,
-    /// The only buffer it can have, bytes, where the caller cannot choose.
+    /// Fixed buffer size, bytes, if the caller cannot choose.
     pub buffer_fixed: Option<u64>,
-    /// The smallest and the largest buffer it takes, bytes.
+    /// Minimum and maximum buffer, bytes.
     pub buffer_bytes: (u64, u64),
 }
 
@@ -146,117 +140,99 @@ impl BackendFact {
     }
 }
 
-/// Availability of a state of the cache.
+/// Availability of a cache state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheFact {
-    /// The state.
     pub state: CacheState,
-    /// Its name in reports: in a virtual machine the host's cache stays warm, and the name says so.
+    /// Name in reports. In a virtual machine it says that the host's cache stays warm.
     pub name: String,
     /// Reason why it is unavailable here.
     pub unavailable: Option<String>,
 }
 
-/// A file system that was asked for.
+/// Requested file system.
 #[derive(Clone, Debug)]
 pub struct FileSystemFact {
-    /// The requested file system.
     pub spec: Spec,
-    /// The file system as it was found, or the reason why it is unavailable.
+    /// Its facts, or the reason why it is unavailable.
     pub found: Result<FoundFileSystem, String>,
 }
 
-/// Facts of a file system, found by making and mounting a small one.
+/// Facts of a file system, found by creating and mounting a small one.
 #[derive(Clone, Debug)]
 pub struct FoundFileSystem {
-    /// Its name in tables, see `LabFileSystem::label`.
+    /// Name in tables, see [`LabFileSystem::label`].
     pub label: String,
-    /// The driver that serves it.
+    /// Kernel or FUSE driver.
     pub driver: String,
-    /// The program that makes it, with its version.
+    /// Program that creates it, with version.
     pub tool: Option<String>,
-    /// Where it will be made.
     pub backing: Backing,
-    /// Facts of the backends there.
     pub backends: Vec<BackendFact>,
-    /// The ways of finding out attributes there.
     pub methods: Vec<MethodFact>,
-    /// The states of the cache that are available there.
     pub caches: Vec<CacheFact>,
 }
 
-/// Backing of a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// An image file as large as is needed.
+    /// Image file of the required size.
     Image,
-    /// A device.
     Device {
-        /// Its path.
         path: String,
-        /// Its size, bytes.
         bytes: u64,
     },
     /// Memory.
     Memory {
-        /// The most that may be taken, bytes.
+        /// Maximum size, bytes.
         bytes_max: u64,
     },
 }
 
-/// A plan and the notes about omitted parts.
+/// Plan, and notes about omitted parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
-    /// The plan.
     pub plan: Plan,
-    /// Reasons why arms or groups of the study are missing; they belong in the record.
+    /// Reasons for omitted arms and groups of the study, for the record.
     pub notes: Vec<Note>,
 }
 
-/// Reason why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// No backend has this name.
     #[error("there is no backend `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
     UnknownBackend {
-        /// The name.
         name: String,
-        /// All names.
+        /// Names of all backends.
         known: Vec<String>,
     },
-    /// An impossible value.
+    /// An option's value is out of range.
     #[error("{what} cannot be {value}: {allowed}")]
     Value {
-        /// The option.
+        /// Option.
         what: &'static str,
-        /// The value.
         value: String,
-        /// The allowed values.
+        /// Allowed values.
         allowed: String,
     },
-    /// Files as they are asked for cannot be.
+    /// The requested files are impossible.
     #[error("the files cannot be made: {reason}")]
     Data {
-        /// The reason.
         reason: String,
     },
-    /// The arm that everything is compared with cannot run here.
+    /// The baseline arm cannot run here.
     #[error("the baseline `{name}` is not available here: {reason}")]
     NoBaseline {
-        /// The backend.
+        /// Name of the backend.
         name: String,
-        /// The reason.
         reason: String,
     },
     /// Only the baseline is left.
     #[error("nothing is left to compare: {reason}")]
     Nothing {
-        /// The reason.
         reason: String,
     },
 }
 
-/// Returns the facts of a backend, or an error that names the nearest.
+/// Returns the facts of a backend, or an error that suggests the nearest name.
 pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&'a BackendFact, PlanError> {
     facts.iter().find(|fact| fact.name == name).ok_or_else(|| {
         let known: Vec<String> = facts.iter().map(|fact| fact.name.to_owned()).collect();
@@ -264,10 +240,10 @@ pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&
     })
 }
 
-/// Refuses a buffer or a number of threads that no backend takes.
+/// Refuses a buffer or thread count that no backend takes.
 ///
-/// This is the only range check between the command line or a study file and the backend, which refuses too. A value that some
-/// backends take and the arm's own does not is no error: that arm is left out with a note.
+/// This is the only range check before the backend's own. If some backends accept a value and the arm's own
+/// does not, the arm is omitted with a note instead.
 pub(crate) fn check_reading(
     facts: &[BackendFact],
     buffer_bytes: Option<u64>,

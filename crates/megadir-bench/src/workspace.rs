@@ -1,9 +1,9 @@
-//! The directory of its own that a run makes its data sets in, and the removal of what killed runs left.
+//! The run's own directory, and removal of those left by killed runs.
 //!
-//! It has a marker, written, and locked for the life of the process. At every moment at which the process may be killed there is
-//! either a whole marker that proves what the directory is, or a directory with nothing in it but an unfinished marker; how, each
-//! system says (`renamed`, `in_place`). What is removed is reached relative to the open directory, never through links, never across
-//! mounts, and only while the marker's lock is held, which a living run never gives up.
+//! A locked marker file identifies it. At every moment the directory has either a complete marker or nothing
+//! but an unfinished one; each system has its own way (`renamed`, `in_place`). Removal works relative to the
+//! open directory, follows no links, crosses no mounts, and needs the marker's lock, which a living run never
+//! releases.
 
 #[cfg(windows)]
 mod in_place;
@@ -26,16 +26,16 @@ use crate::os::removal::{Beat, remove_directory};
 use crate::os::{self, Access, At, Borrowed, Owned, Status};
 
 const PREFIX: &str = "megadir-bench-";
-/// What the names of unfinished directories end with, where they have others than finished ones.
+/// Suffix of unfinished directories, on systems where these have their own names.
 const UNFINISHED: &str = ".new";
 const MARKER: &str = ".megadir-run";
 const PROGRAM: &str = "megadir";
-/// On Windows a directory of such a name that is empty is removed for its name, which nobody shall have chosen.
+/// Windows removes an empty directory by its name alone, so that name must not occur by chance.
 const RANDOM_CHARACTERS: usize = if cfg!(windows) { 16 } else { 6 };
-/// A marker is shorter than this, bytes.
+/// Upper bound of a marker's size, bytes.
 const MARKER_BYTES_MAX: u64 = 4096;
 
-/// What a marker says.
+/// Contents of a marker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Marker {
     program: String,
@@ -52,12 +52,12 @@ pub(crate) struct Workspace {
     name: String,
     path: PathBuf,
     directory: Owned,
-    /// Holds the lock.
+    /// Open and locked.
     marker: File,
 }
 
 impl Workspace {
-    /// Makes a directory of the run's own below `parent`.
+    /// Creates the run's own directory in `parent`.
     pub(crate) fn create(parent: &Path, started_unix_s: u64, seed: u64) -> io::Result<Self> {
         let parent_at = os::open_directory(parent)?;
         let mut random =
@@ -69,7 +69,7 @@ impl Workspace {
                     let path = parent.join(&name);
                     return Ok(Self { parent: parent_at, name, path, directory, marker });
                 }
-                // The name is taken, or another run took ours for a leftover before it was locked: again.
+                // Retry: the name is taken, or another run removed ours as a leftover before it was locked.
                 Err(error) if is_race(error.kind()) => {}
                 Err(error) => return Err(error),
             }
@@ -77,40 +77,38 @@ impl Workspace {
         Err(io::Error::new(ErrorKind::AlreadyExists, "no free name for a directory of its own"))
     }
 
-    /// Makes a directory for one data set and opens it.
+    /// Creates and opens a directory for one data set.
     pub(crate) fn data_directory(&self, name: &str) -> io::Result<Owned> {
         os::make_directory(self.directory.at(), name)?;
         self.open_data_directory(name)
     }
 
-    /// Takes away a directory below it with everything in it and makes it again.
+    /// Removes a subdirectory with its contents and creates it again.
     pub(crate) fn renew_data_directory(&self, name: &str, heartbeat: &Beat) -> io::Result<Owned> {
         self.remove_data_directory(name, heartbeat)?;
         self.data_directory(name)
     }
 
-    /// Takes away a directory below it with everything in it.
+    /// Removes a subdirectory with its contents.
     pub(crate) fn remove_data_directory(&self, name: &str, heartbeat: &Beat) -> io::Result<()> {
         remove_directory(self.directory.at(), name, heartbeat)
     }
 
-    /// Gives a directory below it another name, and makes an empty one under its own. Nothing in it may be open on Windows.
+    /// Renames a subdirectory and creates an empty one in its place. On Windows, nothing in it may be open.
     pub(crate) fn set_aside_data_directory(&self, name: &str, aside: &str) -> io::Result<Owned> {
         os::rename_new(self.directory.at(), name, aside)?;
         self.data_directory(name)
     }
 
-    /// Returns the directory's path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the open directory.
     pub(crate) fn at(&self) -> Borrowed<'_> {
         self.directory.at()
     }
 
-    /// Removes the directory with everything in it.
+    /// Removes the directory and its contents.
     pub(crate) fn remove(self, heartbeat: &Beat) -> io::Result<()> {
         let Self { parent, name, directory, marker, .. } = self;
         protocol::remove(
@@ -122,15 +120,15 @@ impl Workspace {
     }
 }
 
-/// `true` if an error comes of others who make directories there too.
+/// `true` if another run that creates directories here can cause this error.
 fn is_race(kind: ErrorKind) -> bool {
     use ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound, WouldBlock};
     [AlreadyExists, NotFound, WouldBlock, DirectoryNotEmpty].contains(&kind)
 }
 
-/// Why a directory was not finished.
+/// Reason for an unfinished directory.
 enum Unfinished {
-    /// What was made of it is still ours to remove.
+    /// This run still has to remove it.
     Ours(io::Error),
     /// Another run took it for a leftover before it was locked, and removes it.
     Taken(io::Error),
@@ -144,7 +142,7 @@ impl Unfinished {
     }
 }
 
-/// Makes the marker of a new directory, locked and written.
+/// Creates, locks and writes the marker of a new directory.
 fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File, Unfinished> {
     let mut marker = match os::create(directory, MARKER) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unfinished::Taken(error)),
@@ -170,20 +168,17 @@ fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File
     Ok(marker)
 }
 
-/// Directories of earlier runs that were killed.
+/// Directories of killed runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
-    /// Directories that were removed, or would be.
+    /// Removed directories, or those that a removal would affect.
     pub removed: Vec<String>,
-    /// Directories that carry the name and were left alone, with the reason.
+    /// Directories with a run's name that were kept, and the reason.
     pub left: Vec<(String, String)>,
 }
 
-/// Removes the directories that killed runs left below `parent`; `heartbeat` is counted up.
-///
-/// # Errors
-///
-/// If `parent` cannot be read; a directory that cannot be removed is in [`Leftovers::left`].
+/// Removes the directories that killed runs left in `parent`. Fails only if `parent` cannot be read;
+/// directories that cannot be removed are in [`Leftovers::left`].
 pub fn remove_leftovers(parent: &Path, heartbeat: &Beat) -> io::Result<Leftovers> {
     leftovers(parent, |parent, name, leftover| match leftover.marker {
         Some(_) => protocol::remove(parent, name, leftover, heartbeat),
@@ -197,25 +192,21 @@ pub fn remove_leftovers(parent: &Path, heartbeat: &Beat) -> io::Result<Leftovers
     })
 }
 
-/// Returns what [`remove_leftovers`] would remove, and removes nothing.
-///
-/// # Errors
-///
-/// If `parent` cannot be read.
+/// Returns the directories that [`remove_leftovers`] would remove.
 pub fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
     leftovers(parent, |_, _, _| Ok(()))
 }
 
-/// A directory whose run is dead; its lock is held.
+/// Directory of a dead run, with its lock held.
 struct Leftover {
     directory: Owned,
-    /// `None` if the run was killed before it made one.
+    /// `None` if the run was killed before it created one.
     marker: Option<File>,
-    /// `true` if the marker says all that it should: only then is there anything in the directory that the run has made.
+    /// `true` if the marker is complete. Only then can the directory hold data of the run.
     whole: bool,
 }
 
-/// Goes through the directories that killed runs left, and removes them as it is told.
+/// Visits the directories of killed runs, and removes them if requested.
 fn leftovers(
     parent: &Path,
     remove: impl Fn(Borrowed<'_>, &str, Leftover) -> io::Result<()>,
@@ -243,7 +234,7 @@ fn leftovers(
     Ok(leftovers)
 }
 
-/// `true` if a name is one that [`Workspace::create`] gives.
+/// `true` if [`Workspace::create`] could have chosen this name.
 fn is_ours_by_name(name: &str) -> bool {
     let name = name.strip_suffix(UNFINISHED).unwrap_or(name);
     name.strip_prefix(PREFIX).is_some_and(|random| {
@@ -251,7 +242,7 @@ fn is_ours_by_name(name: &str) -> bool {
     })
 }
 
-/// Takes the lock of a directory if its run is dead; `None` if the run lives, `Err` with the reason if it is none.
+/// Locks the directory of a dead run. Returns `None` if the run is alive, `Err` if it is no run's directory.
 fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String> {
     let words = |error: io::Error| crate::control::words(&error);
     let directory = match os::open_on_this_mount(parent, name) {
@@ -267,7 +258,7 @@ fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String>
     let unfinished = protocol::is_unfinished(name, directory.at()).map_err(words)?;
     let mut marker = match os::open_file(directory.at(), MARKER, Access::ReadWrite) {
         Ok(marker) => marker,
-        // Made and killed at once.
+        // Killed right after the directory was created.
         Err(error) if error.kind() == ErrorKind::NotFound && unfinished => {
             check_empty(directory.at()).map_err(words)?;
             return Ok(Some(Leftover { directory, marker: None, whole: false }));
@@ -279,7 +270,7 @@ fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String>
     if !is_plain(&status_of_marker, &status) {
         return Err("its marker is not a plain file of the directory's owner".into());
     }
-    // Before it is read: what another has locked cannot be on Windows.
+    // Lock before reading: on Windows a file locked by another process cannot be read.
     match marker.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(None),
@@ -296,7 +287,7 @@ fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String>
     Ok(Some(Leftover { directory, marker: Some(marker), whole }))
 }
 
-/// Refuses a directory that holds anything but a marker, which one that is not finished never does.
+/// Refuses a directory with anything but a marker: an unfinished one never has more.
 fn check_empty(directory: Borrowed<'_>) -> io::Result<()> {
     os::each_entry(directory, &mut |name, _| match name == MARKER.as_bytes() {
         true => Ok(()),
@@ -304,21 +295,21 @@ fn check_empty(directory: Borrowed<'_>) -> io::Result<()> {
     })
 }
 
-/// `true` if a marker is a regular file with one name, of the same owner and device as its directory.
+/// `true` if a marker is a regular file with one link, and with the owner and device of its directory.
 fn is_plain(marker: &Status, directory: &Status) -> bool {
     marker.kind == FileType::File
         && marker.links == 1
         && (marker.owner, marker.identity.0) == (directory.owner, directory.identity.0)
 }
 
-/// `true` if a marker says all that it should of a directory of this name; `None` where it is not one of this program's.
+/// `true` if a marker is complete and matches the directory's name; `None` if it is not this program's.
 fn read_marker(marker: &mut File, name: &str, unfinished: bool) -> Option<bool> {
     let mut text = Vec::new();
     marker.take(MARKER_BYTES_MAX).read_to_end(&mut text).ok()?;
     let run = name.strip_suffix(UNFINISHED).unwrap_or(name);
     match serde_json::from_slice::<Marker>(&text) {
         Ok(marker) => (marker.program == PROGRAM && marker.run == run).then_some(true),
-        // Killed while writing it: the directory holds nothing else yet, which its removal will prove.
+        // Killed while writing it: the directory is otherwise empty, which the removal checks.
         Err(error) => (unfinished && error.is_eof()).then_some(false),
     }
 }
@@ -329,7 +320,7 @@ fn random_characters(random: &mut SplitMix64) -> String {
     (0..RANDOM_CHARACTERS).map(character).collect()
 }
 
-/// A run's own directory that is closed.
+/// A run's own directory while closed.
 #[derive(Debug)]
 pub(crate) struct Closed {
     pub(super) name: String,
@@ -337,19 +328,19 @@ pub(crate) struct Closed {
 }
 
 impl Workspace {
-    /// Closes all that it holds open.
+    /// Closes all descriptors.
     pub(crate) fn close(self) -> Closed {
         Closed { name: self.name, path: self.path }
     }
 
-    /// Opens the directory of a data set again.
+    /// Reopens the directory of a data set.
     pub(crate) fn open_data_directory(&self, name: &str) -> io::Result<Owned> {
         os::open_on_this_mount(self.directory.at(), name)
     }
 }
 
 impl Closed {
-    /// Opens it again below the same directory, and takes its lock.
+    /// Reopens it in the same parent, and locks it.
     pub(crate) fn open(self, parent: Owned) -> io::Result<Workspace> {
         let directory = os::open_below(parent.at(), self.name.as_str())?;
         let marker = os::open_file(directory.at(), MARKER, Access::ReadWrite)?;
@@ -357,7 +348,7 @@ impl Closed {
         Ok(Workspace { parent, name: self.name, path: self.path, directory, marker })
     }
 
-    /// Makes it again, empty, by its old name below a directory where it is no more.
+    /// Creates it again, empty and by its old name, in a parent that no longer has it.
     pub(crate) fn make(self, parent: Owned, started_unix_s: u64) -> io::Result<Workspace> {
         let (directory, marker) = protocol::make(parent.at(), &self.name, started_unix_s)?;
         Ok(Workspace { parent, name: self.name, path: self.path, directory, marker })

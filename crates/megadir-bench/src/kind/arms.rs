@@ -1,6 +1,6 @@
-//! The arms of a plan while it is put together: one cell for each distinct piece of work.
+//! Builder for the arms of a plan: one cell for each distinct piece of work.
 //!
-//! An arm that several groups ask for runs once a round and belongs to all of them.
+//! An arm that several groups need runs once a round and belongs to all of them.
 
 use megadir_record::{
     CacheState, Cell, CellId, Data, DataId, Group, GroupRule, Keys, LookupCall, Note, Pair, Presence, Role,
@@ -10,11 +10,11 @@ use megadir_record::{
 use crate::note::NoteKind;
 use crate::request::BackendFact;
 
-/// A state of the cache that is available here.
+/// Cache state that is available here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CacheChoice {
     pub(crate) state: CacheState,
-    /// Its name here.
+    /// Name here, which may mention the virtual machine.
     pub(crate) name: String,
 }
 
@@ -28,12 +28,11 @@ pub(crate) struct Arms<'a> {
 }
 
 impl<'a> Arms<'a> {
-    /// Starts without any arm.
     pub(crate) fn new(facts: &'a [BackendFact], data: Vec<Data>) -> Self {
         Self { facts, cells: Vec::new(), data, groups: Vec::new(), notes: Vec::new() }
     }
 
-    /// Adds an arm that others are compared with, and the same against itself.
+    /// Adds a baseline and its A/A arm.
     pub(crate) fn baseline(&mut self, data: DataId, work: Work) -> CellId {
         let label = self.name(&work, data);
         let id = self.push(label.clone(), Role::Baseline, data, work.clone());
@@ -41,7 +40,7 @@ impl<'a> Arms<'a> {
         id
     }
 
-    /// Returns the arm that does `work` on `data`, made if there is none, as a member of `group`.
+    /// Returns the arm that does `work` on `data`, adding it if necessary, as a member of `group`.
     pub(crate) fn arm(&mut self, group: &str, data: DataId, work: &Work) -> CellId {
         let same =
             |cell: &&mut Cell| cell.role != Role::AgainstItself && cell.data == data && cell.work == *work;
@@ -53,7 +52,6 @@ impl<'a> Arms<'a> {
         id
     }
 
-    /// Makes an arm a member of a group.
     pub(crate) fn join(&mut self, id: CellId, group: &str) {
         let groups = &mut self.cells[id.0 as usize].groups;
         if !groups.iter().any(|name| name == group) {
@@ -61,9 +59,9 @@ impl<'a> Arms<'a> {
         }
     }
 
-    /// Returns the data set of made files with `entries` entries; adds it if it is missing.
+    /// Returns the data set of `entries` created files, adding it if necessary.
     ///
-    /// `None` on the user's own directory, which has one size only.
+    /// `None` on the user's own directory, which has a single size.
     pub(crate) fn data_of(&mut self, entries: u64) -> Option<DataId> {
         self.data[0].source.made()?;
         if let Some(found) = self.data.iter().find(|data| data.entries == entries) {
@@ -132,7 +130,7 @@ impl<'a> Arms<'a> {
         id
     }
 
-    /// Returns a short name that no other arm has.
+    /// Returns a short, unique name.
     fn name(&self, work: &Work, data: DataId) -> String {
         let (backend, buffer_bytes, threads, stages) = match work {
             Work::List { backend, buffer_bytes, threads, stages, .. } => {
@@ -176,7 +174,7 @@ impl<'a> Arms<'a> {
     }
 }
 
-/// Returns a size in the largest binary unit that divides it.
+/// Formats a size in the largest binary unit that divides it.
 fn bytes(bytes: u64) -> String {
     match bytes {
         _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
@@ -185,7 +183,7 @@ fn bytes(bytes: u64) -> String {
     }
 }
 
-/// Returns a number with spaces between groups of three digits.
+/// Formats a number with spaces between groups of three digits.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let space = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
@@ -203,7 +201,7 @@ pub(crate) fn presence_name(presence: Presence) -> &'static str {
     }
 }
 
-/// Returns the words for a call that is not the usual one of its system.
+/// Describes a call; empty for the system's usual one.
 pub(crate) fn call_name(call: LookupCall) -> &'static str {
     match call {
         LookupCall::Fstatat | LookupCall::AttributesByPath => "",

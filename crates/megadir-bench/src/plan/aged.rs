@@ -1,8 +1,8 @@
-//! Aged directories as an axis: every arm that looks at files that were made for the run gets a twin on a directory that has held more of
-//! them, and the twins are contrasted. Pure.
+//! Aged directories as an axis: every arm that reads pre-made files gets a twin on a directory that once held
+//! more files, and the twins are contrasted. Pure.
 //!
-//! Some file systems never give back what a directory has grown to (ext4), so that a listing of few files reads the blocks of
-//! many.
+//! Some file systems (e.g. ext4) never shrink a directory, so that listing a few files still reads the blocks
+//! of many.
 
 use megadir_record::{Cell, CellId, Data, DataId, DataSource, Made, Pair, Role, When, Work};
 
@@ -11,7 +11,7 @@ use crate::kind::arms::Arms;
 use crate::request::{AgedBy, PlanError};
 use crate::study::Study;
 
-/// `true` if work only looks at what there is, so that it can be done on an aged directory as well.
+/// `true` if the work only reads, so that an aged directory can serve it too.
 fn looks(work: &Work) -> bool {
     match work {
         Work::List { .. } | Work::Lookup { .. } | Work::Attributes { .. } | Work::Ask { .. } => true,
@@ -23,8 +23,8 @@ fn looks(work: &Work) -> bool {
 ///
 /// # Errors
 ///
-/// [`PlanError::Value`] for a study whose arms make files themselves, for a directory that was there already, and for more files
-/// than can be.
+/// [`PlanError::Value`] if the study's arms make files themselves, if the directory is the user's own, or if
+/// there would be too many files.
 pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let refuse = |value: String, allowed: String| {
         Err(PlanError::Value { what: "the age of directories", value, allowed })

@@ -1,7 +1,7 @@
-//! States of the cache as an axis: every arm that is possible in a state gets a twin in it, and the twins are contrasted. Pure.
+//! Cache states as an axis: every arm gets a twin in each possible state, and the twins are contrasted. Pure.
 //!
-//! What a study compares warm is compared in each other state too, with an arm against itself of its own; arms whose work
-//! changes something stay as they are.
+//! The study's warm comparisons are repeated in each other state, with an A/A arm there. Arms that change files
+//! have no twins.
 
 use megadir_record::{
     CacheState, Cell, CellId, Data, Group, GroupRule, Keys, Note, Pair, Preset, Role, Work,
@@ -12,23 +12,23 @@ use super::{CacheFact, PlanError, Request};
 use crate::kind::arms::{Arms, CacheChoice};
 use crate::note::NoteKind;
 
-/// Smallest number of drops with a useful interval.
+/// Smallest number of cold rounds that gives a useful interval.
 const COLD_ROUNDS_MIN: u32 = 11;
 /// Default number of measured rounds of a plan with cold arms.
 const COLD_ROUNDS: u32 = 15;
-/// The part of a directory's names that one drop is used for: what is asked for must not warm the rest much.
+/// One drop serves at most this fraction of a directory's names, so that few of the rest are warmed by it.
 const LOOKED_UP_ONE_IN: u64 = 100;
-/// The most names that one drop is used for.
+/// One drop serves at most this number of names.
 const LOOKED_UP_MAX: u64 = 1000;
 
-/// The files of larger directories are not recreated before every block.
+/// Files of larger directories are not re-created before every block.
 const UNSEEN_ENTRIES_MAX: u64 = 10_000;
 
-/// Returns the states that are asked for, from warm to cold: the request's, else the study's, else warm.
+/// Returns the requested states, from warm to cold: the request's, else the study's, else warm.
 ///
 /// # Errors
 ///
-/// [`PlanError::Value`] for a state that the user has not allowed, and for a permission that nothing needs.
+/// [`PlanError::Value`] for a state that the user has not allowed, or for a permission that no state needs.
 pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<Vec<CacheState>, PlanError> {
     let asked = [&request.caches[..], of_study, &[CacheState::Warm]];
     let asked = asked.into_iter().find(|states| !states.is_empty()).unwrap_or_default();
@@ -49,8 +49,8 @@ pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<V
     }
 }
 
-/// Returns the states for arms that work on what others left, which are no twins of each other: those that are asked for, else the study's,
-/// else warm with those of `cold` that can be had. What was asked for and cannot be had is noted.
+/// Returns the states for chains, whose arms are no twins of each other: the request's, else the study's, else
+/// warm and the available states of `cold`. Unavailable states that were requested are noted.
 pub(super) fn of_chains(
     request: &Request<'_>,
     of_study: &[CacheState],
@@ -80,7 +80,7 @@ pub(super) fn of_chains(
     Ok((had, notes))
 }
 
-/// Returns the measured rounds of chains in these states.
+/// Returns the number of measured rounds of chains in these states.
 pub(super) fn rounds_of_chains(
     request: &Request<'_>,
     states: &[CacheChoice],
@@ -88,16 +88,15 @@ pub(super) fn rounds_of_chains(
 ) -> Result<u32, PlanError> {
     let states: Vec<CacheState> = states.iter().map(|had| had.state).collect();
     match states.iter().any(|state| state.is_cold()) {
-        // Each has several drops a round, and much to write.
+        // Each round has several drops, and much to write.
         true if request.rounds.is_none() => Ok(of_size.max(COLD_ROUNDS_MIN)),
         _ => rounds(request, &states, of_size),
     }
 }
 
-/// Reason why files that arms make are not recreated.
+/// Reason why files that arms make are not re-created.
 const OWN_FILES: &str = "cannot be had: the arms make their files themselves";
 
-/// Returns the reason why a state is unavailable.
 fn reason_against(fact: Option<&CacheFact>) -> Option<String> {
     match fact {
         None => Some("is not known here".to_owned()),
@@ -105,7 +104,7 @@ fn reason_against(fact: Option<&CacheFact>) -> Option<String> {
     }
 }
 
-/// Returns the measured rounds of a plan in these states.
+/// Returns the number of measured rounds of a plan in these states.
 pub(super) fn rounds(request: &Request<'_>, states: &[CacheState], of_size: u32) -> Result<u32, PlanError> {
     let cold = states.iter().any(|state| state.is_cold());
     match request.rounds {
@@ -123,7 +122,7 @@ pub(super) fn rounds(request: &Request<'_>, states: &[CacheState], of_size: u32)
     }
 }
 
-/// Gives the arms the states that are asked for.
+/// Puts the arms into the requested states.
 pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<'_>) {
     if states.iter().all(|state| !state.is_cold()) {
         return;
@@ -131,7 +130,7 @@ pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<
     let cells = std::mem::take(&mut arms.cells);
     let groups = std::mem::take(&mut arms.groups);
     let warm = states.contains(&CacheState::Warm);
-    // Arms that make what others work on are needed whatever the state of those.
+    // Arms that make files for other arms are needed in every state.
     let kept = |cell: &Cell| warm || !cell.work.leaves_all();
     let mut twins = vec![twin(&cells, &groups, kept, None, arms)];
     for state in states.iter().copied().filter(|state| state.is_cold()) {
@@ -141,13 +140,13 @@ pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<
         twins.push(twin(&cells, &groups, wanted, Some((state, &name)), arms));
     }
     if twins.len() == 1 && !warm {
-        // Nothing of what was asked for can be had; what is left would be something else.
+        // None of the requested states is available; the remaining arms would answer another question.
         arms.groups.clear();
     }
     contrast(&cells, &twins, arms);
 }
 
-/// Returns the name of an available state; `None`, with a note on the reason, for an unavailable one.
+/// Returns the name of a state; `None`, with a note on the reason, if it is unavailable.
 fn available(state: CacheState, cells: &[Cell], facts: &[CacheFact], arms: &mut Arms<'_>) -> Option<String> {
     let fact = facts.iter().find(|fact| fact.state == state);
     let reason = reason_against(fact).or_else(|| {
@@ -173,7 +172,7 @@ fn available(state: CacheState, cells: &[Cell], facts: &[CacheFact], arms: &mut 
     fact.map(|fact| fact.name.clone())
 }
 
-/// `true` if an arm's work can be done in a state, and differs in it.
+/// `true` if an arm's work is possible in a state, and differs in it.
 fn applies(state: CacheState, cell: &Cell, data: &[Data]) -> bool {
     let (work, data) = (&cell.work, &data[cell.data.0 as usize]);
     match state {
@@ -187,11 +186,11 @@ fn applies(state: CacheState, cell: &Cell, data: &[Data]) -> bool {
     }
 }
 
-/// The arms of one state.
+/// Arms of one state.
 struct Twin {
     /// Name of the state; `None` for the original arms.
     name: Option<String>,
-    /// The number of each arm's twin.
+    /// ID of each arm's twin.
     ids: Vec<Option<CellId>>,
 }
 
@@ -229,7 +228,7 @@ fn twin(
     Twin { name, ids }
 }
 
-/// Returns a group with the twins of its arms; `None` if one that it needs has none.
+/// Returns a group with the twins of its arms; `None` if a required arm has no twin.
 fn group_of(group: &Group, ids: &[Option<CellId>], state: Option<&str>, twins: &[Cell]) -> Option<Group> {
     let mut rule = renumber(group.rule.clone(), ids)?;
     let Some(state) = state else {
@@ -267,7 +266,7 @@ fn contrast(cells: &[Cell], twins: &[Twin], arms: &mut Arms<'_>) {
     for (place, twin) in twins.iter().enumerate().skip(1) {
         for cell in cells.iter().filter(|cell| cell.role != Role::AgainstItself) {
             let of = |twin: &Twin| twin.ids[cell.id.0 as usize];
-            // Work that stays as it is in every state has no twin.
+            // Work that no state changes has no twin.
             let first = twins[..place].iter().find_map(|first| Some((first, of(first)?)));
             let (Some(arm), Some((first, to))) = (of(twin), first) else { continue };
             let caches =
@@ -278,7 +277,7 @@ fn contrast(cells: &[Cell], twins: &[Twin], arms: &mut Arms<'_>) {
     arms.pairs("cache", "What does a cold cache cost?", pairs);
 }
 
-/// Returns the operations of a block after a drop: a repeated operation would be warm.
+/// Returns the number of operations after a drop: a repeated operation would be warm.
 fn operations(work: &Work, entries: u64) -> Option<u64> {
     match work {
         Work::List { .. } | Work::Attributes { .. } | Work::Ask { .. } => Some(1),

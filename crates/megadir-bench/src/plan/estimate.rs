@@ -1,7 +1,7 @@
-//! Needs of a plan: time, space and inodes, before anything is touched.
+//! Estimates of a plan's time, space and inodes, before anything is written.
 //!
-//! The time is an order of magnitude from constants measured on one machine (2 virtual cores, ext4,
-//! warm); the progress of a run replaces it with what it measures.
+//! The time is an order of magnitude from constants measured on one machine (2 virtual cores, ext4, warm); a
+//! run's progress replaces it with measured times.
 
 use std::collections::BTreeSet;
 
@@ -11,51 +11,51 @@ use megadir_record::{
 
 use super::trees;
 
-/// Needs of a plan.
+/// Time, space and inodes that a plan needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// Files that will be made.
+    /// Number of files created.
     pub files: u64,
-    /// Inodes needed, directories included.
+    /// Inodes, including directories.
     pub inodes: u64,
-    /// Space needed, bytes, on a file system with 4 KiB blocks.
+    /// Space, bytes, with 4 KiB blocks.
     pub space_bytes: u64,
-    /// Inodes of all that the arms make in all rounds, if nothing of it goes before the end.
+    /// Inodes of everything that the arms make, if all of it stays until the end.
     pub kept_inodes: u64,
-    /// Space of all that the arms make in all rounds, bytes.
+    /// Space of everything that the arms make, if all of it stays until the end, bytes.
     pub kept_space_bytes: u64,
-    /// Blocks of the measured rounds, one an arm and round.
+    /// Blocks of the measured rounds, one per arm and round.
     pub blocks: u64,
-    /// Time for making, warming up, measuring and removing, nanoseconds: an order of magnitude.
+    /// Time for setup, warm-up, measurement and removal, nanoseconds: an order of magnitude.
     pub elapsed_ns: u64,
 }
 
-/// Making and removing a small file, nanoseconds.
+/// Creating and removing a small file, nanoseconds.
 const MAKE_NS: u64 = 20_000;
 const REMOVE_NS: u64 = 6_000;
 /// Opening a directory and starting a block, nanoseconds.
 const BLOCK_NS: u64 = 1_000_000;
-/// Asking for an entry's attributes, nanoseconds.
+/// Reading an entry's attributes, nanoseconds.
 const ASK_NS: u64 = 1_200;
 /// Dropping all caches and verifying it, nanoseconds.
 const DROP_NS: u64 = 60_000_000;
 /// Unmounting, mounting and verifying it, nanoseconds.
 const REMOUNT_NS: u64 = 60_000_000;
-/// Making a file system on an image that was in use, and mounting it once more, nanoseconds.
+/// Reformatting a used image and mounting it, nanoseconds.
 const MAKE_ANEW_NS: u64 = 120_000_000;
-/// Reading what one name needs from a fast device, nanoseconds.
+/// Reading one name from a fast device, nanoseconds.
 const COLD_READ_NS: u64 = 200_000;
 /// Block size of most file systems, bytes.
 const BLOCK_BYTES: u64 = 4096;
-/// Space of one inode, bytes: ext4 and XFS reserve at most this much for one.
+/// Space of one inode, bytes: the maximum that ext4 and XFS reserve.
 const INODE_BYTES: u64 = 512;
-/// Space of an entry in a directory of ext4 that is filled, bytes; inodes are there already.
+/// Space of an entry in a directory of ext4 that is filled, bytes, without the preallocated inode.
 const FILLED_ENTRY_BYTES: u64 = 100;
 
-/// Returns what `plan` will need, on all file systems together.
+/// Estimates a plan on all its file systems together.
 pub fn estimate(plan: &Plan) -> Estimate {
     let mut whole = of_data(plan, &|_| true);
-    // File systems hold what is made on them at the same time.
+    // All file systems hold their data at the same time.
     let parts = plan.file_systems.iter().map(|of| estimate_on(plan, of.id));
     let sums = parts.fold((0_u64, 0_u64), |sums, part| {
         (sums.0.saturating_add(part.inodes), sums.1.saturating_add(part.space_bytes))
@@ -66,19 +66,19 @@ pub fn estimate(plan: &Plan) -> Estimate {
     whole
 }
 
-/// Returns what `plan` will need on one of its file systems.
+/// Estimates the part of a plan on one of its file systems.
 pub(crate) fn estimate_on(plan: &Plan, on: FsId) -> Estimate {
     of_data(plan, &|data| data.on == Some(on))
 }
 
-/// Returns what the data sets of `which` need, with the arms that work on them.
+/// Estimates the data sets of `which` and the arms that work on them.
 fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     let data = || plan.data.iter().filter(|data| which(data));
     let cells: Vec<&Cell> =
         plan.cells.iter().filter(|cell| which(&plan.data[cell.data.0 as usize])).collect();
     let sets = data().filter(|data| data.source.made().is_some()).count() as u64;
     let all: Vec<Needs> = data().map(|data| needs(plan, data)).collect();
-    // Chains come one after the other, so what their arms make is there for one of them at a time.
+    // Chains run one after the other, so the files of one chain exist at a time.
     let at_once = |of: fn(&Needs) -> u64| {
         let (by_arms, before): (Vec<&Needs>, Vec<&Needs>) = all.iter().partition(|needs| needs.by_arms);
         let before = before.into_iter().map(of).fold(0, u64::saturating_add);
@@ -110,7 +110,7 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     let warm_up_ns = (warm_up_rounds * round_ns).min(plan.rules.warm_up_ns_max + round_ns);
     let epochs = u64::from(plan.rules.epochs);
     let made = files.saturating_mul(epochs);
-    // Directories that are filled go before the next one: room is needed for one of them.
+    // A filled directory is removed before the next one: space is needed for one.
     let filled: u64 = cells.iter().map(|cell| filled(cell)).sum();
     let created: u64 = cells.iter().map(|cell| created(cell)).sum();
     let kept = |of: fn(&Needs) -> u64| {
@@ -130,7 +130,7 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     }
 }
 
-/// Returns how many files a block of an arm makes, if that is what it does.
+/// Returns the number of files that a block creates in an arm that fills directories.
 fn filled(cell: &Cell) -> u64 {
     match cell.work {
         Work::FillUntilRefused { entries_about, .. } => entries_about,
@@ -143,7 +143,7 @@ fn filled(cell: &Cell) -> u64 {
     }
 }
 
-/// Returns how many files a block of an arm creates where they are the work.
+/// Returns the number of files that a block creates in an arm that measures creation.
 fn created(cell: &Cell) -> u64 {
     match &cell.work {
         Work::Files(work) if work.operation == FileOperation::Create => work.files(),
@@ -151,19 +151,19 @@ fn created(cell: &Cell) -> u64 {
     }
 }
 
-/// Returns the time of a block with what must be done before it for the state of the cache.
+/// Returns the time of a block, including the preparation of its cache state.
 fn block_ns(plan: &Plan, cell: &Cell) -> u64 {
     match cell.cache {
         CacheState::Warm => warm_block_ns(plan, cell),
         CacheState::Unseen => warm_block_ns(plan, cell) + entries(plan, cell) * (MAKE_NS + REMOVE_NS),
         CacheState::DataCold => 2 * warm_block_ns(plan, cell) + entries(plan, cell) * ASK_NS,
-        // What is read again costs tens of times as much; the data set is warmed for others once a round.
+        // Reading from the device takes tens of times as long; the data set is warmed again once a round.
         CacheState::VfsCold => DROP_NS + cold_work_ns(plan, cell),
         CacheState::FsCold => REMOUNT_NS + cold_work_ns(plan, cell),
     }
 }
 
-/// Returns the time of a block whose names and inodes come from the device.
+/// Returns the time of a block that reads names and inodes from the device.
 fn cold_work_ns(plan: &Plan, cell: &Cell) -> u64 {
     match cell.work {
         Work::Lookup { .. } => cell.operations.unwrap_or(1) * COLD_READ_NS,
@@ -171,7 +171,7 @@ fn cold_work_ns(plan: &Plan, cell: &Cell) -> u64 {
     }
 }
 
-/// Returns the time of warming each data set once a round, where something is dropped in each.
+/// Returns the time of warming each data set again, once a round, if an arm drops caches.
 fn warming_ns(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> u64 {
     let drops = plan.cells.iter().any(|cell| cell.cache.drops_names());
     let warm = |data: &&Data| plan.cells.iter().any(|cell| cell.data == data.id && !cell.cache.is_cold());
@@ -185,7 +185,7 @@ fn warm_block_ns(plan: &Plan, cell: &Cell) -> u64 {
     }
     match &cell.work {
         Work::List { .. } => BLOCK_NS + entries(plan, cell) * entry_ns(&cell.work),
-        // As long as the rule about blocks makes it, and drawing the names.
+        // The minimum block length, and drawing the names.
         Work::Lookup { .. } => 3 * BLOCK_NS,
         Work::FillUntilRefused { .. } => filled(cell) * (MAKE_NS + REMOVE_NS),
         Work::Files(work) => BLOCK_NS + work.files() * MAKE_NS,
@@ -212,7 +212,7 @@ struct Needs {
 
 /// Returns the needs of a data set: files, directories, and the blocks of both.
 ///
-/// Files that arms make exist once at a time.
+/// Of the files that arms make, one copy is counted.
 fn needs(plan: &Plan, data: &Data) -> Needs {
     let mut needs = Needs::default();
     let Some(made) = data.source.made() else { return needs };
@@ -221,17 +221,17 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
         let all = files.entries().saturating_add(made.aged_files);
         let entries = all as f64;
         let directories = files.directories_expected().ceil();
-        // Sums of many sizes stay within four deviations, but for some in 100 000 seeds.
+        // The sum of random sizes stays within four standard deviations in all but a few of 100 000 seeds.
         let scatter = 4.0 * entries.sqrt() * files.sizes().deviation_bytes();
         let contents = entries * files.sizes().blocks(BLOCK_BYTES) * BLOCK_BYTES as f64 + scatter;
-        // Records of a directory that grew by halves are at half use.
+        // A directory that grew by splitting blocks is half full.
         let records = 2.0 * (name_bytes(made.names) + 12.0);
         let leaves =
             if files.is_flat() { 1.0 } else { (entries / files.files_per_directory().max(1.0)).ceil() };
         let fullest = if files.is_flat() { entries } else { files.files_per_directory() };
         let leaf_blocks = (fullest * records / BLOCK_BYTES as f64).ceil().max(1.0);
         let blocks = leaves * leaf_blocks + (directories - leaves).max(0.0);
-        // Arms may make a part of their files only.
+        // Arms may make only some of their files.
         let part = part(plan, data, made);
         let (contents, directories, blocks) = (contents * part, directories * part, blocks * part);
         let inodes = entries * part + directories;
@@ -245,7 +245,7 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
     needs
 }
 
-/// Returns the part of a data set's files that is ever made.
+/// Returns the largest fraction of a data set's files that ever exists.
 fn part(plan: &Plan, data: &Data, made: &Made) -> f64 {
     if made.when == When::BeforeRun {
         return 1.0;
@@ -255,7 +255,7 @@ fn part(plan: &Plan, data: &Data, made: &Made) -> f64 {
         Work::Files(work) => Some(work.to),
         _ => None,
     });
-    // One that works on what several have made reaches beyond the files of each.
+    // An arm after several workers covers the files of all, hence more than `entries`.
     (last.max().unwrap_or(0) as f64 / data.entries.max(1) as f64).min(1.0)
 }
 
@@ -271,7 +271,7 @@ fn name_bytes(names: NameScheme) -> f64 {
     }
 }
 
-/// Returns the time of a piece of work for one entry, nanoseconds.
+/// Returns the time of the work on one entry, nanoseconds.
 fn entry_ns(work: &Work) -> u64 {
     let Work::List { threads, stages, .. } = work else { return 0 };
     stages.iter().map(|stage| stage_ns(*stage, *threads)).sum()

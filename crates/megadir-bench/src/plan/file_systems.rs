@@ -1,8 +1,8 @@
-//! File systems as an axis: the study is planned for each of them with what can be done there, and the plans become one, whose
-//! rounds hold the arms of all. Pure.
+//! File systems as an axis: the study is planned for each with its capabilities, and the plans are joined into
+//! one whose rounds hold all arms. Pure.
 //!
-//! What differs between file systems (backends, methods, states of the cache) is left out where it cannot be had, and only
-//! there. Each keeps its own baseline with an arm against itself; one group contrasts every arm with its like on the first.
+//! A backend, method or cache state that one file system lacks is omitted only there. Each file system keeps
+//! its own baseline and A/A arm; one group contrasts every arm with its equivalent on the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,17 +19,15 @@ use crate::plan::prune::renumber;
 use crate::request::{Backing, FileSystemFact, FoundFileSystem, PlanError, Planned, Request, Target};
 use crate::study::Study;
 
-/// The group that contrasts file systems.
 pub(super) const GROUP: &str = "file-system";
 
-/// The plan of a study on one file system.
 struct Part<'a> {
     spec: &'a Spec,
     found: &'a FoundFileSystem,
     plan: Plan,
 }
 
-/// Plans a study for each file system, and makes one plan of them.
+/// Plans a study for each file system, and joins the plans.
 pub(super) fn plan(
     study: &Study,
     request: &Request<'_>,
@@ -60,14 +58,15 @@ pub(super) fn plan(
                 notes.extend(planned.notes.into_iter().map(note));
                 parts.push(Part { spec, found, plan: planned.plan });
             }
-            // On another it may be there.
+            // It may be available on another file system.
             Err(error @ (PlanError::NoBaseline { .. } | PlanError::Nothing { .. })) => {
                 gone(error.to_string());
             }
             Err(error) => return Err(error),
         }
     }
-    // All are contrasted with the first: what lies in memory is not to be compared, and comes last.
+    // The first is the reference of the contrasts; file systems in memory come last, since they are no fair
+    // reference.
     parts.sort_by_key(|part| matches!(part.found.backing, Backing::Memory { .. }));
     let Some(first) = parts.first() else { return Err(none_left(&unavailable)) };
     let rules = first.plan.rules.clone();
@@ -76,7 +75,7 @@ pub(super) fn plan(
     let several = parts.len() > 1;
     parts.iter().for_each(|part| join(&mut whole, part, several));
     contrast(&mut whole);
-    // What was made before the run would be cold to arms that want it warm.
+    // Data made before the run would be cold for arms that need it warm.
     let all_by_arms =
         whole.data.iter().all(|data| data.source.made().is_some_and(|made| made.when == When::ByArms));
     whole.rules.fresh_mounts = whole.rules.order == Order::Chains && all_by_arms;
@@ -114,7 +113,7 @@ fn none_left(unavailable: &[Unavailable]) -> PlanError {
     PlanError::Nothing { reason: format!("no file system can be had: {}", reasons.join("; ")) }
 }
 
-/// Adds the arms, data sets and groups of one file system to the whole.
+/// Adds the arms, data sets and groups of one file system.
 fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
     let id = FsId(whole.file_systems.len() as u32);
     let Part { spec, found, plan } = part;
@@ -128,7 +127,7 @@ fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
         make: spec.make(),
         tool: found.tool.clone(),
         mount_options: spec.mount_options().join(","),
-        // Known when all is known that it is to hold.
+        // The size is set once all contents are known.
         place: Place::Image { bytes: 0, direct_io: None },
         made_anew: false,
     });
@@ -164,13 +163,13 @@ fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
     }
 }
 
-/// Contrasts every arm with its like on the first file system that has one.
+/// Contrasts every arm with its equivalent on the first file system that has one.
 fn contrast(whole: &mut Plan) {
     let label = |cell: &Cell| whole.file_system_of(cell.data).map_or("", |of| of.label.as_str());
     let mut first: BTreeMap<&str, &Cell> = BTreeMap::new();
     let mut pairs = Vec::new();
     for cell in whole.cells.iter().filter(|cell| cell.role != Role::AgainstItself) {
-        // What is written for a state's sake is contrasted where it is measured.
+        // Files written only to reach a cache state: another arm measures that writing.
         if cell.groups.is_empty() && whole.cells.iter().any(|other| is_told_by(whole, cell, other)) {
             continue;
         }
@@ -201,26 +200,26 @@ fn contrast(whole: &mut Plan) {
     });
 }
 
-/// `true` if another arm does the same on the same file system, before this one in the plan.
+/// `true` if an earlier arm does the same on the same file system.
 fn is_told_by(whole: &Plan, cell: &Cell, other: &Cell) -> bool {
     let on = |cell: &Cell| whole.data[cell.data.0 as usize].on;
     other.id.0 < cell.id.0 && (&other.work, other.cache, on(other)) == (&cell.work, cell.cache, on(cell))
 }
 
-/// One of this number of parts of the space for images stays free.
+/// One part in this number of the space for images stays free.
 const SHARED_PARTS: u64 = 10;
-/// A file system of this size, bytes, is not short of room for what it keeps for itself: btrfs with 1 GiB, a sixth of it files, wrote
-/// six times as slowly as with 10 GiB.
+/// A file system of this size, bytes, has enough space for its own overhead: btrfs with 1 GiB, one sixth of it
+/// files, wrote six times as slowly as with 10 GiB.
 const ROOMY_BYTES: u64 = 8 << 30;
 
-/// Sets the sizes of the file systems; returns the impossible ones with the reason.
+/// Sets the sizes of the file systems; returns those that do not fit, with the reason.
 ///
-/// Files that arms make stay to the end if images of that size fit.
+/// Files that arms make stay until the end if there is space for images of that size.
 fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, String)> {
     let needs: Vec<Estimate> = plan.file_systems.iter().map(|of| estimate_on(plan, of.id)).collect();
     let bytes = |place: usize, keeps: bool| {
         let Estimate { inodes, space_bytes, kept_inodes, kept_space_bytes, .. } = needs[place];
-        // What stays may take three quarters of the inodes and half of the space.
+        // The files kept may take three quarters of the inodes and half of the space.
         let kept = if keeps {
             (kept_inodes.saturating_mul(2), kept_space_bytes.saturating_mul(5) / 2)
         } else {
@@ -232,10 +231,10 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
     let all: Vec<usize> = (0..parts.len()).collect();
     let images = all.iter().copied().filter(on_images).map(|place| bytes(place, true));
     let keeps = images.fold(0, u64::saturating_add) <= room_bytes;
-    // Else they share the room: a file system that is nearly full is another one.
+    // Otherwise the images share the space; nearly full file systems behave differently.
     let images = all.iter().filter(|place| on_images(place)).count() as u64;
     let share = room_bytes / SHARED_PARTS * (SHARED_PARTS - 1) / images.max(1);
-    // Nor need they take all of it.
+    // More than this is never needed.
     let enough = |least: u64| least.saturating_mul(4).max(ROOMY_BYTES);
     let mut gone = Vec::new();
     for place in all {
@@ -271,11 +270,11 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
     gone
 }
 
-/// Returns the plan without these file systems, which become unavailable for these reasons.
+/// Returns the plan without file systems that turned out to be unavailable, with the given reasons.
 ///
 /// # Errors
 ///
-/// [`PlanError::Nothing`] when none is left.
+/// [`PlanError::Nothing`] if none is left.
 pub(crate) fn without(plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, PlanError> {
     if gone.is_empty() {
         return Ok(plan);
@@ -308,7 +307,7 @@ pub(crate) fn without(plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, PlanE
     if plan.groups.is_empty() { Err(none_left(&plan.unavailable)) } else { Ok(plan) }
 }
 
-/// Returns the new numbers of what stays.
+/// Returns the new IDs of the remaining elements.
 fn numbers(stays: impl Iterator<Item = bool>) -> Vec<Option<u32>> {
     let mut next = 0;
     let number = |stays: bool| {
@@ -320,17 +319,17 @@ fn numbers(stays: impl Iterator<Item = bool>) -> Vec<Option<u32>> {
     stays.map(number).collect()
 }
 
-/// Returns what stays, with its new numbers.
+/// Returns the remaining elements, with their new IDs.
 fn kept<T>(all: Vec<T>, numbers: &[Option<u32>], with: impl Fn(T, u32) -> T) -> Vec<T> {
     all.into_iter().zip(numbers).filter_map(|(one, number)| Some(with(one, (*number)?))).collect()
 }
 
-/// A device up to this size, bytes, is made anew before each life; of a larger one writing the tables of inodes would take longer than
-/// what is measured.
+/// Larger devices, bytes, are not reformatted before each life: writing the inode tables would take longer than
+/// the measurement.
 const DEVICE_BYTES_MAX: u64 = 64 << 30;
 
-/// Decides which file systems are made anew before each life, and returns what is to be said of those that would have to be and
-/// cannot.
+/// Selects the file systems to reformat before each life, and returns notes on those that need it but cannot
+/// be.
 fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
     let mut notes = Vec::new();
     for index in 0..plan.file_systems.len() {
@@ -353,7 +352,7 @@ fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
     notes
 }
 
-/// Returns the reason why a file system cannot be reformatted before each life; `None` if it can.
+/// Returns the reason why a file system cannot be reformatted before each life.
 fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
     if !plan.rules.fresh_mounts {
         return Some("what was made on it must stay".into());
@@ -373,7 +372,7 @@ fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
     }
 }
 
-/// `true` if files are made on a file system where arms have removed others.
+/// `true` if arms create files on a file system after other arms have removed files there.
 fn makes_after_removing(plan: &Plan, on: FsId) -> bool {
     let works = || {
         let on_it = |cell: &&Cell| plan.data[cell.data.0 as usize].on == Some(on);

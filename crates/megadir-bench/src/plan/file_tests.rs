@@ -1,4 +1,4 @@
-//! The plans of studies that make, read and remove files.
+//! Plans of studies that create, read and remove files.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ fn a_filling_goes_from_nothing_to_all_without_a_gap() {
     assert!(cells.windows(2).all(|two| work(two[0]).to == work(two[1]).from && two[0].step < two[1].step));
     let GroupRule::Pairs { pairs } = &plan.groups[1].rule else { panic!("no populations") };
     assert_eq!(pairs.len(), 4);
-    // What comes goes again, and is as much in every population.
+    // Every population creates and removes the same number of files.
     for pair in pairs.iter().filter(|pair| pair.what.starts_with("creating")) {
         let created = &plan.cells[pair.arm.0 as usize];
         let removed = plan.cells.iter().find(|cell| (cell.chain, cell.step) == (created.chain, 1));
@@ -75,7 +75,7 @@ fn all_layouts_are_written_before_any_is_read() {
             (step, operation) => panic!("{operation:?} in step {step}"),
         }
     }
-    // Three nested layouts, each with directories beforehand and on demand, against the flat one.
+    // Three nested layouts, each with directories made beforehand and on demand, against the flat one.
     for group in &plan.groups {
         let GroupRule::Pairs { pairs } = &group.rule else { panic!("no pairs") };
         assert_eq!(pairs.len(), 6, "{}", group.name);
@@ -109,7 +109,7 @@ fn files_that_several_write_in_one_tree_are_read_and_walked_by_one() {
     assert_eq!(last, [FileOperation::Stat; 3]);
     let groups: Vec<&str> = plan.groups.iter().map(|group| group.name.as_str()).collect();
     assert_eq!(groups, ["write", "read", "read-2", "walk"]);
-    // What is there once is counted once.
+    // Files that exist once are counted once.
     assert!(estimate(&plan).inodes < 3 * (files + 300) + 100, "{:?}", estimate(&plan));
     let Kind::Layout(spec) = &mut study.kind else { panic!("no layouts") };
     spec.writers = 0;
@@ -145,7 +145,7 @@ fn what_has_one_value_of_everything_is_told_to_take_two_of_something() {
     assert!(error.to_string().ends_with("name two of one of them"), "{error}");
 }
 
-/// The plan of small files where these states can be had.
+/// Plans the study of small files with the requested and the available cache states.
 fn small(caches: &[CacheState], can: &[CacheState]) -> Result<Plan, PlanError> {
     let fact = |state: CacheState| CacheFact {
         state,
@@ -162,7 +162,7 @@ fn small(caches: &[CacheState], can: &[CacheState]) -> Result<Plan, PlanError> {
     plan(&built_in("smallfile").expect("a study"), &request).map(|planned| planned.plan)
 }
 
-/// What is done in a state, by one worker and by two, without what is done against itself.
+/// Returns the operations in a cache state with one and with two workers, without A/A arms.
 fn done(plan: &Plan, state: CacheState) -> Vec<(FileOperation, u32)> {
     let cells = plan.cells.iter().filter(|cell| cell.cache == state && cell.role != Role::AgainstItself);
     let mut done: Vec<(FileOperation, u32)> =
@@ -185,7 +185,7 @@ fn small_files_are_looked_at_read_and_removed_cold_where_file_systems_are_made_f
         let [cold, warm] = [pair.arm, pair.to].map(|cell| &plan.cells[cell.0 as usize]);
         assert_eq!((cold.cache, warm.cache, &cold.work), (FsCold, Warm, &warm.work));
     }
-    // Each has its like on files of its own, in a chain that comes before or after by chance.
+    // Each A/A arm has its own files, in a chain that runs before or after at random.
     for itself in plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself && cell.cache == FsCold) {
         let like = |other: &&Cell| {
             other.role == Role::Baseline && (&other.work, other.cache) == (&itself.work, FsCold)
@@ -195,13 +195,14 @@ fn small_files_are_looked_at_read_and_removed_cold_where_file_systems_are_made_f
     }
     let itself = plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself && cell.cache == FsCold);
     assert_eq!(itself.count(), 3);
-    // Nothing is cold where it cannot be, and nobody asked for it.
+    // A cold state that is unavailable and was not requested is silently omitted.
     let plan = small(&[], &[Warm]).expect("a plan");
     assert!(done(&plan, FsCold).is_empty() && plan.rules.rounds == 21);
-    // Contents only: nothing of stat and unlink.
+    // `data-cold` affects file contents only, so stat and unlink have no arms.
     let plan = small(&[Warm, DataCold], &[Warm, DataCold]).expect("a plan");
     assert_eq!(done(&plan, DataCold), [(Read, 1), (Read, 2)]);
-    // More states than sync policies have chains of their own, whose writing is in no group.
+    // With more states than sync policies, the further states get their own chains, whose writing is in no
+    // group.
     let plan = small(&[Warm, VfsCold, FsCold], &[Warm, VfsCold, FsCold]).expect("a plan");
     assert_eq!((done(&plan, FsCold), done(&plan, VfsCold)), (all.to_vec(), all.to_vec()));
     let extra = plan.cells.iter().filter(|cell| cell.name.contains("(for fs-cold)"));
@@ -233,7 +234,7 @@ fn everyone_removes_files_of_the_same_number_that_were_written_for_it() {
     assert_eq!(plan.rules.order, Order::Chains);
     let removals: Vec<&Cell> =
         plan.cells.iter().filter(|cell| matches!(cell.work, Work::Remove(_))).collect();
-    // Loop, rm and three numbers of workers on two shapes, and the loop once more.
+    // The loop, rm and three worker counts on two shapes, and an A/A loop.
     assert_eq!((removals.len(), plan.cells.len()), (11, 22));
     for cell in removals {
         assert_eq!((cell.work.operations(), cell.work.change()), (Some(1_000_000), Some(-1_000_000)));
@@ -246,7 +247,7 @@ fn everyone_removes_files_of_the_same_number_that_were_written_for_it() {
         GroupRule::Pairs { pairs } => pairs.len(),
         _ => panic!("no pairs"),
     };
-    // More workers against one, everyone against the loop, and the library against rm.
+    // More workers against one, every remover against the loop, and the library against rm.
     assert_eq!((pairs(0), pairs(1), pairs(2)), (4, 8, 6));
 }
 

@@ -1,7 +1,7 @@
 //! From a study and a request to a plan: defaults, overrides, crossing of axes. Pure.
 //!
-//! Nothing below [`plan()`] has a default, and nothing here looks at a file system, a clock or an
-//! environment: what the machine can do comes in as [`BackendFact`]s and [`CacheFact`]s.
+//! Nothing below [`plan()`] has a default, and nothing here accesses a file system, a clock or the environment:
+//! the machine's capabilities are passed as [`BackendFact`]s and [`CacheFact`]s.
 
 mod aged;
 mod caches;
@@ -34,14 +34,14 @@ use crate::request::backend_fact;
 use crate::study::{SizeSpec, Study};
 use stopping::{check_epochs, check_until, set_rate, stopping};
 
-/// The most entries that a data set may be asked to have.
+/// Maximum number of entries of a data set.
 pub const ENTRIES_MAX: u64 = 100_000_000;
-/// The most rounds that may be asked for.
+/// Maximum number of rounds.
 pub const ROUNDS_MAX: u32 = 100_000;
-/// Resolves a study and a request into a plan with nothing left to decide.
+/// Resolves a study and a request into a complete plan.
 ///
-/// With any of backends, buffers and threads given, the study's groups are replaced by one group
-/// `chosen` that crosses the given values with the baseline's for the rest.
+/// If the request has backends, buffers or threads, one group `chosen` replaces the study's groups. It crosses
+/// the given values; the baseline supplies the missing ones.
 ///
 /// # Errors
 ///
@@ -56,7 +56,7 @@ pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> 
     }
 }
 
-/// Returns the study as it is on Windows, if it has a part for Windows and the backends are of Windows.
+/// Returns the study's Windows variant, if it has one and the backends are those of Windows.
 fn of_windows(study: &Study, facts: &[BackendFact]) -> Option<Study> {
     let Kind::List(spec) = &study.kind else { return None };
     let baseline = &spec.windows.as_ref()?.baseline;
@@ -132,7 +132,7 @@ fn of_files(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Pla
     ordered(study, request, &SizeSpec { rounds, ..size.clone() }, arms, Some(order))
 }
 
-/// Options of listings that a kind of work has no use for.
+/// Listing options that a kind of work may not support.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Refused {
     Nothing,
@@ -140,7 +140,7 @@ enum Refused {
     Readings,
 }
 
-/// `true` if the user chose any of these options.
+/// `true` if the user set any of these options.
 fn is_chosen(request: &Request<'_>, what: Refused) -> bool {
     let reads = !(request.backends.is_empty() && request.buffers_bytes.is_empty());
     match what {
@@ -150,7 +150,7 @@ fn is_chosen(request: &Request<'_>, what: Refused) -> bool {
     }
 }
 
-/// Refuses options of listings where the study has no use for them.
+/// Refuses listing options that the study does not support.
 fn refuse_chosen(study: &Study, request: &Request<'_>, refused: Refused) -> Result<(), PlanError> {
     if !is_chosen(request, refused) {
         return Ok(());
@@ -167,7 +167,8 @@ fn refuse_chosen(study: &Study, request: &Request<'_>, refused: Refused) -> Resu
     Err(PlanError::Value { what, value: "chosen".into(), allowed })
 }
 
-/// Returns the sizes of directories that arms fill, ascending; refuses what only studies that list or look up have.
+/// Returns the sizes of the directories that arms fill, ascending; refuses options of listing and look-up
+/// studies.
 fn sizes(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Vec<u64>, PlanError> {
     let refuse = |what, value: String, allowed| Err(PlanError::Value { what, value, allowed });
     refuse_chosen(study, request, Refused::Readings)?;
@@ -189,7 +190,7 @@ fn sizes(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Vec<u6
     }
 }
 
-/// Returns the size of a study that takes one.
+/// Returns the size; refuses several.
 fn one_size(sizes: &[u64]) -> Result<u64, PlanError> {
     match sizes {
         [entries] => Ok(*entries),
@@ -201,7 +202,7 @@ fn one_size(sizes: &[u64]) -> Result<u64, PlanError> {
     }
 }
 
-/// Puts a plan together from its arms, in all states of the cache; without an order, arms do not depend on each other.
+/// Joins the arms into a plan, in all cache states. Without `order`, arms do not depend on each other.
 fn ordered(
     study: &Study,
     request: &Request<'_>,
@@ -212,7 +213,7 @@ fn ordered(
     if let Some(by) = request.aged {
         aged::cross(study, by, &mut arms)?;
     }
-    // Arms of small files have their states already.
+    // The plan of small files has already assigned cache states.
     let states = match &study.kind {
         Kind::SmallFiles(_) => Vec::new(),
         _ => caches::states(request, &size.cache)?,
@@ -223,7 +224,7 @@ fn ordered(
     };
     let size = &SizeSpec { rounds, ..size.clone() };
     caches::cross(&states, request.cache_facts, &mut arms);
-    // Independent orders make the signs of an arm's differences from itself independent, whatever the noise does.
+    // With independent orders the signs of the A/A differences are independent, whatever the noise.
     let order = order.unwrap_or(Order::SeededPermutation);
     let Arms { mut cells, data, groups, notes, .. } = arms;
     if let Some(rate_per_s) = request.rate_per_s {
@@ -265,7 +266,7 @@ fn ordered(
     Ok(Planned { plan, notes })
 }
 
-/// Refuses data sets that cannot be made anywhere, and arms that have no use for theirs.
+/// Refuses impossible data sets, and arms that cannot use theirs.
 fn check_data(plan: &Plan) -> Result<(), PlanError> {
     for data in &plan.data {
         let sets = trees(plan, data).map_err(|error| PlanError::Data { reason: error.to_string() })?;
@@ -303,7 +304,7 @@ fn size_of(study: &Study, preset: Preset) -> &SizeSpec {
     }
 }
 
-/// Returns the data sets that were asked for, the largest first: that is the one which comparisons use.
+/// Returns the requested data sets, largest first: comparisons use the first.
 fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data> {
     match &request.target {
         Target::Existing { path, entries } => {

@@ -1,4 +1,4 @@
-//! Taking arms out of a plan that turned out not to be possible once the data were there. Pure.
+//! Removes arms that turned out to be impossible once the data existed. Pure.
 
 use megadir_record::{BreakEvenArms, CellId, Group, GroupRule, Pair, Plan, Role};
 
@@ -9,7 +9,7 @@ use crate::note::NoteKind;
 ///
 /// # Errors
 ///
-/// [`PlanError::NoBaseline`] when the baseline is among them, [`PlanError::Nothing`] when no group is left.
+/// [`PlanError::NoBaseline`] if the baseline is gone, [`PlanError::Nothing`] if no group is left.
 pub(crate) fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError> {
     if gone.is_empty() {
         return Ok(Planned { plan, notes: Vec::new() });
@@ -22,7 +22,7 @@ pub(crate) fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, Pl
     let mut cells = Vec::new();
     for mut cell in plan.cells {
         match reason_of(cell.id) {
-            // Without the baseline of a cold cache the warm arms stand all the same.
+            // The warm arms remain valid without the baseline of a cold state.
             Some(reason) if cell.role == Role::Baseline && !cell.cache.is_cold() && !several => {
                 return Err(PlanError::NoBaseline { name: cell.name, reason });
             }
@@ -57,7 +57,7 @@ pub(crate) fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, Pl
     Ok(Planned { plan: Plan { cells, groups, ..plan }, notes })
 }
 
-/// Returns what is gone with all arms of a file system, of several, whose baseline is.
+/// Extends `gone` by all arms on a file system whose baseline is gone, if there are several file systems.
 fn with_baselines(plan: &Plan, gone: &[(CellId, String)]) -> Vec<(CellId, String)> {
     let mut all = gone.to_vec();
     let on = |cell: CellId| plan.data[plan.cells[cell.0 as usize].data.0 as usize].on;
@@ -74,7 +74,7 @@ fn with_baselines(plan: &Plan, gone: &[(CellId, String)]) -> Vec<(CellId, String
     all
 }
 
-/// Returns the rule with the new numbers of its arms, or `None` if one that it needs is gone.
+/// Renumbers the arms of a rule; `None` if a required arm is gone.
 pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<GroupRule> {
     let new = |id: CellId| new_ids[id.0 as usize];
     let steps = |steps: Vec<(String, CellId)>| -> Option<Vec<(String, CellId)>> {
@@ -86,7 +86,7 @@ pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<Gr
             GroupRule::Decompose { slow_name, slow: steps(slow)?, fast_name, fast: steps(fast)? }
         }
         GroupRule::Pairs { pairs } => {
-            // A pair needs both its arms; the others stand without it.
+            // A pair needs both arms; other pairs are unaffected.
             let pair = |pair: Pair| Some(Pair { arm: new(pair.arm)?, to: new(pair.to)?, ..pair });
             let pairs: Vec<Pair> = pairs.into_iter().filter_map(pair).collect();
             (!pairs.is_empty()).then_some(GroupRule::Pairs { pairs })?
@@ -98,13 +98,13 @@ pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<Gr
         GroupRule::Refusal { arm } => GroupRule::Refusal { arm: new(arm)? },
         GroupRule::Grow { series } => {
             let ids = |ids: Vec<CellId>| ids.into_iter().map(new).collect::<Option<Vec<CellId>>>();
-            // A series needs all its arms; the others stand without it.
+            // A series needs all its arms; other series are unaffected.
             let series = series.into_iter().filter_map(|(name, of)| Some((name, ids(of)?)));
             let series: Vec<(String, Vec<CellId>)> = series.collect();
             (!series.is_empty()).then_some(GroupRule::Grow { series })?
         }
         GroupRule::BreakEven { series } => {
-            // Shares that cannot be asked for are left out of a series; what it is compared with cannot.
+            // A share without its arm is dropped from the series; the listing arm is required.
             let of = |one: BreakEvenArms| {
                 let asks: Vec<CellId> = one.asks.into_iter().filter_map(new).collect();
                 let list = new(one.list)?;

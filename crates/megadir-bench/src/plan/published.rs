@@ -1,16 +1,17 @@
-//! Groups of a plan that published figures are compared with. Pure.
+//! Groups of a plan that are compared with published figures. Pure.
 //!
-//! A study names a group; one that ends in `-first` is that of the source's first run, which is the coldest state that the plan has.
+//! A study names a group. The suffix `-first` stands for the source's first run, which is compared with the
+//! coldest state of the plan.
 
 use megadir_record::{CacheState, Cell, Group, Published};
 
-/// The end of the name of a group of first runs.
+/// Suffix of groups of first runs.
 const FIRST: &str = "-first";
 
-/// Words for a plan without first runs.
+/// Message for a plan without first runs.
 const NONE: &str = "first runs are measured with --cache warm,unseen";
 
-/// Returns the figures of a study with the groups that there are.
+/// Returns the study's published figures, matched to the plan's groups.
 pub(super) fn published(figures: &[Published], groups: &[Group], cells: &[Cell]) -> Vec<Published> {
     figures.iter().map(|figure| placed(figure, groups, cells)).collect()
 }

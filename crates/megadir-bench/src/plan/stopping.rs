@@ -1,4 +1,4 @@
-//! The number of rounds and operations: a fixed number of rounds, or as many as a width takes; a rate at which operations start.
+//! Number of rounds and operations: fixed, or until intervals are narrow enough; rate of operations.
 
 use megadir_record::{Cell, Data, Plan, Rules, Stop, When, Work};
 use megadir_stats::{EPOCHS_MIN, HalfWidth};
@@ -6,18 +6,18 @@ use megadir_stats::{EPOCHS_MIN, HalfWidth};
 use crate::plan::{PlanError, ROUNDS_MAX, Request};
 use crate::study::{SizeSpec, Study};
 
-/// Rounds before the first look at the intervals of a run that stops at a width.
+/// Rounds before a run that stops at a width first checks its intervals.
 const ROUNDS_MIN: u32 = 30;
-/// Smallest number of rounds of an epoch.
+/// Minimum number of rounds per epoch.
 const ROUNDS_OF_EPOCH: u32 = 2;
-/// More epochs than this are a mistake.
+/// Larger numbers of epochs are refused as mistakes.
 const EPOCHS_MAX: u32 = 1000;
-/// Fewer rounds have no interval.
+/// Fewer rounds give no interval.
 const ROUNDS_FEWEST: u32 = 6;
-/// A run that stops at a width measures at most this many times the study's rounds, unless another number is given.
+/// Default limit of a run that stops at a width, as a multiple of the study's rounds.
 const ROUNDS_FACTOR: u32 = 10;
 
-/// Returns the rounds that are measured at most, and whether fewer may do.
+/// Returns the maximum number of rounds and the stopping rule.
 pub(super) fn stopping(request: &Request<'_>, size: &SizeSpec) -> (u32, Stop) {
     let Some(until) = request.until else {
         return (request.rounds.unwrap_or(size.rounds), Stop::Rounds);
@@ -32,7 +32,7 @@ pub(super) fn stopping(request: &Request<'_>, size: &SizeSpec) -> (u32, Stop) {
     (rounds, stop)
 }
 
-/// Refuses epochs if no data can be made again, or if the rounds do not suffice.
+/// Refuses epochs if no data can be re-created, or if there are too few rounds.
 pub(super) fn check_epochs(plan: &Plan) -> Result<(), PlanError> {
     let Rules { epochs, rounds, stop, order, .. } = plan.rules;
     let refuse = |allowed: String| {
@@ -69,7 +69,7 @@ pub(super) fn check_epochs(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-/// Refuses widths that cannot be reached and rounds that have no interval.
+/// Refuses unreachable widths, and round counts that give no interval.
 pub(super) fn check_until(request: &Request<'_>) -> Result<(), PlanError> {
     let refuse =
         |what, value: String, allowed: &str| Err(PlanError::Value { what, value, allowed: allowed.into() });
@@ -98,14 +98,14 @@ pub(super) fn check_until(request: &Request<'_>) -> Result<(), PlanError> {
     }
 }
 
-/// The highest rate that may be asked for, operations a second; no file system answers so fast.
+/// Maximum rate, operations per second; no file system is that fast.
 const RATE_MAX: u64 = 10_000_000;
-/// A block lasts about this part of a second, so that what waits behind a stall of some milliseconds is in it ...
+/// A block lasts 1/10 s, so that it includes the queue behind a stall of some milliseconds ...
 const BLOCKS_PER_S: u64 = 10;
-/// ... and has at least so many operations, so that there is a rate, and at most so many.
+/// ... within these limits: the minimum gives a meaningful rate.
 const OPERATIONS: std::ops::RangeInclusive<u64> = 10..=1 << 16;
 
-/// Sets the rate of all arms, whose operations must be single ones done one by one.
+/// Sets the rate of all arms, which must do single operations.
 pub(super) fn set_rate(study: &Study, rate_per_s: u64, cells: &mut [Cell]) -> Result<(), PlanError> {
     let refuse = |allowed: String| {
         Err(PlanError::Value { what: "the rate", value: format!("{rate_per_s} a second"), allowed })
@@ -122,7 +122,7 @@ pub(super) fn set_rate(study: &Study, rate_per_s: u64, cells: &mut [Cell]) -> Re
     for cell in cells {
         cell.rate_per_s = Some(rate_per_s);
         if cell.work.operations().is_some() {
-            // As many as there are files.
+            // The number of files is the number of operations.
             continue;
         }
         cell.operations = Some((rate_per_s / BLOCKS_PER_S).clamp(*OPERATIONS.start(), *OPERATIONS.end()));

@@ -1,4 +1,4 @@
-//! What a plan holds, and what is refused.
+//! Contents of plans, and refused requests.
 
 use std::collections::HashSet;
 
@@ -277,7 +277,7 @@ fn look_ups_cross_sizes_presences_and_keys_and_the_first_is_the_baseline() {
     assert_eq!(calls().len(), if cfg!(windows) { 2 } else { 1 });
 }
 
-/// The calls of the built-in study of look-ups.
+/// Returns the system calls of the built-in look-up study.
 fn calls() -> Vec<LookupCall> {
     let Kind::Lookup(spec) = lookup().kind else { panic!("no look-ups") };
     spec.calls
@@ -290,11 +290,11 @@ fn look_ups_cross(calls: &[LookupCall]) {
     spec.calls = calls.to_vec();
     let planned = plan(&study, &request(&facts)).unwrap();
     let cells = &planned.plan.cells;
-    // Of one file one name can be asked for if it is to be present, one or any if it is not; and itself.
+    // With one file: one present name, one absent name or any absent name; plus the A/A arm.
     assert_eq!(cells.len(), 1 + (3 + 6 + 6) * calls.len());
     let names: HashSet<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
     assert_eq!(names.len(), cells.len(), "{names:?}");
-    // What is held against published figures is known by this part of its name.
+    // Published figures refer to arms by this part of the name.
     let published = cells.iter().filter(|cell| cell.name.contains("present, one name of")).count();
     assert_eq!(published, 3 + 1);
     assert_eq!(cells[0].name, "present, one name of 1");
@@ -382,17 +382,19 @@ fn directories_inodes_and_blocks_of_data_sets_are_counted() {
         (needs.inodes - 3, needs.space_bytes)
     };
     let flat = Made::flat(NameScheme::Md5, 32);
-    // A block and an inode a file, and 88 bytes of a directory.
+    // One block and one inode per file, and 88 bytes of directory space.
     let (inodes, bytes) = needs(flat.clone(), 1_000_000);
     assert_eq!(inodes, 1_000_000);
     assert!((4_690_000_000..4_710_000_000).contains(&bytes), "{bytes}");
-    // S2 at its size: 65 792 directories more, and each of 65 536 leaves has 153 names of 88 bytes, which take 4 blocks.
+    // S2 at its size: 65 792 directories more, and each of 65 536 leaves has 153 names of 88 bytes, which take
+    // 4 blocks.
     let deep = Made { spread: Spread::Layout { layout: "prefix:2/2".into() }, ..flat.clone() };
     let (inodes, bytes) = needs(deep, 10_000_000);
     assert_eq!(inodes, 10_065_792);
     let leaves = 65_536 * 4 * 4096 + 256 * 4096 + inodes * 512;
     assert!((bytes - leaves).abs_diff(10_000_000 * 4096) < 1 << 20, "{bytes}");
-    // S5: 350 000 files of 50 kB on average in directories of 200. Half a block is lost a file, and sizes scatter.
+    // S5: 350 000 files of 50 kB on average in directories of 200. Each file wastes half a block, and sizes
+    // scatter.
     let sizes = SizeLaw::LogNormal { sigma: 1.0 };
     let spread = Spread::PerDirectory { files: 200 };
     let (inodes, bytes) = needs(Made { size_bytes: 50_000, sizes, spread, ..flat }, 350_000);

@@ -1,11 +1,11 @@
-//! The trees that a data set consists of: one, or one for each worker that has a set of its own. Pure.
+//! Trees of a data set: one in total, or one per worker. Pure.
 
 use megadir_record::{Data, FileWork, Plan, Sharing, When, Work};
 
 use crate::dataset::{Files, FilesError};
 
-/// Returns the trees of a data set, each with its directory below the data set's (none: that itself); none of data that were
-/// there already.
+/// Returns the trees of a data set, each with its subdirectory (`None`: the data set's own directory). Existing
+/// data have no trees.
 ///
 /// If several workers share one tree, it has the data set's number of files for each of them.
 pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Files)>, FilesError> {
@@ -27,7 +27,7 @@ pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Fil
     }
 }
 
-/// `true` if all files of a data set are in its directory itself before anything is measured.
+/// `true` if all files of a data set are in its top directory before the first block.
 pub(crate) fn in_one_directory(plan: &Plan, data: &Data) -> bool {
     match data.source.made() {
         None => true,

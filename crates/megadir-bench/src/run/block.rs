@@ -1,7 +1,7 @@
 //! One block of an arm: prepares the caches, times and counts the work, tears it down.
 //!
-//! If a block makes or removes files, the directories are listed before and after it, untimed and without asking for attributes: the
-//! number of files must have changed by as many as the work reports.
+//! If a block creates or removes files, the directories are listed before and after it, untimed and without
+//! `stat`. The number of files must have changed by the number that the work reports.
 
 use megadir::FileType;
 use megadir_record::{Cell, Counted, Phase, Plan, Sample};
@@ -19,12 +19,12 @@ use crate::run::data_dirs::RoundDirs;
 use crate::run::data_sets::too_deep;
 use crate::schedule::Block;
 
-/// The arms' work, in the plan's order.
+/// Workloads of the arms, in the plan's order.
 pub(crate) struct ArmWorks<'a> {
     pub(crate) works: Vec<Box<dyn Workload + 'a>>,
     pub(crate) stopwatch: Stopwatch,
     pub(crate) control: RunControl<'a>,
-    /// In which state the caches of the data sets are.
+    /// Cache state of the data sets.
     pub(crate) caches: Caches,
 }
 
@@ -44,7 +44,6 @@ impl<'a> ArmWorks<'a> {
     }
 }
 
-/// Measures one block.
 pub(crate) fn one(
     plan: &Plan,
     works: &mut ArmWorks<'_>,
@@ -60,7 +59,7 @@ pub(crate) fn one(
     let check = EntryCountCheck::before(cell, round_dirs.of(block.cell).at(), control)?;
     let before = Before { plan, cell, key, operations, control };
     let readied = works.caches.prepare(&mut **work, stopwatch, &before, round_dirs.data_dirs());
-    // It may have been opened again.
+    // The preparation may have reopened it.
     let directory = round_dirs.of(block.cell);
     stopwatch.clear();
     stopwatch.set_rate(cell.rate_per_s);
@@ -96,7 +95,7 @@ pub(crate) fn one(
         system_ns: taken.usage.system_ns,
         read_bytes: taken.usage.read_bytes,
         counted,
-        // The warm-up is not judged, and may be longer than the rest.
+        // Warm-up is not evaluated, and can be longer than the rest.
         latency: stopwatch
             .latency()
             .filter(|_| block.phase == Phase::Measure && refused.is_none())
@@ -106,7 +105,7 @@ pub(crate) fn one(
     })
 }
 
-/// The files that there were before a block, where it is to change them.
+/// Checks the change in the number of files around a block.
 pub(crate) struct EntryCountCheck {
     before: u64,
     change: i64,
@@ -123,7 +122,7 @@ impl EntryCountCheck {
         Ok(Some(Self { before: files_below(directory, control, 0)?, change }))
     }
 
-    /// Counts them again; files that are missing or too many make the block's work unequal to what it should be.
+    /// Counts them again; a wrong number marks the block's work as unequal.
     pub(crate) fn after(
         &self,
         counted: Counted,
@@ -135,13 +134,13 @@ impl EntryCountCheck {
         Ok(Counted { hash: counted.hash.saturating_add(off), ..counted })
     }
 
-    /// Returns by how many files a block has changed the data set, however it ended.
+    /// Returns the absolute change in the number of files since the first count, even of a block that failed.
     pub(crate) fn change(&self, directory: Borrowed<'_>, control: RunControl<'_>) -> Result<u64, WorkError> {
         Ok(files_below(directory, control, 0)?.abs_diff(self.before))
     }
 }
 
-/// Returns how many entries other than directories there are below a directory.
+/// Returns the number of entries, except directories, in a tree.
 fn files_below(directory: Borrowed<'_>, control: RunControl<'_>, depth: usize) -> Result<u64, WorkError> {
     let failed = |source| WorkError::Stage { stage: "counting files", source };
     if depth > LEVELS_MAX {

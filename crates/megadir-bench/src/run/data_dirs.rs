@@ -1,14 +1,16 @@
 //! The directories of data sets while arms work on them.
 //!
-//! The data that arms make begin empty in every round. After the last arm of the round that uses them they are set aside, untimed, and
-//! removed at the end of the run. If they were removed at once, the next round would be another experiment: ext4 skips inodes that
-//! were deleted in the last 60 s, or 300 s if the deletion is not on the disk yet (`recently_deleted` in `fs/ext4/ialloc.c`), one by one at every
-//! create: 6 µs became 160 µs after 190 000 files had been removed. Only if there is no space for all rounds are they removed at once, with a note.
+//! Data that arms make start empty in every round. After their last use in a round they are set aside, untimed,
+//! and removed at the end of the run (or at once, with a note, if space is short). Immediate removal would
+//! distort the next round: at every create ext4 skips, one by one, the inodes deleted in the last 60 s, or 300
+//! s if the deletion is not on disk yet (`recently_deleted` in `fs/ext4/ialloc.c`). After 190 000 removals a
+//! create took 160 µs instead of 6 µs.
 //!
-//! If arms themselves remove files, each life begins on a file system that was mounted again or reformatted (`LabFileSystem::made_anew`):
-//! the times of removal are on the disk, and without a journal ext4's driver reads them there.
+//! If arms themselves remove files, each life begins on a remounted or reformatted file system
+//! (`LabFileSystem::made_anew`): deletion times are on disk, and without a journal ext4 reads them there.
 //!
-//! If arms work on what other arms left, that is on the disk before the next operation begins, so that no arm pays for another.
+//! If arms use files of earlier arms, these are written back before the next operation, so that no arm pays for
+//! another.
 
 use std::path::Path;
 
@@ -27,7 +29,7 @@ use crate::run::data_sets::tree_usage;
 use crate::run::expected::recreate_files;
 use crate::run::volumes::{MountedAs, Volumes, data_name};
 
-/// The directories of a plan's data sets, and where they lie.
+/// Directories of a plan's data sets, and their volumes.
 pub(crate) struct DataDirs<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) volumes: &'a mut Volumes,
@@ -36,13 +38,13 @@ pub(crate) struct DataDirs<'a> {
 }
 
 impl DataDirs<'_> {
-    /// Lets a life begin on the file system of a data set: mounted again, so that nothing of others is in memory, and where that is
-    /// not all that the driver goes by, made anew before.
+    /// Starts a life on a data set's file system: remounts it, so that memory has nothing of earlier lives. If
+    /// the driver also reads that from disk, reformats it first.
     pub(crate) fn begin_life(&mut self, data: DataId) -> Result<(), WorkError> {
         if self.plan.file_system_of(data).is_some_and(|on| on.made_anew) {
             self.mount_again(data, MountedAs::Another)?;
         }
-        // What making it has left in memory goes too: so all begin alike.
+        // Remount also after formatting, so that all lives begin with the same cache.
         self.remount(data)
     }
 
@@ -70,16 +72,16 @@ impl Directories for DataDirs<'_> {
     }
 }
 
-/// The directories of a plan's data sets.
+/// Directories of a plan's data sets over the rounds.
 pub(crate) struct RoundDirs<'a> {
     plan: &'a Plan,
     data_dirs: DataDirs<'a>,
-    /// `true` if there is room for what arms make in all rounds.
+    /// `true` if there is space for the files of all rounds.
     keeps: bool,
     /// Number of data sets set aside.
     aside: u64,
     control: RunControl<'a>,
-    /// Data sets of arms whose space has been recorded.
+    /// Arm-made data sets whose space has been recorded.
     known: Vec<DataId>,
 }
 
@@ -89,7 +91,6 @@ impl<'a> RoundDirs<'a> {
         Self { plan, data_dirs, keeps, aside: 0, control, known: Vec::new() }
     }
 
-    /// Returns the directories of all data sets.
     pub(crate) fn data_dirs(&mut self) -> &mut DataDirs<'a> {
         &mut self.data_dirs
     }
@@ -99,7 +100,7 @@ impl<'a> RoundDirs<'a> {
         self.data_dirs.of(self.data_of(cell))
     }
 
-    /// Makes ready for the arm at `place` of a round in this order; `false` if the run is to end.
+    /// Prepares for the arm at `place` in the order of a round; `false` if the run is to end.
     pub(crate) fn enter(&mut self, order: &[CellId], place: usize) -> Result<bool, RunError> {
         let cell = |place: usize| &self.plan.cells[order[place].0 as usize];
         let goes_on = |before: &Cell, after: &Cell| match (&before.work, &after.work) {
@@ -123,13 +124,13 @@ impl<'a> RoundDirs<'a> {
         Ok(true)
     }
 
-    /// `true` if the file system of a data set was made for the run, and not in memory, which it would lose.
+    /// `true` if a data set's file system was made for the run and survives a remount, i.e. is not in memory.
     fn can_be_mounted_again(&self, data: DataId) -> bool {
         let on = self.plan.file_system_of(data);
         on.is_some_and(|on| !matches!(on.place, Place::Memory { .. }))
     }
 
-    /// Removes or sets aside the files that no later arm needs after the arm at `place` of a round in this order.
+    /// Removes or sets aside the files that no arm after `place` needs in this order.
     pub(crate) fn leave(&mut self, order: &[CellId], place: usize) -> Result<(), RunError> {
         let data = self.data_of(order[place]);
         let volume = self.data_dirs.volumes.of(&self.plan.data[data.0 as usize]);
@@ -142,7 +143,7 @@ impl<'a> RoundDirs<'a> {
         let name = data_name(data);
         let path = workspace.path().join(&name);
         let directory = &mut self.data_dirs.directories[data.0 as usize];
-        // An open directory could keep its name on Windows.
+        // On Windows an open directory could keep its name.
         let own = os::again(workspace.at()).map_err(|error| unusable(&path, error))?;
         *directory = Dir::from_descriptor(own, workspace.path());
         let renewed = match self.keeps {
@@ -152,13 +153,13 @@ impl<'a> RoundDirs<'a> {
             }
             false => workspace.renew_data_directory(&name, self.control.heartbeat),
         };
-        // Arms work on the directory that was made, even if its path now leads elsewhere.
+        // Use the new directory itself, even if its path now leads elsewhere.
         *directory = Dir::from_descriptor(renewed.map_err(|error| unusable(&path, error))?, path);
         Ok(())
     }
 
-    /// Returns what the data set that the arm at `place` has worked on uses, where arms make it, once: when the next thing is
-    /// that its files go.
+    /// Returns the space of the data set used by the arm at `place`, if arms make it: once, just before its
+    /// files are removed.
     pub(crate) fn used(&mut self, order: &[CellId], place: usize) -> Result<Option<UsedByArms>, RunError> {
         let data = self.data_of(order[place]);
         if !self.is_made_by_arms(data) || self.known.contains(&data) {
@@ -169,11 +170,11 @@ impl<'a> RoundDirs<'a> {
             return Ok(None);
         }
         let directory = self.data_dirs.of(data);
-        // Blocks are counted when they are known: some file systems choose them when they write.
+        // Count after write-back: some file systems allocate blocks only then.
         write_back(directory, self.control.heartbeat).map_err(|error| unusable(directory.path(), error))?;
         let found = match tree_usage(directory.at(), self.control) {
             Ok(found) => found,
-            // The run ends at once for the same reason.
+            // The run ends for the same reason.
             Err(WorkError::Stopped) => return Ok(None),
             Err(error) => return Err(unusable(directory.path(), std::io::Error::other(error.to_string()))),
         };

@@ -1,12 +1,13 @@
-//! Fills and ages the data sets of a plan, and finds what they occupy.
+//! Fills and ages the data sets of a plan, and measures their space.
 //!
-//! If there are several data sets, each grows by a part in turn, the one that is least complete first. So none gets the better part of a
-//! disk, of a group of inodes or of the cache. The seed decides which of them begins.
+//! Several data sets grow in turns, the least complete one first, so that none gets a better part of the disk,
+//! of a group of inodes or of the cache. The seed decides which set begins.
 //!
-//! An aged directory holds further files among its own, which are written back and then removed: where the file system does not shrink
-//! directories, it stays as large as it was with them. Their numbers begin far behind the names that look-ups treat as absent.
+//! An aged directory gets further files among its own, which are written back and then removed. If the file
+//! system does not shrink directories, it stays as large as before the removal. The further files' numbers are
+//! far beyond the names that look-ups treat as absent.
 //!
-//! The space occupied is found by a walk relative to descriptors that follows no link and enters no mount.
+//! Space is measured by a walk relative to descriptors that follows no links and crosses no mounts.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -30,25 +31,23 @@ use crate::run::volumes::{Volumes, data_name};
 use crate::run::{Listeners, RunError};
 use crate::workspace::Workspace;
 
-/// Files or directories that are made of a data set before it is another's turn.
+/// Number of files or directories made in one turn of a data set.
 const TURN: u64 = 1024;
 
-/// The data sets that were made.
 pub(crate) struct Made {
-    /// The directories of the plan's data sets.
     pub(crate) directories: Vec<Dir>,
     /// Space and files of each.
     pub(crate) usages: Vec<TreeUsage>,
     pub(crate) built: Built,
-    /// `true` if it is on the disk, as far as that can be known.
+    /// `true` if it is on disk, as far as the system reports.
     pub(crate) written: bool,
 }
 
-/// One tree that is being made.
+/// Tree under construction.
 struct Set<'a> {
     data: &'a Data,
     filling: Filling<'a>,
-    /// Directories that were made before the first file, and how many there will be.
+    /// Directories made before the first file, and their total.
     directories: (u64, u64),
     entries: u64,
     directories_ns: Option<u64>,
@@ -56,7 +55,6 @@ struct Set<'a> {
     aging: Option<Aging<'a>>,
 }
 
-/// Makes every data set of the plan.
 pub(crate) fn build(
     plan: &Plan,
     volumes: &Volumes,
@@ -86,7 +84,7 @@ pub(crate) fn build(
     let (mut usages, mut written) = (Vec::new(), true);
     for set_dir in &set_dirs {
         let unusable = |source| RunError::Directory { path: set_dir.path.clone(), source };
-        // Dirty data would be written while blocks are measured.
+        // Otherwise dirty data would be written during measurement.
         written &= write_back(&set_dir.directory, control.heartbeat).map_err(unusable)?;
         let found = tree_usage(set_dir.directory.at(), control).map_err(|error| match error {
             WorkError::Stopped => RunError::Interrupted,
@@ -110,7 +108,7 @@ pub(crate) fn build(
     let again = |set_dir: DataSetDir<'_>| {
         let unusable =
             |error: megadir::Error| RunError::Directory { path: set_dir.path.clone(), source: error.into() };
-        // Opened again, not by its path: btrfs lists a directory as it was when it was opened.
+        // A new open file description: btrfs lists a directory as of its opening. By descriptor, not by path.
         Dir::from_descriptor(set_dir.directory, &set_dir.path).again().map_err(unusable)
     };
     Ok(Made {
@@ -121,7 +119,7 @@ pub(crate) fn build(
     })
 }
 
-/// Directory of a data set, and in it the trees that are filled before the run.
+/// Directory of a data set, and its trees that are filled before the run.
 struct DataSetDir<'a> {
     data: &'a Data,
     path: PathBuf,
@@ -161,7 +159,7 @@ impl<'a> DataSetDir<'a> {
     }
 }
 
-/// Returns how many inodes and bytes are free on all file systems together; no number of inodes where one does not count
+/// Returns the free inodes and bytes of all file systems together; `None` for inodes if one does not count
 /// them.
 fn free(volumes: &Volumes) -> Result<(Option<u64>, u64), RunError> {
     let (mut inodes, mut bytes) = (Some(0_u64), 0_u64);
@@ -175,7 +173,7 @@ fn free(volumes: &Volumes) -> Result<(Option<u64>, u64), RunError> {
     Ok((inodes, bytes))
 }
 
-/// Lets the set that is least far take a step, until nothing is left of any.
+/// Advances the least complete set step by step until all are complete.
 fn in_turns<'a>(
     sets: &mut [Set<'a>],
     order: &[usize],
@@ -184,7 +182,7 @@ fn in_turns<'a>(
 ) -> Result<(), RunError> {
     loop {
         let most = order.iter().copied().max_by(|a, b| {
-            // Of equals the first in order; `max_by` would take the last.
+            // Among equals take the first; `max_by` alone would take the last.
             left(&sets[*a]).total_cmp(&left(&sets[*b])).then(std::cmp::Ordering::Greater)
         });
         match most {
@@ -209,23 +207,23 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// Returns the share of the directories that are still to be made.
+    /// Returns the fraction of the directories still to make.
     fn directories_left(&self) -> f64 {
         let (made, all) = self.directories;
         (all - made) as f64 / all.max(1) as f64
     }
 
-    /// Returns the share of the files that are still to be made.
+    /// Returns the fraction of the files still to make.
     fn files_left(&self) -> f64 {
         (self.entries - self.filling.done()) as f64 / self.entries.max(1) as f64
     }
 
-    /// Returns the share of the files that are still to be removed again.
+    /// Returns the fraction of the further files still to remove.
     fn aging_left(&self) -> f64 {
         self.aging.as_ref().map_or(0.0, Aging::left)
     }
 
-    /// Ends the making of files: further files are written back before they are removed.
+    /// Ends file creation; further files are written back before their removal.
     fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
         self.aging.as_mut().map_or(Ok(()), |aging| aging.filled(control))
     }
@@ -267,7 +265,7 @@ impl<'a> Set<'a> {
         let mut stopped = false;
         match &mut self.aging {
             None => self.filling.to(end, &mut progress, control.stop)?,
-            // One by one, so that files that stay lie among files that go, as in directories in use.
+            // One by one, so that permanent files lie among removed ones, as in directories in use.
             Some(aging) => {
                 while self.filling.done() < end && !stopped {
                     self.filling.to(self.filling.done() + 1, &mut progress, control.stop)?;
@@ -282,23 +280,23 @@ impl<'a> Set<'a> {
     }
 }
 
-/// The number of the first file: of twelve digits, as many as names in sequence have.
+/// Number of the first further file; twelve digits, as in sequential names.
 const FIRST: u64 = 500_000_000_000;
 const _: () = assert!(FIRST > ENTRIES_MAX + ABSENT_NAMES);
 
-/// A directory that is being aged.
+/// Directory that is being aged.
 pub(crate) struct Aging<'a> {
     directory: Borrowed<'a>,
     of: &'a Files,
     filling: Filling<'a>,
     files: u64,
-    /// The directory's size when it held them, bytes.
+    /// Size of the directory with the further files, bytes.
     full_bytes: u64,
     removed: u64,
     removed_ns: u64,
 }
 
-/// Returns what a directory says is its size, bytes.
+/// Returns the directory's `st_size`, bytes.
 pub(crate) fn size_of(directory: Borrowed<'_>) -> std::io::Result<u64> {
     Ok(os::status_of(&directory)?.size_bytes)
 }
@@ -308,7 +306,7 @@ fn failed(error: &std::io::Error) -> RunError {
 }
 
 impl<'a> Aging<'a> {
-    /// Returns nothing where the directory is to be fresh.
+    /// Returns `None` if the directory is not to be aged.
     pub(crate) fn new(directory: Borrowed<'a>, of: &'a Files) -> Option<Self> {
         let files = of.made().aged_files;
         let filling = Filling::starting_at(directory, of, FIRST);
@@ -323,7 +321,8 @@ impl<'a> Aging<'a> {
         })
     }
 
-    /// Makes as many files as belong beside the first `own` of `entries`; returns whether the run is to end.
+    /// Makes the further files that correspond to the first `own` of `entries` files; `true` if the run is to
+    /// end.
     pub(crate) fn make(&mut self, own: u64, entries: u64, control: RunControl<'_>) -> Result<bool, RunError> {
         let part = u128::from(self.files) * u128::from(own) / u128::from(entries.max(1));
         let mut heartbeat = |_| {
@@ -340,12 +339,11 @@ impl<'a> Aging<'a> {
         Ok(())
     }
 
-    /// Returns the share of the files that are still to be removed.
+    /// Returns the fraction of the files still to remove.
     pub(crate) fn left(&self) -> f64 {
         (self.files - self.removed) as f64 / self.files.max(1) as f64
     }
 
-    /// Removes the next `files` files.
     pub(crate) fn remove(&mut self, files: u64, control: RunControl<'_>) -> Result<(), RunError> {
         control.heartbeat.fetch_add(1, Ordering::Relaxed);
         if control.stop.load(Ordering::Relaxed) {
@@ -364,13 +362,12 @@ impl<'a> Aging<'a> {
         Ok(())
     }
 
-    /// Returns what it took.
     pub(crate) fn built(&self) -> BuiltAged {
         BuiltAged { files: self.files, directory_bytes: self.full_bytes, removed_ns: self.removed_ns }
     }
 }
 
-/// Files and space below a directory.
+/// Files and space of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TreeUsage {
     pub(crate) used: Used,
@@ -379,13 +376,13 @@ pub(crate) struct TreeUsage {
 }
 
 impl TreeUsage {
-    /// Returns what a listing of all files would have counted.
+    /// Returns the counts that a listing of all files must give.
     pub(crate) fn counted(&self) -> Counted {
         Counted { entries: self.used.files, hash: self.hash, calls: None, written_bytes: 0 }
     }
 }
 
-/// Goes through everything in `directory` and below.
+/// Walks a tree.
 pub(crate) fn tree_usage(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<TreeUsage, WorkError> {
     let used = Used { files: 0, directories: 0, inodes: 0, content_bytes: 0, bytes: 0 };
     let mut counter =
@@ -397,7 +394,7 @@ pub(crate) fn tree_usage(directory: Borrowed<'_>, control: RunControl<'_>) -> Re
 
 struct UsageCounter<'a> {
     tree_usage: TreeUsage,
-    /// Numbers of files with several names that were counted already.
+    /// Inodes with several links that were counted already.
     linked: HashSet<u64>,
     control: RunControl<'a>,
 }
@@ -424,7 +421,8 @@ impl UsageCounter<'_> {
             return Err(pass_failed(too_deep()));
         }
         let (mut directories, mut seen, mut stopped) = (Vec::new(), 0_u32, None);
-        // This opens the directory again: btrfs lists it as it was when it was opened, and a position is shared.
+        // A new open file description: btrfs lists a directory as of its opening, and descriptors share a
+        // position.
         let listed = os::each_entry(directory, &mut |name, _| {
             seen = seen.wrapping_add(1);
             if seen % 256 == 1
@@ -453,7 +451,7 @@ impl UsageCounter<'_> {
     }
 }
 
-/// Returns the error of a tree that is deeper than any that this program makes.
+/// Returns the error for a tree deeper than any that this program makes.
 pub(crate) fn too_deep() -> std::io::Error {
     std::io::Error::other("directories are nested deeper than this program makes them")
 }

@@ -1,13 +1,13 @@
 //! Expected results of listings and methods, recorded before the first block.
 //!
-//! For made data it is computed from the names alone, without the file system or a backend: a fault common to all
-//! backends cannot pass for the expected result. For an existing directory it is what the oracle listed.
+//! For data made by the run they are computed from the names alone, without file system or backend, so that a
+//! fault common to all backends shows. For an existing directory they come from the oracle's listing.
 //!
-//! Made files get times that follow from the seed and their numbers, as names and sizes do, so a data set that is made again for a
-//! resumed run is the same. The expected attributes are what the oracle, Rust's standard library, then finds: file systems round times,
-//! so they cannot be computed.
+//! File times follow from the seed and the file number, so a data set re-created for a resumed run is the same.
+//! File systems round times, so expected attributes are read by the oracle, Rust's standard library.
 //!
-//! The state `unseen` of the cache recreates the files of a data set, so that no process has listed or examined them before the block.
+//! For the cache state `unseen` the files are re-created, so that no process has listed or examined them before
+//! the block.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -29,9 +29,9 @@ use crate::run::RunError;
 /// Files between two heartbeats.
 const STEP: u64 = 256;
 
-/// Writes into the plan's data sets what every listing of them must see; the data that arms make are not there yet.
+/// Writes into the plan the expected result of listing each data set, except those that arms make.
 ///
-/// `counted` is what the oracle listed of each data set; it gets the same numbers.
+/// `counted` is the oracle's listing of each data set; its numbers become those of the plan.
 pub(crate) fn record_expected(
     plan: &mut Plan,
     counted: &mut [Counted],
@@ -51,7 +51,7 @@ pub(crate) fn record_expected(
         for files in before_run(plan, data) {
             hash = hash.wrapping_add(made_hash(&files, control)?);
         }
-        // Every block that lists one directory is compared with this hash; a tree is not listed again.
+        // Blocks that list one directory are compared with this hash; trees are not listed again.
         if !in_one_directory(plan, data) && truth.hash != hash {
             return Err(RunError::OtherNames { made: truth.entries });
         }
@@ -68,7 +68,7 @@ pub(crate) fn record_expected(
     Ok(())
 }
 
-/// Returns the files of a data set that are made before the run, tree by tree.
+/// Returns a data set's files that are made before the run, tree by tree.
 pub(crate) fn before_run(plan: &Plan, data: &Data) -> Vec<Files> {
     let before = data.source.made().is_some_and(|made| made.when == When::BeforeRun);
     let all = if before { trees(plan, data).unwrap_or_default() } else { Vec::new() };
@@ -93,12 +93,13 @@ fn made_hash(files: &Files, control: RunControl<'_>) -> Result<u64, RunError> {
     Ok(hash)
 }
 
-/// The earliest time that a file gets: 2020-01-01, seconds since 1970.
+/// Earliest file time: 2020-01-01, in seconds since 1970.
 const FROM_S: u64 = 1_577_836_800;
-/// Times lie within this number of seconds after it: four years.
+/// Range of file times after it, seconds: four years.
 const WITHIN_S: u64 = 4 * 365 * 86_400;
 
-/// Lets the oracle find the attributes of every file, and writes their sum into the work of the arms that must find them too.
+/// Has the oracle read the attributes of every file, and writes their hash into the work of the arms that read
+/// them.
 pub(crate) fn expect_attributes(
     plan: &mut Plan,
     directories: &[Dir],
@@ -127,7 +128,6 @@ pub(crate) fn expect_attributes(
     Ok(())
 }
 
-/// Sets the times of the files of a directory.
 pub(crate) fn set_times(directory: &Dir, files: &Files, control: RunControl<'_>) -> Result<(), WorkError> {
     let failed = |source: std::io::Error| WorkError::Stage { stage: "setting the times of files", source };
     let mut buffer = PlaceBuffer::new();
@@ -138,11 +138,11 @@ pub(crate) fn set_times(directory: &Dir, files: &Files, control: RunControl<'_>)
         let place = files.place(index, &mut buffer).map_err(|error| failed(std::io::Error::other(error)))?;
         os::set_times(directory.at(), place.path(), time_of(files.seed(), index)).map_err(failed)?;
     }
-    // Dirty data would be written while blocks are measured.
+    // Otherwise dirty data would be written during measurement.
     write_back(directory, control.heartbeat).map(drop).map_err(failed)
 }
 
-/// Returns the time of the file of a number, since 1970.
+/// Returns a file's time since 1970.
 fn time_of(seed: u64, index: u64) -> Duration {
     let mut random = SplitMix64::new(seed ^ SplitMix64::new(index).next_u64());
     let seconds = FROM_S + random.below(WITHIN_S).unwrap_or(0);
@@ -150,8 +150,8 @@ fn time_of(seed: u64, index: u64) -> Duration {
     Duration::new(seconds, nanoseconds as u32)
 }
 
-/// Removes every file of a data set in one directory and makes it again, with the name, the contents and the time that it had, and has all
-/// written back where the system lets.
+/// Removes and re-creates every file of a data set in one directory, with the same name, contents and time,
+/// then writes all back if the system permits.
 pub(crate) fn recreate_files(
     plan: &Plan,
     data: DataId,
@@ -186,7 +186,7 @@ fn remove(files: &Files, directory: &Dir, control: RunControl<'_>) -> Result<(),
         }
         let place = files.place(index, &mut buffer).map_err(|error| failed(std::io::Error::other(error)))?;
         match os::remove_file(directory.at(), place.path()) {
-            // A data set that was left in the middle by a stop is made whole.
+            // A stop may have left the data set incomplete; re-create the missing files.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             removed => removed.map_err(failed)?,
         }
@@ -209,7 +209,7 @@ mod tests {
     use crate::dataset::{Files, fill};
     use crate::kind::Listing;
 
-    /// Wine is slow at making files.
+    /// Wine creates files slowly.
     const ENTRIES: u64 = if cfg!(windows) { 200 } else { 3000 };
     const BACKENDS: [&str; 3] = match cfg!(windows) {
         true => ["std", "find-first-file", "by-handle"],
@@ -325,7 +325,7 @@ mod tests_of_recreate_files {
         std::fs::write(&old, "more").unwrap();
         assert_ne!(Expected::of(&directory, control).unwrap(), first);
         assert_eq!(truth(), first);
-        // Only where a file that is open loses its name at once.
+        // Only if an open file loses its name at once.
         if cfg!(unix) {
             let held = std::fs::File::options().append(true).open(&old).unwrap();
             assert_eq!(truth(), first);

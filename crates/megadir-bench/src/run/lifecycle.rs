@@ -1,4 +1,4 @@
-//! A run from start to end: the frame around setup, rounds and removal, and the check of the clock before and after.
+//! A run from start to end: setup, rounds, removal, and the clock check before and after.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -23,14 +23,14 @@ use crate::run::{Listeners, RunEnd, RunError, RunRequest};
 use crate::schedule::epochs;
 use crate::{host, os};
 
-/// With less free than this, bytes, images cannot grow.
+/// Images cannot grow with less free space than this, bytes.
 const IMAGES_FREE_MIN: u64 = 1 << 20;
 
-/// Carries a plan out.
+/// Executes a plan.
 ///
 /// # Errors
 ///
-/// [`RunError`]; the run's own directory is still removed, and a record that was started is ended.
+/// [`RunError`]; the run's own directory is still removed, and a started record gets its last line.
 pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Result<RunEnd, RunError> {
     let start_ns = monotonic_ns();
     let mut listeners = Listeners(listeners);
@@ -43,13 +43,13 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
     if let Some(begun) = &begun
         && let Ok(directory) = Dir::open(&request.directory)
     {
-        // Before anything is made.
+        // Before anything is written.
         check_machine(begun, &host::describe(directory.at(), &request.program))?;
     }
     let mut prepared = prepare(request, &mut listeners)?;
     prepared.epoch = epoch;
     let result = prepared.record_expected().and_then(|()| {
-        // Arms that are not available here are left out of all epochs.
+        // Arms unavailable here are omitted in all epochs.
         let whole = Plan { seed: whole.seed, rules: whole.rules, ..prepared.plan.clone() };
         match begun {
             Some(begun) => go_on(&mut prepared, &whole, &begun, start_ns, &mut listeners),
@@ -95,7 +95,7 @@ fn begin(
     record(prepared, whole, Vec::new(), start_ns, listeners)
 }
 
-/// Returns a path that names the same directory from anywhere the run is resumed; on Windows without `\\?\`.
+/// Returns an absolute path, so that the run can be resumed from anywhere; on Windows without `\\?\`.
 fn whole_path(path: &Path) -> PathBuf {
     let whole = if cfg!(windows) { std::path::absolute(path) } else { path.canonicalize() };
     whole.unwrap_or_else(|_| path.to_owned())
@@ -121,13 +121,13 @@ fn go_on(
     if prepared.epoch > 0 {
         listeners.tell(&Event::Epoch(&epoch_of(prepared)))?;
     }
-    // On the record's clock blocks follow the earlier ones; the pause between the two processes is not counted.
+    // Block times continue the record's clock; the pause between the two processes is not counted.
     let before_ns = begun.samples.last().map_or(0, |sample| sample.start_ns + sample.elapsed_ns);
     let samples = epochs::of(&begun.samples, prepared.epoch).to_vec();
     record(prepared, whole, samples, start_ns.wrapping_sub(before_ns), listeners)
 }
 
-/// Measures from the epoch that is prepared to the last; `samples` were measured of it before.
+/// Measures from the prepared epoch to the last; `samples` are those already measured in it.
 fn all_epochs(
     prepared: &mut Prepared<'_>,
     whole: &Plan,
@@ -157,13 +157,12 @@ fn all_epochs(
     }
 }
 
-/// Returns what the record says of a later epoch.
 fn epoch_of(prepared: &Prepared<'_>) -> Epoch {
     let hashes = prepared.plan.data.iter().map(|data| data.hash).collect();
     Epoch { epoch: prepared.epoch, seed: prepared.plan.seed, hashes }
 }
 
-/// Checks the measuring itself, measures, and writes the record's last line.
+/// Runs the self-check, measures, and writes the record's last line.
 fn record(
     prepared: &mut Prepared<'_>,
     whole: &Plan,
@@ -209,7 +208,7 @@ fn record(
     Ok(measured)
 }
 
-/// Returns an error with what explains it, where images could not grow: their file systems see an input/output error only.
+/// Adds the cause to an error if the images had no space to grow: their file systems only report `EIO`.
 fn of_images(prepared: &Prepared<'_>, error: RunError) -> RunError {
     let on_image = |of: &LabFileSystem| matches!(of.place, Place::Image { .. });
     let full = prepared.plan.file_systems.iter().any(on_image)
@@ -220,19 +219,19 @@ fn of_images(prepared: &Prepared<'_>, error: RunError) -> RunError {
     }
 }
 
-/// The cycle counter is held against the monotonic clock for so long.
+/// Duration of one calibration of the cycle counter against the monotonic clock.
 const CALIBRATION: Duration = Duration::from_millis(20);
-/// The length of its ticks may change by this fraction between the two times.
+/// Maximum relative change of the tick length between two calibrations.
 const DRIFT_MAX: f64 = 0.001;
-/// The measured loop must not cost more than this, nanoseconds an operation.
+/// Maximum overhead of the measuring loop, nanoseconds per operation.
 const NULL_NS_MAX: f64 = 40.0;
 
-/// Calibrates the counter.
+/// Calibrates the cycle counter.
 pub(crate) fn calibrate() -> Calibration {
     Calibration::over(CALIBRATION)
 }
 
-/// Returns a note if the counter does not run as fast as before.
+/// Returns a note if the counter's rate has changed.
 pub(crate) fn drift_since(before: &Calibration) -> Option<Note> {
     let drift = calibrate().drift_since(before);
     (drift.abs() > DRIFT_MAX).then(|| {
@@ -254,7 +253,7 @@ pub(crate) fn check(
     self_check(calibration, &mut Itself { directory, control }, seed)
 }
 
-/// Returns notes on what the check found.
+/// Returns notes on the self-check's findings.
 pub(crate) fn notes_on(check: &SelfCheck) -> Vec<Note> {
     let mut notes = Vec::new();
     if !check.cycle_counter {
@@ -274,7 +273,7 @@ pub(crate) fn notes_on(check: &SelfCheck) -> Vec<Note> {
     notes
 }
 
-/// Asks for the attributes of a directory that is open: the shortest call that a file system answers.
+/// Reads the attributes of an open directory: the fastest call that reaches a file system.
 struct Itself<'a> {
     directory: Borrowed<'a>,
     control: RunControl<'a>,

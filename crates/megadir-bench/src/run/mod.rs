@@ -1,15 +1,15 @@
-//! Carries a plan out: set up, warm up, measure, verify, remove; observers receive each event.
+//! Executes a plan: set up, warm up, measure, verify, remove; observers receive each event.
 //!
-//! The run decides nothing: [`crate::next()`] returns the next step. If the run fails or is interrupted, the record still gets its last
+//! [`crate::next()`] makes all decisions. If the run fails or is interrupted, the record still gets its last
 //! line and the run's own directory is removed.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `lifecycle` | a run from start to end: header, epochs, last line |
 //! | `setup` | capacity, volumes, data sets, and the arms that are possible on them |
-//! | `volumes` | the named directory, or the file systems made for the run |
+//! | `volumes` | the given directory, or the file systems made for the run |
 //! | `data_sets` | filling and aging the data sets; what they occupy |
-//! | `expected` | what listings must see; file times; recreated files |
+//! | `expected` | expected listings; file times; re-created files |
 //! | `data_dirs` | the directories of data sets while arms work on them |
 //! | `rounds`, `block` | the loop over blocks; one block |
 //! | `resume` | checks and replay before a record is continued |
@@ -41,32 +41,30 @@ use crate::plan::PlanError;
 pub use lifecycle::run;
 pub use setup::check;
 
-/// Arguments of a run.
 #[derive(Debug)]
 pub struct RunRequest<'a> {
-    /// The plan.
     pub plan: Plan,
     /// Notes from planning.
     pub notes: Vec<Note>,
-    /// Directory below which data sets are made, or the existing directory that is listed.
+    /// Parent of the data sets, or the existing directory to list.
     pub directory: PathBuf,
-    /// The command line that repeats the run, for the record.
+    /// Command line that repeats the run, for the record.
     pub command: Vec<String>,
-    /// The record that the run continues; its plan is [`RunRequest::plan`].
+    /// Record that the run continues; its plan is [`RunRequest::plan`].
     pub resume: Option<Record>,
     /// Commit and compiler of the program.
     pub program: Program,
-    /// Set from outside when the run is to end; looked at every few milliseconds.
+    /// Set by the caller to end the run; polled every few milliseconds.
     pub stop: &'a AtomicBool,
-    /// Counted up by the run, so that a watcher can distinguish work from a hang.
+    /// Incremented by the run, so that a watcher can distinguish work from a hang.
     pub heartbeat: &'a AtomicU64,
-    /// `true` if what a device of the plan holds may be lost.
+    /// `true` if the contents of the plan's device may be erased.
     pub erase_device: bool,
     /// Command that starts worker processes; without it arms with such workers are omitted.
     pub worker: Option<WorkerCommand>,
 }
 
-/// Returns what to try where a directory cannot be used.
+/// Returns a suggestion if a directory cannot be used.
 fn way_out(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
@@ -86,102 +84,82 @@ fn amount(what: &str, number: u64) -> String {
     format!("{:.1} {}", number as f64 / 2_f64.powi(10 * power as i32), units[power as usize - 1])
 }
 
-/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEnd {
     /// `true` if all planned rounds were measured.
     pub complete: bool,
     /// `true` if the caller stopped it.
     pub interrupted: bool,
-    /// Blocks that saw other entries than there are.
+    /// Blocks that did not see the expected entries.
     pub unequal_blocks: u64,
 }
 
-/// Reason why a run gave no complete record.
+/// Reason for an incomplete record.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The directory cannot be used.
     #[error("cannot use '{}': {}{}", .path.display(), words(.source), way_out(.source))]
     Directory {
-        /// The directory.
         path: PathBuf,
-        /// The system's error or the reason.
         source: io::Error,
     },
     /// Not enough space or inodes for the plan's data sets.
     #[error("'{}' has not enough {what}: about {} are needed and {} are free", .path.display(), amount(.what, *.needed), amount(.what, *.free))]
     Room {
-        /// The directory.
         path: PathBuf,
-        /// The resource that is short.
+        /// Resource that is short.
         what: &'static str,
-        /// The amount needed.
         needed: u64,
-        /// The amount free.
         free: u64,
     },
-    /// Making a data set failed.
+    /// A data set could not be made.
     #[error(transparent)]
     Fill(#[from] FillError),
     /// The remaining plan is not possible.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// An arm's work failed.
     #[error("{arm}: {reason}")]
     Arm {
-        /// The arm.
         arm: String,
-        /// The system's error or the reason.
         reason: String,
     },
-    /// A data set does not hold the files that were made in it.
+    /// A data set has fewer or more files than were made.
     #[error("the data set of {made} files lists {seen} entries")]
     Lost {
-        /// Files made.
         made: u64,
-        /// Entries listed.
         seen: u64,
     },
-    /// A data set holds as many files as were made in it, under other names.
+    /// A data set has the right number of files, but other names.
     #[error("the data set of {made} files has other names than were made")]
     OtherNames {
-        /// Files made.
         made: u64,
     },
     /// A file system could not be made, mounted or unmounted.
     #[error(transparent)]
     Lab(LabError),
-    /// Something failed while the file system that holds the images had no room left.
+    /// The file system that holds the images was full when something failed.
     #[error("{error}; '{}', where the images lie, has no room left: make some, or name another directory with --dir", .path.display())]
     ImagesFull {
-        /// The directory.
         path: PathBuf,
-        /// The failure.
         error: Box<Self>,
     },
-    /// A listener cannot go on: the record cannot be written.
+    /// An observer failed: the record cannot be written.
     #[error("cannot write the record: {}", words(.0))]
     Listener(#[source] io::Error),
     /// The run's own directory could not be removed.
     #[error("cannot remove '{}': {}; the next run will", .path.display(), words(.source))]
     Clean {
-        /// The directory.
         path: PathBuf,
-        /// The system's error or the reason.
         source: io::Error,
     },
-    /// It failed, and so did cleaning up after that.
+    /// The run failed, and so did the cleanup after it.
     #[error("{error}; after that: {cleaning}")]
     Uncleaned {
-        /// The first failure.
         error: Box<Self>,
-        /// The failure during cleanup.
         cleaning: Box<Self>,
     },
-    /// A record was begun elsewhere, or its data have changed.
+    /// The record is of another machine, or its data have changed.
     #[error("the record cannot be gone on with: {reason}")]
     Resume {
-        /// The system's error or the reason.
         reason: String,
     },
     /// The caller stopped it before anything was measured.
@@ -190,7 +168,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Adds the result of cleaning up after this error, which is reported first.
+    /// Adds the result of the cleanup; this error is reported first.
     fn and_cleaned(self, cleaned: Result<(), Self>) -> Self {
         match cleaned {
             Ok(()) => self,
@@ -222,7 +200,7 @@ impl Listeners<'_, '_> {
     }
 }
 
-/// Returns the error of a run whose arm failed; `None` if it is no failure but the run is to end.
+/// Converts the error of an arm's work; `None` if the run was stopped.
 pub(crate) fn failed(plan: &Plan, cell: CellId, error: WorkError) -> Option<RunError> {
     match error {
         WorkError::Stopped => None,

@@ -1,9 +1,9 @@
-//! Continuing a record: checks that machine, file systems and data are the same, and restores the state that the next block needs, untimed
-//! and unrecorded.
+//! Continues a record: checks that machine, file systems and data are the same, then restores the state for the
+//! next block, untimed and unrecorded.
 //!
 //! ```text
-//! arms that work on what other arms left   those of the round that were measured already, in their order
-//! all other arms                           each once, so that caches are as warm as after a round
+//! arms that use files of earlier arms   the blocks of this round that were measured already, in their order
+//! all other arms                        one block each, so that caches are as warm as after a round
 //! ```
 
 use megadir_record::{CellId, Data, FileSystem, Header, LabMount, Machine, Place, Plan, Record, Sample};
@@ -15,7 +15,7 @@ use crate::kind::BlockKey;
 use crate::run::data_dirs::RoundDirs;
 use crate::schedule::{Block, Step, next, order_after};
 
-/// Makes again what the next block needs; `false` if the run is to end.
+/// Re-creates the state for the next block; `false` if the run is to end.
 pub(crate) fn replay(
     plan: &Plan,
     samples: &[Sample],
@@ -38,7 +38,7 @@ pub(crate) fn replay(
         if !entered || !one(plan, &block, order[place], samples, works, round_dirs)? {
             return Ok(false);
         }
-        // If arms do not depend on each other this changes nothing.
+        // No effect if arms do not depend on each other.
         round_dirs.leave(&order, place)?;
     }
     Ok(true)
@@ -54,7 +54,7 @@ fn one(
     round_dirs: &RoundDirs<'_>,
 ) -> Result<bool, RunError> {
     if plan.cells[cell.0 as usize].cache.is_cold() {
-        // It changed nothing, and has nothing to warm.
+        // The block changed nothing, and there is no cache to warm.
         return Ok(true);
     }
     if samples.iter().any(|sample| sample.cell == cell && sample.refused.is_some()) {
@@ -96,7 +96,7 @@ pub(super) fn check_machine(begun: &Record, machine: &Machine) -> Result<(), Run
     Ok(())
 }
 
-/// Refuses to continue a record if its further blocks could not be compared with the earlier ones.
+/// Refuses to continue a record if further blocks could not be compared with the earlier ones.
 pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Result<(), RunError> {
     check_machine(begun, machine)?;
     let differs = |reason: String| Err(RunError::Resume { reason });
@@ -134,7 +134,7 @@ pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Mach
     }
 }
 
-/// Returns how an image is reached, in words; nothing where there is none.
+/// Describes the access to an image; empty for other places.
 fn image(place: &Place) -> String {
     match place {
         Place::Image { direct_io: Some(true), .. } => "read and written past the page cache".into(),
@@ -143,7 +143,7 @@ fn image(place: &Place) -> String {
     }
 }
 
-/// Returns the first difference between the file systems made now and those of a record.
+/// Returns the first difference between the file systems made now and those in a record.
 fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> {
     if then.plan.unavailable.len() < prepared.plan.unavailable.len() {
         let gone = prepared.plan.unavailable.last()?;
@@ -186,7 +186,7 @@ fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Opt
     }
     let bytes = |of: &FileSystem| Some(of.block_bytes?.saturating_mul(of.blocks?.0));
     let (then, now) = bytes(then).zip(bytes(now))?;
-    // Some file systems count with what others of their pool use (ZFS), or with what they have set aside.
+    // Sizes vary slightly on some file systems, with the use of a shared pool (ZFS) or with reserved space.
     let apart = then.abs_diff(now) > then.max(now) / 100;
     let size = |bytes| amount("space", bytes);
     apart.then(|| {

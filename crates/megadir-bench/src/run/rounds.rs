@@ -1,4 +1,4 @@
-//! Warm-up and measured rounds: one block after the other, as the plan's rules say.
+//! Warm-up and measured rounds: one block after the other, according to the plan's rules.
 
 use std::time::SystemTime;
 
@@ -21,19 +21,18 @@ use crate::run::setup::{Prepared, keeps_all_rounds};
 use crate::run::volumes::Volumes;
 use crate::schedule::{Block, Outcome, Step, may_redo, next, order_after};
 
-/// The clocks may disagree by this much over a round before it is void, nanoseconds and share of the round.
+/// Clock difference over a round that makes it void: nanoseconds, and fraction of the round.
 const JUMP_NS: u64 = 10_000_000;
 const JUMP_FRACTION: f64 = 0.01;
 
-/// Result of the rounds.
 pub(crate) struct Measured {
     pub(crate) complete: bool,
     pub(crate) unequal_blocks: u64,
 }
 
-/// Measures until the plan is done or the run is stopped; `samples` were measured before.
+/// Measures until the plan is done or the run is stopped; `samples` are the earlier ones.
 ///
-/// A block's start is counted from `zero_ns` of the monotonic clock.
+/// Block times count from `zero_ns` of the monotonic clock.
 pub(crate) fn measure(
     prepared: &mut Prepared<'_>,
     directories: Vec<Dir>,
@@ -75,9 +74,9 @@ pub(crate) fn measure(
             }
         };
         tell((plan, truths), &sample, &mut works.caches, &mut unequal_blocks, listeners)?;
-        // The next step does not depend on single operations, whose times would fill the memory.
+        // Drop the times of single operations: they would fill the memory, and no later step needs them.
         samples.push(Sample { latency: None, ..sample });
-        // A refusal may have ended the round.
+        // A full directory may have shortened the round.
         let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
         let last = block.place as usize + 1 == order.len();
         if last
@@ -86,7 +85,7 @@ pub(crate) fn measure(
         {
             match may_redo(plan, &samples) {
                 true => void(&mut samples, &block, reason, listeners)?,
-                // A disturbed round is better than none.
+                // The limit of repeats is reached: keep the disturbed round.
                 false => disturbed.count(block.round, reason, listeners)?,
             }
         }
@@ -100,7 +99,7 @@ pub(crate) fn measure(
     }
 }
 
-/// Reports a block and its notes; counts blocks whose work was not as expected.
+/// Reports a block and its notes; counts blocks with unexpected work.
 fn tell(
     (plan, truths): (&Plan, &[Counted]),
     sample: &Sample,
@@ -139,7 +138,7 @@ fn round_dirs<'a>(
     Ok(RoundDirs::new(DataDirs { plan, volumes, directories, control }, keeps))
 }
 
-/// Returns the note on an arm whose directory took no more names.
+/// Returns the note on an arm whose directory is full.
 fn stopped(plan: &Plan, cell: &Cell, refused: &Refused) -> Note {
     let others = match plan.stopped_by(cell.id).count() {
         0 => "the arm is".to_owned(),
@@ -157,13 +156,13 @@ fn room_reused() -> Note {
     NoteKind::RoomReused.note(text.into())
 }
 
-/// Returns how a block's work differs from what its data set holds, if it is known and does.
+/// Describes how a block's work differs from the data set's expected entries, if these are known.
 fn unequal(truths: &[Counted], cell: &Cell, sample: &Sample) -> Option<String> {
     let truth = &truths[cell.data.0 as usize];
     difference(sample, cell.work.expected(truth.entries, truth.hash)?, cell)
 }
 
-/// Returns how a block's work differs from what is expected.
+/// Describes how a block's work differs from what is expected.
 fn difference(sample: &Sample, expected: (u64, u64), cell: &Cell) -> Option<String> {
     let counted = &sample.counted;
     let (round, arm) = (sample.round, &cell.name);
@@ -179,7 +178,7 @@ fn difference(sample: &Sample, expected: (u64, u64), cell: &Cell) -> Option<Stri
         .then(|| format!("{arm} saw other names in round {round} than there were before the run"))
 }
 
-/// Marks the samples of the round just measured.
+/// Marks the samples of the latest round as void.
 fn void(
     samples: &mut [Sample],
     block: &Block,
@@ -196,14 +195,14 @@ fn void(
     }
 }
 
-/// Rounds that were disturbed and still count, because no more may be measured again.
+/// Disturbed rounds that count because the limit of repeats was reached.
 #[derive(Default)]
 struct Disturbed {
     rounds: u32,
 }
 
 impl Disturbed {
-    /// Counts one, and reports the first at once.
+    /// Counts a round, and reports the first at once.
     fn count(
         &mut self,
         round: u32,
@@ -216,7 +215,7 @@ impl Disturbed {
         }
     }
 
-    /// Counts one; returns a note for the first, because a run may not reach its end.
+    /// Counts a round; returns a note for the first, because a run may not reach its end.
     fn note(&mut self, round: u32, reason: VoidReason) -> Option<Note> {
         self.rounds += 1;
         let what = match reason {
@@ -250,7 +249,7 @@ fn tell_outcome(
     Ok(())
 }
 
-/// Clocks at a round's start, for the criteria of voiding.
+/// Clocks at a round's start, to detect disturbances.
 struct Watch {
     stolen_ticks: Option<u64>,
     monotonic_ns: u64,
@@ -262,7 +261,7 @@ impl Watch {
         Self { stolen_ticks: stolen_ticks(), monotonic_ns: monotonic_ns(), wall: SystemTime::now() }
     }
 
-    /// Returns the criterion that voids the round that ends now, if one does.
+    /// Returns the criterion that voids the current round.
     fn void(&self, stolen_fraction_max: f64) -> Option<VoidReason> {
         let elapsed_ns = monotonic_ns() - self.monotonic_ns;
         if let (Some(before), Some(after)) = (self.stolen_ticks, stolen_ticks()) {
@@ -271,7 +270,7 @@ impl Watch {
                 return Some(VoidReason::StolenTime);
             }
         }
-        // A clock that was set back is off by that amount.
+        // `elapsed` fails if the clock was set back; 0 then differs enough to be a jump.
         let wall_ns = self.wall.elapsed().map_or(0, |wall| wall.as_nanos() as u64);
         let allowed_ns = JUMP_NS + (JUMP_FRACTION * elapsed_ns as f64) as u64;
         (wall_ns.abs_diff(elapsed_ns) > allowed_ns).then_some(VoidReason::ClockJump)

@@ -1,4 +1,5 @@
-//! Before measuring: capacity, leftovers of killed runs, the run's own directory, data sets, and the arms that are possible on them.
+//! Setup: capacity, leftovers of killed runs, the run's own directory, data sets, and the arms that are
+//! possible on them.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -27,20 +28,20 @@ use crate::run::volumes::{Volume, Volumes, data_name, kinds, notes_on, wanted};
 use crate::run::{Listeners, RunError, RunRequest};
 use crate::workspace::remove_leftovers;
 
-/// Everything that measuring needs.
+/// State needed for measurement.
 pub(crate) struct Prepared<'a> {
-    /// The plan of the epoch; with one epoch the run's own.
+    /// Plan of the epoch; the whole plan if there is one epoch.
     pub(crate) plan: Plan,
-    /// The epoch, from 0.
+    /// Epoch, from 0.
     pub(crate) epoch: u32,
     pub(crate) notes: Vec<Note>,
     pub(crate) command: Vec<String>,
     pub(crate) program: Program,
-    /// The directory that was named, for the machine's description.
+    /// The directory given by the user, for the machine's description.
     pub(crate) directory: Dir,
-    /// The directories of the plan's data sets.
+    /// Directories of the plan's data sets.
     pub(crate) data: Vec<Dir>,
-    /// Time and space of making them.
+    /// Time and space of creating them.
     pub(crate) built: Option<Built>,
     /// The oracle's counts of each.
     pub(crate) truths: Vec<Counted>,
@@ -49,14 +50,13 @@ pub(crate) struct Prepared<'a> {
     pub(crate) control: RunControl<'a>,
     /// Command that starts worker processes.
     pub(crate) worker: Option<WorkerCommand>,
-    /// In which state their caches are.
+    /// Cache state of the data sets.
     pub(crate) caches: Caches,
-    /// Volumes of the data sets.
     pub(crate) volumes: Volumes,
 }
 
 impl Prepared<'_> {
-    /// Writes into the plan what every listing must see.
+    /// Writes into the plan the expected result of each listing.
     pub(crate) fn record_expected(&mut self) -> Result<(), RunError> {
         record_expected(&mut self.plan, &mut self.truths, self.control)
     }
@@ -66,7 +66,7 @@ impl Prepared<'_> {
         if !self.volumes.are_ours() {
             return Ok(());
         }
-        // A listener that cannot go on must not keep the directory from being removed.
+        // Remove the directory even if an observer fails.
         let told = listeners.tell(&Event::Cleaning);
         drop(self.data);
         self.volumes.remove(self.control)?;
@@ -74,7 +74,7 @@ impl Prepared<'_> {
     }
 }
 
-/// Makes what the plan needs; on an error nothing is left behind.
+/// Creates what the plan needs; an error leaves nothing behind.
 pub(crate) fn prepare<'a>(
     request: RunRequest<'a>,
     listeners: &mut Listeners<'_, '_>,
@@ -88,7 +88,8 @@ pub(crate) fn prepare<'a>(
         true => (Volumes::named(&path, open()?), plan),
         false => Volumes::mount(plan, &path, request.erase_device, control, &mut notes)?,
     };
-    // Only now: the lab has its own mount namespace, in which earlier descriptors are on no mount.
+    // Open after creating the lab: the lab has its own mount namespace, where earlier descriptors belong to no
+    // mount.
     let directory = open()?;
     let plan = fit(&mut volumes, plan, &mut notes)?;
     let (mut data, mut usages, mut built) = (Vec::new(), Vec::new(), None);
@@ -131,11 +132,12 @@ pub(crate) fn prepare<'a>(
     }
 }
 
-/// Finds out what would keep a run from beginning, making and writing nothing.
+/// Checks for everything that would prevent a run from starting, without writing anything.
 ///
 /// # Errors
 ///
-/// As [`run`](super::run) for what it refuses: privileges, room, devices that must not be erased, directories that cannot be written to.
+/// As [`run`](super::run): missing privileges, too little space, devices that must not be erased, directories
+/// that are not writable.
 pub fn check(
     plan: &Plan,
     path: &Path,
@@ -156,7 +158,7 @@ pub fn check(
     fit(&mut Volumes::named(path, directory), plan.clone(), &mut Vec::new()).map(drop)
 }
 
-/// Removes the data sets and makes those of another epoch, whose plan this is.
+/// Removes the data sets and creates those of another epoch; `plan` is that epoch's.
 pub(crate) fn rebuild_for_epoch(
     prepared: &mut Prepared<'_>,
     plan: Plan,
@@ -187,13 +189,13 @@ pub(crate) fn rebuild_for_epoch(
     prepared.record_expected()
 }
 
-/// `true` if the run makes what it works on.
+/// `true` if the run creates the files that it works on.
 fn makes(plan: &Plan) -> bool {
     plan.data.iter().any(|data| matches!(data.source, DataSource::Made { .. }))
 }
 
-/// Writes into the plan what is predicted of its arms, and refuses what has no room; of several file systems made for the run
-/// one without room is left out.
+/// Writes predictions into the plan and checks the available space. Of several file systems made for the run,
+/// those that are too small are omitted.
 fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan, RunError> {
     let (mut plan, mut gone) = (plan, Vec::new());
     for volume in volumes.all() {
@@ -210,7 +212,7 @@ fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan,
     volumes.leave_out(plan, &gone)
 }
 
-/// Removes what killed runs left, and says so; trouble with that keeps no run from running.
+/// Removes the directories of killed runs and returns notes on that; errors do not stop the run.
 fn leftovers(path: &Path, heartbeat: &AtomicU64) -> Vec<Note> {
     match remove_leftovers(path, heartbeat) {
         Ok(found) => notes_on(&found),
@@ -220,13 +222,13 @@ fn leftovers(path: &Path, heartbeat: &AtomicU64) -> Vec<Note> {
     }
 }
 
-/// Returns the note that written data may not be on the disk yet.
+/// Returns the note that written data may not be on disk yet.
 fn not_written_back() -> Note {
     let text = "whether what is made is on the disk was not waited for: having a volume written back takes an administrator, and a volume that can be";
     NoteKind::NotWrittenBack.note(text.into())
 }
 
-/// Lets the oracle list every data set once, and removes impossible arms from the plan.
+/// Has the oracle list every data set once, and removes impossible arms from the plan.
 fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunError> {
     let oracle = Work::List {
         backend: "std".into(),
@@ -280,7 +282,7 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
     Ok(())
 }
 
-/// Returns where look-ups in a data set get their names from.
+/// Returns the source of names for look-ups in a data set.
 fn name_source(
     plan: &Plan,
     data: &Data,
@@ -306,10 +308,10 @@ fn name_source(
     }
 }
 
-/// Refuses what of a plan a place has no room for; returns what is noted of one that has.
+/// Checks the space and inodes of a volume for a plan; returns notes if there are enough.
 ///
-/// What arms make in one directory may be more than that is sure to take where its index is what would refuse it: then the arm is stopped
-/// and tells at how many entries.
+/// If only the directory index limits the arms, they may plan for more files than it certainly holds: an arm is
+/// stopped when the directory is full, and reports at how many entries.
 pub(crate) fn check_room(plan: &Plan, volume: &Volume) -> Result<Vec<Note>, RunError> {
     let Volume { on, path, directory, .. } = volume;
     let needed = needed(plan, volume);
@@ -346,8 +348,8 @@ pub(crate) fn check_room(plan: &Plan, volume: &Volume) -> Result<Vec<Note>, RunE
     Ok(notes)
 }
 
-/// `true` if what arms make may stay until the run's end: three quarters of the
-/// free inodes and half of the free space do.
+/// `true` if the files that arms make may stay until the run's end: they fit three quarters of the free inodes
+/// and half of the free space.
 pub(crate) fn keeps_all_rounds(plan: &Plan, volumes: &Volumes) -> bool {
     volumes.all().iter().all(|volume| keeps_all(plan, volume))
 }
@@ -359,7 +361,7 @@ fn keeps_all(plan: &Plan, volume: &Volume) -> bool {
     bytes <= space.free_bytes / 2 && (space.inodes == 0 || inodes <= space.free_inodes / 4 * 3)
 }
 
-/// Returns what a plan needs in a place.
+/// Returns a plan's needs on a volume.
 fn needed(plan: &Plan, volume: &Volume) -> Estimate {
     volume.on.map_or_else(|| estimate(plan), |on| estimate_on(plan, on))
 }
@@ -367,11 +369,11 @@ fn needed(plan: &Plan, volume: &Volume) -> Estimate {
 /// Number of names that a new directory certainly takes.
 struct Fit {
     entries: u64,
-    /// `true` if its index is what refuses more.
+    /// `true` if the index is the limit.
     by_index: bool,
 }
 
-/// Returns how many names of these files a new directory is sure to take; `None` if it has no limit that is known.
+/// Returns the number of these names that a new directory certainly takes; `None` without a known limit.
 fn fit_directory(files: &Files, directory: &Dir) -> Option<Fit> {
     let lengths = match files.made().names {
         NameScheme::Lengths { bytes } => NameLengths::counted(bytes.map(|bytes| (u16::from(bytes), 1)))?,
@@ -387,10 +389,10 @@ fn fit_directory(files: &Files, directory: &Dir) -> Option<Fit> {
     Some(Fit { entries: found.judgement.capacity?.value.low, by_index })
 }
 
-/// A size is meant for directories that take from half as many entries as it says to twice as many.
+/// A study's size fits directories that take from half to twice as many entries.
 const FACTOR: f64 = 2.0;
 
-/// Writes the prediction for arms that fill directories on a volume into the plan.
+/// Writes into the plan the predictions for arms that fill directories on a volume.
 pub(crate) fn predict(plan: &mut Plan, volume: &Volume) -> Result<(), RunError> {
     let Volume { on, path, directory, .. } = volume;
     let (seed, data) = (plan.seed, &plan.data);
@@ -427,7 +429,7 @@ fn prediction(directory: &Dir, name_bytes: u16, entries_about: u64) -> Result<Pr
             all.likely, all.likely
         ));
     }
-    // If the volume holds files already, that says nothing about new directories: their index must be the first limit.
+    // A volume in use says nothing about new directories, whose index must be the first limit.
     let sooner = found.ceilings.iter().find(|ceiling| !of_index(ceiling) && ceiling.more.low < all.high);
     if let Some(sooner) = sooner {
         let (limit, low, high) = (sooner.limit, sooner.more.low, all.high);

@@ -1,4 +1,5 @@
-//! Volumes of a run: the named directory, or the file systems made for the run. Each holds a directory of the run's own.
+//! Volumes of a run: the given directory, or the file systems made for the run. Each has a directory of the
+//! run's own.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,39 +19,38 @@ use crate::os::write_back::write_back;
 use crate::plan::{estimate_on, without};
 use crate::workspace::{Leftovers, Workspace};
 
-/// More pages of the device than a file system holds while it is mounted were not dropped, when it was not mounted.
+/// A mounted file system holds at most this many pages of the device. More mean that the unmounted device's
+/// pages were not dropped.
 const DEVICE_PAGES_MAX: u64 = 16;
-/// Stands for directories while their file system is not mounted: nothing can be made or removed there.
+/// Placeholder for directories of an unmounted file system: no file can be created or removed in it.
 const NOWHERE: &str = "/proc";
 
-/// File system that is mounted after an unmount.
+/// Which file system a remount brings back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MountedAs {
-    /// The same, with all that was on it.
+    /// The same, with its contents.
     ItIs,
-    /// Another that was made in its place, with nothing on it but the directories that arms make their files in.
+    /// A reformatted one, empty except for the directories in which arms make their files.
     Another,
 }
 
-/// All places of a run.
 #[derive(Debug)]
 pub(crate) struct Volumes {
     all: Vec<Volume>,
-    /// The lab in which file systems were made; closed after all of them.
+    /// Lab that made the file systems; closed after them.
     lab: Option<Lab>,
 }
 
-/// One place.
 #[derive(Debug)]
 pub(crate) struct Volume {
-    /// The file system that was made; `None` of the directory that was named.
+    /// File system made for the run; `None` for the given directory.
     pub(crate) on: Option<FsId>,
     pub(crate) path: PathBuf,
     /// Parent of the run's own directory.
     pub(crate) directory: Dir,
-    /// The type of the file system, as the kernel names it.
+    /// File system type, as the kernel names it.
     pub(crate) kind: String,
-    /// The run's own directory; `None` where nothing is made.
+    /// The run's own directory; `None` if the run makes no files.
     workspace: Option<Workspace>,
     mounted: Option<Mounted>,
 }
@@ -66,7 +66,7 @@ pub(crate) fn wanted(
     let backing = match &file_system.place {
         Place::Image { bytes, .. } | Place::Memory { bytes } => {
             let needs = estimate_on(plan, file_system.id);
-            // As the image was sized where all rounds have room; where they have not it is smaller than that.
+            // The image's size allows for the files of all rounds; if these do not fit, it is smaller.
             let inodes = needs.inodes.saturating_add(needs.kept_inodes.saturating_mul(2));
             let space_bytes = needs.space_bytes.saturating_add(needs.kept_space_bytes.saturating_mul(5) / 2);
             let written_bytes = spec.written_bytes(*bytes, inodes, space_bytes);
@@ -83,7 +83,7 @@ pub(crate) fn data_name(data: DataId) -> String {
 }
 
 impl Volumes {
-    /// Returns the directory that was named as the only place.
+    /// Uses the given directory as the only volume.
     pub(crate) fn named(path: &Path, directory: Dir) -> Self {
         let kind = host::file_system(directory.at()).kind;
         let path = path.to_owned();
@@ -91,8 +91,8 @@ impl Volumes {
         Self { all: vec![named], lab: None }
     }
 
-    /// Makes and mounts the file systems of a plan, whose images lie below `path`, and writes into the plan how they turned out; those
-    /// that cannot be had become unavailable.
+    /// Creates and mounts a plan's file systems, with images below `path`, and records their properties in the
+    /// plan. File systems that fail are marked unavailable.
     pub(crate) fn mount(
         plan: Plan,
         path: &Path,
@@ -114,7 +114,7 @@ impl Volumes {
         let mut plan = without(plan, &gone)?;
         let mut volumes = Self { all: Vec::new(), lab: Some(lab) };
         for (file_system, mounted) in plan.file_systems.iter_mut().zip(mounts) {
-            // How lives begin is the plan's to say.
+            // The plan decides how lives begin.
             let made_anew = file_system.made_anew;
             *file_system = LabFileSystem { made_anew, ..mounted.describe(file_system.id) };
             volumes.all.push(Volume::of(file_system.id, mounted)?);
@@ -122,7 +122,7 @@ impl Volumes {
         Ok((volumes, plan))
     }
 
-    /// Unmounts file systems of the plan, which become unavailable, and numbers the others as the plan does.
+    /// Unmounts file systems and marks them unavailable; renumbers the others as the plan does.
     pub(crate) fn leave_out(&mut self, plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, RunError> {
         let plan = without(plan, gone)?;
         self.all.retain(|volume| !gone.iter().any(|(id, _)| volume.on == Some(*id)));
@@ -136,13 +136,13 @@ impl Volumes {
         &self.all
     }
 
-    /// Returns the place of a data set.
+    /// Returns the volume of a data set.
     pub(crate) fn of(&self, data: &Data) -> &Volume {
-        // A plan's data are on file systems of the plan: the reader and the planner see to that.
+        // Planner and record reader guarantee that the plan has the file system of each data set.
         self.all.iter().find(|volume| volume.on == data.on).unwrap_or(&self.all[0])
     }
 
-    /// Describes the file systems that were made, as they are now.
+    /// Describes the current state of the file systems made for the run.
     pub(crate) fn describe(&self) -> Vec<LabMount> {
         let mount = |volume: &Volume| {
             Some(LabMount { on: volume.on?, file_system: host::file_system(volume.directory.at()) })
@@ -150,7 +150,7 @@ impl Volumes {
         self.all.iter().filter_map(mount).collect()
     }
 
-    /// Makes a directory of the run's own in each place.
+    /// Creates the run's own directory on each volume.
     pub(crate) fn make_workspaces(&mut self, started_unix_s: u64, seed: u64) -> Result<(), RunError> {
         for volume in &mut self.all {
             let made = Workspace::create(&volume.path, started_unix_s, seed);
@@ -160,15 +160,15 @@ impl Volumes {
         Ok(())
     }
 
-    /// Has everything written that is still to be written, everywhere.
+    /// Flushes dirty data on all volumes.
     pub(crate) fn write_back(&self, heartbeat: &AtomicU64) -> Result<(), RunError> {
         self.all.iter().try_for_each(|volume| {
             write_back(&volume.directory, heartbeat).map(drop).map_err(|error| volume.unusable(error))
         })
     }
 
-    /// Unmounts the file system of a data set and mounts it, or another in its place, with the directories of all data sets that lie
-    /// on it; nothing else may be open there.
+    /// Remounts the file system of a data set, or a new one in its place, and reopens the directories of all
+    /// data sets on it. Nothing else may be open there.
     pub(crate) fn remount(
         &mut self,
         plan: &Plan,
@@ -208,12 +208,12 @@ impl Volumes {
         Ok(())
     }
 
-    /// `true` if anything is to be removed at the end.
+    /// `true` if anything must be removed at the end.
     pub(crate) fn are_ours(&self) -> bool {
         self.lab.is_some() || self.all.iter().any(|volume| volume.workspace.is_some())
     }
 
-    /// Removes everything that the run made; file systems go with their content.
+    /// Removes everything that the run made; file systems go with their contents.
     pub(crate) fn remove(self, control: RunControl<'_>) -> Result<(), RunError> {
         let mut result = Ok(());
         for volume in self.all {
@@ -246,17 +246,17 @@ impl Volume {
         Ok(Self { on: Some(on), path, directory, kind, workspace: None, mounted: Some(mounted) })
     }
 
-    /// Returns the run's own directory there, if there is one.
+    /// Returns the run's own directory on this volume.
     pub(crate) fn workspace(&self) -> Option<&Workspace> {
         self.workspace.as_ref()
     }
 
-    /// Returns the run's own directory there.
+    /// Returns the run's own directory on this volume, or an error.
     pub(crate) fn own(&self) -> Result<&Workspace, RunError> {
         self.workspace().ok_or_else(|| self.unusable(io::ErrorKind::NotFound.into()))
     }
 
-    /// Unmounts it and mounts it, or another in its place; `nowhere` stands for its root meanwhile.
+    /// Remounts the file system, or a new one in its place; `nowhere` replaces its root meanwhile.
     fn remount(&mut self, nowhere: Dir, as_what: MountedAs, control: RunControl<'_>) -> Result<(), LabError> {
         let Some(mounted) = &mut self.mounted else { return Ok(()) };
         let closed = self.workspace.take().map(Workspace::close);
@@ -296,7 +296,7 @@ fn failed(doing: &str, source: io::Error) -> LabError {
     LabError::Failed { doing: doing.to_owned(), source }
 }
 
-/// Returns the type of the file system of each data set.
+/// Returns the file system type of each data set.
 pub(crate) fn kinds(volumes: &Volumes, plan: &Plan) -> Vec<String> {
     plan.data.iter().map(|data| volumes.of(data).kind.clone()).collect()
 }

@@ -1,4 +1,4 @@
-//! Epochs: a run's rounds divided over data sets that are made again with other names. Pure.
+//! Epochs: a run's rounds, divided over data sets that are re-created with other names. Pure.
 //!
 //! ```text
 //! epoch 0: data of the plan's seed, warm-up, rounds 0 ..     each epoch is carried out as a plan of its own,
@@ -11,9 +11,10 @@ use megadir_stats::permutation::SplitMix64;
 
 use crate::schedule::{Step, next};
 
-/// Returns the plan of one epoch (from 0) of a plan: the same arms on data of a seed of its own, with its share of the rounds.
+/// Returns the plan of one epoch (from 0): the same arms on data with a seed of its own, with its share of the
+/// rounds.
 ///
-/// With one epoch it is the plan itself.
+/// A plan with one epoch is returned unchanged.
 pub(crate) fn plan_of(plan: &Plan, epoch: u32) -> Plan {
     if plan.rules.epochs <= 1 {
         return plan.clone();
@@ -27,14 +28,14 @@ pub(crate) fn plan_of(plan: &Plan, epoch: u32) -> Plan {
     Plan { seed, rules: Rules { rounds: share, epochs: 1, ..plan.rules.clone() }, ..plan.clone() }
 }
 
-/// Returns the epoch that a run of this plan continues with after these samples.
+/// Returns the epoch in which a run continues after these samples.
 pub fn current(plan: &Plan, samples: &[Sample]) -> u32 {
     let Some(last) = samples.last().map(|sample| sample.epoch) else { return 0 };
     let done = matches!(next(&plan_of(plan, last), of(samples, last)), Step::Done(_));
     if done && last + 1 < plan.rules.epochs { last + 1 } else { last }
 }
 
-/// Returns the samples of one epoch from the ordered samples of a run.
+/// Returns the samples of one epoch; `samples` are in the run's order.
 pub fn of(samples: &[Sample], epoch: u32) -> &[Sample] {
     let start = samples.partition_point(|sample| sample.epoch < epoch);
     let end = samples.partition_point(|sample| sample.epoch <= epoch);
@@ -107,7 +108,7 @@ mod tests {
             }
         }
         assert_eq!(current(&plan, &samples), 4);
-        // Three rounds of warm-up and two measured, in each.
+        // Each epoch has three warm-up rounds and two measured rounds.
         assert_eq!(samples.len(), 5 * 5 * plan.cells.len());
     }
 }

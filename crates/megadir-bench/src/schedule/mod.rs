@@ -1,7 +1,7 @@
-//! The next step of a run: a pure function of the plan and of the samples so far.
+//! The next step of a run: a pure function of the plan and the samples so far.
 //!
-//! The run only carries steps out, so it can be replayed from its record, and a record can be checked against the rules it claims to
-//! have followed. Nothing here reads a clock.
+//! So a run can be replayed from its record, and a record can be checked against its rules. Nothing here reads
+//! a clock.
 //!
 //! ```text
 //! warm-up rounds 0, 1, 2 ... until steady or at the limit -> rounds 0 .. n, a voided round again
@@ -17,55 +17,48 @@ use megadir_record::{Cell, CellId, Order, Phase, Plan, Role, Rules, Sample, Stop
 use megadir_stats::permutation::{SplitMix64, balanced_latin_square, shuffle};
 use megadir_stats::{HalfWidth, Looks, narrow_enough, theil_sen};
 
-/// A block shorter than this repeats its operation, nanoseconds.
+/// Shorter blocks repeat their operation, nanoseconds.
 const BLOCK_NS_MIN: u64 = 1_000_000;
-/// A block repeats its operation at most this often.
+/// Maximum number of repetitions in a block.
 const OPERATIONS_MAX: u64 = 1 << 16;
-/// The warm-up is steady when its drift from first to last round is below this fraction.
+/// The warm-up is steady if its drift from first to last round is below this fraction.
 const DRIFT_MAX: f64 = 0.01;
 
-/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Measure one block.
     Block(Block),
-    /// All is done.
     Done(Outcome),
 }
 
-/// One block to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Warm-up or measured.
     pub phase: Phase,
-    /// The round, from 0.
+    /// Round, from 0.
     pub round: u32,
-    /// Number of times the round was voided before.
+    /// Number of earlier, void attempts at the round.
     pub attempt: u32,
-    /// The place in the round, from 0.
+    /// Position in the round, from 0.
     pub place: u32,
     /// `true` if it is the last of its round, after which the round may be voided.
     pub last: bool,
-    /// The arm.
     pub cell: CellId,
     /// Number of repetitions of the operation.
     pub operations: u64,
 }
 
-/// Outcome of a finished run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// `true` if the warm-up ended because the series was steady.
     pub steady: bool,
-    /// Rounds that were voided and measured again.
+    /// Void rounds that were measured again.
     pub redone: u32,
-    /// Rounds that stayed void because no more were to be redone.
+    /// Rounds that stayed void because the limit of repeats was reached.
     pub lost: u32,
 }
 
-/// Returns what to do after `samples`, in the order in which they were taken.
+/// Returns the next step; `samples` are in the order of measurement.
 ///
-/// A round's attempt is void when any of its samples is marked so.
+/// A round's attempt is void if any of its samples is marked void.
 pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     let warm_up = rounds_of(samples, Phase::WarmUp);
     let warm_arms = plan.cells.iter().filter(|cell| warms_up(cell)).count();
@@ -110,8 +103,8 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     }
 }
 
-/// Returns the arms of one attempt at a round in their order, without those that were stopped: an arm whose block was
-/// refused has none in later attempts, nor have those that depend on it after that block.
+/// Returns the arms of one attempt at a round, in order and without stopped arms. After an arm's block was
+/// refused, the arm and those that depend on it have no further blocks.
 pub(crate) fn order_after(
     plan: &Plan,
     samples: &[Sample],
@@ -155,7 +148,7 @@ impl Round<'_> {
         self.samples.iter().any(|sample| sample.voided.is_some())
     }
 
-    /// Returns the mean of the logarithms of the times of one operation: no arm outweighs the others.
+    /// Returns the mean of the logarithms of the times of one operation: a geometric mean, so no arm dominates.
     fn log_ns(&self) -> f64 {
         let log = |sample: &Sample| (sample.elapsed_ns.max(1) as f64 / sample.operations.max(1) as f64).ln();
         self.samples.iter().map(log).sum::<f64>() / self.samples.len() as f64
@@ -187,10 +180,10 @@ fn warm_up_ends(plan: &Plan, rounds: &[Round<'_>]) -> bool {
     enough && (is_steady(rounds) || spent_ns >= plan.rules.warm_up_ns_max)
 }
 
-/// `true` if the series shows no trend: the interval of its Theil-Sen slope contains 0 and the drift is small.
+/// `true` if the series has no trend: the interval of its Theil-Sen slope contains 0 and the drift is small.
 ///
-/// The first round fills caches and is left out once others follow it. Short series have no interval
-/// at 95 %; they are held to the widest that they have.
+/// The first round fills caches and is ignored once there are others. Series too short for a 95 % interval use
+/// the widest interval that they have.
 fn is_steady(rounds: &[Round<'_>]) -> bool {
     let series: Vec<f64> = rounds.iter().skip(1).map(Round::log_ns).collect();
     if series.len() < 2 {
@@ -221,11 +214,11 @@ fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32
     })
 }
 
-/// Returns how often a block of `cell` repeats its operation: as the work says, else doubled through the warm-up until a block is long
-/// enough, and from then on unchanged.
+/// Returns the repetitions in a block of `cell`: fixed by the work, or doubled during the warm-up until a block
+/// is long enough, then constant.
 ///
-/// Arms of the same work repeat it equally often. A longer block meets a disturbance more often and dilutes it more, so with blocks of
-/// different lengths an arm would differ from itself on a noisy machine.
+/// Arms with the same work have the same number. A longer block meets more disturbances and dilutes each one
+/// more, so an arm with blocks of two lengths would differ from itself on a noisy machine.
 fn operations(plan: &Plan, samples: &[Sample], phase: Phase, cell: CellId) -> u64 {
     let Some(of) = plan.cells.get(cell.0 as usize) else { return 1 };
     if let Some(operations) = of.operations.or_else(|| of.work.operations()) {
@@ -240,7 +233,7 @@ fn operations(plan: &Plan, samples: &[Sample], phase: Phase, cell: CellId) -> u6
     each.max().unwrap_or(1)
 }
 
-/// Returns the repetitions at which a block of `cell` is long enough, by its last block of the warm-up.
+/// Returns the number of repetitions that makes a block of `cell` long enough, from its last warm-up block.
 fn doubled(samples: &[Sample], cell: CellId) -> u64 {
     let of_cell = |sample: &&Sample| sample.phase == Phase::WarmUp && sample.cell == cell;
     let Some(last) = samples.iter().rfind(of_cell) else {
@@ -254,15 +247,15 @@ fn doubled(samples: &[Sample], cell: CellId) -> u64 {
     operations
 }
 
-/// `true` if an arm takes part in the warm-up: a cold one has nothing to warm.
+/// `true` if an arm takes part in the warm-up; cold arms do not.
 fn warms_up(cell: &Cell) -> bool {
     !cell.cache.is_cold()
 }
 
 /// Returns the arms in the order of one attempt at a round.
 ///
-/// Cold arms stand together, before or after the warm ones as a coin falls: a drop cools what others need warm, so that
-/// it is warmed again once a round and not once an arm. Where arms depend on each other they stay in their order.
+/// Cold arms run together, randomly before or after the warm ones: caches dropped by a cold arm then have to be
+/// warmed once a round, not once per arm. Arms that depend on each other keep their order.
 pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId> {
     let taking_part = |cell: &&Cell| phase == Phase::Measure || warms_up(cell);
     let all: Vec<&Cell> = plan.cells.iter().filter(taking_part).collect();
@@ -298,11 +291,11 @@ pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId>
     }
 }
 
-/// Returns independent arms in a seeded order; each stream has orders of its own.
+/// Returns independent arms in a seeded order; each stream has its own orders.
 fn shuffled(plan: &Plan, cells: &[&Cell], stream: u64, round: u32, attempt: u32) -> Vec<CellId> {
     let mut ids: Vec<CellId> = cells.iter().map(|cell| cell.id).collect();
     if plan.rules.order == Order::BalancedLatinSquare && !ids.is_empty() {
-        // Plans of older versions; the rows of each pass through the square come in an order of their own.
+        // Used by plans of older versions. Each pass through the square shuffles the rows.
         let mut rows = balanced_latin_square(ids.len());
         let pass = round as usize / rows.len();
         shuffle(&mut rows, &mut generator(plan.seed, [stream, pass as u64, 0]));
@@ -312,7 +305,7 @@ fn shuffled(plan: &Plan, cells: &[&Cell], stream: u64, round: u32, attempt: u32)
     ids
 }
 
-/// Returns the arms by a number that they share, ascending.
+/// Groups the arms by a number that they share, ascending.
 fn by<'a>(cells: &[&'a Cell], number: impl Fn(&Cell) -> u32) -> BTreeMap<u32, Vec<&'a Cell>> {
     let mut groups: BTreeMap<u32, Vec<&Cell>> = BTreeMap::new();
     for cell in cells {
@@ -321,7 +314,7 @@ fn by<'a>(cells: &[&'a Cell], number: impl Fn(&Cell) -> u32) -> BTreeMap<u32, Ve
     groups
 }
 
-/// Returns the generator of one use of the plan's seed; every use has its own.
+/// Returns the generator for one use of the plan's seed; each use has its own.
 fn generator(seed: u64, uses: [u64; 3]) -> SplitMix64 {
     let mix = |state: u64, value: u64| {
         SplitMix64::new(state ^ value.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next_u64()
@@ -329,19 +322,19 @@ fn generator(seed: u64, uses: [u64; 3]) -> SplitMix64 {
     SplitMix64::new(uses.into_iter().fold(seed, mix))
 }
 
-/// Returns the rounds after which a run with these rules looks whether it has measured enough; `None` where its rounds are
-/// fixed.
+/// Returns the rounds after which a run checks whether it has measured enough; `None` if the number of rounds
+/// is fixed.
 pub fn looks(rules: &Rules) -> Option<Looks> {
     Looks::new(rules.stop.rounds_min()?, rules.rounds)
 }
 
-/// `true` if a plan compares arms, apart from the baseline with itself.
+/// `true` if a plan compares arms, not counting the A/A comparison of the baseline.
 pub(crate) fn compares(plan: &Plan) -> bool {
     let itself = |arm: &CellId| plan.cells.get(arm.0 as usize).is_some_and(|c| c.role == Role::AgainstItself);
     plan.contrasts().iter().any(|(arm, _)| !itself(arm))
 }
 
-/// `true` if a run that has measured `done` rounds looks now, and finds every contrast narrow enough.
+/// `true` if a run with `done` measured rounds is due for a check, and every contrast is narrow enough.
 fn enough(plan: &Plan, measured: &[Round<'_>], done: u32) -> bool {
     let target = match plan.rules.stop {
         Stop::Rounds => return false,
@@ -352,7 +345,7 @@ fn enough(plan: &Plan, measured: &[Round<'_>], done: u32) -> bool {
     let confidence = looks.confidence(plan.rules.confidence);
     let rounds: Vec<BTreeMap<CellId, f64>> =
         measured.iter().filter(|round| !round.void()).map(Round::times_ns).collect();
-    // Of an arm that was stopped nothing more will be known.
+    // More rounds add nothing on stopped arms.
     let refused = measured.iter().flat_map(|round| round.samples).filter(|sample| sample.refused.is_some());
     let stopped: BTreeSet<CellId> =
         refused.flat_map(|sample| plan.stopped_by(sample.cell).chain([sample.cell])).collect();

@@ -1,4 +1,4 @@
-//! Whole runs replayed against the pure function: no clock, no file system.
+//! Runs replayed against the pure function, without clock or file system.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::plan::{BackendFact, Request, Target, plan as make_plan};
 use megadir_record::{Counted, Preset, Role, VoidReason};
 
-/// A plan of the listing study with so many arms' worth of values and so many rounds.
+/// Returns a plan of the listing study with these buffers and number of rounds.
 fn plan(buffers: &[u64], rounds: u32) -> Plan {
     let facts = [BackendFact::bare("getdents")];
     let request = Request {
@@ -40,7 +40,7 @@ fn sample(block: &Block, elapsed_ns: u64) -> Sample {
     }
 }
 
-/// Runs a plan with given times; `void` tells whether the attempt at a round that ends is void.
+/// Runs a plan with given times; `void` decides at a round's last block whether the attempt is void.
 fn replay(
     plan: &Plan,
     time_ns: impl Fn(&Block) -> u64,
@@ -94,7 +94,7 @@ fn what_needs_no_warming_up_gets_none() {
 fn few_arms_of_older_plans_are_balanced_over_places_and_neighbours() {
     let mut plan = plan(&[4096, 8192], 8);
     assert_eq!((plan.rules.order, plan.cells.len()), (Order::SeededPermutation, 4));
-    // Of older plans, which are resumed as they began.
+    // Older plans use this order; they are resumed with it.
     plan.rules.order = Order::BalancedLatinSquare;
     let mut at_place = [[0; 4]; 4];
     for round in 0..8 {
@@ -130,12 +130,13 @@ fn warming_up_goes_on_while_there_is_a_trend_and_ends_at_its_limit() {
             .unwrap()
             + 1
     };
-    // Falls by 20 % a round for ten rounds, then stands still: over once the trend is a small part of the series.
+    // Falls by 20 % a round for ten rounds, then stays constant: the warm-up ends once the trend is a small
+    // part of the series.
     let falling =
         |block: &Block| (STEADY_NS as f64 * (1.0 + 4.0 * 0.8_f64.powi(block.round.min(10) as i32))) as u64;
     let (samples, outcome) = replay(&plan, falling, |_| false);
     assert!(warm_up_rounds(&samples) > 10 && outcome.steady, "{}", warm_up_rounds(&samples));
-    // Rises for ever: over when the limit of measured time is reached.
+    // Rises without end: the warm-up stops at the limit of measured time.
     let rising = |block: &Block| STEADY_NS * u64::from(block.round + 1) * 10;
     let (samples, outcome) = replay(&plan, rising, |_| false);
     assert!(!outcome.steady);
@@ -160,7 +161,8 @@ fn an_arm_and_itself_have_blocks_of_one_length() {
     let plan = plan(&[4096, 8192], 4);
     let itself =
         plan.cells.iter().find(|cell| cell.role == Role::AgainstItself).expect("an arm against itself");
-    // The load slows every block of the warm-up of one of the two: by itself it would stop doubling at a quarter of the other's length.
+    // The load slows every warm-up block of one of the two arms. On its own it would stop doubling at a quarter
+    // of the other's length.
     let disturbed = |block: &Block| match block.phase == Phase::WarmUp && block.cell == itself.id {
         true => 120_000,
         false => 30_000,
@@ -175,14 +177,14 @@ fn an_arm_and_itself_have_blocks_of_one_length() {
 fn void_rounds_are_redone_up_to_the_limit() {
     let plan = plan(&[4096], 10);
     let arms = plan.cells.len();
-    // Rounds 2 and 5 are void at the first attempt: 2 of 10 may be redone.
+    // Rounds 2 and 5 are void at the first attempt: 2 of 10 may be repeated.
     let (samples, outcome) =
         replay(&plan, |_| STEADY_NS, |block| block.attempt == 0 && matches!(block.round, 2 | 5));
     assert_eq!(outcome, Outcome { steady: true, redone: 2, lost: 0 });
     assert_eq!(samples.iter().filter(|sample| sample.phase == Phase::Measure).count(), 12 * arms);
     let good = samples.iter().filter(|sample| sample.phase == Phase::Measure && sample.voided.is_none());
     assert_eq!(good.count(), 10 * arms);
-    // All void: two are redone, and all stay lost, but the run ends.
+    // All rounds are void: two are repeated, all are lost, and the run still ends.
     let (_, outcome) = replay(&plan, |_| STEADY_NS, |_| true);
     assert_eq!(outcome, Outcome { steady: true, redone: 2, lost: 10 });
 }
@@ -192,7 +194,7 @@ fn a_run_cut_anywhere_goes_on_as_if_it_had_not_been() {
     let plan = plan(&[4096, 8192], 5);
     let (samples, _) = replay(&plan, |_| STEADY_NS, |block| block.attempt == 0 && block.round == 1);
     for cut in 0..samples.len() {
-        // The verdict on a round falls after its last block; until then no sample is marked.
+        // A round is judged after its last block; until then no sample is marked.
         let mut before = samples[..cut].to_vec();
         let whole = samples.get(cut).is_none_or(|after| after.place == 0);
         if !whole {
@@ -246,14 +248,14 @@ fn steps_follow_each_other_and_all_else_is_shuffled() {
     }
 }
 
-/// Returns a plan that stops once its ratios are known to so much, after at most 200 rounds.
+/// Returns a plan that stops at this half-width of its ratios, after at most 200 rounds.
 fn until(half_width: f64) -> Plan {
     let mut plan = plan(&[4096], 200);
     plan.rules.stop = Stop::Ratio { half_width, rounds_min: 30 };
     plan
 }
 
-/// Times that vary by so much, differently in each arm and round.
+/// Returns times that vary by this fraction, differently in each arm and round.
 fn varying(by: f64) -> impl Fn(&Block) -> u64 {
     move |block| {
         let mut random = generator(7, [u64::from(block.round), u64::from(block.cell.0), 0]);
@@ -273,7 +275,7 @@ fn a_run_stops_at_the_first_look_that_is_narrow_enough() {
     assert_eq!(rounds(0.0001), 200);
     let between = rounds(0.012);
     assert!([45, 68, 102, 153].contains(&between), "{between}");
-    // Narrower takes longer, and only looks end a run.
+    // A narrower width takes longer, and a run ends only at a check.
     assert!(rounds(0.009) > between);
 }
 
@@ -296,7 +298,7 @@ fn what_is_waited_for_are_arms_against_baselines_and_pairs() {
     assert!(compares(&plan));
 }
 
-/// The plan with some arms cold.
+/// Returns the plan with the selected arms cold.
 fn with_cold(mut plan: Plan, cold: impl Fn(usize) -> bool) -> Plan {
     for (place, cell) in plan.cells.iter_mut().enumerate().filter(|(place, _)| cold(*place)) {
         (cell.cache, cell.operations) = (megadir_record::CacheState::VfsCold, Some(1 + place as u64));
@@ -328,7 +330,7 @@ fn cold_arms_are_not_warmed_up_and_stand_together() {
             ids.dedup();
             assert_eq!(ids.len(), plan.cells.len());
         }
-        // A fair coin falls on one side 8 to 32 times of 40 but once in 10 000.
+        // 40 throws of a fair coin fall outside 8 to 32 once in 10 000 tries.
         assert!((8..=32).contains(&cold_first), "{cold_first}");
         let fixed = samples.iter().filter(|sample| is_cold(sample.cell));
         assert!(fixed.into_iter().all(|sample| sample.operations == 1 + u64::from(sample.cell.0)));
@@ -343,7 +345,7 @@ fn a_plan_of_cold_arms_only_has_no_warm_up() {
     assert_eq!(samples.len(), 11 * plan.cells.len());
 }
 
-/// The plan of the study of layouts: chains of data sets, in phases.
+/// Returns the plan of the layout study: chains of data sets, in phases.
 fn layouts() -> Plan {
     let request = Request {
         rounds: Some(4),
@@ -373,7 +375,7 @@ fn an_arm_that_was_refused_and_what_depends_on_it_are_left_out_from_then_on() {
     assert!(dependents.iter().all(|cell| of(*cell) == 1), "once");
     let others = plan.cells.iter().filter(|cell| cell.id != flat.id && !dependents.contains(&cell.id));
     assert!(others.into_iter().all(|cell| of(cell.id) == 4));
-    // Places tell how many came before in the same round, whatever was left out.
+    // An index counts the earlier blocks of the same round, even if arms were skipped.
     for round in samples.chunk_by(|a, b| a.round == b.round) {
         assert!(round.iter().enumerate().all(|(place, sample)| sample.place == place as u32));
     }

@@ -1,4 +1,4 @@
-//! The files that a study makes, as its file says: `[data]`.
+//! `[data]` of a study file: the files that a study creates.
 //!
 //! ```toml
 //! [data]
@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::dataset::{Files, Sizes, parse_content, parse_sizes, parse_spread};
 
-/// The fields of `[data]`, as they are written.
+/// Fields of `[data]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DataSpec {
@@ -50,7 +50,8 @@ pub(super) fn made<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Made, D
         when: spec.when.unwrap_or(flat.when),
         ..flat
     };
-    // What goes together for some files goes together for any number; how many there will be is not known here.
+    // Check with one file: the number of files is not known here, and whether the fields are compatible does
+    // not depend on it.
     match Files::new(&made, 0, 1) {
         Ok(_) => Ok(made),
         Err(error) => Err(D::Error::custom(format!("data: {error}"))),
@@ -83,7 +84,7 @@ mod tests {
 
     use crate::study::{BUILT_IN, from_text};
 
-    /// Reads the first built-in study with other fields of `[data]`, and returns their line too.
+    /// Reads the first built-in study with other fields of `[data]`, and returns the line of the first field.
     fn read(fields: &str) -> (Result<Made, String>, usize) {
         let own = BUILT_IN[0].text;
         let start = own.find("[data]\n").unwrap() + "[data]\n".len();

@@ -1,6 +1,6 @@
-//! Reading a study: built-in ones by name, any by its text, with errors that point at the line.
+//! Reads studies: built-in ones by name, any study from its text, with errors that name the line.
 //!
-//! Knows the grammar of study files, never what a backend can do.
+//! Checks the grammar of study files, not the capabilities of backends.
 
 use megadir::nearest::choices;
 use megadir_record::{Made, Published};
@@ -19,16 +19,15 @@ use crate::kind::small_files::SmallFilesSpec;
 use crate::kind::stat_all::StatAllSpec;
 use crate::kind::stat_some::StatSomeSpec;
 
-/// A study that is embedded in the program.
+/// Study that is embedded in the program.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
-    /// Its name.
     pub name: &'static str,
-    /// Its file's text.
+    /// TOML text.
     pub text: &'static str,
 }
 
-/// The studies embedded in the program; adding one is a file in `studies/` and a line here.
+/// Studies embedded in the program; to add one, create a file in `studies/` and add a line here.
 pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "listing", text: include_str!("../../../../studies/listing.toml") },
     BuiltIn { name: "lookup", text: include_str!("../../../../studies/lookup.toml") },
@@ -41,35 +40,33 @@ pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "limits", text: include_str!("../../../../studies/limits.toml") },
 ];
 
-/// Reason why there is no study.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StudyError {
-    /// No built-in study has this name.
     #[error("there is no study `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
     Unknown {
-        /// The name asked for.
+        /// Requested name.
         name: String,
-        /// The names of all studies.
+        /// Names of all studies.
         known: Vec<String>,
     },
-    /// The file is not a study.
+    /// The file is not a valid study.
     #[error("{file}:{line}:{column}: {reason}")]
     Syntax {
-        /// The file, or the name of a built-in study.
+        /// File name, or name of a built-in study.
         file: String,
-        /// The line, from 1.
+        /// Line, from 1.
         line: usize,
-        /// The column in characters, from 1.
+        /// Column in characters, from 1.
         column: usize,
-        /// The mistake and the allowed values.
+        /// Mistake, and allowed values.
         reason: String,
     },
     /// The file is well formed but contradicts itself.
     #[error("{file}: {reason}")]
     Contradiction {
-        /// The file, or the name of a built-in study.
+        /// File name, or name of a built-in study.
         file: String,
-        /// The mistake and the allowed values.
+        /// Mistake, and allowed values.
         reason: String,
     },
 }
@@ -94,7 +91,7 @@ pub fn built_in(name: &str) -> Result<Study, StudyError> {
     }
 }
 
-/// The sections of a study file. Unknown fields are errors, so that a misspelt one cannot silently do nothing.
+/// Sections of a study file. Unknown fields are errors, so that a misspelt one cannot silently do nothing.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StudyFile {
@@ -128,7 +125,7 @@ struct StudyFile {
 }
 
 impl StudyFile {
-    /// Returns the study, or what the file says that contradicts itself.
+    /// Returns the study, or a contradiction in the file.
     fn study(self) -> Result<Study, String> {
         let Self { name, question, source, keeps, mends, published, size, data, rules, .. } = self;
         let (compare, decompose, grow, windows) = (self.compare, self.decompose, self.grow, self.windows);
@@ -173,7 +170,7 @@ impl StudyFile {
     }
 }
 
-/// Reads a study from the text of its file; `file` is only used in errors.
+/// Parses a study; `file` is only used in errors.
 ///
 /// # Errors
 ///
@@ -186,7 +183,7 @@ pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
     })?;
     let contradiction = |reason| StudyError::Contradiction { file: file.to_owned(), reason };
     let study = read.study().map_err(contradiction)?;
-    // The part for Windows is checked on every system.
+    // The Windows part is checked on every system.
     match study.clone().on_windows().kind.contradiction() {
         None => Ok(study),
         Some(reason) => Err(contradiction(reason)),
@@ -201,7 +198,7 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// Returns the first contradiction of a well-formed study, whose kind of work is in this section.
+/// Returns the first contradiction of a well-formed study; `section` is that of its kind of work.
 fn contradiction(study: &Study, section: &str) -> Option<String> {
     let sizes = [&study.sizes.quick, &study.sizes.default, &study.sizes.published];
     if sizes.iter().any(|size| size.entries == 0 || size.rounds == 0) {
@@ -223,7 +220,7 @@ fn contradiction(study: &Study, section: &str) -> Option<String> {
     study.kind.contradiction().or_else(|| smaller_contradiction(study, sizes))
 }
 
-/// Checks the sizes of the further directories that some kinds of work have.
+/// Checks the sizes of the smaller directories, which only some kinds of work have.
 fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String> {
     let ascends = |size: &&SizeSpec| {
         let all: Vec<u64> = size.smaller.iter().copied().chain([size.entries]).collect();

@@ -1,8 +1,8 @@
 //! Studies: declared experiments, read from TOML.
 //!
-//! A study says what is compared, at which sizes, and which parts of its source it reproduces or fixes; it holds
-//! no parameter of a particular run. The built-in ones are embedded, a user's own file works the same.
-//! This module never decides anything: [`crate::plan()`] turns a study and a request into a plan.
+//! A study says what is compared, at which sizes, and which properties of its source it reproduces or fixes; it
+//! has no parameters of a particular run. Built-in studies are embedded; user files work the same way.
+//! Decisions are left to [`crate::plan()`].
 
 mod data;
 mod load;
@@ -17,40 +17,36 @@ pub use crate::kind::small_files::AccessSpec;
 pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};
 pub use plain::plain;
 
-/// A study file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
-    /// Name, question and source.
     pub meta: Meta,
-    /// The sizes it can run at.
+    /// Available sizes.
     pub sizes: Sizes,
-    /// Warm-up, bands and voiding.
+    /// Warm-up, equivalence band and voiding.
     pub rules: RulesSpec,
-    /// The files it makes.
+    /// Files that it creates.
     pub data: Made,
-    /// The kind of work.
     pub kind: Kind,
 }
 
-/// Name, question and source of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
-    /// Its name, as `bench run` takes it.
+    /// Name, as `bench run` takes it.
     pub name: String,
-    /// The question it answers, one sentence.
+    /// Question that it answers, one sentence.
     pub question: String,
-    /// The published source that it reproduces.
+    /// Published source that it reproduces.
     pub source: String,
-    /// Properties of its source that it reproduces.
+    /// Properties of the source that it reproduces.
     pub keeps: Vec<String>,
-    /// Properties of its source that it fixes.
+    /// Properties of the source that it fixes.
     pub mends: Vec<String>,
-    /// The source's figures.
+    /// Figures of the source.
     pub published: Vec<Published>,
 }
 
 impl Study {
-    /// Returns the study as it is on Windows.
+    /// Returns the study's variant for Windows.
     #[must_use]
     pub(crate) fn on_windows(mut self) -> Self {
         let Kind::List(list) = &mut self.kind else { return self };
@@ -65,7 +61,7 @@ impl Study {
     }
 }
 
-/// The sizes a study can run at.
+/// Sizes at which a study can run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
@@ -77,38 +73,36 @@ pub struct Sizes {
     pub published: SizeSpec,
 }
 
-/// One size.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeSpec {
     /// Entries in the directory.
     pub entries: u64,
-    /// Entries of the smaller directories that a study of look-ups, attributes or filling asks too, ascending.
+    /// Entries of further, smaller directories in a study of look-ups, attributes or filling, ascending.
     #[serde(default)]
     pub smaller: Vec<u64>,
-    /// Measured rounds; where the cache is cold it has rounds of its own.
+    /// Measured rounds; a cold cache has its own number.
     pub rounds: u32,
-    /// States of the cache to measure in; warm when there are none.
+    /// Cache states to measure in; warm if empty.
     #[serde(default)]
     pub cache: Vec<CacheState>,
 }
 
-/// The rules of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RulesSpec {
-    /// Rounds of warm-up, at least.
+    /// Minimum number of warm-up rounds.
     pub warm_up_rounds_min: u32,
-    /// The longest warm-up, seconds of measured work.
+    /// Maximum warm-up, seconds of measured work.
     pub warm_up_s_max: u64,
-    /// The width of the equivalence band, as a fraction.
+    /// Width of the equivalence band, as a fraction.
     pub equivalence_band: f64,
-    /// The confidence of intervals, as a fraction: 0.95, which the verdicts are made for, and nothing else.
+    /// Confidence of intervals, as a fraction. Only 0.95 is allowed: the verdicts assume it.
     #[serde(deserialize_with = "confidence")]
     pub confidence: f64,
-    /// The fraction of a round's time that may be stolen before it is voided.
+    /// Fraction of a round's time that may be stolen before the round is void.
     pub stolen_fraction_max: f64,
-    /// Limit of voided rounds that are measured again, as a fraction of the rounds.
+    /// Limit of void rounds that are measured again, as a fraction of the rounds.
     pub redone_fraction_max: f64,
 }
 

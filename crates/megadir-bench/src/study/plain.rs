@@ -1,8 +1,8 @@
-//! Messages of serde in plain words: what is wrong with a value, for people who write study files and options.
+//! Rewords serde's messages for people who write study files and options.
 
 use megadir::nearest::choices;
 
-/// Types of Rust as serde names them, and what people call them.
+/// Rust's types as serde names them, and their plain names.
 const TYPES: [(&str, &str); 12] = [
     ("a string", "a text in quotes"),
     ("a sequence", "a list in [ ]"),
@@ -18,12 +18,12 @@ const TYPES: [(&str, &str); 12] = [
     ("struct ", "a table"),
 ];
 
-/// Returns a message of serde, or of the readers that use it, in plain words; one of another kind as it is.
+/// Rewords an error of serde or of a parser based on it; other messages stay unchanged.
 pub fn plain(message: &str) -> String {
     let message = message.trim().replace('\n', ", ");
     for (start, what) in [("unknown field `", "key"), ("unknown variant `", "value")] {
         if let Some((word, rest)) = message.strip_prefix(start).and_then(|rest| rest.split_once('`')) {
-            // The words that are expected stand between backquotes.
+            // serde puts the expected words in backquotes.
             let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
             return match known.is_empty() {
                 true => format!("there is no {what} '{word}' here"),

@@ -1,8 +1,8 @@
-//! Files directory by directory, as programs do that know no names: open, list, work on each entry, close.
+//! Files directory by directory, for programs that do not know names: open, list, process each entry, close.
 //!
-//! A file's time holds what it had to wait for: the first of a directory the opening, the first of each buffer the call that
-//! filled it (the C library's, 32 KiB in glibc; on Windows 64 KiB, by GetFileInformationByHandleEx). Files are made in the order
-//! of their numbers, each directory being entered, and made if it is missing, when the first of its files comes.
+//! A file's time includes what it waited for: opening the directory (its first file), and filling the buffer
+//! (the first file in each; 32 KiB in glibc, 64 KiB by GetFileInformationByHandleEx on Windows). Files are
+//! created in index order; each directory is opened, or created, when its first file comes.
 
 #[cfg(target_os = "linux")]
 #[path = "listed/linux.rs"]
@@ -29,10 +29,10 @@ fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
     if path.is_empty() { os::again(top) } else { os::open_below(top, path) }
 }
 
-/// Works on the entries of one directory after the other.
+/// Processes the entries of one directory after the other.
 pub(crate) struct Listed<'a, 'b> {
     pub(crate) top: Borrowed<'a>,
-    /// The directories that are left, the next one last.
+    /// Remaining directories.
     pub(crate) directories: std::slice::Iter<'a, Vec<u8>>,
     pub(crate) hand: &'a mut FileOps<'b>,
     pub(crate) now: Option<Open<'a>>,
@@ -40,7 +40,7 @@ pub(crate) struct Listed<'a, 'b> {
     pub(crate) control: RunControl<'b>,
 }
 
-/// A directory that is being listed.
+/// Directory that is being listed.
 pub(crate) struct Open<'a> {
     path: &'a [u8],
     key: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Open<'a> {
 }
 
 impl<'a> Listed<'a, '_> {
-    /// Works on the next entry; returns whether there was one.
+    /// Processes the next entry; `false` at the end.
     pub(crate) fn next(&mut self) -> Result<bool, WorkError> {
         loop {
             if self.now.is_none() {
@@ -71,7 +71,7 @@ impl<'a> Listed<'a, '_> {
                     self.seen.add(now.key, entry.name, size);
                     if self.hand.syncs_directory() { self.hand.sync_directory(directory) } else { Ok(()) }
                 }
-                // What is no file, or is gone, is not counted, and so missing.
+                // Not counted, so it will be missing from the checksum.
                 Err(met) if is_of_one_file(&met.error) => Ok(()),
                 Err(met) => Err(met),
             };
@@ -80,7 +80,7 @@ impl<'a> Listed<'a, '_> {
     }
 }
 
-/// Opens a directory as opendir does; its entries are reached by the stream's descriptor.
+/// Opens a directory like opendir; its entries are accessed relative to the stream's descriptor.
 fn enter<'a>(top: Borrowed<'_>, path: &'a [u8]) -> Result<Open<'a>, WorkError> {
     let directory = open(top, path).map_err(failed("opening a directory"))?;
     let cannot = |source| WorkError::Stage { stage: "opendir", source };
@@ -100,14 +100,14 @@ impl Operation for Listed<'_, '_> {
     }
 }
 
-/// The directory that files are made in.
+/// Directory in which files are created.
 #[derive(Default)]
 pub(crate) struct Entered {
     path: Vec<u8>,
     directory: Option<Owned>,
 }
 
-/// Makes or rewrites the files of a batch, each directory entered when its first file comes.
+/// Creates or rewrites the files of a batch; opens each directory when its first file comes.
 pub(crate) struct Made<'a, 'b> {
     pub(crate) top: Borrowed<'a>,
     pub(crate) set: &'a Set,
@@ -138,7 +138,7 @@ impl Made<'_, '_> {
     }
 }
 
-/// Opens a directory, which is made if it is missing.
+/// Opens a directory, creating it if necessary.
 fn enter_or_make(top: Borrowed<'_>, path: &[u8]) -> Result<Owned, Outcome> {
     let opened = match open(top, path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -153,7 +153,7 @@ fn enter_or_make(top: Borrowed<'_>, path: &[u8]) -> Result<Owned, Outcome> {
 impl Operation for Made<'_, '_> {
     type Error = WorkError;
 
-    /// Returns 1 for a file that was not as it should be.
+    /// Returns 1 for a file that was not as expected.
     fn run(&mut self, index: u64) -> Result<u64, WorkError> {
         match self.one(index as usize) {
             Ok(right) => Ok(u64::from(!right)),

@@ -1,8 +1,7 @@
-//! Files by names known beforehand: one path an operation, relative to the top of the tree.
+//! Files by known names: one path per operation, relative to the top of the tree.
 //!
-//! The path is resolved by the kernel, as for any program that knows its layout: that is what a deep layout costs. It leads
-//! through no link, for the tree lies in a directory of the run's own that nobody else may enter, and its last component is
-//! never followed.
+//! The kernel resolves the path, which is the cost of a deep layout. The path has no links: the tree is in the
+//! run's own directory, which other users cannot enter. The last component is never followed.
 
 use super::explained;
 use super::file::{FileOps, Outcome, make_directories};
@@ -12,13 +11,13 @@ use crate::kind::files::order::Batch;
 use crate::measure::Operation;
 use crate::os::{self, At, Borrowed};
 
-/// Works on the files of a batch, one after the other.
+/// Processes the files of a batch, one after the other.
 pub(crate) struct ByName<'a, 'b> {
     pub(crate) top: Borrowed<'a>,
     pub(crate) set: &'a Set,
     pub(crate) batch: &'a Batch,
     pub(crate) hand: &'a mut FileOps<'b>,
-    /// `true` if a file's directories are made before it, where they are missing.
+    /// `true` if missing parent directories are created before each file.
     pub(crate) make_directories: bool,
     pub(crate) control: RunControl<'b>,
 }
@@ -51,7 +50,7 @@ impl ByName<'_, '_> {
 impl Operation for ByName<'_, '_> {
     type Error = WorkError;
 
-    /// Returns 1 for a file that was not as it should be.
+    /// Returns 1 for a file that was not as expected.
     #[inline]
     fn run(&mut self, index: u64) -> Result<u64, WorkError> {
         match self.one(index as usize) {

@@ -1,4 +1,4 @@
-//! Checksum over the visited files, independent of their order, that proves they are the expected set.
+//! Order-independent checksum over the visited files, to prove that they are the expected set.
 
 use super::task::{Set, directories, directory_key, file_key};
 use crate::control::{RunControl, WorkError};
@@ -6,14 +6,13 @@ use crate::control::{RunControl, WorkError};
 /// Checksum of the files of some directories, seen or expected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checksum {
-    /// Files.
     pub(crate) files: u64,
-    /// The sum over their paths and, where they are looked at, their sizes.
+    /// Sum over paths and, if they are read, sizes.
     sum: u64,
 }
 
 impl Checksum {
-    /// Adds a file of the directory of this key.
+    /// Adds a file of the directory with this key.
     #[inline]
     pub(crate) fn add(&mut self, directory_key: u64, name: &[u8], size_bytes: Option<u64>) {
         self.files += 1;
@@ -27,8 +26,8 @@ impl Checksum {
         self.sum = self.sum.wrapping_add(seen);
     }
 
-    /// Returns how many files are not as they are in `expected`, at least: 1 stands for any number of those that are
-    /// there under another name or with another size.
+    /// Returns a lower bound of the number of wrong files: all files with another name or size together count
+    /// as 1.
     pub(crate) fn wrong(&self, expected: &Self) -> u64 {
         match self.files.abs_diff(expected.files) {
             0 => u64::from(self.sum != expected.sum),
@@ -36,7 +35,7 @@ impl Checksum {
         }
     }
 
-    /// Returns what must be seen of the files of a set, and its directories in the order of their first file.
+    /// Returns the expected checksum of a set, and its directories in the order of their first file.
     pub(crate) fn expected(
         set: &Set,
         sizes: bool,

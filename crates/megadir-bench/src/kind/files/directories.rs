@@ -1,4 +1,5 @@
-//! The directories of a layout, made before the first file: one mkdirat (NtCreateFile, CloseHandle) each, those that hold others first.
+//! Creates the directories of a layout before the first file: one mkdirat (NtCreateFile, CloseHandle) each,
+//! parents first.
 
 use super::explained;
 use super::file::make_directories;
@@ -8,7 +9,7 @@ use crate::dataset::{self, PlaceBuffer};
 use crate::measure::Operation;
 use crate::os::Borrowed;
 
-/// Makes some of the directories of a set, or all.
+/// Creates some or all directories of a set.
 pub(crate) struct Directories<'a> {
     top: Borrowed<'a>,
     all: dataset::Directories<'a>,
@@ -19,7 +20,8 @@ pub(crate) struct Directories<'a> {
 }
 
 impl<'a> Directories<'a> {
-    /// Returns those from number `first` on, each `step`-th; `None` if they are known only by going through all names.
+    /// Selects every `step`-th directory from number `first`; `None` if only a pass over all names reveals
+    /// them.
     pub(crate) fn new(
         top: Borrowed<'a>,
         set: &'a Set,
@@ -31,7 +33,6 @@ impl<'a> Directories<'a> {
         Some(Self { top, all, first, step, buffer: PlaceBuffer::new(), control })
     }
 
-    /// Returns how many they are.
     pub(crate) fn count(&self) -> u64 {
         self.all.count().saturating_sub(self.first).div_ceil(self.step)
     }
@@ -55,7 +56,7 @@ impl Operation for Directories<'_> {
     }
 }
 
-/// Makes all directories of a set that are missing, outside the time.
+/// Creates all missing directories of a set, untimed.
 pub(crate) fn make_all(top: Borrowed<'_>, set: &Set, control: RunControl<'_>) -> Result<(), WorkError> {
     let Some(mut directories) = Directories::new(top, set, 0, 1, control) else { return Ok(()) };
     for index in 0..directories.count() {

@@ -1,19 +1,19 @@
-//! Operations on one file: system calls and nothing else.
+//! Operations on one file: system calls only.
 //!
 //! | operation | Linux | Windows |
 //! |---|---|---|
 //! | create | openat (`O_CREAT`, `O_EXCL`), write, close | NtCreateFile (`FILE_CREATE`), NtWriteFile, CloseHandle |
-//! | read | openat, read until it gives nothing, close | NtCreateFile, NtReadFile until it gives nothing, CloseHandle |
+//! | read | openat, read until it returns 0, close | NtCreateFile, NtReadFile to the end of the file, CloseHandle |
 //! | rewrite | openat, unlinkat, close, and as for create | NtCreateFile, as for unlink, CloseHandle, and as for create |
-//! | stat | newfstatat | NtQueryFullAttributesFile (under Wine, which cannot: NtCreateFile, questions, CloseHandle) |
+//! | stat | newfstatat | NtQueryFullAttributesFile (Wine lacks it: NtCreateFile, queries, CloseHandle) |
 //! | unlink | unlinkat | NtCreateFile (`DELETE`), NtSetInformationFile (disposition), CloseHandle |
 //!
-//! Before the close of a file that was written come fchown to the caller's own user and group and fchmod, if they are asked
-//! for (on Windows they are refused), and fsync (FlushFileBuffers) by the policy; after it the fsync of its directory (on Windows
-//! refused).
+//! After a write and before close: fchown to the caller's own user and group, and fchmod, if requested (refused
+//! on Windows); fsync (FlushFileBuffers) by the policy. After close: fsync of the directory (refused on
+//! Windows).
 //!
-//! Where Windows removes a name only when the last handle of its file is closed (FAT, Wine), rewriting works all the same: the
-//! old file's only handle is closed before the new one is made. Names are turned into UTF-16 within the time.
+//! Where Windows removes a name only with its file's last handle (FAT, Wine), rewrite still works: the old
+//! file's only handle is closed before the new file is created. Conversion of names to UTF-16 is timed.
 
 #[cfg(target_os = "linux")]
 #[path = "file/linux.rs"]
@@ -35,10 +35,10 @@ use crate::os::{self, Arg, Borrowed};
 
 pub(crate) use system::{is_of_one_file, refused};
 
-/// Size of a read or of a computed piece, bytes.
+/// Size of one read, or of contents computed at a time, bytes.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// A call that failed, and at what.
+/// A failed call.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) stage: &'static str,
@@ -50,11 +50,11 @@ fn met(stage: &'static str, step: Step) -> impl Fn(io::Error) -> Outcome {
     move |error| Outcome { stage, step, error }
 }
 
-/// Buffers and settings of the operations on files.
+/// Buffers and settings of file operations.
 pub(crate) struct FileOps<'a> {
     operation: FileOperation,
     sync: SyncPolicy,
-    /// Owner that files are given to.
+    /// Owner to give files to.
     owner: Option<system::Owner>,
     piece: Vec<u8>,
     heartbeat: &'a AtomicU64,
@@ -71,10 +71,10 @@ impl<'a> FileOps<'a> {
         }
     }
 
-    /// Works on one file; returns whether it was as it should be.
+    /// Processes one file; returns `true` if it was as expected.
     ///
-    /// A file that is missing, or is there and should not, is not as it should be; only what stands for the whole block is
-    /// an error.
+    /// A file that is missing or unexpectedly present gives `false`; only errors that end the whole block are
+    /// returned as such.
     #[inline]
     pub(crate) fn work(
         &mut self,
@@ -142,7 +142,7 @@ impl<'a> FileOps<'a> {
         marked(self.heartbeat, WRITING_BACK, sync).map_err(met("fsync", Step::Write))
     }
 
-    /// `true` if the directory is to be made durable after each file.
+    /// `true` if the directory is synced after each file.
     pub(crate) fn syncs_directory(&self) -> bool {
         self.sync == SyncPolicy::FileAndDirectory
     }
@@ -160,7 +160,7 @@ impl<'a> FileOps<'a> {
         self.create(at, name, size_bytes, content)
     }
 
-    /// Reads a file to its end and returns how many bytes there were.
+    /// Reads a file to its end and returns its length.
     fn read(&mut self, at: Borrowed<'_>, name: impl Arg) -> Result<u64, Outcome> {
         let mut file =
             os::open_file(at, name, os::Access::Read).map_err(met("opening a file", Step::Create))?;
@@ -184,7 +184,7 @@ impl<'a> FileOps<'a> {
         os::remove_file(at, name).map_err(met("unlinking a file", Step::Create))
     }
 
-    /// Works on a file that was listed; returns its size where that was looked at.
+    /// Processes a listed file; returns its size if the operation reads it.
     pub(crate) fn listed(&mut self, at: Borrowed<'_>, name: &[u8]) -> Result<Option<u64>, Outcome> {
         match self.operation {
             FileOperation::Read => self.read(at, name).map(Some),
@@ -195,7 +195,7 @@ impl<'a> FileOps<'a> {
     }
 }
 
-/// Makes a directory and those above it that are missing: `mkdir -p`, one call where the directory is there.
+/// Creates a directory and missing parents, like `mkdir -p`; one call if the directory exists.
 pub(crate) fn make_directories(top: Borrowed<'_>, path: &[u8]) -> Result<(), Outcome> {
     let make = |path: &[u8]| match os::make_directory(top, path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),

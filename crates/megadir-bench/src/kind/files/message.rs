@@ -29,7 +29,7 @@ use super::worker::Report;
 /// First message of the run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
-    /// The run's process; a worker whose parent is another one has outlived it.
+    /// Process ID of the run; a worker with another parent has outlived its run.
     pub(crate) parent: u32,
     pub(crate) task: Task,
 }
@@ -41,36 +41,35 @@ pub(crate) struct Go {
     pub(crate) rate_per_s: Option<u64>,
 }
 
-/// Message of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "said")]
 pub(crate) enum Said {
-    /// It has prepared its block.
+    /// The block is prepared.
     Ready,
-    /// It waits at the barrier.
+    /// Waiting at the barrier.
     Waiting,
-    /// It has done its block.
+    /// The block is complete.
     Done { report: Report, latency: Option<Latency> },
-    /// A directory takes no more names.
+    /// A directory is full.
     Refused(Refused),
-    /// It could not.
     Failed { reason: String },
 }
 
-/// Longer than any message, bytes: a histogram has 7424 buckets, of some 30 characters each, and a shape fewer.
+/// Upper bound of a message, bytes: a histogram has 7424 buckets of about 30 characters each; a shape has
+/// fewer.
 const LINE_BYTES_MAX: usize = 4 << 20;
 
-/// Between two looks at whether the run is to end while workers work.
+/// Interval at which the run checks for cancellation while workers work.
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
-/// Says a message.
+/// Sends a message.
 pub(crate) fn say(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     to.write_all(&line)
 }
 
-/// The lines that come from somewhere.
+/// Buffered lines of a connection.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     pub(crate) from: R,
@@ -82,7 +81,7 @@ impl<R: Read> Lines<R> {
         Self { from, pending: Vec::new() }
     }
 
-    /// Returns the next message; `None` where nothing came within the time of where they come from.
+    /// Returns the next message; `None` if the connection's timeout expires.
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         loop {
             if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {

@@ -1,15 +1,15 @@
-//! Work on files one after the other: made, read, made again, looked at, removed; by one worker or several.
+//! Work on single files: create, read, rewrite, stat, unlink; by one worker or several.
 //!
 //! ```text
-//! ready   each worker: its files, their order, the names and contents of the first batch     outside the time
+//! setup   each worker: its files, their order, names and contents of the first batch     untimed
 //! run     barrier; each worker: batch, pause to compute the next, batch ...; syncfs         the block
 //! ```
+//! A block lasts from the first worker's start to its end by the slowest worker, without that worker's pauses
+//! to compute names and contents (4096 files or 4 MiB of contents at a time). An operation's time is that of
+//! its system calls, see [`mod@file`]; the rest of the block is recorded as gaps.
 //!
-//! The block's time is that of the worker which took longest, from the first one's start to its end, without its pauses (in
-//! which names and contents are computed, 4096 files or 4 MiB of contents at a time). An operation's time is that of its
-//! system calls; [`mod@file`] says which. What of the block belongs to no operation is written down as its gaps.
-//!
-//! Everything is reached relative to the data set's directory; a file is made with `O_EXCL`, and no link is followed as the
+//! All accesses are relative to the data set's directory; files are created with `O_EXCL`, and a link as the
+//! last component of a path is never followed.
 //! last component of a path.
 
 mod by_directory;
@@ -61,7 +61,7 @@ pub(crate) struct Files<'a> {
     seed: u64,
     /// Command that starts a worker process.
     command: Option<&'a WorkerCommand>,
-    /// Those who are ready to do a block.
+    /// Workers prepared for a block.
     crew: Crew,
     taken: Option<BlockUsage>,
 }
@@ -77,7 +77,7 @@ impl<'a> Files<'a> {
         Self { work: work.clone(), data: data.clone(), seed, command, crew: Crew::None, taken: None }
     }
 
-    /// Returns the tasks of a block, one a worker; `None` on a directory that was there already.
+    /// Returns the tasks of a block, one per worker; `None` for an existing directory.
     fn tasks(&self, block: BlockKey) -> Option<Vec<Task>> {
         let made = self.data.source.made()?;
         let phase = match block.phase {
@@ -139,7 +139,7 @@ impl Workload for Files<'_> {
         _operations: u64,
         control: RunControl<'_>,
     ) -> Result<(), WorkError> {
-        // What an earlier block has left is ended first.
+        // End the workers of an earlier block first.
         (self.crew, self.taken) = (Crew::None, None);
         let tasks = self.tasks(block).unwrap_or_default();
         self.crew = match (self.work.workers.kind, self.command) {
@@ -158,7 +158,7 @@ impl Workload for Files<'_> {
         stopwatch: &mut Stopwatch,
         control: RunControl<'_>,
     ) -> Result<Counted, WorkError> {
-        // Whoever is not done when this returns is ended with it.
+        // Dropping the crew on return ends workers that are not done.
         let reports = match std::mem::replace(&mut self.crew, Crew::None) {
             Crew::None => Vec::new(),
             Crew::Threads(mut workers) => threads::work(&mut workers, directory, stopwatch, control)?,
@@ -174,10 +174,10 @@ impl Workload for Files<'_> {
     }
 }
 
-/// A block to try things out with.
+/// Block key for trials.
 const FIRST: BlockKey = BlockKey { phase: Phase::WarmUp, round: 0, attempt: 0, distinct: false };
 
-/// Returns the reason why work cannot be asked for, if it cannot: nothing that is asked for is silently left out.
+/// Returns the reason why work is unsupported: no requested property is silently ignored.
 fn refused(work: &FileWork) -> Option<String> {
     let says = |text: &str| Some(text.to_owned());
     let FileWork { operation, access, sync, owner_and_mode, workers, .. } = work;
@@ -218,7 +218,7 @@ fn refused(work: &FileWork) -> Option<String> {
     })
 }
 
-/// Returns what a block came to.
+/// Combines the workers' reports.
 fn sum_up(reports: &[Report]) -> (BlockUsage, Counted) {
     let start_ns = reports.iter().map(|report| report.start_ns).min().unwrap_or(0);
     let worked = |report: &Report| (report.end_ns - start_ns).saturating_sub(report.paused_ns);
@@ -237,7 +237,7 @@ fn failed(stage: &'static str) -> impl Fn(io::Error) -> WorkError {
     move |source| WorkError::Stage { stage, source }
 }
 
-/// Turns a call's error into one that says which limit was met, if it is of that kind.
+/// Converts a call's error; for a full directory or file system, names the limit.
 fn explained(top: Borrowed<'_>, directory: &[u8], met: Outcome) -> WorkError {
     let Outcome { stage, step, error } = met;
     let below = match directory {
@@ -258,7 +258,6 @@ fn explained(top: Borrowed<'_>, directory: &[u8], met: Outcome) -> WorkError {
     WorkError::Stage { stage, source }
 }
 
-/// Counts the entries of a directory.
 fn entries_of(directory: Borrowed<'_>) -> io::Result<u64> {
     let mut count = 0;
     os::each_entry(directory, &mut |_, _| {

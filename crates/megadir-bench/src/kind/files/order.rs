@@ -1,13 +1,13 @@
-//! The order in which a worker goes through its files.
+//! Order in which a worker processes its files.
 //!
-//! | order | memory a file while it is prepared | during the block |
+//! | order | memory per file during preparation | during the block |
 //! |---|---|---|
 //! | as written, random | none | none |
 //! | as listed | 20 bytes | 4 bytes |
 //! | by inode | 36 bytes | 4 bytes |
 //!
-//! For the last two the directories are listed beforehand, outside the time. Names are found by a hash of 64 bits of their
-//! path; a name that is not of the set, and one that is missing, is counted as wrong.
+//! For the last two the directories are listed beforehand, untimed. Names are found by a 64-bit hash of their
+//! path; unexpected and missing names are counted as wrong.
 
 use std::ffi::{CStr, CString};
 
@@ -21,21 +21,20 @@ use crate::kind::files::failed;
 use crate::kind::files::task::{Set, Task, directories, no_place, path_key};
 use crate::os::{self, At};
 
-/// The most files of a worker whose order is prepared: 1.2 GiB while it is.
+/// Maximum number of files per worker in a prepared order: preparation needs 1.2 GiB.
 pub(crate) const LISTED_MAX: u64 = 1 << 25;
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// An order of the files of a set.
 #[derive(Debug)]
 pub(crate) enum Order {
     AsWritten,
     Random(Permutation),
-    /// The numbers themselves.
+    /// Explicit indices.
     Listed(Vec<u32>),
 }
 
 impl Order {
-    /// Returns the number in the set of the file that comes as the `nth`.
+    /// Returns the index in the set of the `nth` file to process.
     #[inline]
     pub(crate) fn get(&self, nth: u64) -> u64 {
         match self {
@@ -63,7 +62,7 @@ impl Order {
     }
 }
 
-/// Returns the order in which the files are listed, directory by directory, or the order of their inodes.
+/// Returns the files in listing order, directory by directory, or in inode order.
 fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Result<(Order, u64), WorkError> {
     let (directories, keys) = look_through(set, control)?;
     let mut numbers: Vec<(u64, u32)> = Vec::with_capacity(keys.len());
@@ -85,7 +84,7 @@ fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Resu
                 let key = path_key(path, entry.name);
                 match keys.binary_search_by_key(&key, |(key, _)| *key) {
                     Ok(at) => numbers.push((entry.inode, keys[at].1)),
-                    // In a tree of several workers it is another one's.
+                    // In a shared tree it belongs to another worker.
                     Err(_) => wrong += u64::from(!set.shared()),
                 }
             }
@@ -101,7 +100,7 @@ fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Resu
     Ok((Order::Listed(numbers), wrong))
 }
 
-/// Appends the numbers that are missing, so that every file is gone through once.
+/// Appends the missing indices, so that every file is visited once.
 fn complete(numbers: &mut Vec<u32>, count: u64) {
     if numbers.len() as u64 == count {
         return;
@@ -111,7 +110,7 @@ fn complete(numbers: &mut Vec<u32>, count: u64) {
     numbers.extend((0..count as u32).filter(|number| !seen[*number as usize]));
 }
 
-/// Keys of files, ascending, with their numbers.
+/// Keys of files, ascending, with their indices.
 type Keys = Vec<(u64, u32)>;
 
 /// Returns the directories of a set in the order of their first file, and its files' keys.
@@ -124,19 +123,18 @@ fn look_through(set: &Set, control: RunControl<'_>) -> Result<(Vec<Vec<u8>>, Key
     Ok((directories, keys))
 }
 
-/// The most files in a batch: their names and pointers fit into a second-level cache.
+/// Maximum number of files in a batch: names and pointers fit in the L2 cache.
 const FILES_MAX: usize = 4096;
-/// The most bytes of contents in a batch; a larger file is computed piece by piece while it is written.
+/// Maximum contents of a batch, bytes; larger files are computed piece by piece while they are written.
 pub(crate) const CONTENTS_MAX: u64 = 4 << 20;
 
-/// The files that come next.
+/// The next files to process.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     files: Vec<Next>,
     contents: Vec<u8>,
 }
 
-/// One of them.
 #[derive(Debug)]
 struct Next {
     index: u64,
@@ -148,7 +146,7 @@ struct Next {
     content_at: usize,
 }
 
-/// A file that is to be worked on.
+/// File to process.
 #[derive(Clone, Copy)]
 pub(crate) struct Planned<'a> {
     pub(crate) path: &'a CStr,
@@ -157,17 +155,16 @@ pub(crate) struct Planned<'a> {
     pub(crate) content: Bytes<'a>,
 }
 
-/// Contents to be written into a file.
+/// Contents to write.
 #[derive(Clone, Copy)]
 pub(crate) enum Bytes<'a> {
-    /// These bytes.
     Ready(&'a [u8]),
-    /// The contents of the file of this number, too large to be kept.
+    /// Contents of the file with this index, too large for the batch.
     Later(&'a Files, u64),
 }
 
 impl<'a> Planned<'a> {
-    /// Returns the path of the directory that the file is in; empty for the top.
+    /// Returns the path of the parent directory; empty for the top.
     pub(crate) fn directory(&self) -> &'a [u8] {
         &self.path.to_bytes()[..self.file_at.saturating_sub(1)]
     }
@@ -179,8 +176,8 @@ impl<'a> Planned<'a> {
 }
 
 impl Batch {
-    /// Takes the files from number `from` of the order on, with their contents where those are to be written; returns
-    /// how many.
+    /// Loads the files from position `from` of the order on, with their contents if they are written; returns
+    /// their number.
     pub(crate) fn fill(
         &mut self,
         set: &Set,
@@ -215,7 +212,6 @@ impl Batch {
         Ok(self.files.len() as u64)
     }
 
-    /// Returns one of the files.
     #[inline]
     pub(crate) fn get<'a>(&'a self, at: usize, files: &'a Files) -> Planned<'a> {
         let next = &self.files[at];

@@ -1,4 +1,4 @@
-//! Parts that the plans of all work on files share: files by one worker, arms in steps, data sets of their own.
+//! Shared parts of the plans for work on files: single-worker work, arms in steps, data sets.
 
 use megadir_record::{
     Access, CellId, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Made, Role, Sharing,
@@ -10,7 +10,7 @@ use crate::kind::arms::Arms;
 /// One worker, in the engine's own thread.
 pub(crate) const ONE: Workers = Workers { count: 1, kind: WorkerKind::Thread, sharing: Sharing::Same };
 
-/// The most workers that may be asked for.
+/// Maximum number of workers.
 pub(crate) const WORKERS_MAX: u32 = 256;
 
 /// Position of an arm in its chain, and its data set.
@@ -28,14 +28,12 @@ pub(crate) fn by_name(operation: FileOperation, order: FileOrder, (from, to): (u
 }
 
 impl Arms<'_> {
-    /// Adds a data set.
     pub(crate) fn add_data(&mut self, entries: u64, made: Made) -> DataId {
         let id = DataId(self.data.len() as u32);
         self.data.push(Data { id, entries, hash: None, on: None, source: DataSource::Made(made) });
         id
     }
 
-    /// Adds an arm that works on files.
     pub(crate) fn files(&mut self, name: String, role: Role, place: Place, work: FileWork) -> CellId {
         self.push_at(name, role, place.data, Work::Files(work), (place.chain, place.step))
     }

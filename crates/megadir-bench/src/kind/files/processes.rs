@@ -1,7 +1,7 @@
-//! Workers as processes: started before the block, let go together, ended with it whatever happens.
+//! Workers as processes: started before the block, released together, and ended after it in all cases.
 //!
-//! A worker ends when the run's process ends, however it does, and is killed by the run when it is to end. Ctrl-C reaches the run
-//! alone, which then ends its workers. How each system does that is in [`transport`](super::transport).
+//! A worker ends when the run's process dies, and the run kills it on cancellation. Ctrl-C reaches only the
+//! run. For the mechanisms see [`transport`](super::transport).
 
 use std::io;
 use std::process::Child;
@@ -20,7 +20,7 @@ use crate::os::{At, Owned};
 
 const STAGE: &str = "a worker process";
 
-/// The worker processes of a block.
+/// Worker processes of a block.
 #[derive(Debug)]
 pub(crate) struct Processes {
     workers: Vec<Process>,
@@ -39,7 +39,7 @@ fn failed(source: io::Error) -> WorkError {
 }
 
 impl Processes {
-    /// Starts the workers of a block and waits until all have prepared it.
+    /// Starts the workers of a block and waits until all are prepared.
     pub(crate) fn prepare(
         tasks: Vec<Task>,
         data: &Dir,
@@ -65,7 +65,7 @@ impl Processes {
         Ok(all)
     }
 
-    /// Lets all go, and waits until all are done.
+    /// Releases all workers, and waits until all are done.
     pub(crate) fn work(
         &mut self,
         data: &Dir,
@@ -102,7 +102,7 @@ impl Processes {
 }
 
 impl Process {
-    /// Returns what the worker says next; looks meanwhile whether the run is to end.
+    /// Returns the worker's next message; checks for cancellation meanwhile.
     fn answer(&mut self, control: RunControl<'_>) -> Result<Said, WorkError> {
         loop {
             control.check()?;
@@ -119,9 +119,9 @@ impl Process {
         }
     }
 
-    /// Returns the error of a worker that does not answer any more.
+    /// Returns the error of a worker that no longer answers.
     fn ended(&mut self, error: &io::Error) -> WorkError {
-        // It may be about to end, or hang.
+        // It may be exiting, or hang.
         let _ = self.child.kill();
         let how = match self.child.wait() {
             Ok(status) => format!("{}: ended before its work was done ({status}): {error}", self.number),
@@ -142,11 +142,12 @@ impl Drop for Process {
     }
 }
 
-/// Works as the process that started this one says, over what it has on standard input, and returns when that is done.
+/// Runs this process as a worker for the run on its standard input; returns when the task is done.
 ///
 /// # Errors
 ///
-/// Where that is no run, or the run has ended. What goes wrong in the work is told to the run.
+/// If standard input is not a run's connection, or the run has ended. Errors of the work itself are reported to
+/// the run.
 pub fn serve() -> io::Result<()> {
     let mut run = Guest::join()?;
     let (data, barrier) = run.take_all()?;
@@ -179,7 +180,7 @@ impl From<io::Error> for Failed {
 }
 
 fn work(start: Start, data: Owned, barrier: Barrier, run: &mut Guest) -> Result<Said, Failed> {
-    // The run ends a worker from outside.
+    // Cancellation is the run's: it kills the worker.
     let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
     let control = RunControl { stop: &stop, heartbeat: &heartbeat };
     let mut worker = Worker::prepare(start.task, &directory(data), control)?;

@@ -1,4 +1,4 @@
-//! Task of one worker in one block, as plain data that can be handed to a process.
+//! Task of one worker in one block, as plain data that can be sent to a process.
 
 use std::collections::HashSet;
 use std::io;
@@ -14,7 +14,7 @@ use crate::dataset::{Files, FilesError, PlaceBuffer};
 use crate::kind::name_hash;
 use crate::os::{self, At};
 
-/// Files between two checks whether the run is to end.
+/// Files between two checks for cancellation.
 const STEP: u64 = 1024;
 
 /// A worker's part of a block.
@@ -22,17 +22,17 @@ const STEP: u64 = 1024;
 pub(crate) struct Task {
     pub(crate) work: FileWork,
     pub(crate) made: Made,
-    /// Number of files of the data set, for each worker.
+    /// Files of the data set per worker.
     pub(crate) entries: u64,
-    /// The seed of names, sizes and contents.
+    /// Seed of names, sizes and contents.
     pub(crate) seed: u64,
-    /// The seed of this block's random choices.
+    /// Seed of this block's random choices.
     pub(crate) block_seed: u64,
-    /// Which worker, from 0.
+    /// Index of the worker.
     pub(crate) worker: u32,
 }
 
-/// The files that a worker works on, by their number in its range.
+/// Files of a worker, by their index in its range.
 #[derive(Clone, Debug)]
 pub(crate) struct Set {
     pub(crate) files: Files,
@@ -43,17 +43,16 @@ pub(crate) struct Set {
 }
 
 impl Set {
-    /// Returns how many there are.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// `true` if others work in the same directories.
+    /// `true` if other workers use the same directories.
     pub(crate) fn shared(&self) -> bool {
         self.stride > 1
     }
 
-    /// Returns the number in the data set of the `nth` file.
+    /// Returns the index in the data set of the worker's `nth` file.
     #[inline]
     pub(crate) fn index(&self, nth: u64) -> u64 {
         (self.from + nth) * self.stride + self.offset
@@ -63,7 +62,7 @@ impl Set {
 impl Task {
     /// Returns the worker's files.
     ///
-    /// In one tree the workers take turns file by file, so that their files never meet, however far the range reaches.
+    /// In a shared tree workers take every n-th file, so that their files are disjoint for any range.
     pub(crate) fn set(&self) -> Result<Set, FilesError> {
         let FileWork { from, to, workers, .. } = &self.work;
         let (from, count) = (*from, to.saturating_sub(*from));
@@ -80,7 +79,7 @@ impl Task {
         }
     }
 
-    /// Opens the top of the worker's tree, which is made if it is missing and `make` says so.
+    /// Opens the top of the worker's tree, creating it if `make` is set.
     pub(crate) fn top(&self, data: &Dir, make: bool) -> Result<Dir, WorkError> {
         let name = match self.work.workers.sharing {
             Sharing::Own => Files::worker_directory(self.worker),
@@ -124,13 +123,12 @@ pub(crate) fn directories(
     Ok(directories)
 }
 
-/// Returns the error for a name that the layout has no place for.
+/// Returns the error for a name that the layout cannot place.
 pub(crate) fn no_place(reason: Refused, index: u64) -> WorkError {
     let source = io::Error::other(format!("file {index}: {reason}"));
     WorkError::Stage { stage: "placing a file", source }
 }
 
-/// Returns the key of a directory by its path.
 pub(crate) fn directory_key(path: &[u8]) -> u64 {
     if path.is_empty() { 0 } else { name_hash(path).rotate_left(17) }
 }
@@ -140,7 +138,6 @@ pub(crate) fn file_key(directory_key: u64, name: &[u8]) -> u64 {
     name_hash(name).wrapping_add(directory_key)
 }
 
-/// Returns the key of a file by the path of its directory and its name.
 pub(crate) fn path_key(directory: &[u8], name: &[u8]) -> u64 {
     file_key(directory_key(directory), name)
 }

@@ -1,4 +1,4 @@
-//! Workers as threads of this process: each with a table of descriptors of its own, where the system allows that.
+//! Workers as threads of this process, each with its own descriptor table if the system permits.
 
 use std::sync::Barrier;
 
@@ -11,7 +11,7 @@ use super::worker::{Report, Worker};
 use crate::control::{RunControl, WorkError};
 use crate::measure::Stopwatch;
 
-/// Prepares the workers of a block, all at the same time.
+/// Prepares the workers of a block in parallel.
 pub(crate) fn prepare(
     mut tasks: Vec<Task>,
     data: &Dir,
@@ -29,7 +29,7 @@ pub(crate) fn prepare(
     })
 }
 
-/// Does a block: in the caller's thread if there is one worker, else in threads that begin together.
+/// Runs a block: in the caller's thread if there is one worker, else in threads that begin together.
 pub(crate) fn work(
     workers: &mut [Worker],
     data: &Dir,
@@ -45,7 +45,7 @@ pub(crate) fn work(
         for worker in workers {
             let (barrier, mut stopwatch) = (&barrier, stopwatch.another());
             started.push(scope.spawn(move || {
-                // Where it is forbidden the run has said so; see `shares_descriptors`.
+                // If this is not permitted, the run has already noted it; see `shares_descriptors`.
                 let _ = own_table();
                 let wait = || {
                     barrier.wait();
@@ -65,12 +65,12 @@ pub(crate) fn work(
     Ok(reports)
 }
 
-/// Returns the reason why threads cannot have tables of descriptors of their own, if they cannot.
+/// Returns the reason why threads cannot have their own descriptor tables.
 pub(crate) fn shares_descriptors() -> Option<std::io::Error> {
     std::thread::spawn(|| own_table().err()).join().ok().flatten()
 }
 
-/// Leaves the thread the process's table of handles, which is the only one: it has no lock that all who open must have.
+/// Windows has one handle table per process, without a lock that every open takes.
 #[cfg(windows)]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it may be forbidden")]
 fn own_table() -> std::io::Result<()> {

@@ -1,4 +1,4 @@
-//! One worker: what it prepares before the barrier, and the block.
+//! One worker: preparation before the barrier, and the block.
 
 use megadir::Dir;
 use megadir_record::{Access, FileOperation, MakeDirectories, SyncPolicy};
@@ -19,18 +19,18 @@ use crate::kind::files::order::Batch;
 use crate::measure::Stopwatch;
 use crate::os::{self, At};
 
-/// A worker that waits for its block to begin.
+/// Worker with its block prepared.
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) task: Task,
     set: Set,
     order: Order,
-    /// Names that were not as they should be when the order was prepared.
+    /// Unexpected or missing names found while preparing the order.
     wrong: u64,
     /// The first files.
     batch: Batch,
     batched: u64,
-    /// The directories that are listed, and what they must hold.
+    /// Directories to list, and their expected contents.
     directories: Vec<Vec<u8>>,
     expected: Checksum,
 }
@@ -41,16 +41,16 @@ pub(crate) struct Report {
     /// Start and end on the monotonic clock, which all processes share, nanoseconds.
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
-    /// Part of it spent on computing names and contents, nanoseconds.
+    /// Time of computing names and contents, nanoseconds, included in the above.
     pub(crate) paused_ns: u64,
     /// Processor time without the pauses, nanoseconds.
     pub(crate) user_ns: u64,
     pub(crate) system_ns: u64,
     /// Bytes read from devices, if the system counts them.
     pub(crate) read_bytes: Option<u64>,
-    /// Files that were gone through.
+    /// Files visited.
     pub(crate) files: u64,
-    /// Files that were not as they should be.
+    /// Files that were not as expected.
     pub(crate) wrong: u64,
 }
 
@@ -75,7 +75,7 @@ impl Pauses {
 }
 
 impl Worker {
-    /// Prepares a block, outside its time.
+    /// Prepares a block, untimed.
     pub(crate) fn prepare(task: Task, data: &Dir, control: RunControl<'_>) -> Result<Self, WorkError> {
         let set = task.set().map_err(|error| WorkError::Stage {
             stage: "computing the files",
@@ -121,9 +121,9 @@ impl Worker {
         self.batch.fill(&self.set, &self.order, from, writes)
     }
 
-    /// Does the block, when `barrier` has let it begin.
+    /// Runs the block once `barrier` returns.
     ///
-    /// Every descriptor that is opened here is closed here, so that the thread may have a table of its own.
+    /// All descriptors opened here are closed here, so the thread may have its own table.
     pub(crate) fn work(
         &mut self,
         data: &Dir,
@@ -135,10 +135,10 @@ impl Worker {
         let work = self.task.work.clone();
         let mut hand = FileOps::new(&work, control.heartbeat);
         let mut pauses = Pauses::default();
-        // Whoever cannot begin must not keep the others from it.
+        // Even if preparation failed: the other workers wait for this one.
         barrier();
         let top = top?;
-        // Asking for the processor time may make the kernel see that a thread has had its share, and let another one run.
+        // Before the clock starts: this call may make the kernel switch to another thread.
         let before = thread_usage();
         let start_ns = shared_ns();
         let (files, wrong) = match (work.operation, self.lists()) {
@@ -164,7 +164,7 @@ impl Worker {
         })
     }
 
-    /// Works on files whose names are computed, batch by batch; returns how many, and how many were wrong.
+    /// Processes files with computed names, batch by batch; returns the number of files and of wrong ones.
     fn by_number<'a>(
         &mut self,
         top: &Dir,
@@ -199,7 +199,7 @@ impl Worker {
         Ok((done, wrong))
     }
 
-    /// Works on files as they are listed; returns how many, and how many were wrong.
+    /// Processes files as they are listed; returns the number of files and of wrong ones.
     fn by_listing<'a>(
         &mut self,
         top: &Dir,
@@ -211,7 +211,7 @@ impl Worker {
         let mut listed =
             Listed { top: top.at(), directories, hand, now: None, seen: Checksum::default(), control };
         stopwatch.time(&mut listed, self.expected.files)?;
-        // The last directory's end, and whatever should not be there.
+        // The last directory's end, and unexpected entries.
         while listed.next()? {
             control.check()?;
         }
@@ -219,7 +219,7 @@ impl Worker {
         Ok((listed.seen.files, wrong))
     }
 
-    /// Makes the directories of the set; returns its files, for whom they are.
+    /// Creates the directories of the set; returns its files, which need them.
     fn make_directories(
         &self,
         top: &Dir,

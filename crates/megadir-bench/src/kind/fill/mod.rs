@@ -7,13 +7,13 @@ use serde::Deserialize;
 
 pub(crate) use plan::fills;
 
-/// `[fill]` of a study. A size's `smaller` are populations at which creating and removing are measured too.
+/// `[fill]` of a study. A size's `smaller` are further populations at which create and unlink are measured.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FillSpec {
     /// Heading of the curve of cost against population.
     pub title: String,
-    /// Number of parts of equal size into which the curve is divided, 2 to 100.
+    /// Number of equal parts of the curve, 2 to 100.
     pub buckets: u32,
     /// When a file is made durable.
     pub sync: SyncPolicy,

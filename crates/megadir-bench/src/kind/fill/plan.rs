@@ -1,9 +1,9 @@
-//! The plan of a study that fills one directory: what creating a file costs at every population.
+//! Plan of a study that fills one directory: the cost of creating a file at every population.
 //!
 //! ```text
 //! chain 0     an empty directory is filled, bucket after bucket
-//! chain 1     another one gets the first bucket again: the first bucket against itself
-//! chain 2...  directories of so many files: a few more are created and removed again, so that the population stays
+//! chain 1     another directory gets the first bucket: an A/A comparison
+//! chain 2...  directories of each population: a few more files are created and removed again
 //! ```
 
 use megadir_record::{
@@ -15,8 +15,8 @@ use crate::kind::files::plan::{Place, by_name};
 use crate::kind::fill::FillSpec;
 use crate::request::PlanError;
 
-/// Files that are created and removed again, as many in every population, so that nothing else differs; 1 % of 20 000. A
-/// smaller population grows by more, which the arms' names tell.
+/// Files created and removed again, the same number at every population; 1 % of 20 000. Smaller populations
+/// grow by a larger fraction, which the arms' names show.
 const EXCURSION: u64 = 200;
 
 /// Adds the arms and groups; `sizes` are ascending populations, and the last is the size of the full directory.
@@ -60,7 +60,7 @@ pub(crate) fn fills(
     Ok(Order::Chains)
 }
 
-/// Adds directories of every population, each with a few files more that come and go.
+/// Adds directories of every population, each with a few further files that are created and removed.
 fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork, arms: &mut Arms<'_>) {
     let mut rows: Vec<(u64, CellId, CellId)> = Vec::new();
     for (chain, &entries) in (2..).zip(sizes) {

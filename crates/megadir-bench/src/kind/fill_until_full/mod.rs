@@ -1,4 +1,4 @@
-//! Filling directories until one file is refused, because the directory's index is full.
+//! Filling directories until the index is full and a file is refused.
 
 mod plan;
 mod run;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub(crate) use plan::refusals;
 pub(crate) use run::FillUntilFull;
 
-/// `[refusal]` of a study; a size's `entries` is about the number of files that fit.
+/// `[refusal]` of a study; a size's `entries` is roughly the number of files that fit.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FillUntilFullSpec {

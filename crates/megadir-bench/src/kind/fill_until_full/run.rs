@@ -1,7 +1,7 @@
-//! Filling a directory of its own until one file is refused, which must be for the directory's index.
+//! Fills a directory until one file is refused, which must be because of the directory's index.
 //!
-//! Every block has other names, computed from the plan's seed and the block. Files are made as a program makes them, by open
-//! and close; they are empty. The directory is removed when the block has been timed.
+//! Each block has its own names, from the plan's seed and the block. Files are empty, created by open and
+//! close. The directory is removed after timing.
 
 use std::io;
 
@@ -16,12 +16,11 @@ use crate::measure::Stopwatch;
 use crate::os::removal::remove_content;
 use crate::os::{self, At, Owned};
 
-/// The directory that is filled.
+/// Directory that is filled.
 const FILLED: &str = "filled";
-/// Files between two looks at whether the run is to end.
+/// Files between two checks for cancellation.
 const STEP: u64 = 1024;
 
-/// One arm's fillings.
 pub(crate) struct FillUntilFull {
     scheme: NameScheme,
     seed: u64,
@@ -90,7 +89,7 @@ impl Workload for FillUntilFull {
     }
 }
 
-/// Accepts a refusal that was for the index, and no other.
+/// Accepts only a refusal because of the directory's index.
 fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Result<(), WorkError> {
     let explanation = explain_at(directory.at(), parent.path(), Step::Create, &source);
     match explanation {

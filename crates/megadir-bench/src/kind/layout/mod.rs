@@ -7,21 +7,20 @@ use serde::Deserialize;
 
 pub(crate) use plan::layouts;
 
-/// `[layout]` of a study.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutSpec {
-    /// Layouts in the syntax of the command line; the others are compared with the first.
+    /// Layouts in the syntax of the command line; the first is the baseline.
     pub layouts: Vec<String>,
     /// Orders in which all files are read back, one after the other.
     pub read_orders: Vec<FileOrder>,
-    /// `true` if every directory is listed at the end and every file in it examined.
+    /// `true` if at the end every directory is listed with a `stat` of each file.
     #[serde(default)]
     pub walk: bool,
-    /// When directories are made; nested layouts come once for each value.
+    /// When directories are created; nested layouts have an arm for each value.
     #[serde(default = "both")]
     pub directories: Vec<MakeDirectories>,
-    /// Number of threads that make the files in one tree; one thread reads and examines them.
+    /// Number of threads that write one tree; a single thread reads and lists.
     #[serde(default = "one")]
     pub writers: u32,
     /// When a file is made durable.

@@ -1,14 +1,15 @@
-//! The plan of a study that keeps the same files in different layouts: all are written, then all are read back.
+//! Plan of a study that stores the same files in different layouts: all are written, then all are read back.
 //!
 //! ```text
-//! step 0      directories made beforehand, where the arm has them so
+//! step 0      directories created beforehand, in arms that do so
 //! step 1      every file created
 //! step 2...   every file read, in one order after the other
-//! last step   every directory listed and every file looked at, where that is asked for
+//! last step   every directory listed, with a stat of each file, if requested
 //! ```
 //!
-//! A step is over for all layouts before the next begins, in random order within it, so that none is read right after it
-//! was written. Layouts with directories come twice: made beforehand, and each when the first file needs it.
+//! Each step finishes for all layouts, in random order, before the next begins, so that none is read right
+//! after it was written. Nested layouts have two variants: directories created beforehand, or each with its
+//! first file.
 
 use megadir_record::{
     Access, CellId, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Order, Pair, Role,
@@ -22,14 +23,14 @@ use crate::kind::layout::LayoutSpec;
 use crate::note::NoteKind;
 use crate::request::PlanError;
 
-/// One layout with the time at which its directories are made.
+/// Layout, and when its directories are created.
 struct Variant {
     name: String,
     spread: Spread,
     directories: MakeDirectories,
 }
 
-/// The arms of one data set.
+/// Arms of one data set.
 struct Arm {
     make_directories: Option<CellId>,
     create: CellId,
@@ -79,7 +80,7 @@ pub(crate) fn layouts(
         let group = if place == 0 { "read".to_owned() } else { format!("read-{}", place + 1) };
         arms.pairs(&group, &format!("Does the layout matter to reading{}?", order_name(*order)), read);
     }
-    // Its question is about keeping files: writing and reading them.
+    // The study's question is about storing files: writing and reading.
     arms.answers("write");
     arms.answers("read");
     let walked = others.iter().filter_map(|(variant, arm)| {
@@ -122,10 +123,10 @@ fn possible(
     Ok(variants)
 }
 
-/// No program makes more directories than this for each file beforehand.
+/// Maximum number of directories per file for creation beforehand; real programs stay below.
 const DIRECTORIES_A_FILE_MAX: f64 = 2.0;
 
-/// Returns the reason why directories cannot be made before the files, where the files can be made without that.
+/// Returns the reason why directories cannot be created beforehand, if the files themselves are possible.
 fn impossible(made: &Made, entries: u64, variant: &Variant) -> Option<String> {
     let of = |directories| {
         let made = Made { spread: variant.spread.clone(), directories, when: When::ByArms, ..made.clone() };
@@ -140,7 +141,7 @@ fn impossible(made: &Made, entries: u64, variant: &Variant) -> Option<String> {
                 (directories > most).then(|| format!("{directories:.0} directories for {entries} files"))
             }
         },
-        // What cannot be made at all is refused with all its words.
+        // Impossible files are refused elsewhere, with the full reason.
         _ => None,
     }
 }
@@ -176,7 +177,7 @@ fn arm(
 ) -> Arm {
     let Variant { name, spread, directories } = variant;
     let (spread, directories) = (spread.clone(), *directories);
-    // Of files that several write in one tree a data set has so many for each.
+    // `entries` of a data set counts per writer if several write one tree.
     let each = entries.div_ceil(u64::from(spec.writers));
     let all = each * u64::from(spec.writers);
     let data: DataId = arms.add_data(each, Made { spread, directories, when: When::ByArms, ..made.clone() });

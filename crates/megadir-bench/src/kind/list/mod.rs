@@ -1,4 +1,4 @@
-//! Listing a directory, with stages of two programs: read, keep, sort, ask for attributes, format, write.
+//! Listing a directory, with stages of two programs: read, keep, sort, stat, format, write.
 
 mod format_long;
 mod ls_stat;
@@ -13,81 +13,72 @@ use serde::Deserialize;
 pub(crate) use plan::{chosen, of_study};
 pub(crate) use run::Listing;
 
-/// A study that lists: its baseline, and the groups of arms compared with it.
+/// Listing study: its baseline, and the groups of arms compared with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListSpec {
-    /// The arm that all others are compared with.
     pub baseline: BaselineSpec,
     /// Groups of arms compared with the baseline.
     pub compare: Vec<CompareSpec>,
-    /// Groups that divide the difference between two programs into factors.
+    /// Groups that split the difference between two programs into factors.
     pub decompose: Vec<DecomposeSpec>,
-    /// Groups that follow the time as the number of entries grows.
+    /// Groups that show time against the number of entries.
     pub grow: Vec<GrowSpec>,
-    /// Replacement for all of these on Windows, which has other calls.
+    /// Replacement on Windows, which has other calls.
     pub windows: Option<WindowsSpec>,
 }
 
-/// Baseline and groups of a study that lists, on Windows.
+/// Baseline and groups of a listing study on Windows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WindowsSpec {
-    /// As the study's.
     pub question: String,
     /// Reason why the source's figures do not apply.
     pub unlike: String,
-    /// As the study's.
     pub baseline: BaselineSpec,
-    /// As the study's.
     #[serde(default)]
     pub compare: Vec<CompareSpec>,
-    /// As the study's.
     #[serde(default)]
     pub decompose: Vec<DecomposeSpec>,
-    /// As the study's.
     #[serde(default)]
     pub grow: Vec<GrowSpec>,
 }
 
-/// The arm that the others are compared with; arms take from it what they leave out.
+/// Baseline arm; also supplies the values that other arms omit.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineSpec {
-    /// The backend that reads.
     pub backend: String,
-    /// The size of the buffer of one call, bytes.
+    /// Buffer of one call, bytes.
     pub buffer_bytes: u64,
-    /// Threads that read.
+    /// Number of reading threads.
     pub threads: u32,
 }
 
-/// Arms that cross every value of every field with every other.
+/// Arms for every combination of the fields' values.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArmSpec {
-    /// Backends; the baseline's when empty.
+    /// Backends; the baseline's if empty.
     #[serde(default)]
     pub backend: Vec<String>,
-    /// Buffers, bytes; the baseline's when empty.
+    /// Buffers, bytes; the baseline's if empty.
     #[serde(default)]
     pub buffer_bytes: Vec<u64>,
-    /// Numbers of threads; the baseline's when empty.
+    /// Thread counts; the baseline's if empty.
     #[serde(default)]
     pub threads: Vec<u32>,
 }
 
-/// A group of arms compared with the baseline.
+/// Group of arms compared with the baseline.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompareSpec {
-    /// The group's name.
     pub name: String,
-    /// Its question.
+    /// Question that the group answers.
     pub title: String,
     /// `true` if its result answers the study's question.
     #[serde(default)]
     pub answers: bool,
-    /// Its arms.
     pub arms: Vec<ArmSpec>,
 }
 
@@ -95,63 +86,58 @@ pub struct CompareSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecomposeSpec {
-    /// The group's name.
     pub name: String,
-    /// Its question.
+    /// Question that the group answers.
     pub title: String,
     /// `true` if its result answers the study's question.
     #[serde(default)]
     pub answers: bool,
     /// Name of the slow program.
     pub slow_name: String,
-    /// Its steps.
+    /// Steps of the slow program.
     pub slow: Vec<StepSpec>,
     /// Name of the fast program.
     pub fast_name: String,
-    /// Its steps.
+    /// Steps of the fast program.
     pub fast: Vec<StepSpec>,
 }
 
-/// One step of a program: what it changes of the step before it.
+/// One step of a program: changes to the previous step.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepSpec {
-    /// The factor that the step adds.
+    /// Name of the factor that the step adds.
     pub factor: String,
-    /// The backend from here on.
+    /// Backend from here on.
     pub backend: Option<String>,
-    /// The buffer from here on, bytes.
+    /// Buffer from here on, bytes.
     pub buffer_bytes: Option<u64>,
-    /// The stage that is added.
+    /// Stage to add.
     pub stage: Option<Stage>,
 }
 
-/// Series of the same work on ever larger directories.
+/// Series of the same work on increasingly large directories.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GrowSpec {
-    /// The group's name.
     pub name: String,
-    /// Its question.
+    /// Question that the group answers.
     pub title: String,
     /// `true` if its result answers the study's question.
     #[serde(default)]
     pub answers: bool,
-    /// The sizes, as fractions of the run's number of entries, ascending, the last being 1.
+    /// Sizes as fractions of the run's number of entries, ascending; the last is 1.
     pub fractions: Vec<f64>,
-    /// The series.
     pub series: Vec<SeriesSpec>,
 }
 
-/// One series.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesSpec {
-    /// Its name.
     pub name: String,
-    /// The backend; the baseline's when left out.
+    /// Backend; the baseline's if omitted.
     pub backend: Option<String>,
-    /// The buffer, bytes; the baseline's when left out.
+    /// Buffer, bytes; the baseline's if omitted.
     pub buffer_bytes: Option<u64>,
     /// Stages of the work on the entries.
     pub stages: Vec<Stage>,
@@ -199,7 +185,7 @@ fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {
     stages_contradiction(&stages)
 }
 
-/// Returns the contradiction in a chain of stages: each stage needs the results of earlier ones.
+/// Returns a contradiction in a chain of stages: each stage needs the results of earlier ones.
 pub(crate) fn stages_contradiction(stages: &[Stage]) -> Option<String> {
     let has = |stage| stages.contains(&stage);
     if stages.first() != Some(&Stage::Read) {

@@ -1,4 +1,4 @@
-//! Names arena in memory, packed one after the other, with what the later stages learn of each.
+//! Names in memory, packed one after the other, with the results of later stages.
 
 #[cfg(target_os = "linux")]
 use std::ffi::CStr;
@@ -19,11 +19,11 @@ pub(crate) struct Attributes {
     pub(crate) has_acl: bool,
 }
 
-/// Facts of an entry: attributes, size and the time of the last write among them.
+/// Attributes, size and times of an entry.
 #[cfg(windows)]
 pub(crate) type Attributes = megadir_sys::windows::facts::Facts;
 
-/// All names of a directory, and their attributes once they were asked for.
+/// All names of a directory, and their attributes once these are read.
 #[derive(Debug, Default)]
 pub(crate) struct NameArena {
     /// Every name with a NUL after it, as system calls take them.
@@ -40,7 +40,6 @@ struct Item {
 }
 
 impl NameArena {
-    /// Keeps the names of a batch.
     pub(crate) fn add(&mut self, batch: &Batch<'_>) {
         for entry in batch.entries() {
             self.items.push(Item { start: self.bytes.len(), length: entry.name.len() as u16 });
@@ -55,17 +54,15 @@ impl NameArena {
         self.items.sort_unstable_by(|a, b| name(bytes, *a).cmp(name(bytes, *b)));
     }
 
-    /// Returns how many names there are.
     pub(crate) fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Returns the names in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.items.iter().map(|item| name(&self.bytes, *item))
     }
 
-    /// Returns the names in order, as system calls take them.
+    /// Returns the names in order, with NUL.
     #[cfg(target_os = "linux")]
     pub(crate) fn c_names(&self) -> impl Iterator<Item = &CStr> {
         self.items.iter().map(|item| {

@@ -1,7 +1,7 @@
 //! Output of formatted lines: discarded, or into a pipe that another thread reads and counts.
 //!
-//! The C library's streams, which both programs under study print through, write a pipe in pieces of
-//! 4096 bytes, and `wc -l` reads it in pieces of 16 KiB; so do we. Windows has an anonymous pipe for it.
+//! Like the two programs under study, it writes the pipe in pieces of 4096 bytes (the C library's streams) and
+//! reads it in pieces of 16 KiB (`wc -l`). Windows uses an anonymous pipe.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 
@@ -9,14 +9,14 @@ use megadir::{Batch, FileType};
 
 use crate::control::WorkError;
 
-/// The C library writes a pipe in pieces of this size, bytes.
+/// Size of one write to a pipe, as in the C library, bytes.
 const WRITE_BYTES: usize = 4096;
-/// `wc` reads in pieces of this size, bytes.
+/// Size of one read, as in `wc`, bytes.
 const READ_BYTES: usize = 16 << 10;
-/// The longest line that the formats make, bytes.
+/// Upper bound of a formatted line, bytes.
 const LINE_BYTES_MAX: usize = 1024;
 
-/// Takes text.
+/// Output buffer.
 pub(crate) struct Sink {
     text: Vec<u8>,
     pipe: Option<PipeWriter>,
@@ -24,7 +24,7 @@ pub(crate) struct Sink {
     written_bytes: u64,
     /// Lines ended.
     lines: u64,
-    /// Newlines within names, which the other end counts as lines too.
+    /// Newlines within names, which the reader counts as lines too.
     newlines_in_names: u64,
 }
 
@@ -35,7 +35,7 @@ struct Drained {
     lines: u64,
 }
 
-/// Runs `work` with a sink, into a pipe if `piped`, and returns only when the other end has read everything.
+/// Runs `work` with a sink, into a pipe if `piped`, and returns only when the reader has read everything.
 pub(crate) fn with_sink<T>(
     piped: bool,
     work: impl FnOnce(&mut Sink) -> Result<T, WorkError>,
@@ -58,7 +58,7 @@ pub(crate) fn with_sink<T>(
         let reader = std::thread::Builder::new().name("megadir-drain".to_owned());
         let reader = reader.spawn_scoped(scope, || drain(output)).map_err(failed)?;
         let result = work(&mut sink).and_then(|result| sink.flush().map(|()| result));
-        // Closing our end lets the reader end.
+        // Closing the write end lets the reader finish.
         sink.pipe = None;
         match reader.join() {
             Ok(Ok(drained)) => result.and_then(|result| sink.check_drained(drained).map(|()| result)),
@@ -89,20 +89,19 @@ fn newlines(text: &[u8]) -> u64 {
 }
 
 impl Sink {
-    /// Returns where a line is to be appended; [`Sink::end_line`] must follow.
+    /// Returns the buffer to append a line to; call [`Sink::end_line`] afterwards.
     #[inline]
     pub(crate) fn line(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
 
-    /// Appends a name to the line.
     #[inline]
     pub(crate) fn push_name(&mut self, name: &[u8]) {
         self.newlines_in_names += newlines(name);
         self.text.extend_from_slice(name);
     }
 
-    /// Ends a line and passes the text on when there is enough of it.
+    /// Ends a line, and writes the buffer if it is full.
     #[inline]
     pub(crate) fn end_line(&mut self) -> Result<(), WorkError> {
         self.text.push(b'\n');
@@ -110,17 +109,17 @@ impl Sink {
         if self.text.len() < WRITE_BYTES { Ok(()) } else { self.pass(WRITE_BYTES) }
     }
 
-    /// Returns the number of write calls, the one that will write the rest included.
+    /// Returns the number of write calls, including the one for the remaining bytes.
     pub(crate) fn calls(&self) -> u64 {
         self.calls + u64::from(self.pipe.is_some() && !self.text.is_empty())
     }
 
-    /// Returns how many bytes were written to the pipe, 0 without one.
+    /// Returns the number of bytes written to the pipe, 0 without one.
     pub(crate) fn written_bytes(&self) -> u64 {
         self.written_bytes + if self.pipe.is_some() { self.text.len() as u64 } else { 0 }
     }
 
-    /// Fails unless there are as many lines as entries, and `headings` more.
+    /// Fails unless there is one line per entry, plus `headings`.
     pub(crate) fn check_lines(&self, entries: u64, headings: u64) -> Result<(), WorkError> {
         let (lines, expected) = (self.lines, entries + headings);
         if lines == expected {
@@ -130,7 +129,7 @@ impl Sink {
         Err(WorkError::Stage { stage: "format", source: std::io::Error::other(text) })
     }
 
-    /// Fails unless all that was written came out of the pipe.
+    /// Fails unless everything written came out of the pipe.
     fn check_drained(&self, drained: Drained) -> Result<(), WorkError> {
         let written = Drained { bytes: self.written_bytes, lines: self.lines + self.newlines_in_names };
         if drained == written {
@@ -186,7 +185,6 @@ pub(crate) fn push_text(text: &mut Vec<u8>, value: &[u8], width: usize) {
     }
 }
 
-/// Returns the number of digits of a number.
 #[inline]
 pub(crate) fn digits(value: u64) -> usize {
     value.checked_ilog10().unwrap_or(0) as usize + 1
@@ -199,12 +197,11 @@ pub(crate) struct RawFormat {
 }
 
 impl RawFormat {
-    /// Returns the number of lines before the first entry's.
+    /// Returns the number of lines before the first entry.
     pub(crate) fn headings(&self) -> u64 {
         u64::from(self.headed)
     }
 
-    /// Formats a batch.
     pub(crate) fn add(&mut self, batch: &Batch<'_>, sink: &mut Sink) -> Result<(), WorkError> {
         if !self.headed {
             self.headed = true;
@@ -228,7 +225,7 @@ impl RawFormat {
     }
 }
 
-/// Returns the article's word for a type.
+/// Returns the type's name in the published article.
 fn kind(kind: FileType) -> &'static [u8] {
     match kind {
         FileType::File => b"regular",
@@ -246,7 +243,7 @@ fn kind(kind: FileType) -> &'static [u8] {
 mod tests {
     use super::with_sink;
 
-    /// Formats `names` with a heading and holds the lines against `entries`.
+    /// Formats `names` with a heading and compares the number of lines with `entries`.
     fn lines(names: &[&[u8]], entries: u64, piped: bool) -> Result<(), String> {
         let listed = with_sink(piped, |sink| {
             sink.line().extend_from_slice(b"heading");

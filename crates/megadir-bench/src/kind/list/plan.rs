@@ -1,6 +1,7 @@
-//! Arms and groups of a study that lists: comparisons, decompositions and growth, from the study or from the user's options.
+//! Arms and groups of a listing study: comparisons, decompositions and growth, from the study or from the
+//! user's options.
 //!
-//! If a group's work is impossible here, a note with the reason takes its place.
+//! A note replaces a group whose work is impossible here.
 
 use megadir_record::{CellId, DataId, Group, GroupRule, Stage, Work};
 
@@ -9,7 +10,7 @@ use crate::kind::list::{ArmSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowS
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request, backend_fact, check_reading};
 
-/// The arm that listings are compared with.
+/// Baseline of the listings.
 #[derive(Clone, Debug)]
 pub(crate) struct Base {
     pub(crate) id: CellId,
@@ -25,7 +26,7 @@ pub(crate) struct Reading {
 }
 
 impl Arms<'_> {
-    /// Adds the baseline of a study that lists.
+    /// Adds the baseline of a listing study.
     pub(crate) fn listing_baseline(&mut self, spec: &BaselineSpec) -> Result<Base, PlanError> {
         let reading =
             Reading { backend: spec.backend.clone(), buffer_bytes: spec.buffer_bytes, threads: spec.threads };
@@ -35,7 +36,7 @@ impl Arms<'_> {
         Ok(Base { id: self.baseline(DataId(0), work), reading })
     }
 
-    /// Returns the work of reading so and doing `stages`, or why it cannot be done here.
+    /// Returns the work of reading and doing `stages`, or the reason why it is impossible here.
     pub(crate) fn work(
         &self,
         reading: &Reading,
@@ -68,7 +69,7 @@ pub(crate) fn of_study(spec: &ListSpec, base: &Base, arms: &mut Arms<'_>) -> Res
     spec.grow.iter().try_for_each(|group| grow(group, base, arms))
 }
 
-/// Adds the one group that crosses what the user chose.
+/// Adds the one group that crosses the user's values.
 pub(crate) fn chosen(request: &Request<'_>, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let arm = ArmSpec {
         backend: request.backends.clone(),
@@ -93,7 +94,7 @@ fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), P
     }
     if added > 0 {
         arms.join(baseline, &spec.name);
-        // The baseline against itself stands beside each comparison as its resolution.
+        // The A/A arm in each comparison shows its resolution.
         arms.join(CellId(baseline.0 + 1), &spec.name);
         let rule = GroupRule::Compare { baseline };
         arms.groups.push(Group {
@@ -150,7 +151,7 @@ fn decompose(spec: &DecomposeSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(
 
 type Chain = Vec<(String, Work)>;
 
-/// Returns the cumulative work after each step, or `None`, with a note, if a step cannot be done here.
+/// Returns the cumulative work after each step; `None`, with a note, if a step is impossible here.
 fn chain(
     group: &str,
     steps: &[StepSpec],
@@ -213,8 +214,8 @@ fn grow(spec: &GrowSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanErr
     Ok(())
 }
 
-/// Returns the data sets of a growth group in ascending size: those asked for when there are several,
-/// else the study's fractions of the one.
+/// Returns the data sets of a growth group in ascending size: the requested ones if there are several, else the
+/// study's fractions of the one.
 fn sizes(spec: &GrowSpec, arms: &mut Arms<'_>) -> Option<Vec<DataId>> {
     let largest = arms.data[0].entries;
     let mut entries: Vec<u64> = if arms.data.len() > 1 {

@@ -1,11 +1,10 @@
-//! One listing of a directory: the stages of the two programs under study, each switched on or not.
+//! One listing of a directory: the stages of the two programs under study, each switched on or off.
 //!
-//! Everything is opened, allocated and given back within the operation, as a program that lists a
-//! directory must: page faults of a large buffer are part of what a large buffer costs.
+//! Every operation opens, allocates and releases everything, as a listing program does: page faults are part of
+//! a large buffer's cost.
 //!
-//! Every entry's name is hashed as it is read, in every arm alike, by a few multiplications (see `name_hash`):
-//! the work is proven equal in every block, at the same cost to all. The type is left out: some file systems do
-//! not tell it, and then only those who ask for the inode know it.
+//! All arms hash every name as it is read (see `name_hash`), at the same cost, which proves that all do the
+//! same work. Types are not hashed, because some file systems only report them with the inode.
 
 use megadir::{Backend, Batch, Dir, ReadOptions, Reader};
 use megadir_record::{Counted, Stage, Work};
@@ -21,7 +20,6 @@ use crate::kind::list::output::RawFormat;
 use crate::kind::work_hash::{name_hash, repeat};
 use crate::measure::Stopwatch;
 
-/// One arm's work, ready to be done.
 pub(crate) struct Listing {
     backend: &'static dyn Backend,
     options: ReadOptions,
@@ -29,7 +27,7 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// Prepares an arm's work, which must be to list.
+    /// Prepares an arm's work, which must be a listing.
     pub(crate) fn new(work: &Work) -> Result<Self, WorkError> {
         let Work::List { backend, buffer_bytes, threads, shares, stages } = work else {
             let source = std::io::Error::from(std::io::ErrorKind::InvalidInput);
@@ -91,7 +89,7 @@ impl Listing {
             format_long(&arena, control, sink)?;
             sink.check_lines(seen.entries, format_long::HEADINGS)?;
         }
-        // What vanished before it was asked about was not worked on: the block is not equal to others.
+        // Vanished entries were not fully processed, so the block counts as unequal.
         seen.entries -= asked.vanished.min(seen.entries);
         Ok(seen.counted(read_calls, asked.calls, sink))
     }
@@ -169,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// Two ways of reading that this system has.
+    /// Two backends of this system.
     const BACKENDS: [&str; 2] =
         if cfg!(windows) { ["by-handle", "find-first-file"] } else { ["getdents", "readdir"] };
 

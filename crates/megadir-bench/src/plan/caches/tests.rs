@@ -1,4 +1,4 @@
-//! Arms in other states of the cache, and what is refused.
+//! Arms in cold states, and refused requests.
 
 use super::*;
 use crate::plan::{BackendFact, Planned, Target, plan};
@@ -65,7 +65,7 @@ fn every_arm_has_a_cold_twin_in_groups_of_its_own() {
             assert!(cell.groups.iter().all(|name| plan.groups.iter().any(|group| group.name == *name)));
             assert_eq!(cell.name.ends_with(", guest-vfs-cold"), cell.cache.is_cold(), "{}", cell.name);
         }
-        // An arm against itself in each state, beside a baseline in the same state.
+        // An A/A arm in each state, next to a baseline in the same state.
         let itself: Vec<&Cell> = plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself).collect();
         assert_eq!(itself.len(), 2);
         for cell in itself {
@@ -146,7 +146,7 @@ fn what_cannot_be_had_is_left_out_or_refused() {
     assert!(refused("lookup", &BOTH, &facts(), Some(10)).contains("at least 11 are needed"));
     let changes = refused("limits", &[CacheState::VfsCold], &facts(), None);
     assert!(changes.contains("every arm changes what it works on"), "{changes}");
-    // A permission that nothing needs, and a state without it.
+    // A permission that no state needs, and a state without its permission.
     let useless = refused("lookup", &[CacheState::DataCold], &facts(), None);
     assert!(useless.contains("--cache vfs-cold"), "{useless}");
     let request = Request { drop_caches: false, caches: BOTH.to_vec(), ..bare() };

@@ -1,4 +1,4 @@
-//! What a plan over several file systems holds, and what is refused.
+//! Plans over several file systems, and refused requests.
 
 use std::collections::BTreeSet;
 
@@ -80,7 +80,7 @@ fn every_arm_has_its_like_on_every_file_system() {
     let groups: Vec<&str> = plan.groups.iter().map(|group| group.name.as_str()).collect();
     let of_study = alone.groups[0].name.as_str();
     assert_eq!(groups.iter().filter(|name| name.starts_with(of_study)).count(), 3, "{groups:?}");
-    // Every arm but those against themselves, on every file system but the first.
+    // Every arm except the A/A arms, on every file system but the first.
     let own = alone.cells.iter().filter(|cell| cell.role != Role::AgainstItself).count();
     let GroupRule::Pairs { pairs } = &plan.groups.last().unwrap().rule else { panic!("{groups:?}") };
     assert_eq!((groups.last(), pairs.len()), (Some(&GROUP), 2 * own));
@@ -130,7 +130,7 @@ fn what_cannot_be_had_is_named_with_its_reason() {
     assert_eq!((plan.file_systems.len(), plan.file_systems[0].id), (1, FsId(0)));
     let none = refused("lookup", &[gone("reiserfs")]);
     assert_eq!(none, "nothing is left to compare: no file system can be had: reiserfs: no driver here");
-    // What is cold only has nothing to measure in memory.
+    // A plan with cold states only has nothing to measure in memory.
     let memory = found("tmpfs", Backing::Memory { bytes_max: 8 * GIB });
     let plan = planned("lookup", &[memory, image("xfs")], &[CacheState::FsCold]).unwrap().plan;
     assert_eq!((plan.unavailable[0].name.as_str(), plan.file_systems.len()), ("tmpfs", 1));
@@ -193,7 +193,7 @@ fn images_have_room_for_all_rounds_where_their_directory_has() {
     let sum = |of: fn(&Estimate) -> u64| own.iter().map(of).sum::<u64>();
     assert_eq!(whole.space_bytes, sum(|one| one.space_bytes));
     assert_eq!((whole.inodes, whole.kept_inodes), (sum(|one| one.inodes), sum(|one| one.kept_inodes)));
-    // Where not everything can stay they share the room: a file system that is nearly full is another one.
+    // If not everything fits, the images share the space; nearly full file systems behave differently.
     let shared = image_bytes(&with(40 * GIB, 40_000));
     assert!(shared[0] > tight[0] && shared[0] < bytes[0] && shared[0] + shared[1] <= 40 * GIB, "{shared:?}");
 }
@@ -281,7 +281,7 @@ fn a_file_system_that_goes_takes_its_arms_and_leaves_the_rest_in_order() {
     assert!(without(whole, &all).unwrap_err().to_string().contains("no file system can be had"));
 }
 
-/// Returns the plan of a study on these, with those that are made anew and what is noted of others.
+/// Returns the names of reformatted file systems in a plan, and the notes on the others.
 fn lives(study: &str, facts: &[FileSystemFact]) -> (Vec<String>, Vec<String>) {
     let Planned { plan, notes } = planned(study, facts, &[CacheState::Warm]).unwrap();
     let anew = plan.file_systems.iter().filter(|of| of.made_anew).map(|of| of.name.clone());
@@ -303,7 +303,7 @@ fn lives_begin_on_a_new_file_system_where_the_disk_tells_what_was_removed() {
     let (anew, noted) = lives("smallfile", &facts);
     assert_eq!(anew, ["ext2", "ext4:^has_journal"]);
     assert_eq!(noted, [""; 0]);
-    // Its old driver does not go by what was removed.
+    // The ext2 driver does not depend on earlier removals.
     let mut old = image("ext2");
     old.found.as_mut().unwrap().driver = "ext2".into();
     assert_eq!(lives("smallfile", &[old]), (vec![], vec![]));
@@ -311,12 +311,12 @@ fn lives_begin_on_a_new_file_system_where_the_disk_tells_what_was_removed() {
 
 #[test]
 fn where_no_new_file_system_can_be_had_that_is_noted() {
-    // Directories that are filled before the run must stay.
+    // Directories filled before the run must stay.
     let (anew, noted) = lives("fill", &[image("ext2"), image("ext4")]);
     assert_eq!((anew.len(), noted.len()), (0, 1), "{noted:?}");
     assert!(noted[0].starts_with("Without a journal the driver of ext2 (ext4 driver) passes"), "{noted:?}");
     assert!(noted[0].ends_with("cannot be had: what was made on it must stay."), "{noted:?}");
-    // Nothing is made there once something was removed.
+    // No arm creates files after a removal.
     assert_eq!(lives("layout", &[image("ext2")]), (vec![], vec![]));
     let device = |bytes| found("ext2", Backing::Device { path: "/dev/sdz".into(), bytes });
     assert_eq!(lives("smallfile", &[device(20 << 30)]).0, ["ext2"]);

@@ -1,4 +1,4 @@
-//! Data sets of several arms: made in turns, wholly, as the plan says; and what they use.
+//! Data sets of several arms: made in turns, complete, as planned; and their space.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -15,7 +15,7 @@ use super::*;
 use crate::plan::{Request, Target, plan};
 use crate::study::built_in;
 
-/// Returns a plan with these data sets and one arm, which has no use for them.
+/// Returns a plan with these data sets and one arm that does not use them.
 fn plan_of(sets: Vec<(MadeSource, u64)>) -> Plan {
     let facts = crate::backend_facts(&Dir::open(".").unwrap());
     let request = Request {
@@ -95,7 +95,7 @@ fn what_the_arms_make_is_not_made_before() {
     let (volumes, made) = build_in(parent.path(), &plan, &mut Vec::new());
     assert!(made.built.sets.is_empty());
     assert_eq!((made.usages[0].used.files, made.usages[0].used.directories), (0, 1));
-    // What is open stays on Windows.
+    // Windows does not remove what is open.
     drop(made);
     volumes.remove(RunControl { stop: &AtomicBool::new(false), heartbeat: &AtomicU64::new(0) }).unwrap();
 }

@@ -12,19 +12,19 @@ use rustix::io::Errno;
 use super::{Outcome, met};
 use crate::os::{self, Arg, Borrowed};
 
-/// Owner that files are given to.
+/// Owner to give files to.
 pub(crate) struct Owner {
     user: Uid,
     group: Gid,
 }
 
-/// Returns whose this process's own files are.
+/// Returns the owner of files that this process creates.
 pub(crate) fn own() -> Option<Owner> {
     Some(Owner { user: rustix::process::geteuid(), group: rustix::process::getegid() })
 }
 
 impl Owner {
-    /// Gives a file that was made for it owner and mode.
+    /// Sets owner and mode of a file created for it.
     pub(crate) fn give(&self, file: &File) -> Result<(), Outcome> {
         let (user, group) = (Some(self.user), Some(self.group));
         rustix::fs::fchown(file, user, group).map_err(io::Error::from).map_err(met("fchown", Step::Write))?;
@@ -33,7 +33,7 @@ impl Owner {
     }
 }
 
-/// Makes a file; if it gets owner and mode later, no other user may open it before.
+/// Creates a file. If it gets owner and mode later, no other user may open it before that.
 #[inline]
 pub(crate) fn create(at: Borrowed<'_>, name: impl Arg, owner: Option<&Owner>) -> io::Result<File> {
     if owner.is_none() {
@@ -55,13 +55,14 @@ pub(crate) fn sync_directory(directory: Borrowed<'_>) -> io::Result<()> {
     Ok(rustix::fs::fsync(directory)?)
 }
 
-/// `true` if an error says no more than that one file is not as it should be: missing, there already, a link, a directory.
+/// `true` if an error only means that one file is not as expected: missing, already present, a link, a
+/// directory.
 pub(crate) fn is_of_one_file(error: &io::Error) -> bool {
     let error = Errno::from_io_error(error);
     matches!(error, Some(Errno::NOENT | Errno::EXIST | Errno::LOOP | Errno::ISDIR))
 }
 
-/// Returns the reason why this system cannot do work, if it cannot: it can.
+/// Every kind of work is supported here.
 pub(crate) fn refused(_work: &FileWork, _directory: Borrowed<'_>) -> Option<String> {
     None
 }

@@ -11,27 +11,23 @@ use megadir_sys::windows::system::wine_version;
 use super::Outcome;
 use crate::os::{self, Arg, Borrowed};
 
-/// `FILE_ATTRIBUTE_DIRECTORY`.
 const DIRECTORY: u32 = 0x10;
-/// `FILE_ATTRIBUTE_REPARSE_POINT`.
 const REPARSE_POINT: u32 = 0x400;
 
-/// Owner that files are given to: none here.
+/// Never constructed: this system does not set owners.
 pub(crate) enum Owner {}
 
-/// Returns whose this process's own files are: that is not said by numbers here.
+/// Windows has no numeric owners.
 pub(crate) fn own() -> Option<Owner> {
     None
 }
 
 impl Owner {
-    /// Gives a file to the owner.
     pub(crate) fn give(&self, _file: &File) -> Result<(), Outcome> {
         match *self {}
     }
 }
 
-/// Makes a file.
 #[inline]
 pub(crate) fn create(at: Borrowed<'_>, name: impl Arg, _owner: Option<&Owner>) -> io::Result<File> {
     os::create(at, name)
@@ -46,7 +42,7 @@ pub(crate) fn size_of(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Opt
     }
     let facts = os::facts_of(at, name)?;
     let kind = match facts.attributes {
-        // What kind of reparse point it is, is told to those who open it.
+        // Only opening the file reveals the kind of a reparse point.
         with if with & REPARSE_POINT != 0 => os::status(at, name)?.kind,
         with if with & DIRECTORY != 0 => FileType::Directory,
         _ => FileType::File,
@@ -54,8 +50,8 @@ pub(crate) fn size_of(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Opt
     Ok((kind == FileType::File).then_some(facts.size_bytes))
 }
 
-/// `true` if a name in an open directory can be asked about without being opened: Wine looks for it in the process's own
-/// folder instead.
+/// `true` if attributes can be queried by name relative to an open directory. Wine looks in the process's
+/// current directory instead.
 fn asks_by_name() -> bool {
     static ASKS: OnceLock<bool> = OnceLock::new();
     *ASKS.get_or_init(|| wine_version().is_none())
@@ -63,17 +59,16 @@ fn asks_by_name() -> bool {
 
 const NO_DIRECTORY_SYNC: &str = "Windows documents no call that makes a directory's names durable";
 
-/// Refuses to make the names in a directory durable.
 pub(crate) fn sync_directory(_directory: Borrowed<'_>) -> io::Result<()> {
     Err(io::Error::new(ErrorKind::Unsupported, NO_DIRECTORY_SYNC))
 }
 
-/// `true` if an error says no more than that one file is not as it should be: missing, there already, a directory.
+/// `true` if an error only means that one file is not as expected: missing, already present, a directory.
 pub(crate) fn is_of_one_file(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists | ErrorKind::IsADirectory)
 }
 
-/// Returns the reason why this system cannot do work, if it cannot.
+/// Returns the reason why this system does not support the work.
 pub(crate) fn refused(work: &FileWork, directory: Borrowed<'_>) -> Option<String> {
     if work.owner_and_mode {
         return Some(
@@ -82,7 +77,7 @@ pub(crate) fn refused(work: &FileWork, directory: Borrowed<'_>) -> Option<String
     }
     match work.sync {
         SyncPolicy::FileAndDirectory => Some(NO_DIRECTORY_SYNC.into()),
-        // Whether it works is known when it is done.
+        // Only a trial shows whether the volume can be flushed.
         SyncPolicy::AtEnd => os::sync(directory).err().map(|error| {
             format!(
                 "only administrators have a whole volume made durable, where the system can do that: {error}"

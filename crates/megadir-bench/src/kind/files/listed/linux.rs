@@ -1,4 +1,4 @@
-//! Linux: the C library's stream, as programs list a directory.
+//! Linux: the C library's directory stream, as most programs use it.
 
 use std::io;
 
@@ -6,10 +6,8 @@ use megadir_sys::readdir::DirStream;
 
 use crate::os::{Borrowed, Owned};
 
-/// The type byte of a directory (`DT_DIR`).
 const KIND_DIRECTORY: u8 = 4;
 
-/// A directory that is being listed.
 pub(crate) struct Stream(DirStream);
 
 /// An entry, valid until the next one.
@@ -19,12 +17,11 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Stream {
-    /// Takes an open directory.
     pub(crate) fn open(directory: Owned) -> io::Result<Self> {
         DirStream::open(directory).map(Self)
     }
 
-    /// Returns the next entry, and the directory that it is in.
+    /// Returns the next entry and its directory.
     #[inline]
     pub(crate) fn next_below(&mut self) -> io::Result<Option<(Borrowed<'_>, Entry<'_>)>> {
         let next = self.0.next_below()?;

@@ -1,4 +1,4 @@
-//! Windows: the library's default way of listing, a buffer a call.
+//! Windows: the library's default backend, one buffer per call.
 
 use std::io;
 use std::sync::Arc;
@@ -7,18 +7,17 @@ use megadir::{Dir, FileType, ReadOptions, Reader};
 
 use crate::os::{self, At, Borrowed, Owned};
 
-/// What is listed in one call, bytes: as much as FindFirstFileExW asks for with `LARGE_FETCH`.
+/// Buffer of one call, bytes; FindFirstFileExW with `LARGE_FETCH` uses the same.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// A directory that is being listed.
 pub(crate) struct Stream {
     directory: Arc<Dir>,
     reader: Box<dyn Reader>,
-    /// The names of one buffer, one after the other.
+    /// Names of one buffer, concatenated.
     names: Vec<u8>,
-    /// Where each name ends, and whether it is a directory's.
+    /// End of each name, and whether it is a directory.
     entries: Vec<(usize, bool)>,
-    /// The entry that comes next, and where its name begins.
+    /// The next entry, and the start of its name.
     next: usize,
     begins: usize,
 }
@@ -30,7 +29,6 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Stream {
-    /// Takes an open directory.
     pub(crate) fn open(directory: Owned) -> io::Result<Self> {
         let directory = Arc::new(Dir::from_descriptor(directory, "."));
         let options = ReadOptions { buffer_bytes: BUFFER_BYTES, threads: 1, shares: 1, resolve_types: false };
@@ -38,7 +36,7 @@ impl Stream {
         Ok(Self { directory, reader, names: Vec::new(), entries: Vec::new(), next: 0, begins: 0 })
     }
 
-    /// Returns the next entry, and the directory that it is in.
+    /// Returns the next entry and its directory.
     pub(crate) fn next_below(&mut self) -> io::Result<Option<(Borrowed<'_>, Entry<'_>)>> {
         while self.next == self.entries.len() {
             self.names.clear();

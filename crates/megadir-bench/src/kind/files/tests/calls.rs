@@ -1,11 +1,11 @@
-//! Which system calls a block makes: those of its operations and nothing else, counted by strace at two numbers of files.
+//! System calls of a block: only those of its operations. Counted by strace with two numbers of files.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use super::*;
 
-/// Calls that computing the next batch makes now and then.
+/// Allowance for calls made while computing the next batch.
 const BETWEEN: u64 = 60;
 
 fn have_strace() -> Result<(), String> {
@@ -13,7 +13,7 @@ fn have_strace() -> Result<(), String> {
     tried.map(|_| ()).map_err(|error| format!("strace: {error}"))
 }
 
-/// Does a block in a worker process under strace and returns how often it made each call.
+/// Runs a block in a worker process under strace and returns the number of calls of each kind.
 fn calls(work: &FileWork, data: &Data, top: &Path) -> BTreeMap<String, u64> {
     let trace = tempfile::NamedTempFile::new().unwrap();
     let WorkerCommand { program, arguments } = workers::command();
@@ -33,9 +33,9 @@ fn calls(work: &FileWork, data: &Data, top: &Path) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     let text = std::fs::read_to_string(trace.path()).unwrap();
     for line in text.lines() {
-        // `1234  openat(3, ...) = 4`; what was interrupted by another thread is told in two lines.
+        // `1234  openat(3, ...) = 4`; a call interrupted by another thread takes two lines.
         let call = line.split_whitespace().nth(1).unwrap_or_default();
-        // Where debug assertions are on, the standard library looks before each close whether the descriptor is open.
+        // With debug assertions, the standard library checks a descriptor before each close.
         if let Some((name, _)) =
             call.split_once('(').filter(|(name, _)| !(cfg!(debug_assertions) && *name == "fcntl"))
         {
@@ -45,7 +45,7 @@ fn calls(work: &FileWork, data: &Data, top: &Path) -> BTreeMap<String, u64> {
     counts
 }
 
-/// Returns how many calls of each kind 2000 files more cost, of those kinds that they cost any.
+/// Returns the number of calls of each kind that 2000 more files cost, omitting zeros.
 fn each(
     work: &FileWork,
     data: &Data,

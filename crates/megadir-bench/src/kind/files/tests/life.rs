@@ -1,8 +1,8 @@
-//! Every operation, access and order: what is there afterwards.
+//! Every operation, access and order: the resulting files.
 
 use super::*;
 
-/// Goes through the life of files: by every access, on data of every kind.
+/// Runs create to unlink by every access, on every kind of data.
 fn life(place: &Path) {
     for (number, data) in all_data().iter().enumerate() {
         let files = made_files(data);

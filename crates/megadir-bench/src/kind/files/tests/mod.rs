@@ -1,4 +1,4 @@
-//! Work on files on real file systems: what is there afterwards, what is noticed, what is timed, who works.
+//! Work on files on real file systems: results, errors, times and workers.
 
 #[cfg(target_os = "linux")]
 mod calls;
@@ -49,7 +49,8 @@ fn flat() -> Data {
     data(Spread::Flat, MakeDirectories::OnDemand)
 }
 
-/// Data of every kind of place; under Wine, where files and directories are slow to make, of the two that hold the others.
+/// Returns data for every kind of layout. Under Wine, which creates files slowly, only the two most general
+/// ones.
 fn all_data() -> Vec<Data> {
     let layout = || Spread::Layout { layout: "prefix:1/1".into() };
     let in_directories = data(Spread::PerDirectory { files: 7 }, MakeDirectories::OnDemand);
@@ -73,7 +74,7 @@ fn work(operation: FileOperation, access: Access) -> FileWork {
     }
 }
 
-/// Does one block and returns what it counted, what it took, and the time of its operations.
+/// Runs one block; returns its counts, its resource usage, and the times of its operations.
 fn block(
     work: &FileWork,
     data: &Data,
@@ -92,14 +93,14 @@ fn block(
     Ok((counted, taken, stopwatch))
 }
 
-/// Does one block whose every file is as it should be.
+/// Runs one block in which every file must be as expected.
 fn right(work: &FileWork, data: &Data, path: &Path) -> (BlockUsage, Stopwatch) {
     let (counted, taken, stopwatch) = block(work, data, path, SIGNALS).unwrap();
     assert_eq!((counted.entries, counted.hash), (work.files(), 0), "{work:?} {data:?}");
     (taken, stopwatch)
 }
 
-/// Returns how many files a block found that were not as they should be.
+/// Returns the number of unexpected files in a block.
 fn wrong(work: &FileWork, data: &Data, path: &Path) -> u64 {
     block(work, data, path, SIGNALS).unwrap().0.hash
 }
@@ -114,7 +115,7 @@ fn path_of(files: &dataset::Files, index: u64) -> PathBuf {
     PathBuf::from(String::from_utf8(place.path().to_vec()).unwrap())
 }
 
-/// Returns a file's number, when it has looked at owner, mode and links.
+/// Returns a file's inode number after checking owner, mode and links.
 fn number_of(path: &Path) -> u64 {
     let directory = os::open_directory(path.parent().unwrap()).unwrap();
     let status = os::status(directory.at(), path.file_name().unwrap().as_encoded_bytes()).unwrap();
@@ -127,13 +128,13 @@ fn number_of(path: &Path) -> u64 {
     status.identity.1
 }
 
-/// Makes a place where files are made fast.
+/// Returns a directory in which file creation is fast.
 #[cfg(target_os = "linux")]
 fn place() -> Result<Mount, String> {
     Mount::make(&TMPFS)
 }
 
-/// Makes a place where files are made.
+/// Returns a directory for files.
 #[cfg(windows)]
 fn place() -> Result<Place, String> {
     tempfile::tempdir().map(Place).map_err(|error| error.to_string())
@@ -149,7 +150,7 @@ impl Place {
     }
 }
 
-/// Returns the numbers of the files, each of which must be what the data say.
+/// Checks the files against the data set and returns their inode numbers.
 fn check(files: &dataset::Files, top: &Path, indices: impl Iterator<Item = u64>) -> Vec<u64> {
     let one = |index| {
         let path = top.join(path_of(files, index));
@@ -162,7 +163,7 @@ fn check(files: &dataset::Files, top: &Path, indices: impl Iterator<Item = u64>)
     indices.map(one).collect()
 }
 
-/// Returns the files and the directories below a directory.
+/// Returns the number of files and directories in a tree.
 fn count(path: &Path) -> (u64, u64) {
     let mut sum = (0, 0);
     for entry in std::fs::read_dir(path).unwrap().map(Result::unwrap) {

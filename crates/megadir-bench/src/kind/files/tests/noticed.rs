@@ -1,4 +1,4 @@
-//! What is wrong is counted, what cannot be is refused, what is used up is named, what is to end ends.
+//! Wrong files are counted, impossible work is refused, exhausted limits are named, and cancellation works.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn what_is_not_as_it_should_be_is_counted() {
     let files = made_files(&data);
     right(&work(FileOperation::Create, BY_NAME), &data, parent.path());
     let path = |index| parent.path().join(path_of(&files, index));
-    // Three cut short, one missing, one that is something else, one under another name, one that is too many.
+    // Three truncated, one missing, one of another type, one renamed, one extra.
     for index in [3, 4, 59] {
         std::fs::OpenOptions::new().write(true).open(path(index)).unwrap().set_len(1).unwrap();
     }
@@ -22,7 +22,7 @@ fn what_is_not_as_it_should_be_is_counted() {
     let named = Access::Name { order: FileOrder::Random };
     assert_eq!((stat(BY_NAME), stat(named), read(BY_NAME)), (6, 6, 6));
     assert!(stat(Access::Directory) > 0 && read(Access::Directory) > 0);
-    // Of a listing, the missing and the unexpected are seen beforehand, and missing once more when they are asked for.
+    // In listing order, missing and unexpected names count during preparation; missing ones again in the block.
     assert!(stat(Access::Name { order: FileOrder::Listing }) >= 6);
     assert!(wrong(&work(FileOperation::Create, BY_NAME), &data, parent.path()) >= 58);
     assert_eq!(wrong(&work(FileOperation::Rewrite, BY_NAME), &data, parent.path()), 1);
@@ -32,7 +32,7 @@ fn what_is_not_as_it_should_be_is_counted() {
     assert!(!std::fs::read("/etc/passwd").unwrap().is_empty(), "what a link leads to was worked on");
 }
 
-/// Puts something there that is no file: a link out of the tree, or a directory where links may not be made.
+/// Replaces a file by a link out of the tree, or by a directory if links are not permitted.
 fn put_something_else(path: &Path) {
     #[cfg(target_os = "linux")]
     std::os::unix::fs::symlink("/etc/passwd", path).unwrap();
@@ -80,7 +80,7 @@ fn nothing_that_is_asked_for_is_left_out() {
     let existing = Data { source: DataSource::Existing { path: ".".into() }, ..flat() };
     let stat = work(FileOperation::Stat, BY_NAME);
     assert!(Files::new(&stat, &existing, SEED, None).unavailable(&directory).is_some());
-    // A layout that has no place for the names, and one whose directories are not known before them.
+    // A layout that cannot place the names, and one whose directories are not known in advance.
     for layout in ["prefix:40", "decimal:2/2"] {
         let data = data(Spread::Layout { layout: layout.into() }, MakeDirectories::OnDemand);
         assert!(Files::new(&stat, &data, SEED, None).unavailable(&directory).is_some(), "{layout}");
@@ -122,7 +122,7 @@ fn what_windows_has_no_call_for_is_refused_with_the_reason() {
     let both = reason(&|work| work.sync = SyncPolicy::FileAndDirectory);
     assert!(both.is_some_and(|why| why.contains("directory's names")));
     assert_eq!(reason(&|work| work.sync = SyncPolicy::EachFile), None);
-    // Who may not is told so; who may does it.
+    // Without the privilege it is refused; with it, it works.
     let at_end = FileWork { sync: SyncPolicy::AtEnd, ..work(FileOperation::Create, BY_NAME) };
     match reason(&|work| work.sync = SyncPolicy::AtEnd) {
         Some(why) => assert!(why.contains("administrators"), "{why}"),

@@ -1,9 +1,8 @@
-//! What belongs to a block's time, and what does not. Clocks under Wine are not good enough for those that hold times against each
-//! other.
+//! What a block's time includes and excludes. Clocks under Wine are too coarse for comparisons of times.
 
 use super::*;
 
-/// Blocks of which the least disturbed one is held against what it should be.
+/// Number of attempts, of which the least disturbed block is judged.
 #[cfg(target_os = "linux")]
 const LOOKS: u32 = 20;
 
@@ -19,8 +18,8 @@ fn times_of_operations_and_gaps_are_the_block() {
         FileOperation::Unlink,
     ];
     let mut least = [1.0_f64; 10];
-    // The gaps are what the clocks cost and the last directory's end; a block that was interrupted there has more, so it is the least
-    // of several that tells.
+    // The gaps are the clocks' cost and the end of the last directory. Interruptions add to them, so take the
+    // minimum of several blocks.
     for _ in 0..LOOKS {
         let all =
             [BY_NAME, Access::Directory].into_iter().flat_map(|access| operations.map(|of| (of, access)));
@@ -44,7 +43,7 @@ fn times_of_operations_and_gaps_are_the_block() {
 #[test]
 fn computing_names_and_contents_is_no_time_of_the_block() {
     let parent = tempfile::tempdir().unwrap();
-    // One file of this size fits the buffer, so that each but the first is computed in a pause.
+    // One file of this size fills the buffer, so each file but the first is computed in a pause.
     let made = Made::flat(NameScheme::Md5, 4_000_000);
     let data = Data { id: DataId(0), entries: 60, hash: None, on: None, source: DataSource::Made(made) };
     let create = FileWork { owner_and_mode: false, ..work(FileOperation::Create, BY_NAME) };
@@ -57,7 +56,8 @@ fn computing_names_and_contents_is_no_time_of_the_block() {
         let whole_ns = start.elapsed().as_nanos() as u64;
         let latency = stopwatch.latency().unwrap();
         assert!(taken.elapsed_ns < whole_ns);
-        // Computing takes longer than the rest. A block that was interrupted between operations has gaps without it.
+        // Computing takes longer than the rest, and must not count as gaps. Interruptions do, so take the
+        // minimum.
         least = least.min(latency.gap_ticks as f64 * latency.ns_per_tick / taken.elapsed_ns as f64);
         if least < 0.25 {
             return;

@@ -1,4 +1,4 @@
-//! Several workers: threads and processes give the same, all begin together, nobody is left behind.
+//! Several workers: threads and processes give equal results, begin together, and none is left behind.
 
 use std::process::{Command, Stdio};
 
@@ -6,24 +6,24 @@ use megadir_testkit::PATIENCE;
 
 use super::*;
 
-/// What a word begins with that says what this program is to be: a worker, one who never answers, one who dies at work, or the run
-/// that is killed. The harness takes it for the name of a test that it does not have.
+/// Prefix of the argument that selects this program's role: a worker, one that never answers, one that dies at
+/// work, or the run that is killed. The test harness reads it as the name of a test that does not exist.
 const ROLE: &str = "role=";
 const THIS: &str = "kind::files::tests::workers::";
 
-/// Returns what this program is to be where it was called again.
+/// Returns the role of this process, if it has one.
 fn role() -> Option<String> {
     std::env::args().find_map(|word| word.strip_prefix(ROLE).map(str::to_owned))
 }
 
-/// Returns the command that calls this program again with only one test, in a role.
+/// Returns the command that runs one test of this program in a role.
 fn again(role: &str, test: &str) -> WorkerCommand {
     let words = ["--exact".into(), format!("{THIS}{test}"), format!("{ROLE}{role}"), "--nocapture".into()];
     let arguments = words.into_iter().map(Into::into).collect();
     WorkerCommand { program: std::env::current_exe().unwrap(), arguments }
 }
 
-/// Returns the command that makes this program a worker.
+/// Returns the command that runs this program as a worker.
 pub(crate) fn command() -> WorkerCommand {
     again("worker", "this_program_as_a_worker")
 }
@@ -40,7 +40,7 @@ fn this_program_as_a_worker() {
             });
             serve().unwrap();
         }
-        // Started by hand or by the harness there is no run to serve.
+        // Started by hand or by the harness, without a run to serve.
         other => assert_eq!(other, None),
     }
 }
@@ -102,7 +102,7 @@ fn the_work_of_others_is_counted() {
             FileWork { workers: workers(2, kind, Sharing::Own), ..work(FileOperation::Create, BY_NAME) };
         let create = FileWork { to: 3000, ..create };
         let (taken, _) = right(&create, &Data { entries: 3000, ..flat() }, parent.path());
-        // 6000 files of 20 kB cannot be made in less, be it that a timer's tick is missed.
+        // 6000 files of 20 kB take longer than this, even if one timer tick is lost.
         assert!(taken.usage.user_ns + taken.usage.system_ns > 20_000_000, "{kind:?}: {taken:?}");
         assert!(taken.elapsed_ns > 10_000_000, "{kind:?}: {taken:?}");
         let unlink = FileWork { operation: FileOperation::Unlink, owner_and_mode: false, ..create };
@@ -141,7 +141,7 @@ fn processes_that_fail_say_why() {
     }
 }
 
-/// Prepares a block of two processes that are started so; returns what that gave, and how long it took.
+/// Prepares a block of two processes with this command; returns the error and the time taken.
 fn prepare_with(command: &WorkerCommand, control: RunControl<'_>) -> (WorkError, Duration) {
     let parent = tempfile::tempdir().unwrap();
     let work = FileWork {
@@ -164,7 +164,7 @@ fn a_program_that_is_no_worker_is_noticed() {
     assert!(error.to_string().contains(": ended before its work was done"), "{error}");
     let (error, _) = prepare_with(&with(this().with_extension("none"), ""), SIGNALS);
     assert!(error.to_string().contains(if cfg!(windows) { "not found" } else { "No such file" }), "{error}");
-    // One that never answers is waited for until the run is to end.
+    // A worker that never answers is waited for until cancellation.
     let stop = AtomicBool::new(false);
     let control = RunControl { stop: &stop, heartbeat: &BEAT };
     let (error, took) = std::thread::scope(|scope| {
@@ -177,7 +177,7 @@ fn a_program_that_is_no_worker_is_noticed() {
     assert!(matches!(error, WorkError::Stopped) && took < PATIENCE, "{error} {took:?}");
 }
 
-/// Work that takes longer than a test may.
+/// Returns work that takes longer than any test.
 fn endless() -> (FileWork, Data) {
     let entries = 5_000_000;
     let made = Made::flat(NameScheme::Md5, 0);
@@ -201,7 +201,7 @@ fn a_worker_that_dies_at_work_is_noticed() {
     assert!(error.contains("ended before its work was done"), "{error}");
 }
 
-/// Waits until each of three workers has made some files.
+/// Waits until each of three workers has created some files.
 fn wait_for_files(path: &Path) {
     let start = Instant::now();
     let made = |worker: u32| {
@@ -214,7 +214,7 @@ fn wait_for_files(path: &Path) {
     }
 }
 
-/// Returns the processes whose parent is `parent`.
+/// Returns the child processes of `parent`.
 #[cfg(target_os = "linux")]
 fn children_of(parent: u32) -> Vec<u32> {
     let status = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/status")).ok();
@@ -240,13 +240,13 @@ fn processes_end_with_an_interrupted_block() {
         let done = block(&create, &data, &mount.path(), control);
         assert!(matches!(done, Err(WorkError::Stopped)));
     });
-    // Nobody works any more.
+    // No worker is left.
     let before = count(&mount.path());
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(count(&mount.path()), before);
 }
 
-/// The run that is killed: does endless work with processes in the directory that is named.
+/// The run that is killed: works without end, with processes, in the given directory.
 #[test]
 fn this_program_as_a_run() {
     let Some(path) = role() else {
@@ -274,7 +274,7 @@ fn nobody_outlives_a_run_that_is_killed() {
     run.wait().unwrap();
     #[cfg(target_os = "linux")]
     they_are_gone(&workers);
-    // What is still under way in one of them ends; then nothing is made any more.
+    // Calls in progress finish; then the number of files stays constant.
     let start = Instant::now();
     let mut before = count(&mount.path());
     loop {
@@ -292,7 +292,7 @@ fn nobody_outlives_a_run_that_is_killed() {
 fn they_are_gone(workers: &[u32]) {
     assert_eq!(workers.len(), 3);
     let alive = |pid: &u32| {
-        // A process that has ended and that nobody has waited for yet makes nothing any more.
+        // A zombie creates nothing any more.
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         status.contains("megadir") && !status.contains("State:\tZ")
     };

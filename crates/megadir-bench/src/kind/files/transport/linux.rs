@@ -1,4 +1,4 @@
-//! Linux: a socket that passes descriptors.
+//! Linux: a Unix socket that passes descriptors.
 
 use std::io::{self, IoSlice, IoSliceMut, PipeReader, PipeWriter, Read};
 use std::mem::MaybeUninit;
@@ -23,11 +23,11 @@ use crate::os::{Borrowed, Owned};
 #[derive(Debug)]
 pub(crate) struct Host {
     waits: PipeReader,
-    /// The end of the barrier that lets all go when it is closed.
+    /// Write end of the barrier pipe; closing it releases all workers.
     lets_go: Option<PipeWriter>,
 }
 
-/// A run's end of what joins it to one worker.
+/// The run's end of the connection to one worker.
 #[derive(Debug)]
 pub(crate) struct Link(Lines<UnixStream>);
 
@@ -37,7 +37,6 @@ impl Host {
         Ok(Self { waits, lets_go: Some(lets_go) })
     }
 
-    /// Starts a worker.
     pub(crate) fn start(&self, command: &WorkerCommand) -> io::Result<(Child, Link)> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(LOOK))?;
@@ -50,17 +49,17 @@ impl Host {
         Ok((child, Link(Lines::new(ours))))
     }
 
-    /// Hands the data directory and the barrier over.
+    /// Sends the data directory and the barrier.
     pub(crate) fn hand_all(&self, _worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
         hand_over(&link.0.from, &[data, self.waits.as_fd()])
     }
 
-    /// Hands the data directory over once more.
+    /// Sends the data directory again.
     pub(crate) fn hand_data(&self, _worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
         hand_over(&link.0.from, &[data])
     }
 
-    /// Lets all go who wait at the barrier.
+    /// Releases all workers at the barrier.
     pub(crate) fn let_go(&mut self) -> io::Result<()> {
         self.lets_go = None;
         Ok(())
@@ -72,13 +71,13 @@ impl Link {
         say(&mut self.0.from, message)
     }
 
-    /// Returns the next message; `None` where nothing came within [`LOOK`].
+    /// Returns the next message; `None` if none arrives within [`LOOK`].
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         self.0.hear()
     }
 }
 
-/// Sends descriptors, with one byte that carries them.
+/// Sends descriptors with one byte of data, which `SCM_RIGHTS` requires.
 fn hand_over(socket: &UnixStream, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -89,7 +88,7 @@ fn hand_over(socket: &UnixStream, descriptors: &[BorrowedFd<'_>]) -> io::Result<
     Ok(())
 }
 
-/// A worker's end of what joins it to its run.
+/// A worker's end of the connection to its run.
 #[derive(Debug)]
 pub(crate) struct Guest(Lines<UnixStream>);
 
@@ -98,14 +97,14 @@ pub(crate) struct Guest(Lines<UnixStream>);
 pub(crate) struct Barrier(OwnedFd);
 
 impl Guest {
-    /// Joins the run that started this process; from now on it ends when the run's process does.
+    /// Connects to the run that started this process, and makes this process die with it.
     pub(crate) fn join() -> io::Result<Self> {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         Ok(Self(Lines::new(socket)))
     }
 
-    /// Takes the data directory and the barrier over.
+    /// Receives the data directory and the barrier.
     pub(crate) fn take_all(&mut self) -> io::Result<(Owned, Barrier)> {
         let Ok([data, barrier]) = <[OwnedFd; 2]>::try_from(take_over(&self.0.from)?) else {
             return Err(io::Error::other("no task was handed over"));
@@ -113,12 +112,12 @@ impl Guest {
         Ok((data, Barrier(barrier)))
     }
 
-    /// Takes the data directory over.
+    /// Receives the data directory.
     pub(crate) fn take_data(&mut self) -> io::Result<Owned> {
         take_over(&self.0.from)?.pop().ok_or_else(|| io::Error::other("no directory was handed over"))
     }
 
-    /// Checks that this is still the child of the run, which may have ended before its death could be signalled.
+    /// Checks that the run is still the parent: it may have died before the death signal was set up.
     pub(crate) fn check_parent(&self, run: u32) -> io::Result<()> {
         let parent = getppid().map(|parent| parent.as_raw_nonzero().get().unsigned_abs());
         if parent == Some(run) { Ok(()) } else { Err(io::Error::other("the run that started it has ended")) }
@@ -135,9 +134,9 @@ impl Guest {
 }
 
 impl Barrier {
-    /// Waits until the run lets all go.
+    /// Waits until the run releases the workers.
     pub(crate) fn wait(self) {
-        // Nothing is ever written into it: it gives its end when all may go.
+        // The pipe never has data: `read` returns at its end, when the run closes it.
         let _ = std::fs::File::from(self.0).read(&mut [0]);
     }
 }

@@ -1,13 +1,14 @@
-//! Connection between a run and its worker processes: messages, handed-over descriptors, and a guarantee that no worker outlives its run.
+//! Connection between a run and its worker processes: messages, passed descriptors, and a guarantee that no
+//! worker outlives its run.
 //!
 //! | | Linux | Windows |
 //! |---|---|---|
-//! | said to a worker | over a socket, its standard input | over a pipe, its standard input |
-//! | said by a worker | over the same socket | over a pipe that is handed over |
-//! | handed over | `SCM_RIGHTS` | `DuplicateHandle`; the numbers are said in a line, and closed by the run when the worker has answered |
-//! | the barrier | a pipe in which nothing is ever written: when its only writing end is closed, all who read it go on | an event |
-//! | ends with the run | a signal at the parent's death | a job object that kills with its last handle |
-//! | alone with Ctrl-C is the run | process group | process group |
+//! | messages to a worker | a socket, its standard input | a pipe, its standard input |
+//! | messages from a worker | the same socket | a second pipe, passed as a handle |
+//! | passed descriptors | `SCM_RIGHTS` | `DuplicateHandle`; a message has the numbers, and the run closes them once the worker has answered |
+//! | barrier | a pipe without data, which ends when the run closes the only write end | an event |
+//! | end with the run | a parent death signal | a job object with kill on close |
+//! | Ctrl-C reaches the run only | process group | process group |
 
 #[cfg(target_os = "linux")]
 mod linux;

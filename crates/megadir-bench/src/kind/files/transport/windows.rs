@@ -1,4 +1,4 @@
-//! Windows: pipes, handles that are duplicated into the worker, an event, and a job object.
+//! Windows: pipes, handles duplicated into the worker, an event, and a job object.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -16,7 +16,7 @@ use super::super::message::{LOOK, Lines, say};
 use crate::kind::WorkerCommand;
 use crate::os::{Borrowed, Owned};
 
-/// `CREATE_NEW_PROCESS_GROUP`: Ctrl-C is not for those in it.
+/// `CREATE_NEW_PROCESS_GROUP`: disables Ctrl-C for the new group.
 const NEW_PROCESS_GROUP: u32 = 0x200;
 
 /// The run's end of the connection to all workers of a block.
@@ -27,18 +27,19 @@ pub(crate) struct Host {
     gate: Gate,
 }
 
-/// A run's end of what joins it to one worker.
+/// The run's end of the connection to one worker.
 #[derive(Debug)]
 pub(crate) struct Link {
     says: Option<ChildStdin>,
-    /// The worker's end of what it answers by, until it is handed over: then the worker alone has it, so that its end is noticed.
+    /// Write end of the answer pipe until it is passed: then only the worker has it, so that its exit closes
+    /// the pipe.
     answers: Option<PipeWriter>,
-    /// Handles handed over since its last answer: it owns duplicates once it answers.
+    /// Handles passed since the worker's last answer; after an answer the worker owns its duplicates.
     given: Vec<Given>,
     lines: Lines<Answers>,
 }
 
-/// Numbers of the worker's handles.
+/// Handle numbers in the worker.
 #[derive(Debug, Serialize, Deserialize)]
 struct Handed {
     data: u64,
@@ -46,7 +47,7 @@ struct Handed {
     answers: u64,
 }
 
-/// Handles handed over later.
+/// Handles passed later.
 #[derive(Debug, Serialize, Deserialize)]
 struct HandedData {
     data: u64,
@@ -57,7 +58,7 @@ impl Host {
         Ok(Self { job: Job::new()?, gate: Gate::new()? })
     }
 
-    /// Starts a worker, which waits for its task, and ends where none comes.
+    /// Starts a worker, which waits for its task and exits if none comes.
     pub(crate) fn start(&self, command: &WorkerCommand) -> io::Result<(Child, Link)> {
         let (hears, answers) = io::pipe()?;
         let mut child = Command::new(&command.program)
@@ -71,7 +72,7 @@ impl Host {
         Ok((child, Link { says, answers: Some(answers), given: Vec::new(), lines }))
     }
 
-    /// Has the worker end with this process; hands the data directory, the barrier and what is answered by over.
+    /// Puts the worker into the job, then passes the data directory, the barrier and the answer pipe.
     pub(crate) fn hand_all(&self, worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
         let Some(answers) = link.answers.take() else {
             return Err(io::Error::other("it has everything already"));
@@ -86,20 +87,20 @@ impl Host {
         link.say(&handed)
     }
 
-    /// Hands the data directory over once more.
+    /// Sends the data directory again.
     pub(crate) fn hand_data(&self, worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
         let data = link.give(data, worker.as_handle())?;
         link.say(&HandedData { data })
     }
 
-    /// Lets all go who wait at the barrier.
+    /// Releases all workers at the barrier.
     pub(crate) fn let_go(&mut self) -> io::Result<()> {
         self.gate.open()
     }
 }
 
 impl Link {
-    /// Gives the worker a handle; returns the number that it has there until the worker answers.
+    /// Duplicates a handle into the worker; returns its number there, valid until the worker answers.
     fn give(&mut self, open: Borrowed<'_>, to: Borrowed<'_>) -> io::Result<u64> {
         let given = give(open, to)?;
         let number = given.number();
@@ -114,7 +115,7 @@ impl Link {
         }
     }
 
-    /// Returns the next message; `None` where nothing came within [`LOOK`].
+    /// Returns the next message; `None` if none arrives within [`LOOK`].
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         let heard = self.lines.hear()?;
         if heard.is_some() {
@@ -124,7 +125,7 @@ impl Link {
     }
 }
 
-/// What a worker answers, piece by piece: a thread waits for them, for a pipe has no time after which reading it gives up.
+/// A worker's answers in pieces, read by a thread because reads from a pipe have no timeout.
 #[derive(Debug)]
 struct Answers {
     pieces: Receiver<io::Result<Vec<u8>>>,
@@ -132,7 +133,7 @@ struct Answers {
 }
 
 impl Answers {
-    /// Listens until the worker's end of the pipe is closed, at the latest when it has ended.
+    /// Reads until the worker closes its end of the pipe, at the latest by exiting.
     fn listen(mut from: PipeReader) -> Self {
         let (to, pieces) = channel();
         std::thread::spawn(move || {
@@ -165,7 +166,7 @@ impl Read for Answers {
     }
 }
 
-/// A worker's end of what joins it to its run.
+/// A worker's end of the connection to its run.
 #[derive(Debug)]
 pub(crate) struct Guest {
     lines: Lines<File>,
@@ -177,13 +178,13 @@ pub(crate) struct Guest {
 pub(crate) struct Barrier(Gate);
 
 impl Guest {
-    /// Joins the run that started this process; it ends this one with itself.
+    /// Connects to the run that started this process. The run's job ends this process with the run.
     pub(crate) fn join() -> io::Result<Self> {
         let says = io::stdin().as_handle().try_clone_to_owned()?;
         Ok(Self { lines: Lines::new(says.into()), answers: None })
     }
 
-    /// Takes the data directory and the barrier over.
+    /// Receives the data directory and the barrier.
     pub(crate) fn take_all(&mut self) -> io::Result<(Owned, Barrier)> {
         let handed: Handed =
             self.hear().map_err(|error| io::Error::new(error.kind(), "no task was handed over"))?;
@@ -191,14 +192,13 @@ impl Guest {
         Ok((take(handed.data)?, Barrier(take(handed.barrier)?.into())))
     }
 
-    /// Takes the data directory over.
+    /// Receives the data directory.
     pub(crate) fn take_data(&mut self) -> io::Result<Owned> {
         let handed: HandedData = self.hear()?;
         take(handed.data)
     }
 
-    /// Checks that this is still the child of the run: the run's end has ended it, as it was in the run's job before it had its
-    /// task.
+    /// Always succeeds: the worker was in the run's job before it got its task, so it cannot outlive the run.
     pub(crate) fn check_parent(&self, _run: u32) -> io::Result<()> {
         Ok(())
     }
@@ -217,9 +217,9 @@ impl Guest {
 }
 
 impl Barrier {
-    /// Waits until the run lets all go.
+    /// Waits until the run releases the workers.
     pub(crate) fn wait(self) {
-        // What fails here would not keep the others waiting.
+        // An error here does not hold up the other workers.
         let _ = self.0.wait();
     }
 }

@@ -1,4 +1,4 @@
-//! The lines of `ls -l`: mode, links, owner, group, size, date, name, in columns as wide as the widest.
+//! Lines of `ls -l`: mode, links, owner, group, size, date, name, in columns as wide as the widest.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,10 +13,10 @@ use crate::kind::list::output::{Sink, digits, push_number, push_text};
 
 const MONTHS: [&[u8; 3]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
-/// `ls` gives the time of day for files younger than half a year of 365.2425 days.
+/// `ls` prints the time of day for files younger than half a year of 365.2425 days.
 const HALF_YEAR_S: i64 = 31_556_952 / 2;
 
-/// The widths of the columns.
+/// Column widths.
 #[derive(Clone, Copy, Debug, Default)]
 struct Widths {
     links: usize,
@@ -25,7 +25,7 @@ struct Widths {
     size: usize,
 }
 
-/// Formats all that is arena, in its order.
+/// Formats all entries of the arena, in order.
 pub(crate) fn format_long(
     arena: &NameArena,
     control: RunControl<'_>,
@@ -83,7 +83,7 @@ fn push_mode(text: &mut Vec<u8>, mode: u16) {
         0o020_000 => b'c',
         _ => b'?',
     });
-    // For each of owner, group and others: the bit that makes its x an s or a t.
+    // For owner, group and others: the mode bit that turns x into s or t.
     for (shift, special, letter) in [(6, 0o4000, b's'), (3, 0o2000, b's'), (0, 0o1000, b't')] {
         let bits = mode >> shift;
         text.push(if bits & 4 != 0 { b'r' } else { b'-' });
@@ -97,7 +97,7 @@ fn push_mode(text: &mut Vec<u8>, mode: u16) {
     }
 }
 
-/// Appends `Mon DD HH:MM`, or `Mon DD  YYYY` for what is older than half a year or in the future.
+/// Appends `Mon DD HH:MM`, or `Mon DD  YYYY` for times older than half a year or in the future.
 fn push_date(text: &mut Vec<u8>, of_entry: &Attributes, now_s: i64) {
     let then_s = of_entry.modified_unix_s;
     let date = Time { seconds: then_s, nanoseconds: 0 }.utc();

@@ -1,4 +1,4 @@
-//! Lines of a long listing: as `ls -l` on Linux, as PowerShell's `Get-ChildItem` on Windows.
+//! Lines of a long listing: `ls -l` on Linux, PowerShell's `Get-ChildItem` on Windows.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -12,7 +12,7 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// Lines before the first entry's.
+/// Lines before the first entry.
 pub(crate) const HEADINGS: u64 = 1;
 /// Entries between two heartbeats.
 const STEP: usize = 1024;

@@ -1,11 +1,11 @@
-//! The names of owners and groups, looked up once each, as `ls` does.
+//! Names of owners and groups, looked up once each, as `ls` does.
 //!
-//! From `/etc/passwd` and `/etc/group` themselves: the C library's lookup may ask a network, which would
-//! be measured with the rest.
+//! Read directly from `/etc/passwd` and `/etc/group`: the C library may query a network, which would be
+//! measured too.
 
 use std::collections::HashMap;
 
-/// A table of names by number.
+/// Names by ID.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     names: HashMap<u32, String>,
@@ -13,7 +13,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Reads a table; one that cannot be read is empty, and numbers are printed as they are.
+    /// Reads a table; if it cannot be read, IDs are printed as numbers.
     pub(crate) fn read(path: &str) -> Self {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         let row = |line: &str| {
@@ -21,7 +21,7 @@ impl Names {
             let (name, number) = (fields.next()?, fields.nth(1)?);
             Some((number.parse().ok()?, name.to_owned()))
         };
-        // The first name of a number counts, as in the C library.
+        // The first name of an ID wins, as in the C library.
         let mut names = HashMap::new();
         for (number, name) in text.lines().filter_map(row) {
             names.entry(number).or_insert(name);
@@ -29,7 +29,6 @@ impl Names {
         Self { names, last: None }
     }
 
-    /// Returns the name of a number.
     #[inline]
     pub(crate) fn get(&mut self, number: u32) -> &str {
         if self.last.as_ref().is_none_or(|(last, _)| *last != number) {

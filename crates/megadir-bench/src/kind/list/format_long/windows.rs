@@ -1,4 +1,4 @@
-//! The lines of PowerShell's `Get-ChildItem`: mode, date, size, name. Owners are no part of them. Dates are in UTC.
+//! Lines of PowerShell's `Get-ChildItem`: mode, date, size, name; no owners. Dates are in UTC.
 
 use megadir::Time;
 use megadir_sys::windows::facts::Facts;
@@ -15,10 +15,10 @@ const LETTERS: [(u32, u8); 6] =
 /// From 1601 to 1970, in 100 ns.
 const UNIX_EPOCH: i64 = 116_444_736_000_000_000;
 const TICKS_A_SECOND: i64 = 10_000_000;
-/// As wide as the heading's word.
+/// Width of the column heading.
 const SIZE_COLUMNS_MIN: usize = 14;
 
-/// Formats all that is arena, in its order.
+/// Formats all entries of the arena, in order.
 pub(crate) fn format_long(
     arena: &NameArena,
     control: RunControl<'_>,

@@ -1,8 +1,8 @@
-//! The calls that `ls -l` makes for every entry: statx, then two questions for extended attributes.
+//! System calls of `ls -l` for every entry: statx, then two queries for extended attributes.
 //!
-//! As traced from coreutils 9.1 (see `studies/listing.toml`), but for one thing: statx is asked relative to the
-//! directory's descriptor, where `ls -l DIR` passes `DIR/NAME`. The extended attributes have no such call
-//! in the kernels of today's distributions and are asked for by path, as `ls` does.
+//! As traced from coreutils 9.1 (see `studies/listing.toml`), except that statx is relative to the directory's
+//! descriptor, where `ls -l DIR` passes `DIR/NAME`. Current distributions' kernels have no descriptor-relative
+//! call for extended attributes, so these use paths, as `ls` does.
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
@@ -23,19 +23,19 @@ const MASK: StatxFlags = StatxFlags::MODE
     .union(StatxFlags::GID)
     .union(StatxFlags::MTIME)
     .union(StatxFlags::SIZE);
-/// `ls` gives lgetxattr a buffer of this size, bytes.
+/// Buffer size that `ls` passes to lgetxattr, bytes.
 const LABEL_BYTES: usize = 255;
 const SYMLINK: u16 = 0o120_000;
 pub(crate) const TYPE_BITS: u16 = 0o170_000;
 
-/// Returns the reason why a stage is unavailable: none is.
+/// Every stage is available here.
 pub(crate) fn lacks(_stage: Stage) -> Option<String> {
     None
 }
 
-/// Asks for what `ls -l` prints of every entry.
+/// Reads the attributes that `ls -l` prints for every entry.
 ///
-/// An entry that has vanished meanwhile keeps empty attributes and is counted; any other error ends the listing.
+/// Vanished entries keep empty attributes and are counted; any other error ends the listing.
 pub(crate) fn ask(
     directory: &Dir,
     arena: &mut NameArena,
@@ -70,10 +70,10 @@ pub(crate) fn ask(
     Ok(Asked { calls: arena.len() as u64, vanished })
 }
 
-/// Asks for the security label and the access control list of every entry.
+/// Reads the security label and the access control list of every entry.
 ///
-/// That there is none, that it is not to be had or too long are answers, as with `ls`, which prints at most a sign
-/// for it; an entry that has vanished meanwhile is counted; any other error ends the listing.
+/// As in `ls`, which prints at most one character for them, a missing, inaccessible or too long attribute is no
+/// error. Vanished entries are counted; any other error ends the listing.
 pub(crate) fn ask_extended(
     directory: &Dir,
     arena: &mut NameArena,
@@ -109,7 +109,7 @@ pub(crate) fn ask_extended(
     Ok(asked)
 }
 
-/// `true` if an error about an extended attribute says something of the attribute, not of the entry.
+/// `true` if an error concerns only the extended attribute, not the entry.
 fn is_answer(error: Errno) -> bool {
     matches!(error, Errno::NODATA | Errno::NOTSUP | Errno::NOSYS | Errno::RANGE | Errno::ACCESS | Errno::PERM)
 }

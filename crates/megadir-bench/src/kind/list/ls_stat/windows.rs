@@ -1,6 +1,6 @@
-//! Windows: `GetFileAttributesExW` with the whole path of every entry, as programs do that ask file by file.
+//! Windows: `GetFileAttributesExW` with the whole path of every entry, for programs that go file by file.
 //!
-//! Extended attributes are no stage here: what stands for them (access control lists) no listing asks about.
+//! There is no stage for extended attributes: no listing program reads their equivalent, access control lists.
 
 use std::io;
 use std::os::windows::ffi::OsStrExt;
@@ -14,7 +14,6 @@ use super::{Asked, STEP};
 use crate::control::{RunControl, WorkError};
 use crate::kind::list::name_arena::{Attributes, NameArena};
 
-/// `ERROR_FILE_NOT_FOUND`.
 const NOT_FOUND: i32 = 2;
 
 /// Returns the reason why a stage is unavailable.
@@ -23,9 +22,9 @@ pub(crate) fn lacks(stage: Stage) -> Option<String> {
     lacking.then(|| "extended attributes are asked for as ls does, on Linux".to_owned())
 }
 
-/// Asks about every entry.
+/// Reads the attributes of every entry.
 ///
-/// An entry that has vanished meanwhile keeps empty attributes and is counted; any other error ends the listing.
+/// Vanished entries keep empty attributes and are counted; any other error ends the listing.
 pub(crate) fn ask(
     directory: &Dir,
     arena: &mut NameArena,
@@ -56,7 +55,7 @@ pub(crate) fn ask(
     Ok(Asked { calls: arena.len() as u64, vanished })
 }
 
-/// Refuses: there is no such stage, see [`lacks`].
+/// Always fails: the stage does not exist here, see [`lacks`].
 pub(crate) fn ask_extended(_: &Dir, _: &mut NameArena, _: RunControl<'_>) -> Result<Asked, WorkError> {
     let source = io::ErrorKind::Unsupported.into();
     Err(WorkError::Stage { stage: "extended attributes", source })
