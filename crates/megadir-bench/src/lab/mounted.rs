@@ -132,7 +132,7 @@ impl Mounted {
     /// # Errors
     ///
     /// [`LabError::Failed`] with `EBUSY` while a descriptor is open on it; [`LabError::NotCold`] if anything
-    /// stayed in memory. After an error it may be unmounted.
+    /// stayed in memory. After an error the file system may stay unmounted.
     pub fn remount(&mut self, control: RunControl<'_>) -> Result<Cold, LabError> {
         self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
         self.detach(control)?;

@@ -77,7 +77,7 @@ pub enum Changes {
     Make(&'static [&'static str]),
     /// A feature for `mke2fs -O`; several are joined to one argument.
     Feature,
-    /// The feature that is the journal; `true` adds it.
+    /// A feature that adds the journal (`true`) or removes it.
     Journal(bool),
     /// An option of mount(8); `{}` is the value.
     Mount(&'static str),
