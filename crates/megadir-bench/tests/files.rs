@@ -300,7 +300,7 @@ fn check_overfull(samples: &[Sample]) {
 fn a_directory_whose_index_is_full_stops_its_arm_and_no_other() {
     for kind in [WorkerKind::Thread, WorkerKind::Process] {
         let mount = require!(Mount::make(&EXT4_1K));
-        // Only shared files can be changed by another worker.
+        // The files are in the worker's own tree, so no other arm uses them.
         let workers = Workers { count: 1, kind, sharing: Sharing::Own };
         let mut heard = Heard::default();
         let end = carry_out(&overfull(workers), &mount.path(), &mut heard).expect("the run ends well");

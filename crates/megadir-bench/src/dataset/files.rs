@@ -171,7 +171,7 @@ impl Files {
         }
     }
 
-    /// Returns an upper bound of the files in one directory, as far as it is known.
+    /// Returns an upper bound of the files in one directory; an estimate for hashed names.
     pub(crate) fn files_in_one_directory_max(&self) -> u64 {
         match &self.places {
             Places::Flat => self.entries,

@@ -18,7 +18,7 @@ use super::{LEVELS_MAX, Sizes};
 const SIZES_MAX: u64 = 256;
 /// Classes of directories on a level.
 const CLASSES_MAX: u64 = 32;
-/// Leading binary digits by which numbers are grouped.
+/// Leading binary digits that numbers of a group share.
 const DIGITS: u32 = 8;
 
 /// Profile of a tree.

@@ -165,7 +165,7 @@ pub(crate) fn settings(of: &Settings) -> String {
         (Some(true), None) => Some("Dev Drive"),
         _ => None,
     };
-    // The settings of a share are those of its server, which are unknown here.
+    // A share has the settings of its server, which are unknown here.
     let of_ntfs = of.is_ntfs && !of.is_remote;
     let words = [
         when(of.is_remote, "share of another machine"),

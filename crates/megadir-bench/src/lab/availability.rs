@@ -6,7 +6,7 @@ use super::table::Entry;
 use super::{LabError, Spec, program};
 use crate::control::RunControl;
 
-/// Returns the first missing requirement: a driver, a program, a device.
+/// Returns the missing driver and program, if any.
 pub(super) fn missing(spec: &Spec) -> Option<String> {
     let entry = spec.entry;
     let programs = entry.make.first().into_iter().chain(entry.server.and_then(<[&str]>::first));

@@ -10,8 +10,8 @@ use super::{Backing, Fact, Lab, LabError, Mounted, Spec, Survey};
 use crate::control::RunControl;
 use crate::workspace::Leftovers;
 
-/// Share of a probe image that may be written. mkfs and mount write 1 MiB (ext2), 5 MiB (btrfs), 33 MiB (ext4)
-/// or 65 MiB (XFS) of a 1 GiB image; the rest stays a hole.
+/// At most one part in this many of a probe image is written. mkfs and mount write 1 MiB (ext2), 5 MiB (btrfs),
+/// 33 MiB (ext4) or 65 MiB (XFS) of a 1 GiB image; the rest stays a hole.
 const WRITTEN_SHARE: u64 = 4;
 
 /// Makes and mounts a small image of each file system and calls `look` on it while it is mounted.

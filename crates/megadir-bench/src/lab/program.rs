@@ -40,8 +40,8 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts a program with exactly these arguments, killed with the calling thread; `ENOENT` if it is
-    /// missing.
+    /// Starts a program without input and with a minimal environment, killed with the calling thread; `ENOENT`
+    /// if it is missing.
     pub(super) fn start<A: AsRef<OsStr>>(name: &str, arguments: &[A]) -> io::Result<Self> {
         Self::spawn(name, arguments, Stdio::null(), megadir_sys::child::dies_with_parent)
     }

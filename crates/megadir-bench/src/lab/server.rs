@@ -78,7 +78,7 @@ impl Server {
     }
 
     /// Waits until the server has written everything and exited, which it does after its file system is
-    /// unmounted. Also returns when the run is stopped.
+    /// unmounted. Waits even if the run is being stopped.
     pub(super) fn end(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         let never = AtomicBool::new(false);
         self.keeper.wait(RunControl { stop: &never, heartbeat: control.heartbeat }).map(drop)

@@ -90,8 +90,8 @@ impl Spec {
         words
     }
 
-    /// Returns its options for mount(8): `noatime` unless another atime option was chosen, plus those of its
-    /// variants.
+    /// Returns its options for mount(8): `noatime` unless another atime option was chosen, then the options of
+    /// its variants.
     pub fn mount_options(&self) -> Vec<String> {
         let asked = |name: &str| self.chosen.iter().any(|chosen| chosen.value == name);
         let mut options = Vec::new();

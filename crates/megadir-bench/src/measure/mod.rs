@@ -100,7 +100,7 @@ pub fn measured_loop<T: Ticks, O: Operation>(
 /// Runs `operations` operations, one every `interval_ticks`, and adds to `histogram` the time from the
 /// scheduled start to the end of each. A late operation starts at once.
 ///
-/// The first is scheduled `ahead_ticks` from now. Pass [`Looped::ahead_ticks`] of the previous loop (negative
+/// The first is scheduled `ahead_ticks` from now. Pass `Looped::ahead_ticks` of the previous loop (negative
 /// if it was late) to continue one schedule across pauses, which do not count.
 ///
 /// Waits by spinning on the counter. A slow operation delays the following ones, and their times include that

@@ -189,7 +189,8 @@ fn status_from(stat: &Stat) -> Status {
     }
 }
 
-/// Stats an open directory by its descriptor: the cheapest stat that the file system answers.
+/// Stats `.` in an open directory, by the same call as its files: the shortest lookup that the file system
+/// answers.
 #[inline]
 pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
     rustix::fs::statat(at, c".", AtFlags::SYMLINK_NOFOLLOW)?;

@@ -62,7 +62,8 @@ pub(super) fn remove(
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    // If names go with the last handle, these would keep both. Releasing the lock also releases the marker.
+    // If names go with the last handle, these handles would keep marker and directory. Closing the marker also
+    // releases its lock.
     drop(marker);
     drop(directory);
     remove_emptied(parent, name.as_bytes())

@@ -55,8 +55,8 @@ impl System {
 const MAPPING_BYTES_MAX: u64 = 64 << 20;
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Reads every file mapped into this process, where it is mapped, so that no block pays for our page faults;
-/// unreadable mappings are skipped.
+/// Reads the mapped part of every file mapped into this process, so that no block pays for our page faults;
+/// unreadable files are skipped.
 pub(super) fn touch() {
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
     let mut buffer = vec![0; BUFFER_BYTES];

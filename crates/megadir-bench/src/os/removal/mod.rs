@@ -21,5 +21,5 @@ const DEPTH_MAX: u32 = 64;
 /// Limit of passes over a directory, in case names are added while it is read.
 const PASSES_MAX: u32 = 1_000;
 
-/// Heartbeat of long work, so that a watchdog can tell progress from a hang.
+/// Heartbeat of long work, so that a watchdog can distinguish progress from a hang.
 pub(crate) type Beat = AtomicU64;
