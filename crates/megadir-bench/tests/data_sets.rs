@@ -1,4 +1,5 @@
-//! The files of data sets: of any seed and law all different, found again, in constant memory; and shapes of trees.
+//! Generated files: unique for every seed and distribution, reproducible, in constant memory; and shapes of
+//! trees.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -18,7 +19,7 @@ use proptest::prelude::*;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// More than any directory holds, as few as a test has time for, and the same memory.
+/// More than any directory holds; tests visit only a sample of them.
 const MANY: u64 = 100_000_000;
 const FEW: u64 = 100_000;
 
@@ -26,14 +27,14 @@ fn layout(text: &str) -> Spread {
     parse_spread(text).unwrap()
 }
 
-/// Returns a shape of so many files on three levels.
+/// Returns a shape with this many files on three levels.
 fn shape(files: u64) -> Spread {
     let class = |directories, files| DirectoryClass { directories, files };
     let levels = [vec![class(1, 7)], vec![class(3, 0), class(40, 93)], vec![class(900, files - 100)]];
     Spread::Shape { levels: levels.into_iter().map(|classes| Level { classes }).collect() }
 }
 
-/// Returns files of every law for so many entries.
+/// Returns data sets of this size, one of every kind.
 fn all(entries: u64) -> Vec<Files> {
     let lengths = NameScheme::Lengths { bytes: [14; NAME_LENGTHS] };
     let contents = [ContentKind::Pseudorandom, ContentKind::HexDigest, ContentKind::Json];
@@ -62,12 +63,12 @@ fn all(entries: u64) -> Vec<Files> {
     spreads.into_iter().enumerate().map(file).chain([quick]).collect()
 }
 
-/// Returns files that take little time to compute, even by a program that is not optimised.
+/// Returns a data set that is cheap to compute, even in an unoptimised build.
 fn quick() -> Made {
     Made { spread: layout("prefix:2/2"), ..Made::flat(NameScheme::Hex, 32) }
 }
 
-/// Computes all there is of a file; returns something that depends on it.
+/// Computes everything about a file; returns a value that depends on it.
 fn compute(files: &Files, index: u64, buffer: &mut PlaceBuffer, piece: &mut [u8]) -> u64 {
     let place = files.place(index, buffer).unwrap();
     let path = place.path().iter().fold(0_u64, |sum, byte| sum.rotate_left(5) ^ u64::from(*byte));
@@ -83,7 +84,8 @@ fn compute(files: &Files, index: u64, buffer: &mut PlaceBuffer, piece: &mut [u8]
 
 #[test]
 fn files_are_computed_and_nothing_is_held() {
-    // What holds of 10^5 files holds of as many of 10^8, all over their range; in the long tier, of all 10^8 of one kind.
+    // Checked for 10^5 files, and for as many of 10^8, spread over the range; in the long tier for all 10^8 of
+    // one kind.
     for entries in [FEW, MANY] {
         let mut made = Vec::new();
         let counted = allocation_counter::measure(|| made = all(entries));
@@ -146,7 +148,7 @@ proptest! {
     ) {
         let names = names_of(&spread).unwrap_or(names);
         let made = Made { spread: spread.clone(), ..Made::flat(names, 0) };
-        // Names that a layout has no place for are refused as a whole.
+        // Names that a layout has no place for are refused when the data set is created.
         let Ok(files) = Files::new(&made, seed, 1_000_000) else { return Ok(()) };
         let (mut buffer, mut name) = (PlaceBuffer::new(), [0; NAME_BYTES_MAX]);
         let mut paths = HashSet::new();
@@ -195,14 +197,14 @@ fn a_tree_made_after_another_has_its_shape() {
     };
     let second = make("second", &like(&first, 6));
     assert_eq!((first.entries, second.entries), (4000, 4000));
-    // Levels, directories on each, files in each: exactly.
+    // Levels, directories on each, files in each: exact.
     let levels = |look: &Look| match &look.spread {
         Spread::Shape { levels } => levels.clone(),
         other => panic!("{other:?}"),
     };
     assert_eq!(levels(&first), levels(&second));
     assert_eq!(levels(&first)[1].classes[0], DirectoryClass { directories: 3, files: 0 });
-    // Lengths and sizes are drawn: their means within five deviations.
+    // Lengths and sizes are random: their means are within five standard deviations.
     let lengths = |look: &Look| match look.names {
         NameScheme::Lengths { bytes } => bytes.iter().map(|bytes| f64::from(*bytes)).sum::<f64>() / 32.0,
         other => panic!("{other:?}"),
@@ -213,7 +215,7 @@ fn a_tree_made_after_another_has_its_shape() {
     assert!((one - other).abs() < error, "{one} {other} {error}");
     let SizeLaw::Quantiles { bytes } = &first.sizes.law else { panic!("{first:?}") };
     assert_eq!(bytes.len(), 256);
-    // The table alone says how to make it again: no name is in it.
+    // The table alone reproduces the tree, and contains no name.
     let text = serde_json::to_string(&like(&first, 6).made()).unwrap();
     assert!(text.len() < 4096, "{text}");
 }

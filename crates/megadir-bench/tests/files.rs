@@ -1,4 +1,5 @@
-//! Whole runs whose arms work on files: generations on a populated directory, and chains on files that the arms make.
+//! Complete runs with arms that work on files: generations on a populated directory, and chains on files that
+//! the arms make.
 #![cfg(target_os = "linux")]
 
 use std::io;
@@ -16,7 +17,7 @@ use megadir_record::{
 use megadir_testkit::mount::{EXT4, EXT4_1K, Mount, Recipe};
 use megadir_testkit::require;
 
-/// Set in the environment of this program where it is to be a worker.
+/// Environment variable that turns this program into a worker.
 const ROLE: &str = "MEGADIR_TEST_ROLE";
 const POPULATION: u64 = 5000;
 const ROUNDS: u32 = 4;
@@ -25,7 +26,7 @@ const ROUNDS: u32 = 4;
 fn this_program_as_a_worker() {
     match std::env::var_os(ROLE) {
         Some(_) => serve().unwrap(),
-        // Started by hand or by the harness there is no run to serve.
+        // Started by hand or by the test harness: there is no run to serve.
         None => assert_eq!(worker().arguments.len(), 5),
     }
 }
@@ -45,7 +46,7 @@ fn work(operation: FileOperation, range: std::ops::Range<u64>, access: Access, w
     FileWork { operation, from, to, access, sync: SyncPolicy::Never, owner_and_mode: false, workers }
 }
 
-/// A plan of chains, each of which works on the data set of its number.
+/// A plan of chains, each working on the data set with its index.
 fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan {
     let data = data.into_iter().enumerate().map(|(number, source)| Data {
         id: DataId(number as u32),
@@ -109,9 +110,9 @@ struct Heard {
     notes: Vec<String>,
     used: Vec<UsedByArms>,
     ended: Option<End>,
-    /// What is done when so many blocks were measured.
+    /// Called once after this number of measured blocks.
     after: Option<(usize, Box<dyn Fn()>)>,
-    /// After how many blocks the run cannot go on.
+    /// The run is aborted after this number of blocks.
     breaks_after: Option<usize>,
 }
 
@@ -138,12 +139,11 @@ impl Listener for Heard {
     }
 }
 
-/// Carries a plan out.
 fn carry_out(plan: &Plan, directory: &Path, heard: &mut Heard) -> Result<RunEnd, RunError> {
     go_on(plan, directory, None, &mut [heard])
 }
 
-/// Carries a plan out, from where a record ends.
+/// Runs a plan, continuing at the end of a record.
 fn go_on(
     plan: &Plan,
     directory: &Path,
@@ -171,7 +171,7 @@ fn go_on(
     end
 }
 
-/// Carries a plan out, every block of which must do what it should.
+/// Runs a plan in which every block must succeed.
 fn carry_out_well(plan: &Plan, directory: &Path) {
     let mut heard = Heard::default();
     let end = carry_out(plan, directory, &mut heard).expect("the run ends well");
@@ -251,14 +251,14 @@ fn a_file_system_that_fills_up_meanwhile_is_explained() {
         let chain = operations.map(|operation| work(operation, 0..100, BY_NAME, workers));
         let plan = plan(vec![DataSource::Made(made)], 100, vec![chain.into()]);
         let top = mount.path();
-        // Somebody else takes the inodes after the first round.
+        // Another process uses up the inodes after the first round.
         let take = move || {
             (0..300).for_each(|number| drop(std::fs::write(top.join(format!("other{number}")), "")));
         };
         let mut heard = Heard { after: Some((2, Box::new(take))), ..Heard::default() };
         let error = carry_out(&plan, &mount.path(), &mut heard).expect_err("there is no room").to_string();
         assert!(error.contains("inodes"), "{error}");
-        // What was measured before is there, and the record says how it ended.
+        // Earlier measurements are kept, and the record contains the reason for the end.
         assert_eq!(heard.samples.len(), 2);
         let ended = heard.ended.expect("the record is ended");
         assert_eq!((ended.complete, ended.reason), (false, Some(error)));
@@ -266,10 +266,10 @@ fn a_file_system_that_fills_up_meanwhile_is_explained() {
     }
 }
 
-/// Directories of names as long as can be, on blocks of 1 KiB, are full of them after some 20 000.
+/// With names of maximum length and blocks of 1 KiB, a directory is full after about 20 000.
 const TOO_MANY: u64 = 26_000;
 
-/// A chain of one flat directory that is full before it is done, and one that never is.
+/// One chain whose flat directory becomes full, and one that never does.
 fn overfull(workers: Workers) -> Plan {
     let names = NameScheme::Lengths { bytes: [255; NAME_LENGTHS] };
     let made = |spread| DataSource::Made(Made { when: When::ByArms, spread, ..Made::flat(names, 0) });
@@ -283,7 +283,8 @@ fn overfull(workers: Workers) -> Plan {
     plan
 }
 
-/// Checks the samples of a run of `overfull`: the first arm was refused once, and none of its chain came again.
+/// Checks the samples of a run of `overfull`: one refusal in the first arm, after which its chain never runs
+/// again.
 fn check_overfull(samples: &[Sample]) {
     let of = |cell| samples.iter().filter(move |sample| sample.cell == CellId(cell));
     let counts: Vec<usize> = (0..6).map(|cell| of(cell).count()).collect();
@@ -299,7 +300,7 @@ fn check_overfull(samples: &[Sample]) {
 fn a_directory_whose_index_is_full_stops_its_arm_and_no_other() {
     for kind in [WorkerKind::Thread, WorkerKind::Process] {
         let mount = require!(Mount::make(&EXT4_1K));
-        // What others work on is no worker's own.
+        // The files are in the worker's own tree, so no other arm uses them.
         let workers = Workers { count: 1, kind, sharing: Sharing::Own };
         let mut heard = Heard::default();
         let end = carry_out(&overfull(workers), &mount.path(), &mut heard).expect("the run ends well");
@@ -317,7 +318,7 @@ fn a_directory_whose_index_is_full_stops_its_arm_and_no_other() {
 
 #[test]
 fn a_run_with_a_full_directory_goes_on_from_its_record() {
-    // After the refusal, within the round or at its end, and later.
+    // After the refusal: within the round, at its end, and later.
     for breaks_after in [1, 5] {
         let mount = require!(Mount::make(&EXT4_1K));
         let plan = overfull(ALONE);

@@ -1,4 +1,4 @@
-//! Filling a directory: complete, resumable, careful with what is there, clear about what is used up.
+//! Filling a directory: complete, resumable, never touches existing files, names the exhausted limit.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
@@ -122,21 +122,21 @@ fn a_missing_parent_is_one_clear_error() {
     assert!(error.contains("what it lies in, or leads to, must exist"), "{error}");
 }
 
-/// An ext4 with next to no inodes.
+/// An ext4 with very few inodes.
 const FEW_INODES: Recipe = Recipe {
     name: "ext4 of 128 inodes",
     mkfs: &["mkfs.ext4", "-q", "-F", "-N", "128"],
     image_bytes: 32 << 20,
     ..EXT4
 };
-/// An ext4 with next to no blocks.
+/// An ext4 with very few blocks.
 const FEW_BLOCKS: Recipe = Recipe {
     name: "ext4 of 2 MiB",
     mkfs: &["mkfs.ext4", "-q", "-F", "-N", "4096", "-O", "^has_journal", "-m", "0"],
     image_bytes: 2 << 20,
     ..EXT4
 };
-/// An ext4 whose directories are full after some 160 000 names of 32 characters.
+/// An ext4 whose directories are full after about 160 000 names of 32 characters.
 const SMALL_INDEX: Recipe = Recipe {
     name: "ext4 with 1 KiB blocks and no journal",
     mkfs: &[

@@ -1,4 +1,5 @@
-//! Filling a tree: every file where its layout says, nothing outside, counted truly, and rehearsed truly.
+//! Filling a tree: every file in its place, nothing outside, correct counts, and a dry run with the same
+//! result.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -39,14 +40,14 @@ fn rehearsed(path: &Path, spec: &Files) -> Rehearsed {
     rehearse(path, spec, &mut |_| {}, &NEVER).unwrap()
 }
 
-/// Returns where the library says that a file belongs.
+/// Returns the path of a file according to the library.
 fn place(spec: &Files, index: u64) -> PathBuf {
     let mut buffer = PlaceBuffer::new();
     let path = spec.place(index, &mut buffer).unwrap().path().to_vec();
     PathBuf::from(String::from_utf8(path).unwrap())
 }
 
-/// Everything below a directory: paths with the length of what is a file and when it was written.
+/// Everything below a directory: paths, with length and modification time of files.
 type Tree = BTreeMap<PathBuf, Option<(u64, std::time::SystemTime)>>;
 
 fn tree(top: &Path) -> Tree {
@@ -143,7 +144,7 @@ fn what_is_in_the_way_of_a_directory_is_left_alone_and_nothing_is_written_throug
     assert_eq!(std::fs::read(top.join("4")).unwrap(), b"precious");
 }
 
-/// A directory that is seen in another place too; unmounted when dropped.
+/// A bind mount; unmounted on drop.
 struct Bound(PathBuf);
 
 impl Bound {
@@ -185,7 +186,7 @@ fn names_without_a_place_are_refused_before_anything_is_made() {
         (named(NameScheme::Hex, "prefix:9/9", 10, 1), None, Refused::TooShort { bytes: 16, least: 18 }),
         (decimal("prefix:1/1", 100), Some("0"), Refused::TooShort { bytes: 1, least: 2 }),
         (decimal("decimal:1/2", 1001), Some("1000"), Refused::NotDecimal { digits: 3 }),
-        // Neither the first nor the last of these names is like a directory.
+        // Neither the first nor the last of these names looks like a directory.
         (decimal("digest:3+from=0+under=1", 100_000), Some("100"), Refused::LikeDirectory),
         (decimal("squid", 1), Some("0"), Refused::NotSequence),
     ] {
@@ -230,7 +231,7 @@ fn a_directory_that_cannot_be_rehearsed_says_why() {
     }
 }
 
-/// An ext4 with next to no inodes.
+/// An ext4 with very few inodes.
 const FEW_INODES: Recipe = Recipe {
     name: "ext4 of 128 inodes for a tree",
     mkfs: &["mkfs.ext4", "-q", "-F", "-N", "128"],

@@ -1,4 +1,5 @@
-//! The caches of a run's data sets: which are warm, which arms need them, what must be done before a block.
+//! Cache state of a run's data sets: which are warm, which arms need them warm, and the steps before each
+//! block.
 
 use std::collections::HashSet;
 
@@ -15,34 +16,34 @@ use crate::measure::Stopwatch;
 use crate::note::NoteKind;
 use crate::os::At;
 
-/// The caches of a run's data sets, as far as the run has evicted and warmed them.
+/// Cache state of a run's data sets, as changed by the run itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Caches {
-    /// `true` if any arm wants a cold cache; nothing is done otherwise.
+    /// `true` if any arm needs a cold cache; otherwise nothing is ever done.
     evicts: bool,
     sets: Vec<Set>,
-    /// Warm arms that have done their work since what they need was dropped.
+    /// Warm arms that have run since the data they need were last dropped.
     warm_arms: HashSet<CellId>,
-    /// Arms with a note that a cold block read nothing.
+    /// Arms that already have a note about a cold block without reads.
     told: HashSet<CellId>,
     system: System,
     random: SplitMix64,
 }
 
-/// State of one data set.
+/// Cache state of one data set.
 #[derive(Clone, Debug)]
 struct Set {
     /// `true` if subdirectories belong to it.
     deep: bool,
-    /// `true` if its names and inodes were looked at since they were dropped.
+    /// `true` if every name and inode was looked up since the last drop.
     warm: bool,
     entries: u64,
     sample: Vec<Sampled>,
-    /// The type of the file system that it is on.
+    /// Type of its file system.
     file_system: String,
 }
 
-/// One block, for what must be done before it.
+/// One block and the context needed to prepare it.
 pub(crate) struct Before<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) cell: &'a Cell,
@@ -52,7 +53,8 @@ pub(crate) struct Before<'a> {
 }
 
 impl Caches {
-    /// Returns the caches of a plan whose data sets are just made or found, on file systems of these types.
+    /// Returns the cache states for a plan whose data sets were just made or found, on file systems of these
+    /// types.
     pub(crate) fn new(plan: &Plan, file_systems: Vec<String>) -> Self {
         let set = |(data, file_system): (&megadir_record::Data, String)| Set {
             deep: matches!(data.source, DataSource::Made(_)),
@@ -71,8 +73,8 @@ impl Caches {
         }
     }
 
-    /// Has every state that the plan asks for once, on every data set that holds something, and returns the arms whose state
-    /// cannot be had or verified, with the reason.
+    /// Tries every cache state of the plan once, on every non-empty data set. Returns the arms whose state is
+    /// unavailable or cannot be verified, with the reason.
     pub(crate) fn dry_run(
         &mut self,
         plan: &Plan,
@@ -80,7 +82,7 @@ impl Caches {
         control: RunControl<'_>,
     ) -> Result<Vec<(CellId, String)>, WorkError> {
         let mut gone = Vec::new();
-        // What arms make themselves is not there yet: its state is verified before the first block.
+        // Files that arms make do not exist yet: their state is verified before the first block.
         let there = |data: &megadir_record::Data| {
             data.entries > 0 && data.source.made().is_none_or(|made| made.when == When::BeforeRun)
         };
@@ -103,7 +105,7 @@ impl Caches {
                 };
                 match tried {
                     Ok(()) => {}
-                    // What cannot be mounted again is lost to all its arms.
+                    // A failed remount affects every arm on that file system.
                     Err(error @ (WorkError::Stopped | WorkError::Remount(_))) => return Err(error),
                     Err(error) => gone.extend(arms.into_iter().map(|arm| (arm, error.to_string()))),
                 }
@@ -112,7 +114,7 @@ impl Caches {
         Ok(gone)
     }
 
-    /// Gets the work of a block ready, and the cache into the state that its arm wants.
+    /// Prepares the work of a block and brings the cache into its arm's state.
     pub(crate) fn prepare(
         &mut self,
         work: &mut dyn Workload,
@@ -135,7 +137,7 @@ impl Caches {
         Ok(())
     }
 
-    /// Looks at a block that was measured: one from which nothing was read was hardly cold, and that is noted once an arm.
+    /// Checks a measured block: a cold block without reads was probably not cold, which is noted once per arm.
     pub(crate) fn after(&mut self, cell: &Cell, sample: &Sample) -> Option<Note> {
         let elsewhere = is_served_elsewhere(&self.sets[cell.data.0 as usize].file_system);
         let nothing = cell.cache.drops_names() && sample.read_bytes == Some(0) && !elsewhere;
@@ -147,7 +149,7 @@ impl Caches {
         })
     }
 
-    /// Looks at every name and inode of a data set, if they were dropped.
+    /// Looks up every name and inode of a data set if they were dropped.
     fn warm_names(
         &mut self,
         data: DataId,
@@ -163,7 +165,7 @@ impl Caches {
         Ok(())
     }
 
-    /// Goes through a data set, asks about every entry and draws a sample of them.
+    /// Walks a data set, stats every entry and samples some names.
     fn pass(&mut self, data: DataId, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
         let set = &mut self.sets[data.0 as usize];
         let mut pass = Pass::new(&mut self.random);
@@ -172,7 +174,7 @@ impl Caches {
         Ok(())
     }
 
-    /// Does a warm arm's work once, unrecorded, after something that it may need was dropped.
+    /// Runs a warm arm's work once, unrecorded, if data that it needs were dropped.
     fn warm_arm(
         &mut self,
         work: &mut dyn Workload,
@@ -184,7 +186,8 @@ impl Caches {
         if !self.warm_arms.insert(cell.id) || !cell.work.leaves_all() {
             return Ok(());
         }
-        // Other names than those of the block itself: those would be warmer than they ever are.
+        // A different key selects different names: the block's own names would become warmer than in normal
+        // operation.
         let other = BlockKey { phase: megadir_record::Phase::WarmUp, attempt: u32::MAX, ..key };
         stopwatch.set_rate(None);
         work.setup(directory, other, operations, control)?;
@@ -194,7 +197,7 @@ impl Caches {
         Ok(())
     }
 
-    /// Drops what a state does not have in the cache, and verifies that it is gone.
+    /// Drops the parts of the cache that are cold in this state, and verifies that they are gone.
     fn evict(
         &mut self,
         state: CacheState,
@@ -213,7 +216,7 @@ impl Caches {
         self.system.evict(state, &evicted, directories, control)
     }
 
-    /// Draws names of a data set again if the drawn ones are gone: the arms make their own files.
+    /// Samples names of a data set again if the sampled ones are gone: the arms make their own files.
     fn draw(&mut self, data: DataId, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
         match tree::are_there(directory.at(), &self.sets[data.0 as usize].sample)? {
             true => Ok(()),
@@ -221,7 +224,7 @@ impl Caches {
         }
     }
 
-    /// Remembers what a drop has taken from others.
+    /// Marks as cold everything that a drop affected, including other data sets.
     fn forget(&mut self, state: CacheState, before: &Before<'_>) {
         match state {
             CacheState::Warm => {}
@@ -241,7 +244,7 @@ impl Caches {
         }
     }
 
-    /// Remembers that the names of all data sets are cold, or of those on the file system of one that was mounted again.
+    /// Marks the names of all data sets as cold, or after a remount those on the same file system.
     fn forget_names(&mut self, state: CacheState, plan: &Plan, data: DataId) {
         let on = |data: DataId| plan.data[data.0 as usize].on;
         let cold = |other: DataId| state != CacheState::FsCold || on(other) == on(data);
@@ -251,7 +254,7 @@ impl Caches {
         }
     }
 
-    /// Asks about the sample after a drop: the device must have been read.
+    /// Stats the sampled names after a drop: this must read from the device.
     fn verify_cold(&self, state: CacheState, data: DataId, directory: &Dir) -> Result<(), WorkError> {
         let set = &self.sets[data.0 as usize];
         match is_served_elsewhere(&set.file_system) {
@@ -261,7 +264,7 @@ impl Caches {
     }
 }
 
-/// `true` if another process reads from the device for this one, so that no read is counted here.
+/// `true` if another process reads the device for this one (FUSE), so that this process's read counters stay 0.
 fn is_served_elsewhere(file_system: &str) -> bool {
     file_system.starts_with("fuse")
 }

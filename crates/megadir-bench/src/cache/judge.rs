@@ -1,28 +1,30 @@
-//! What counts of bytes read from a volume say of what was cached. Pure; runs and is tested everywhere.
+//! Judges from a volume's read counters whether data were cached. Pure; runs and is tested on every system.
 //!
-//! A volume counts for all who read from it. So what was asked for is asked for twice: after a drop it must come from the volume, and right after
-//! that it must not, or others read so much that the first count says nothing. Contents are counted file by file: what is read ahead of one
-//! would make up for another that is cached.
+//! The counters include reads by other processes. So each request is made twice: after a drop the data must
+//! come from the volume, and right afterwards they must not; otherwise other processes read too much for the
+//! first count to mean anything. Contents are counted per file: readahead of one file would hide that another
+//! is cached.
 
-/// At most this part of the files that are read after a drop may come from the cache.
+/// Largest share of the files read after a drop that may come from the cache.
 const LEFT_MAX: f64 = 0.01;
-/// At most this part of what was read may be read from the volume by others, or again.
+/// Largest share of the bytes read that other processes, or a second pass, may read from the volume.
 const OTHERS_MAX: f64 = 0.02;
-/// The names and attributes of files come in pages at least: fewer bytes are no proof, bytes.
+/// Names and attributes are read in whole pages: fewer bytes prove nothing, bytes.
 const PAGE_BYTES: u64 = 4096;
-/// The least that is read for a name: a quarter of its record in the file table of NTFS, of which a page holds four, bytes.
+/// Minimum read per name, bytes: a quarter of an NTFS file record (1 KiB, four per page).
 const NAME_BYTES: u64 = 256;
 
 /// One file that was read after a drop, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileRead {
-    /// What was read of it.
+    /// Bytes read from the file.
     pub(super) asked: u64,
-    /// What the volume gave meanwhile.
+    /// Bytes read from the volume during that time.
     pub(super) given: u64,
 }
 
-/// Says why contents were not shown to be gone, if they were not. `again` is what the volume gave when all was read once more.
+/// Returns an error unless the contents were cold; `again` is the bytes read from the volume by a second pass
+/// over the files.
 pub(super) fn contents(files: &[FileRead], again: u64) -> Result<(), String> {
     not_disturbed(again, files.iter().map(|file| file.asked).sum())?;
     let cached = files.iter().filter(|file| file.given < file.asked).count();
@@ -35,7 +37,8 @@ pub(super) fn contents(files: &[FileRead], again: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Says why names were not shown to be gone, if they were not: what the volume gave while so many were asked about after a drop, and again.
+/// Returns an error unless the names were cold: `given` and `again` are bytes read from the volume while
+/// `asked` names were looked up after a drop, and once more.
 pub(super) fn names(asked: usize, given: u64, again: u64) -> Result<(), String> {
     let least = PAGE_BYTES.max(NAME_BYTES * asked as u64);
     if given < least {
@@ -69,7 +72,7 @@ mod tests {
         assert_eq!(contents(&[read(5000, 5000); 100], 10_000), Ok(()));
         let disturbed = contents(&[read(5000, 5000); 100], 10_001).unwrap_err();
         assert!(disturbed.contains("10001 bytes were read"), "{disturbed}");
-        // What is read ahead of one file is none of another.
+        // Readahead of one file does not count for another.
         let half: Vec<_> = (0..100).map(|file| read(5000, if file % 2 == 0 { 10_240 } else { 0 })).collect();
         let cached = contents(&half, 0).unwrap_err();
         assert!(cached.starts_with("50 of 100 files"), "{cached}");

@@ -1,15 +1,16 @@
-//! States of the cache: had before a block, proven, and given back to arms that need it warm.
+//! Cache states: established before a block, verified, and restored for arms that need a warm cache.
 //!
 //! ```text
 //! cold arm:  the work gets ready -> drop -> verify -> touch our own pages again -> measure
-//! warm arm:  something was dropped since? one pass over the data set, one over the arm's own work -> ready -> measure
+//! warm arm:  something was dropped since? one pass over the data set, one over the arm's own work -> ready ->
+//! measure
 //! ```
 //!
-//! None of it is timed. A state that cannot be had or verified is an error with its reason, never another state. Knows
-//! nothing of clocks, records or reports.
+//! These steps are never part of a measured time. A state that is unavailable or cannot be verified is an error
+//! with a reason, never silently another state. This module does not depend on clocks, records or reports.
 //!
-//! `caches` is what the runner uses, the same on every system; what a system drops and how that is verified is in a directory of its
-//! own, with the same names in each: `System`, `refusals`, `verify_cold`.
+//! `caches` is what the runner uses on every system. Each system has a directory with its own code for dropping
+//! and verifying, with the same names: `System`, `refusals`, `verify_cold`.
 
 mod caches;
 #[cfg(any(windows, test))]
@@ -39,9 +40,10 @@ pub(crate) use caches::{Before, Caches};
 #[cfg(target_os = "linux")]
 pub(crate) use system::is_memory;
 
-/// Returns every state of the cache with its name in reports, and the reason if it is unavailable on `directory`.
+/// Returns every cache state with its name in reports, and the reason if it is unavailable on `directory`.
+/// Drops nothing.
 ///
-/// In a virtual machine cold states are named `guest-...`: the host's cache stays warm. Nothing is dropped.
+/// In a virtual machine the names of cold states begin with `guest-`, since the host's cache stays warm.
 pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     let unavailable = system::refusals(directory);
     let guest = if host::is_virtual() { "guest-" } else { "" };
@@ -60,25 +62,23 @@ struct ColdTarget<'a> {
     /// `true` if subdirectories belong to it.
     deep: bool,
     entries: u64,
-    /// Names that were drawn from it.
+    /// Names sampled from it.
     sample: &'a [Sampled],
-    /// The type of the file system that it is on.
+    /// Type of its file system.
     file_system: &'a str,
 }
 
-/// The directories of the data sets, which are opened again where their file system is mounted again.
+/// The directories of the data sets; a remount opens them again.
 pub(crate) trait Directories {
-    /// Returns the directory of a data set.
     fn of(&self, data: DataId) -> &Dir;
 
-    /// Unmounts the file system of a data set, proves that it is gone, and mounts it again.
+    /// Unmounts the file system of a data set, verifies that it is gone, and mounts it again.
     fn remount(&mut self, data: DataId) -> Result<(), WorkError>;
 
-    /// Removes the files of a data set and makes them again, the same ones, on the disk.
+    /// Removes the files of a data set and makes identical ones, written to disk.
     fn recreate_files(&mut self, data: DataId) -> Result<(), WorkError>;
 }
 
-/// Returns the error for a state that is unavailable or not verified.
 fn refused(state: CacheState, reason: impl Into<String>) -> WorkError {
     WorkError::Stage { stage: state.name(), source: io::Error::other(reason.into()) }
 }

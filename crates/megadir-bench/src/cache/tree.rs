@@ -1,4 +1,5 @@
-//! One pass over the entries of a data set: relative to open directories, through no link, across no mount, in bounded memory.
+//! Walks a data set once: relative to open directories, not following links, not crossing mounts, in bounded
+//! memory.
 
 use std::io;
 
@@ -10,16 +11,16 @@ use super::refused;
 use crate::control::{RunControl, WorkError};
 use crate::os::{self, At, Borrowed};
 
-/// The deepest tree that is gone through; each level holds an open directory and a buffer.
+/// Depth limit; each level holds an open directory and a buffer.
 const DEPTH_MAX: usize = 64;
-/// Entries that are drawn for verifying.
+/// Entries sampled for verification.
 pub(super) const SAMPLE_MAX: usize = 64;
 
 /// One entry, with its type known.
 pub(super) struct Found<'a> {
     pub(super) parent: Borrowed<'a>,
     pub(super) name: &'a [u8],
-    /// The directory's path from the top, empty or ending in a slash.
+    /// Path of its directory from the top, empty or ending in a slash.
     pub(super) below: &'a [u8],
     pub(super) kind: FileType,
 }
@@ -31,7 +32,7 @@ impl Found<'_> {
     }
 }
 
-/// An entry that was drawn: its path from the top.
+/// Path of a sampled entry from the top.
 pub(super) type Sampled = Vec<u8>;
 
 /// Calls `visit` for every entry of `top`, and of its subdirectories if `deep`.
@@ -53,7 +54,7 @@ fn each_below(
     visit: &mut dyn FnMut(&Found<'_>) -> Result<(), WorkError>,
 ) -> Result<(), WorkError> {
     let mut seen = 0_u32;
-    // What ends the listing from within, for the listing knows errors of the system only.
+    // Error of `visit`, kept here because the listing can pass on I/O errors only.
     let mut ended = None;
     let listed = os::each_entry(directory, &mut |name, kind| {
         let mut one = || {
@@ -61,7 +62,7 @@ fn each_below(
             if seen.is_multiple_of(256) {
                 control.check()?;
             }
-            // Of unknown type is what has vanished.
+            // The entry has vanished.
             if kind == FileType::Unknown {
                 return Ok(());
             }
@@ -101,7 +102,7 @@ fn failed(source: io::Error) -> WorkError {
     WorkError::Stage { stage: "pass over the data set", source }
 }
 
-/// Asks about every drawn name; `true` if there are any and all exist.
+/// Stats every sampled name; `true` if there is at least one and all exist.
 pub(super) fn are_there(directory: Borrowed<'_>, sample: &[Sampled]) -> Result<bool, WorkError> {
     for path in sample {
         match os::status(directory, path.as_slice()) {
@@ -115,7 +116,7 @@ pub(super) fn are_there(directory: Borrowed<'_>, sample: &[Sampled]) -> Result<b
     Ok(!sample.is_empty())
 }
 
-/// A pass that asks about every entry, and draws a sample of them (Vitter's algorithm R).
+/// A pass that stats every entry and samples some of them (Vitter's algorithm R).
 pub(super) struct Pass<'a> {
     pub(super) seen: u64,
     pub(super) sample: Vec<Sampled>,

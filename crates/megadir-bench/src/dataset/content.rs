@@ -1,4 +1,4 @@
-//! Content of the n-th file: computed in pieces while it is written or compared, never held.
+//! Content of the n-th file: generated in pieces while it is written or compared, never stored.
 
 use md5::{Digest, Md5};
 use megadir_record::ContentKind;
@@ -21,7 +21,7 @@ enum Bytes {
 }
 
 impl Content {
-    /// Returns the content of the file of `index`, which has `size_bytes` bytes.
+    /// Returns the content of the file with this index and size.
     pub fn new(kind: ContentKind, seed: u64, index: u64, size_bytes: u64) -> Self {
         let bytes = match kind {
             ContentKind::Pseudorandom => {
@@ -37,9 +37,9 @@ impl Content {
         Self { bytes }
     }
 
-    /// Fills `buffer` with the bytes that come next; every call but the last must fill a multiple of 8.
+    /// Fills `buffer` with the next bytes; every call but the last must fill a multiple of 8.
     ///
-    /// Beyond the size that was given, the bytes are of no meaning.
+    /// Bytes beyond the given size are unspecified.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         match &mut self.bytes {
             Bytes::Random(random) => {
@@ -53,13 +53,13 @@ impl Content {
     }
 }
 
-/// MD5 digests of `SEED:INDEX:content:NUMBER` in hex, one after the other.
+/// MD5 digests of `SEED:INDEX:content:NUMBER` in hex, concatenated.
 #[derive(Clone, Debug)]
 struct Digests {
     seed: u64,
     index: u64,
     next: u64,
-    /// Bytes at the end of `text` that are still to be given.
+    /// Unread bytes at the end of `text`.
     left: usize,
     text: [u8; 32],
 }
@@ -93,13 +93,13 @@ impl Digests {
     }
 }
 
-/// Documents of fewer bytes are a string.
+/// Shorter documents are a single string.
 const OBJECT_BYTES_MIN: u64 = 128;
-/// A piece of text is at most this long, bytes.
+/// Upper bound of a piece of text, bytes.
 const PIECE_BYTES_MAX: usize = 160;
-/// A record with its comma is at most this long, bytes.
+/// Upper bound of a record with its comma, bytes.
 const RECORD_BYTES_MAX: u64 = 144;
-/// What ends the list of records and begins the note, and what ends that.
+/// End of the list of records and start of the note, and end of the document.
 const NOTE: &[u8] = b"],\"note\":\"";
 const END: &[u8] = b"\"}";
 const PURPOSE: u64 = 0x6a73_6f6e;
@@ -110,7 +110,7 @@ const WORDS: [&str; 32] = [
     "parcel", "query", "red", "river", "sample", "south", "status", "stone", "table", "west",
 ];
 
-/// A document being written.
+/// A JSON document being generated.
 #[derive(Clone, Debug)]
 pub(super) struct Json {
     random: SplitMix64,
@@ -119,7 +119,7 @@ pub(super) struct Json {
     /// Bytes of the document that are not in `piece` yet.
     rest: u64,
     piece: Piece,
-    /// Bytes of `piece` that were given already.
+    /// Bytes of `piece` already returned.
     given: usize,
 }
 
@@ -138,7 +138,7 @@ impl Json {
         Self { random, index, part: Part::Start, rest: size_bytes, piece: Piece::new(), given: 0 }
     }
 
-    /// Fills `buffer` with the bytes that come next; after the end, with spaces.
+    /// Fills `buffer` with the next bytes; after the end, with spaces.
     pub(super) fn fill(&mut self, mut buffer: &mut [u8]) {
         while !buffer.is_empty() {
             if self.given == self.piece.length {
@@ -153,13 +153,12 @@ impl Json {
         }
     }
 
-    /// Writes the next piece of the document.
     fn next_piece(&mut self) {
         self.given = 0;
         self.piece.length = 0;
         match self.part {
             Part::Start => self.start(),
-            // A record must leave room for the end.
+            // Leave room for the end of the document after the record.
             Part::Records { first } if self.rest >= RECORD_BYTES_MAX + (NOTE.len() + END.len()) as u64 => {
                 self.record(first);
                 self.part = Part::Records { first: false };
@@ -222,7 +221,7 @@ impl Json {
         piece.push(b"\"}");
     }
 
-    /// Writes words up to what ends the document.
+    /// Writes words, and `end` at the end of the document.
     fn text(&mut self, end: &[u8]) {
         while self.piece.length < PIECE_BYTES_MAX / 2 {
             let left = self.rest - (self.piece.length + end.len()) as u64;
@@ -268,7 +267,7 @@ impl Piece {
         self.length = end;
     }
 
-    /// Appends the word that the last five bits choose.
+    /// Appends the word that the low five bits select.
     fn word(&mut self, bits: u64) {
         self.push(WORDS[(bits & 31) as usize].as_bytes());
     }
@@ -331,7 +330,7 @@ mod tests_of_json {
             let value: serde_json::Value = serde_json::from_slice(&text)
                 .unwrap_or_else(|error| panic!("{size}: {error}: {}", String::from_utf8_lossy(&text)));
             assert_eq!(value.is_object(), size >= OBJECT_BYTES_MIN, "{size}");
-            // A document that went on behind its end would have spaces there.
+            // Reading past the end of the document would give spaces.
             assert_ne!(text.last(), Some(&b' '), "{size}");
         }
     }

@@ -1,4 +1,4 @@
-//! Dry run of filling a directory: finds out what would be made, and writes nothing.
+//! Dry run of filling a directory: determines what would be made, and writes nothing.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -13,10 +13,10 @@ use super::{Content, Files, FillError, FillProgress, Place, PlaceBuffer, Rehears
 use crate::dataset::fill::{Entered, Tree};
 use crate::os::{self, At, Borrowed};
 
-/// Missing directories are counted up to here; each takes some ten bytes meanwhile.
+/// Limit of missing directories counted; each takes about ten bytes of memory.
 const DIRECTORIES_MAX: usize = 1 << 20;
 
-/// Returns what filling the directory at `path` would do; makes and writes nothing.
+/// Returns the result that filling the directory at `path` would have; writes nothing.
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ pub fn rehearse(
     os::check_path(path).map_err(open)?;
     let directory = match os::open_directory(path) {
         Ok(directory) => Some(directory),
-        // It would be made, if it is no link to nowhere, and if what it would be made in exists.
+        // It would be made, unless it is a dangling link or its parent is missing.
         Err(error) if error.kind() == ErrorKind::NotFound && std::fs::symlink_metadata(path).is_err() => {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             let parent = std::fs::metadata(parent.unwrap_or(Path::new("."))).map_err(open)?;
@@ -123,7 +123,7 @@ impl Rehearsal<'_> {
         Ok((Found::Nothing, task.size_bytes))
     }
 
-    /// Counts the directories of a path of which the first so many bytes exist.
+    /// Counts the missing directories of a path whose first `there` bytes exist.
     fn miss(&mut self, path: &[u8], there: usize) {
         let ends = (there + 1..path.len()).filter(|end| path[*end] == b'/').chain([path.len()]);
         for end in ends.filter(|end| *end > there) {

@@ -1,7 +1,7 @@
-//! The files of a data set: name, place, size and content of the n-th, from the seed and n alone.
+//! The files of a data set: name, path, size and content of the n-th, computed from the seed and n alone.
 //!
-//! A [`Files`] holds a few hundred bytes and tables of the plan, whatever the number of files; asking it allocates nothing,
-//! and any number of threads may ask it at the same time.
+//! A [`Files`] holds a few hundred bytes plus the tables of the plan, whatever the number of files. Its methods
+//! allocate nothing and may be called from several threads at once.
 
 use megadir::layout::{Layout, Refused};
 use megadir_record::{Made, NameScheme, Spread};
@@ -35,11 +35,11 @@ pub struct Files {
 }
 
 impl Files {
-    /// Returns `entries` files with names, sizes, contents and paths as `made` says.
+    /// Returns `entries` files with names, sizes, contents and paths according to `made`.
     ///
     /// # Errors
     ///
-    /// [`FilesError`]: whatever could be wrong is found here, before anything is made.
+    /// [`FilesError`]: all invalid combinations are detected here, before any file is made.
     pub fn new(made: &Made, seed: u64, entries: u64) -> Result<Self, FilesError> {
         let sizes = Sizes { size_bytes: made.size_bytes, law: made.sizes.clone() };
         if let Some(reason) = sizes.contradiction() {
@@ -62,9 +62,10 @@ impl Files {
         Ok(files)
     }
 
-    /// Returns the files of one of several workers that each have a set of their own, as many and of the same laws.
+    /// Returns the files of one of several workers that each have their own set, with the same number of files
+    /// and the same distributions.
     ///
-    /// Their places are relative to the worker's own directory, [`Files::worker_directory`].
+    /// Their paths are relative to the worker's own directory, [`Files::worker_directory`].
     #[must_use]
     pub(crate) fn of_worker(&self, worker: u32) -> Self {
         let seed = SplitMix64::new(self.seed ^ (u64::from(worker) + 1).rotate_left(32)).next_u64();
@@ -76,27 +77,25 @@ impl Files {
         format!("w{worker}")
     }
 
-    /// Returns how the files are made.
     pub fn made(&self) -> &Made {
         &self.made
     }
 
-    /// Returns how many files there are.
+    /// Returns the number of files.
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Returns the seed.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Returns the law of the sizes.
+    /// Returns the size distribution.
     pub fn sizes(&self) -> &Sizes {
         &self.sizes
     }
 
-    /// Returns the names, without their places.
+    /// Returns the generator of names, without paths.
     pub fn names(&self) -> Names {
         Names { scheme: self.made.names, seed: self.seed }
     }
@@ -109,7 +108,7 @@ impl Files {
         }
     }
 
-    /// `true` if all files lie in one directory.
+    /// `true` if all files are in one directory.
     pub fn is_flat(&self) -> bool {
         match &self.places {
             Places::Flat => true,
@@ -119,35 +118,36 @@ impl Files {
         }
     }
 
-    /// Writes the path of the file of `index`, relative to the top, into a buffer.
+    /// Writes the path of a file, relative to the top, into a buffer.
     ///
     /// # Errors
     ///
-    /// The reason why the layout has no place for the name. [`Files::new`] has tried a name of each length, so that this is
-    /// left for names that differ in more than that.
+    /// The reason if the layout has no place for the name. [`Files::new`] has tried one name of each length, so
+    /// this is limited to names that differ in more than their length.
     pub fn place<'a>(&self, index: u64, buffer: &'a mut PlaceBuffer) -> Result<Place<'a>, Refused> {
         self.places.place(self.names(), index, buffer)
     }
 
-    /// Returns the size of the file of `index`, bytes.
+    /// Returns the size of a file, bytes.
     #[inline]
     pub fn size_bytes(&self, index: u64) -> u64 {
         self.sizes.of(self.seed, index)
     }
 
-    /// Returns the content of the file of `index`, which has [`Files::size_bytes`].
+    /// Returns the content of a file, [`Files::size_bytes`] long.
     pub fn content(&self, index: u64) -> Content {
         Content::new(self.made.content, self.seed, index, self.size_bytes(index))
     }
 
-    /// Returns the directories below the top; `None` if they are known only by going through all names.
+    /// Returns the directories below the top; `None` if finding them requires going through all names.
     ///
-    /// Of names in hex these are all that the layout can have, used or not, as programs that make them beforehand do.
+    /// For hexadecimal names these are all directories of the layout, used or not, as made by programs that
+    /// create them in advance.
     pub fn directories(&self) -> Option<Directories<'_>> {
         Directories::of(&self.places, self.made.names, self.entries)
     }
 
-    /// Returns how many directories are there at the end, below the top: as expected where it depends on the names.
+    /// Returns the final number of directories below the top; the expected number if it depends on the names.
     pub(crate) fn directories_expected(&self) -> f64 {
         let before = self.made.directories == megadir_record::MakeDirectories::Before;
         match (&self.places, self.directories()) {
@@ -159,7 +159,7 @@ impl Files {
         }
     }
 
-    /// Returns how many files a directory that holds any has on average, as expected.
+    /// Returns the expected mean number of files in a directory that has any.
     pub fn files_per_directory(&self) -> f64 {
         match &self.places {
             Places::Flat => self.entries as f64,
@@ -171,12 +171,12 @@ impl Files {
         }
     }
 
-    /// Returns the most files that one directory holds, as far as it can be said.
+    /// Returns an upper bound of the files in one directory; an estimate for hashed names.
     pub(crate) fn files_in_one_directory_max(&self) -> u64 {
         match &self.places {
             Places::Flat => self.entries,
             Places::Layout(placer) if placer.depth() == 0 => self.entries,
-            // Four deviations of a number of files that fall where they fall.
+            // Four standard deviations above the mean, since hashed names are spread randomly.
             Places::Layout(_) => {
                 let mean = self.files_per_directory();
                 ((mean + 4.0 * mean.sqrt()).ceil() as u64).min(self.entries)
@@ -186,7 +186,7 @@ impl Files {
         }
     }
 
-    /// Returns an error that names the file without a path.
+    /// Returns an error with the file's name, without a path.
     pub(crate) fn refused(&self, index: u64, reason: Refused) -> FilesError {
         let mut name = [0; NAME_BYTES_MAX];
         let name = String::from_utf8_lossy(self.names().write(index, &mut name)).into_owned();
@@ -200,7 +200,7 @@ impl Files {
         }
     }
 
-    /// Refuses names by length of which one is called like a device of Windows; no other scheme has any.
+    /// Refuses names by length if one is a reserved device name of Windows; the other schemes contain none.
     fn check_devices(&self) -> Result<(), FilesError> {
         let NameScheme::Lengths { bytes } = &self.made.names else { return Ok(()) };
         let numbers = match self.places {
@@ -215,9 +215,9 @@ impl Files {
         }
     }
 
-    /// Refuses names that the layout has no place for, before anything is made.
+    /// Refuses names that the layout has no place for, before any file is made.
     ///
-    /// `true` if a layout accepts the names of a scheme depends on their length, so one of each length is tried.
+    /// Layouts accept or refuse the names of a scheme by length, so one name of each length is tried.
     fn check_names(&self) -> Result<(), FilesError> {
         let mut buffer = PlaceBuffer::new();
         let powers = |base: u64| std::iter::successors(Some(1_u64), move |power| power.checked_mul(base));
@@ -229,7 +229,7 @@ impl Files {
     }
 }
 
-/// Returns how many different characters stand at each place of the names.
+/// Returns the number of different characters at each position of the names.
 fn values(names: NameScheme) -> u64 {
     match names {
         NameScheme::Md5 | NameScheme::Hex | NameScheme::UpperHex => 16,

@@ -1,10 +1,11 @@
-//! Filling a directory: relative to its descriptor, never through a link, again from where it was left.
+//! Fills a directory: relative to its descriptor, never through a link, resumable.
 //!
-//! A file is made with O_EXCL, so nothing that is there is ever opened for writing by mistake. Filling again
-//! compares what is there with what would be made: a whole file is left, one cut short is completed if it is
-//! our user's and has no other name (an empty file counts as cut short: a kill leaves such), anything else
-//! under the name is left alone and counted. Directories of a layout are made when the first file needs them;
-//! what has the name of one and is none is left alone too, with all that would have been below it.
+//! Files are created with O_EXCL, so no existing file is ever opened for writing by mistake. Filling again
+//! compares existing entries with the intended ones. Complete files are kept. Truncated files are completed if
+//! the current user owns them and they have no other hard link; an empty file counts as truncated, since a kill
+//! leaves such files. Any other entry under the name is left alone and counted. Directories of a layout are
+//! created when their first file is; a non-directory with the name of one is left alone, and everything below
+//! it is skipped.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -18,20 +19,20 @@ use megadir_record::MakeDirectories;
 use crate::dataset::{Content, Files, FillError, FillProgress, Filled, PlaceBuffer};
 use crate::os::{self, Access, At, Borrowed, Owned, Status};
 
-/// Files between two reports of progress and checks of the stop flag.
+/// Files between two progress reports and checks of the stop flag.
 pub(super) const STEP: u64 = 256;
-/// The same within one file, pieces.
+/// Pieces of one file between two checks of the stop flag.
 const STEP_PIECES: u64 = 16;
-/// Contents are written and compared in pieces of this size, bytes.
+/// Size of the pieces in which contents are written and compared, bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Fills the directory at `path`, which is made if it does not exist, with `files`.
+/// Fills the directory at `path`, which is created if missing, with `files`.
 ///
-/// `progress` is called now and then; with `stop` set the filling ends soon and says so.
+/// `progress` is called regularly. Setting `stop` ends the filling soon; the result says so.
 ///
 /// # Errors
 ///
-/// [`FillError`]; what was made stays.
+/// [`FillError`]; files made so far stay.
 pub fn fill(
     path: &Path,
     files: &Files,
@@ -50,7 +51,6 @@ pub fn fill(
     fill_at(dir.at(), files, progress, stop)
 }
 
-/// Fills the directory `dir` with `files`.
 fn fill_at(
     dir: Borrowed<'_>,
     files: &Files,
@@ -80,7 +80,7 @@ pub(crate) struct Filling<'a> {
     buffer: PlaceBuffer,
     piece: Vec<u8>,
     next: u64,
-    /// What it came to so far.
+    /// Result so far.
     pub(crate) filled: Filled,
 }
 
@@ -90,17 +90,17 @@ impl<'a> Filling<'a> {
         Self { files, tree, buffer, piece, next: 0, filled: Filled::default() }
     }
 
-    /// Returns one that begins with the file of number `first`.
+    /// Returns a filling that begins with the file of index `first`.
     pub(crate) fn starting_at(dir: Borrowed<'a>, files: &'a Files, first: u64) -> Self {
         Self { next: first, ..Self::new(dir, files) }
     }
 
-    /// Returns how many files have been gone through.
+    /// Returns the number of files processed.
     pub(crate) fn done(&self) -> u64 {
         self.next
     }
 
-    /// Goes through the files up to the one of `end`, unless it is stopped before; both may be said again later.
+    /// Processes the files up to index `end`, unless it is stopped before; may be called again after either.
     pub(crate) fn to(
         &mut self,
         end: u64,
@@ -133,7 +133,6 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    /// Makes the next file.
     fn one(&mut self, stopped: &mut dyn FnMut() -> bool) -> Result<(), Unmade> {
         let Self { files, tree, buffer, piece, next, filled } = self;
         let (index, of) = (*next, files.entries());
@@ -158,7 +157,7 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    /// Makes the directories from number `from` to before `to`, which the files will need.
+    /// Makes the directories numbered `from` to `to` (exclusive), which the files will need.
     pub(crate) fn directories(&mut self, from: u64, to: u64) -> Result<(), FillError> {
         let Some(directories) = self.files.directories() else { return Ok(()) };
         for number in from..to {
@@ -197,17 +196,17 @@ pub(super) fn piece(files: &Files) -> Vec<u8> {
     vec![0; usize::try_from(files.sizes().largest_bytes()).map_or(PIECE_BYTES, |size| size.min(PIECE_BYTES))]
 }
 
-/// What was there under a name before.
+/// Previous state of a name.
 pub(super) enum Found {
     Nothing,
     Whole,
     CutShort,
     Other,
-    /// The first so many bytes of the path name something that is no directory of the tree.
+    /// This many leading bytes of the path name something that is not a directory of the tree.
     InTheWay(usize),
 }
 
-/// Counts what was found under a path.
+/// Counts the previous state of a path.
 pub(super) fn count(filled: &mut Filled, found: &Found, path: &[u8]) {
     match *found {
         Found::Nothing => filled.made += 1,
@@ -218,11 +217,11 @@ pub(super) fn count(filled: &mut Filled, found: &Found, path: &[u8]) {
     }
 }
 
-/// Reason why a file is not complete.
+/// Reason for an incomplete file.
 pub(super) enum Failed {
     /// The filling was stopped; the written beginning of the file stays.
     Stopped,
-    /// A limit was met.
+    /// A limit was reached.
     Met(Box<Explanation>),
     Io(io::Error),
 }
@@ -237,12 +236,13 @@ impl<E: Into<io::Error>> From<E> for Failed {
 pub(super) struct Task<'a> {
     pub(super) size_bytes: u64,
     pub(super) piece: &'a mut [u8],
-    /// Gives a sign of life and returns whether the filling is to end.
+    /// Updates the heartbeat and returns `true` if the filling should stop.
     pub(super) stopped: &'a mut dyn FnMut() -> bool,
 }
 
 impl Task<'_> {
-    /// Returns [`Failed::Stopped`] now and then if the filling is to end, never before the first piece.
+    /// Returns [`Failed::Stopped`] if the filling should stop. Checks only now and then, and never before the
+    /// first piece.
     fn check(&mut self, at: u64) -> Result<(), Failed> {
         let step = STEP_PIECES * PIECE_BYTES as u64;
         if at > 0 && at.is_multiple_of(step) && (self.stopped)() { Err(Failed::Stopped) } else { Ok(()) }
@@ -256,7 +256,7 @@ fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) ->
         Ok(mut file) => {
             let written = write_in(dir, &mut file, content, 0, task);
             if matches!(written, Err(Failed::Io(_) | Failed::Met(_))) {
-                // Better none than one cut short, if it is still the one that was made.
+                // Remove the truncated file, provided that the name still refers to it.
                 let still = (os::status(dir, name).ok()).zip(os::status_of(&file).ok());
                 if still.is_some_and(|(named, made)| named.identity == made.identity) {
                     let _ = os::remove_file(dir, name);
@@ -276,7 +276,7 @@ fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) ->
     Ok(Found::Nothing)
 }
 
-/// Writes a file's content; on an error finds the limit that was met before anything is released.
+/// Writes a file's content; on an error, determines the limit that was reached before anything is released.
 fn write_in(
     dir: Borrowed<'_>,
     file: &mut File,
@@ -290,7 +290,7 @@ fn write_in(
     })
 }
 
-/// Turns an error into one that says which limit was met, if it is of that kind.
+/// Adds the limit that was reached to an error of that kind.
 fn refused(dir: Borrowed<'_>, step: Step, error: io::Error) -> Failed {
     match limit_met(dir, step, &error) {
         Some(met) => Failed::Met(met),
@@ -302,7 +302,8 @@ fn limit_met(dir: Borrowed<'_>, step: Step, error: &io::Error) -> Option<Box<Exp
     explain_at(dir, Path::new("."), step, error).map(Box::new)
 }
 
-/// Looks at what has the name already; with it come the file and its length if it is the beginning of ours.
+/// Examines the existing entry of a name; if it is a truncated file of ours, also returns the file and its
+/// length.
 pub(super) fn existing(
     dir: Borrowed<'_>,
     name: &[u8],
@@ -325,7 +326,7 @@ pub(super) fn existing(
     let access = if whole { Access::Read } else { Access::ReadWrite };
     let mut file = match os::open_file(dir, name, access) {
         Ok(file) => file,
-        // What cannot be opened is not a file that this program made and may complete.
+        // A file that cannot be opened was not made by this program.
         Err(error) if os::is_no_file_of_ours(&error) => return Ok(OTHER),
         Err(error) => return Err(error.into()),
     };
@@ -342,13 +343,14 @@ pub(super) fn existing(
     Ok(if whole { (Found::Whole, None) } else { (Found::CutShort, Some((file, there))) })
 }
 
-/// `true` if a file that is cut short may be one of ours: under no other name, not guarded, and our user's, where its
-/// status tells. It is completed only if all that is in it is the beginning of what would be made.
+/// `true` if a truncated file may be one of ours: no other hard link, not guarded, and owned by the current
+/// user, if the status has an owner. It is completed only if its bytes are the beginning of the intended
+/// content.
 fn may_complete(status: &Status) -> bool {
     status.links == 1 && !status.guarded && status.owner == os::own_user()
 }
 
-/// `true` if the file's `there` bytes are the first of our content.
+/// `true` if the file's `there` bytes are the beginning of our content.
 fn begins(file: &mut File, mut content: Content, there: u64, task: &mut Task<'_>) -> Result<bool, Failed> {
     let mut read = vec![0; task.piece.len()];
     let mut at = 0;
@@ -365,7 +367,7 @@ fn begins(file: &mut File, mut content: Content, there: u64, task: &mut Task<'_>
     Ok(true)
 }
 
-/// Writes the content from the whole piece that holds byte `from` to the end.
+/// Writes the content to the end, starting at the piece that contains byte `from`.
 fn write(file: &mut File, mut content: Content, from: u64, task: &mut Task<'_>) -> Result<(), Failed> {
     let mut at = 0;
     while at < task.size_bytes {
@@ -384,12 +386,12 @@ fn write(file: &mut File, mut content: Content, from: u64, task: &mut Task<'_>) 
     Ok(())
 }
 
-/// Returns a path as messages have it.
+/// Formats a path for messages.
 pub(super) fn lossy(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
-/// A tree, and the directories from its top down to the one that was entered last.
+/// A tree, and the open directories from its top to the one entered last.
 pub(super) struct Tree<'a> {
     top: Borrowed<'a>,
     open: Vec<(Vec<u8>, Owned)>,
@@ -399,11 +401,10 @@ pub(super) struct Tree<'a> {
 
 /// Result of entering a directory.
 pub(super) enum Entered<'a> {
-    /// The directory.
     Directory(Borrowed<'a>),
-    /// It does not exist; so many bytes of its path do.
+    /// It does not exist; this many leading bytes of its path do.
     Missing(usize),
-    /// The first so many bytes of its path name something that is no directory of this tree.
+    /// This many leading bytes of its path name something that is not a directory of this tree.
     Taken(usize),
 }
 
@@ -412,12 +413,13 @@ impl<'a> Tree<'a> {
         Self { top, open: Vec::new(), made: 0 }
     }
 
-    /// Returns the directory that was reached last, be it on the way to one that could not be entered.
+    /// Returns the directory reached last, even on the way to one that could not be entered.
     pub(super) fn deepest(&self) -> Borrowed<'_> {
         self.open.last().map_or(self.top, |(_, directory)| directory.at())
     }
 
-    /// Enters a directory by its path from the top, which may be empty; with `make` it is made if it is missing.
+    /// Enters a directory by its path from the top, which may be empty; with `make`, creates missing
+    /// directories.
     pub(super) fn enter(&mut self, path: &[u8], make: bool) -> io::Result<Entered<'_>> {
         let (mut depth, mut reached) = (0, 0);
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
@@ -449,7 +451,7 @@ impl<'a> Tree<'a> {
         }
         match os::make_directory(self.deepest(), name) {
             Ok(()) => self.made += 1,
-            // Somebody else was faster.
+            // Another process created it first.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

@@ -1,15 +1,16 @@
-//! Data sets: names, places, sizes and contents computed from a seed and an index, and directories filled with them.
+//! Data sets: names, paths, sizes and contents computed from a seed and an index, and directories filled with
+//! them.
 //!
-//! Nothing is held in memory: what the n-th file is follows from the plan when it is needed ([`Files`]), so a data set of
-//! any size costs some kilobytes, and a run can be repeated from its seed.
+//! Nothing is stored per file: the n-th file is computed when it is needed ([`Files`]), so a data set of any
+//! size takes a few kilobytes, and a run can be repeated from its seed.
 //!
 //! | subject | file |
 //! |---|---|
 //! | the n-th file in all respects | `files.rs` |
 //! | its name, path, size, content | `names.rs`, `places.rs`, `sizes.rs`, `content.rs` |
-//! | syntax of laws; the user's own choices | `syntax.rs` |
+//! | syntax of distributions; the user's overrides | `syntax.rs` |
 //! | the shape of a user's tree | `profile.rs` |
-//! | making them; a dry run of that | `fill.rs`, `dry_run.rs` |
+//! | making them; dry run | `fill.rs`, `dry_run.rs` |
 
 mod content;
 mod dry_run;
@@ -45,10 +46,10 @@ pub use syntax::{
     CONTENTS, SIZE_LAWS, parse_content, parse_sizes, parse_spread, write_content, write_sizes, write_spread,
 };
 
-/// Limit of taken names kept for the report.
+/// Number of taken names kept for the report.
 const TAKEN_NAMES_MAX: usize = 5;
 
-/// Returns a generator for one purpose and one file, independent of all others.
+/// Returns an independent random generator for each purpose and file.
 fn stream(seed: u64, purpose: u64, index: u64) -> SplitMix64 {
     let of_purpose = SplitMix64::new(seed ^ purpose).next_u64();
     SplitMix64::new(SplitMix64::new(of_purpose ^ index).next_u64())
@@ -57,9 +58,9 @@ fn stream(seed: u64, purpose: u64, index: u64) -> SplitMix64 {
 /// Progress of filling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FillProgress {
-    /// Names gone through.
+    /// Names processed.
     pub done: u64,
-    /// Names in all.
+    /// Total number of names.
     pub of: u64,
 }
 
@@ -68,15 +69,15 @@ pub struct FillProgress {
 pub struct Filled {
     /// Files made.
     pub made: u64,
-    /// Files that were there already, whole.
+    /// Files that existed, complete.
     pub already: u64,
-    /// Files that were there and cut short, and were completed.
+    /// Files that existed, truncated, and were completed.
     pub completed: u64,
-    /// Files not made because something else has their name or that of their directory, which was left alone.
+    /// Files skipped because their name, or the name of their directory, is taken by another entry.
     pub taken: u64,
-    /// The first few paths of such things.
+    /// The first few paths of these entries.
     pub taken_names: Vec<Vec<u8>>,
-    /// Files not made because of those.
+    /// Files skipped because of the entries in `taken_names`.
     pub taken_named: u64,
     /// Directories of the layout made.
     pub directories_made: u64,
@@ -85,7 +86,7 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// Counts a file that was not made because of what has this path.
+    /// Counts a file skipped because of the entry at `path`.
     fn take(&mut self, path: &[u8]) {
         self.taken += 1;
         let mut named = self.taken_names.iter().any(|taken| taken == path);
@@ -102,34 +103,30 @@ impl Filled {
 pub struct Rehearsed {
     /// The result that filling would have.
     pub filled: Filled,
-    /// `true` if there are more directories to be made than were counted.
+    /// `true` if the count of directories to be made reached its limit.
     pub more_directories: bool,
     /// Bytes that would be written into files.
     pub bytes: u64,
 }
 
-/// Reason why there are no such files.
+/// Reason why a data set is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
-    /// The layout is none.
+    /// Invalid layout.
     #[error("layout {layout}: {reason}")]
     Layout {
-        /// The layout as it was written.
+        /// The layout as the user wrote it.
         layout: String,
-        /// The mistake in it.
         reason: String,
     },
     /// The layout has no place for a name.
     #[error("layout {layout} has no place for the name '{name}': {reason}")]
     Refused {
-        /// The name.
         name: String,
-        /// The layout.
         layout: String,
-        /// The reason.
         reason: Refused,
     },
-    /// The laws cannot be, or not together.
+    /// A distribution is invalid, or contradicts another.
     #[error("{0}")]
     Contradiction(String),
 }
@@ -140,47 +137,41 @@ pub enum FillError {
     /// The directory cannot be opened.
     #[error("cannot open '{}': {}{}", .path.display(), words(.source), missing(.source))]
     Open {
-        /// The directory.
         path: PathBuf,
-        /// The reason.
         source: std::io::Error,
     },
     /// The directory cannot be made.
     #[error("cannot make the directory '{}': {}{}", .path.display(), words(.source), missing(.source))]
     Directory {
-        /// The directory.
         path: PathBuf,
-        /// The reason.
         source: std::io::Error,
     },
-    /// There is no room, and what of.
+    /// No space, inodes or room in the directory.
     #[error("no room for more files after {made} of {of}: {}", with_cure(.met))]
     NoRoom {
-        /// Names gone through without trouble.
+        /// Names processed without error.
         made: u64,
-        /// Names in all.
+        /// Total number of names.
         of: u64,
-        /// The limit that was met.
+        /// The limit that was reached.
         met: Box<Explanation>,
     },
     /// A file could not be made for another reason.
     #[error("cannot make '{name}' (after {made} of {of}): {}", words(.source))]
     Make {
-        /// The name.
         name: String,
-        /// Names gone through without trouble.
+        /// Names processed without error.
         made: u64,
-        /// Names in all.
+        /// Total number of names.
         of: u64,
-        /// The reason.
         source: std::io::Error,
     },
-    /// There are no such files; nothing was made.
+    /// The data set is impossible; nothing was made.
     #[error(transparent)]
     Files(#[from] FilesError),
 }
 
-/// Returns what to do where a directory cannot be made or opened for what it would be in.
+/// Returns a hint for an error of opening or making a directory.
 fn missing(source: &std::io::Error) -> &'static str {
     match source.kind() {
         std::io::ErrorKind::NotFound => " (what it lies in, or leads to, must exist)",
@@ -192,7 +183,7 @@ fn missing(source: &std::io::Error) -> &'static str {
     }
 }
 
-/// Returns the limit that was met and its first remedy.
+/// Returns the limit that was reached and its first remedy.
 fn with_cure(met: &Explanation) -> String {
     match met.cures.first() {
         Some(cure) => format!("{met} ({})", cure.text),

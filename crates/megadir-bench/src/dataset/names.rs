@@ -1,4 +1,4 @@
-//! The n-th name of a data set, computed and never held.
+//! The n-th name of a data set, computed and never stored.
 
 use md5::{Digest, Md5};
 use megadir_record::{NAME_LENGTHS, NameScheme};
@@ -6,9 +6,9 @@ use megadir_stats::permutation::SplitMix64;
 
 use super::stream;
 
-/// The longest name that any scheme gives, bytes.
+/// The longest name of any scheme, bytes.
 pub const NAME_BYTES_MAX: usize = 255;
-/// What lengths are drawn for, among the things that are drawn from one seed.
+/// Purpose of the random stream for name lengths.
 const PURPOSE: u64 = 0x6e61_6d65;
 
 pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -24,17 +24,15 @@ pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// Scheme of the names.
     pub scheme: NameScheme,
-    /// The seed.
     pub seed: u64,
 }
 
 impl Names {
     /// Writes the name of `index` into `buffer` and returns it; different indices have different names.
     ///
-    /// [`NameScheme::Md5`] is the digest of `SEED:INDEX` in decimal, which anyone can check with
-    /// md5sum; [`NameScheme::Hex`] is the output of SplitMix64 at that index, a bijection.
+    /// [`NameScheme::Md5`] is the digest of `SEED:INDEX` in decimal, which can be checked with md5sum;
+    /// [`NameScheme::Hex`] is the output of SplitMix64 at that index, a bijection.
     pub fn write<'a>(&self, index: u64, buffer: &'a mut [u8; NAME_BYTES_MAX]) -> &'a [u8] {
         match self.scheme {
             NameScheme::Md5 => {
@@ -73,8 +71,8 @@ impl Names {
 
     /// Writes the name of the file of `index`, which is number `number` in its directory.
     ///
-    /// That is the same as [`Names::write`] for all schemes but names by length, which need only differ within a directory:
-    /// so they can be as short as they are to be.
+    /// The same as [`Names::write`], except for names by length. Those need to differ only within a directory,
+    /// so they can be as short as required.
     pub(super) fn write_in<'a>(
         &self,
         number: u64,
@@ -87,8 +85,9 @@ impl Names {
         }
     }
 
-    /// Writes the number, `_`, and pseudorandom characters up to a length drawn from the table; without `_` where the number
-    /// takes all of it, and longer where it takes more: so names of different numbers differ.
+    /// Writes the number, `_`, and pseudorandom characters up to a length drawn from the table. If the number
+    /// alone fills that length there is no `_`, and a longer number makes a longer name; so different numbers
+    /// have different names.
     fn by_length<'a>(
         &self,
         bytes: [u8; NAME_LENGTHS],
@@ -117,14 +116,14 @@ impl Names {
     }
 }
 
-/// The characters of names by length; without `d`, with which the directories beside them begin.
+/// Characters of names by length. `d` is missing, since it starts the names of subdirectories.
 const CHARACTERS: &[u8; 32] = b"0123456789abcefghijkmnopqrstuvwx";
 
-/// The devices that names by length can be called like: of their characters; a number has no 0 at its end, so there is no `com0`.
+/// Windows device names that these characters can form. Numbers have no trailing 0, so `com0` is impossible.
 const DEVICES: [&[u8]; 12] =
     [b"con", b"prn", b"aux", b"com1", b"com2", b"com3", b"com4", b"com5", b"com6", b"com7", b"com8", b"com9"];
 
-/// Returns a name of a device of Windows that is among the names by length of so many numbers.
+/// Returns a Windows device name that is among the first `numbers` names by length.
 pub(super) fn device_among(bytes: &[u8; NAME_LENGTHS], numbers: u64) -> Option<&'static str> {
     let shortest = bytes.iter().min().map_or(0, |bytes| usize::from(*bytes));
     let digit = |byte: &u8| CHARACTERS.iter().position(|character| character == byte).map(|at| at as u64);
@@ -155,7 +154,7 @@ pub(super) fn decimal(value: u64, text: &mut [u8; 41]) -> &[u8] {
     }
 }
 
-/// Writes bytes in lower-case hex into a buffer of twice as many, and returns it.
+/// Writes bytes in lower-case hex into a buffer of twice the length, and returns it.
 pub(super) fn hex_digits<'a>(bytes: &[u8], buffer: &'a mut [u8]) -> &'a [u8] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for (pair, byte) in buffer.chunks_exact_mut(2).zip(bytes) {
@@ -221,7 +220,7 @@ mod tests {
             String::from_utf8(names.write_in(number, number, &mut buffer).to_vec()).unwrap()
         };
         let NameScheme::Lengths { bytes } = LENGTHS else { panic!("{LENGTHS:?}") };
-        // The first is `con`, unless it is longer for its length.
+        // The first is `con`, unless its drawn length is longer.
         let first = (0..100_000).find(|number| device_among(&bytes, number + 1).is_some()).unwrap();
         assert!(of(first).starts_with("con"), "{first} {}", of(first));
         assert_eq!(device_among(&bytes, first), None);
@@ -248,9 +247,9 @@ mod tests {
         assert!((0..10_000).all(|index| name(long, 7, index).len() == 11));
         let mut counts = [0_u32; NAME_BYTES_MAX + 1];
         (0..32_000).for_each(|index| counts[name(LENGTHS, 7, index).len()] += 1);
-        // Numbers from 1024 on take 3 characters, so nothing else is left of 1 and 2 but some below that.
+        // Numbers from 1024 on take 3 characters, so only lower numbers can have lengths 1 and 2.
         assert!(counts[1] < 32 && counts[2] < 1024 && counts[3] > 22_000, "{:?}", &counts[..10]);
-        // 7 000 and 1 000 in the mean, with deviations of 74 and 31.
+        // Expected 7 000 and 1 000, with standard deviations of 74 and 31.
         assert!((6_600..7_400).contains(&counts[9]) && (840..1160).contains(&counts[255]), "{:?}", counts[9]);
         assert!(!CHARACTERS.contains(&b'd') && CHARACTERS.is_sorted());
     }

@@ -6,7 +6,7 @@ use megadir_record::{Level, NameScheme, Spread};
 use crate::dataset::names::{decimal, hex_digits};
 use crate::dataset::{FilesError, NAME_BYTES_MAX, Names};
 
-/// Digits of the directories that hold so many files each; more where there are more.
+/// Minimum number of digits in the names of directories with a fixed number of files.
 const DIRECTORY_DIGITS: usize = 6;
 
 /// Rule for the paths of files.
@@ -67,11 +67,11 @@ impl Places {
     }
 }
 
-/// The directories of a data set, each by its number; one that holds others comes before them.
+/// The directories of a data set, by number; parents come before their subdirectories.
 #[derive(Clone, Debug)]
 pub struct Directories<'a> {
     places: &'a Places,
-    /// How many there are on each level below the top.
+    /// Number of directories on each level below the top.
     levels: Vec<u64>,
 }
 
@@ -86,12 +86,13 @@ impl<'a> Directories<'a> {
         Some(Self { places, levels })
     }
 
-    /// Returns how many there are; `u64::MAX` stands for that many or more.
+    /// Returns the number of directories, saturating at `u64::MAX`.
     pub fn count(&self) -> u64 {
         self.levels.iter().fold(0, |sum, level| sum.saturating_add(*level))
     }
 
-    /// Writes the path of the directory of `number` (below [`Directories::count`]) into a buffer; `None` beyond.
+    /// Writes the path of the directory of `number` (below [`Directories::count`]) into a buffer; `None`
+    /// beyond.
     pub fn path<'b>(&self, number: u64, buffer: &'b mut PlaceBuffer) -> Option<&'b [u8]> {
         let mut number = number;
         let mut level = 0;
@@ -106,7 +107,7 @@ impl<'a> Directories<'a> {
             Places::Shape(shape) => shape.write_directory(level + 1, number, &mut path),
             Places::Layout(placer) => match placer.layout().source() {
                 Source::Decimal | Source::Sequence => {
-                    // Of the files in it, the first shows what it is called.
+                    // The path of its first file contains its name.
                     let first = number.checked_mul(files_below(placer, level))?;
                     let names = match placer.layout().source() {
                         Source::Decimal => NameScheme::Decimal,
@@ -127,7 +128,7 @@ impl<'a> Directories<'a> {
     }
 }
 
-/// Returns the directories of each level of a layout, if they follow from the number of files.
+/// Returns the number of directories on each level of a layout, if it follows from the number of files.
 fn layout_levels(placer: &Placer, names: NameScheme, entries: u64) -> Option<Vec<u64>> {
     let layout = placer.layout();
     let mut product = 1_u64;
@@ -158,7 +159,7 @@ fn layout_levels(placer: &Placer, names: NameScheme, entries: u64) -> Option<Vec
     }
 }
 
-/// Returns how many numbers fall into one directory of a level, of layouts by number.
+/// Returns how many numbers fall into one directory of a level, for layouts by number.
 fn files_below(placer: &Placer, level: usize) -> u64 {
     let levels = placer.layout().levels();
     match placer.layout().source() {
@@ -183,7 +184,7 @@ fn write_hex(layout: &Layout, level: usize, number: u64, path: &mut PathWriter<'
         path.separate();
         path.push(layout.label().as_bytes());
         for _ in 0..*width {
-            // A number has 16 digits; those before them are zeros.
+            // A number has 16 digits; missing leading digits are zeros.
             let digit = digits.len().checked_sub(left).map_or(b'0', |at| digits[at]);
             path.push(&[digit]);
             left -= 1;
@@ -191,7 +192,8 @@ fn write_hex(layout: &Layout, level: usize, number: u64, path: &mut PathWriter<'
     }
 }
 
-/// The longest path of a file, bytes: of shapes, 48 directories of `d` and 20 digits; those of layouts are shorter.
+/// The longest path of a file, bytes: for shapes, 48 directories of `d` and 20 digits; layouts have shorter
+/// paths.
 pub(super) const PATH_BYTES_MAX: usize = 48 * 22 + NAME_BYTES_MAX + 1;
 /// Buffer for a path, reused from file to file.
 #[derive(Clone)]
@@ -202,7 +204,6 @@ pub struct PlaceBuffer {
 }
 
 impl PlaceBuffer {
-    /// Makes an empty one.
     pub fn new() -> Self {
         Self { name: [0; NAME_BYTES_MAX], layout: PathBuffer::new(), path: [0; PATH_BYTES_MAX] }
     }
@@ -222,17 +223,16 @@ pub struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Returns the whole path.
     pub fn path(&self) -> &'a [u8] {
         self.path
     }
 
-    /// Returns the directory that the file is in; empty for the top itself.
+    /// Returns the file's directory; empty for the top itself.
     pub fn directory(&self) -> &'a [u8] {
         &self.path[..self.file_at.saturating_sub(1)]
     }
 
-    /// Returns the file's own name in its directory.
+    /// Returns the file's name in its directory.
     pub fn file(&self) -> &'a [u8] {
         &self.path[self.file_at..]
     }
@@ -254,7 +254,7 @@ impl<'a> PathWriter<'a> {
         self.length += text.len();
     }
 
-    /// Appends `d` and a number with at least `digits` digits as a directory.
+    /// Appends a directory: `d` and a number with at least `digits` digits.
     pub(super) fn directory(&mut self, number: u64, digits: usize) {
         let mut text = [0; 41];
         let text = decimal(number, &mut text);
@@ -282,23 +282,23 @@ impl<'a> PathWriter<'a> {
     }
 }
 
-/// The most levels that a tree may have, its top included.
+/// The most levels that a tree may have, including its top.
 pub const LEVELS_MAX: usize = 48;
 
-/// A shape, made ready to be asked.
+/// A shape, prepared for lookups.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shape {
     classes: Vec<Class>,
-    /// Directories of each level, the top's first.
+    /// Directories on each level, starting with the top.
     levels: Vec<u64>,
     files: u64,
 }
 
-/// Directories of one level with about equally many files.
+/// Directories of one level with nearly the same number of files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Class {
     level: usize,
-    /// The number of its first directory on its level.
+    /// Number of its first directory on its level.
     first: u64,
     directories: u64,
     /// The index of its first file.
@@ -307,7 +307,7 @@ struct Class {
 }
 
 impl Shape {
-    /// Prepares a shape, or returns the mistake in it.
+    /// Prepares a shape; the error describes the mistake in it.
     pub(super) fn new(levels: &[Level]) -> Result<Self, String> {
         let mut shape = Self { classes: Vec::new(), levels: Vec::new(), files: 0 };
         if !(1..=LEVELS_MAX).contains(&levels.len()) {
@@ -343,7 +343,7 @@ impl Shape {
         self.files
     }
 
-    /// Returns how many directories there are below the top.
+    /// Returns the number of directories below the top.
     pub(super) fn directories(&self) -> u64 {
         self.levels_below().sum()
     }
@@ -352,19 +352,19 @@ impl Shape {
         self.levels[1..].iter().copied()
     }
 
-    /// Returns how many directories hold files.
+    /// Returns the number of directories with files.
     pub(super) fn leaves(&self) -> u64 {
         self.classes.iter().map(|class| class.directories.min(class.files)).sum()
     }
 
-    /// Returns the most files that a directory holds.
+    /// Returns the largest number of files in a directory.
     pub(super) fn files_max(&self) -> u64 {
         self.classes.iter().map(|class| class.files.div_ceil(class.directories)).max().unwrap_or(0)
     }
 
     /// Writes the directory of the file of `index`, and returns the file's number in it.
     pub(super) fn directory_of(&self, index: u64, path: &mut PathWriter<'_>) -> u64 {
-        // Of classes without files, the one that begins where another does comes before it.
+        // A class without files starts at the same file as the next class, and comes before it.
         let at = self.classes.partition_point(|class| class.first_file <= index);
         let Some(class) = self.classes[..at].last() else { return index };
         let (files, directories) = (u128::from(class.files.max(1)), u128::from(class.directories));

@@ -1,8 +1,8 @@
 //! Profile of a user's tree: numbers only, no names; no file is opened.
 //!
-//! What is no directory counts as a file, one by several names as several; what is no regular file has size 0. Links are not
-//! followed and mounts not entered. Memory is bounded: sizes and numbers of files are counted by their first eight binary
-//! digits, with their exact sums, so that bytes and files in all stay exact.
+//! Everything except directories counts as a file, and hard links count separately; anything but a regular file
+//! has size 0. Links are not followed and mounts not entered. Memory is bounded: sizes and file counts are
+//! grouped by their first eight binary digits with exact sums, so total bytes and files stay exact.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -14,27 +14,25 @@ use megadir_record::{DirectoryClass, Level, NAME_LENGTHS, NameScheme, SizeLaw, S
 
 use super::{LEVELS_MAX, Sizes};
 
-/// Sizes that are told apart in the table of a shape.
+/// Different sizes in the table of a shape.
 const SIZES_MAX: u64 = 256;
-/// Classes of directories that are told apart on a level.
+/// Classes of directories on a level.
 const CLASSES_MAX: u64 = 32;
-/// Binary digits by which numbers are told apart while counting.
+/// Leading binary digits that numbers of a group share.
 const DIGITS: u32 = 8;
 
 /// Profile of a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
-    /// Files.
     pub entries: u64,
     /// Lengths of names.
     pub names: NameScheme,
-    /// Sizes.
     pub sizes: Sizes,
-    /// Levels and directories: flat where there is one directory.
+    /// Levels and directories; flat for a single directory.
     pub spread: Spread,
-    /// Directories that could not be read, or not to their end; what is in them is not in the figures.
+    /// Directories that could not be read completely; the unread part is not in the figures.
     pub unread: u64,
-    /// Files of which the size could not be found out; they have 0 bytes in the figures.
+    /// Files of unknown size; they count as 0 bytes.
     pub unexamined: u64,
 }
 
@@ -47,7 +45,7 @@ pub enum LookError {
     /// There is nothing to copy.
     #[error("'{}' holds no files", .0.display())]
     Empty(std::path::PathBuf),
-    /// Deeper than trees are made.
+    /// Deeper than the generator supports.
     #[error("'{}' has more than {LEVELS_MAX} levels, which is the most that is made", .0.display())]
     Deep(std::path::PathBuf),
     /// The caller stopped it.
@@ -55,13 +53,13 @@ pub enum LookError {
     Stopped,
 }
 
-/// Looks at the tree below `path`; `heartbeat` is counted up as a sign of life, and with `stop` set it ends soon.
+/// Examines the tree below `path`; increments `heartbeat`, and ends soon after `stop` is set.
 ///
 /// # Errors
 ///
-/// [`LookError`]; a directory below that cannot be read is only counted.
+/// [`LookError`]; an unreadable subdirectory is only counted.
 pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<Look, LookError> {
-    // On Windows the listing brings sizes along.
+    // On Windows the listing includes sizes.
     let cheapest = if cfg!(windows) { "listed" } else { "statx" };
     let cheapest = EXAMINERS.iter().find(|examiner| examiner.name() == cheapest).or(EXAMINERS.first());
     let options = WalkOptions {
@@ -99,14 +97,14 @@ pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<
     looking.finish()
 }
 
-/// Numbers by their first binary digits: how many of them there are, and their sum.
+/// Numbers grouped by their leading binary digits: how many, and their sum.
 type Counts = BTreeMap<u64, (u64, u64)>;
 
 struct Looking<'a> {
     root: &'a Path,
-    /// Files of directories that have begun and not ended.
+    /// File counts of directories that have begun and not ended.
     begun: HashMap<OsString, u64>,
-    /// Of each level, its directories by their numbers of files.
+    /// For each level, its directories grouped by their file counts.
     levels: Vec<Counts>,
     sizes: Counts,
     lengths: Counts,
@@ -120,7 +118,7 @@ impl<'a> Looking<'a> {
         Self { root, begun: HashMap::new(), levels: Vec::new(), sizes, lengths, unread: 0, unexamined: 0 }
     }
 
-    /// Counts a file by the length of its name and, if it is a regular one, its size.
+    /// Counts a file by the length of its name and, if it is a regular file, its size.
     fn file(&mut self, name_bytes: usize, regular: Option<&megadir::Attributes>) {
         let size = match regular {
             None => 0,
@@ -167,7 +165,7 @@ impl<'a> Looking<'a> {
         let all: u128 = bytes.iter().map(|bytes| u128::from(*bytes)).sum();
         let size_bytes = (all / bytes.len() as u128) as u64;
         let lengths = classes(&self.lengths, NAME_LENGTHS as u64);
-        // Of fewer names than lengths, each stands for as many.
+        // With fewer names than table entries, each name fills several entries.
         let length = |place: usize| mean(&lengths[place * lengths.len() / NAME_LENGTHS]).clamp(1, 255) as u8;
         let level = |counts: &Counts| {
             let class = |(directories, files): (u64, u64)| DirectoryClass { directories, files };
@@ -197,7 +195,7 @@ fn count(counts: &mut Counts, number: u64) {
     *sum = sum.saturating_add(number);
 }
 
-/// Returns classes of nearly as many numbers each, ascending: how many, and their sum.
+/// Splits numbers, ascending, into classes of nearly equal count; returns count and sum of each.
 fn classes(counts: &Counts, most: u64) -> Vec<(u64, u64)> {
     let all: u64 = counts.values().map(|(count, _)| count).sum();
     let classes = all.min(most);
@@ -217,7 +215,8 @@ fn classes(counts: &Counts, most: u64) -> Vec<(u64, u64)> {
                 }
             }
             let count = needed.min(current.0);
-            // Of numbers that are nearly alike, a part has its part of the sum; the last part has the rest.
+            // The numbers of a group are nearly equal, so a part gets its share of the sum; the last part gets
+            // the rest.
             let sum = (u128::from(current.1) * u128::from(count) / u128::from(current.0)) as u64;
             current = (current.0 - count, current.1 - sum);
             taken = (taken.0 + count, taken.1.saturating_add(sum));

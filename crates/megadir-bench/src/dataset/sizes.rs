@@ -1,40 +1,39 @@
-//! The size of the n-th file: laws of sizes, computed from the seed and never held.
+//! Size of the n-th file: size distributions, computed from the seed and never stored.
 //!
-//! What must be known of many files beforehand (their blocks, their bytes) is computed from the law, not by going through
-//! the files. Reference for the log-normal law: Crow and Shimizu, *Lognormal Distributions*, chapter 1.
+//! Totals over many files (blocks, bytes) are computed from the distribution, without going through the files.
+//! Reference for the log-normal distribution: Crow and Shimizu, *Lognormal Distributions*, chapter 1.
 
 use megadir_record::SizeLaw;
 use megadir_stats::permutation::SplitMix64;
 
 use super::stream;
 
-/// Standard normal deviates are cut to this on both sides.
+/// Standard normal deviates are clamped to ± this value.
 const DEVIATES_MAX: f64 = 6.0;
-/// The largest σ of a log-normal law: beyond it, a few files would hold everything.
+/// The largest σ of a log-normal distribution: beyond it, a few files would hold almost all bytes.
 pub const SIGMA_MAX: f64 = 3.0;
-/// The most bytes that a file may have on average, so that sums of 10^8 files fit 64 bits.
+/// Largest mean size, bytes, so that sums over 10^8 files fit into 64 bits.
 pub const SIZE_BYTES_MAX: u64 = 1 << 36;
-/// Blocks counted one by one; what is larger is smooth enough for a formula.
+/// Blocks counted one by one; above that the distribution is smooth enough for a formula.
 const BLOCKS_EXACT: u64 = 4096;
-/// What sizes are drawn for, among the things that are drawn from one seed.
+/// Purpose of the random stream for sizes.
 const PURPOSE: u64 = 0x7369_7a65;
 
-/// The law of the sizes of a data set's files.
+/// The size distribution of a data set's files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
     /// The mean size, bytes.
     pub size_bytes: u64,
-    /// The law.
     pub law: SizeLaw,
 }
 
 impl Sizes {
-    /// Returns a law under which every file has the same size.
+    /// Returns a distribution in which every file has the same size.
     pub fn fixed(size_bytes: u64) -> Self {
         Self { size_bytes, law: SizeLaw::Fixed }
     }
 
-    /// Returns the mistake in the law, if there is one.
+    /// Returns the mistake in the distribution, if there is one.
     pub fn contradiction(&self) -> Option<String> {
         let Self { size_bytes, law } = self;
         if *size_bytes > SIZE_BYTES_MAX {
@@ -83,7 +82,7 @@ impl Sizes {
         }
     }
 
-    /// Returns the largest size that a file can have, bytes.
+    /// Returns the largest possible size of a file, bytes.
     pub fn largest_bytes(&self) -> u64 {
         match &self.law {
             SizeLaw::Fixed => self.size_bytes,
@@ -95,7 +94,7 @@ impl Sizes {
         }
     }
 
-    /// Returns the expected number of blocks of so many bytes that hold a file.
+    /// Returns the expected number of blocks per file, for a block size in bytes.
     pub fn blocks(&self, block_bytes: u64) -> f64 {
         match &self.law {
             SizeLaw::Fixed => self.size_bytes.div_ceil(block_bytes) as f64,
@@ -131,13 +130,13 @@ impl Sizes {
         libm::log(self.size_bytes as f64) - sigma * sigma / 2.0
     }
 
-    /// Returns the mean of the number of blocks: the sum over k of the probability of more than k blocks.
+    /// Returns the mean number of blocks: the sum over k of the probability of more than k blocks.
     ///
-    /// From block K on, where a block is a small part of the size, the sum is E\[(X - K b)+\] / b + P(X > K b) / 2 by the
-    /// trapezoidal rule.
+    /// From block K on, where a block is a small part of the size, the sum is E\[(X - K b)+\] / b + P(X > K b)
+    /// / 2 by the trapezoidal rule.
     fn log_normal_blocks(&self, sigma: f64, block_bytes: u64) -> f64 {
         let (mu, mean) = (self.mu(sigma), self.size_bytes as f64);
-        // Half a byte is what rounding to whole bytes moves.
+        // Rounding to whole bytes shifts the bound by half a byte.
         let score = |bytes: f64| (mu - libm::log(bytes + 0.5)) / sigma;
         let more = |blocks: u64| cumulative(score((blocks * block_bytes) as f64));
         let exact: f64 = (0..BLOCKS_EXACT).map(more).sum();
@@ -158,9 +157,9 @@ fn blocks_to(bytes: u64, block_bytes: u64) -> u128 {
     u128::from(block_bytes) * whole * (whole + 1) / 2 + rest * (whole + 1)
 }
 
-/// Returns a standard normal deviate by the method of Box and Muller (1958), cut to [`DEVIATES_MAX`].
+/// Returns a standard normal deviate by the method of Box and Muller (1958), clamped to [`DEVIATES_MAX`].
 fn normal(random: &mut SplitMix64) -> f64 {
-    // The logarithm is of 2^-53 to 1, never of 0.
+    // The argument of the logarithm is 2^-53 to 1, never 0.
     let radius = libm::sqrt(-2.0 * libm::log(1.0 - random.unit()));
     let deviate = radius * libm::cos(std::f64::consts::TAU * random.unit());
     deviate.clamp(-DEVIATES_MAX, DEVIATES_MAX)
@@ -203,13 +202,13 @@ mod tests {
                 blocks += size.div_ceil(4096);
                 largest = largest.max(size);
             }
-            // Five standard errors of the mean: a right law is outside once in two million.
+            // Five standard errors of the mean: a correct distribution fails once in two million.
             let error = 5.0 * sizes.deviation_bytes() / (FILES as f64).sqrt();
             let mean = bytes as f64 / FILES as f64;
             assert!((mean - sizes.size_bytes as f64).abs() <= error + 0.51, "{sizes:?}: {mean}, {error}");
             let mean_blocks = blocks as f64 / FILES as f64;
             let off = (mean_blocks - sizes.blocks(4096)).abs();
-            // A block more or less is a file of some bytes more or less: the error of both is nearly the same.
+            // A block more is about 4096 bytes more, so both means have nearly the same error.
             assert!(off <= error / 4096.0 + 0.006, "{sizes:?}: {mean_blocks} {}", sizes.blocks(4096));
             assert!(largest <= sizes.largest_bytes(), "{sizes:?}");
         }
@@ -240,7 +239,7 @@ mod tests {
             let sizes = Sizes { size_bytes: mean, law: SizeLaw::LogNormal { sigma } };
             let mut drawn: Vec<u64> = (0..FILES).map(|index| sizes.of(seed, index)).collect();
             drawn.sort_unstable();
-            // The distance of Kolmogorov and Smirnov: beyond 3 once in 33 million, by its limiting distribution.
+            // Kolmogorov-Smirnov distance: by its limiting distribution, above 3 once in 33 million.
             let mut distance = 0.0_f64;
             for (rank, size) in drawn.iter().enumerate() {
                 let at = |bytes: f64| cumulative((libm::log(bytes.max(0.1)) - sizes.mu(sigma)) / sigma);
@@ -254,7 +253,7 @@ mod tests {
 
     #[test]
     fn blocks_of_large_log_normal_files_are_as_if_counted() {
-        // Most files have more than the blocks that are counted one by one.
+        // Most files have more blocks than are counted one by one.
         let sizes = Sizes { size_bytes: 1 << 30, law: SizeLaw::LogNormal { sigma: 1.0 } };
         let expected = f64::from(1 << 18) + 0.5;
         assert!((sizes.blocks(4096) / expected - 1.0).abs() < 1e-3, "{}", sizes.blocks(4096));

@@ -1,4 +1,4 @@
-//! Syntax of the laws of a data set, in study files and on the command line alike.
+//! Syntax of data-set distributions, the same in study files and on the command line.
 
 use megadir::layout::{Layout, Source};
 use megadir::nearest::choices;
@@ -8,7 +8,7 @@ use megadir_record::{ContentKind, Made, MakeDirectories, NameScheme, SizeLaw, Sp
 use crate::dataset::places::Places;
 use crate::dataset::{Look, Sizes};
 
-/// The forms of a law of sizes, each with what it means.
+/// Forms of size distributions, each with its meaning.
 pub const SIZE_LAWS: &[(&str, &str)] = &[
     ("4KiB", "every file has this size"),
     ("uniform:1KiB-100KiB", "every size between the two is as likely"),
@@ -18,17 +18,17 @@ pub const SIZE_LAWS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The kinds of contents, each with what it means.
+/// Kinds of contents, each with its meaning.
 pub const CONTENTS: &[(&str, ContentKind, &str)] = &[
     ("pseudorandom", ContentKind::Pseudorandom, "bytes that no file system can compress away"),
     ("hex-digest", ContentKind::HexDigest, "MD5 digests in hex; 32 bytes are one"),
     ("json", ContentKind::Json, "a JSON document of exactly the file's size"),
 ];
 
-/// σ of a log-normal law of which nothing else is said.
+/// Default σ of a log-normal distribution.
 const SIGMA: f64 = 1.0;
 
-/// Parses a law of sizes, e.g. `4KiB`, `uniform:0-100KiB` or `lognormal:50kB+sigma=1`.
+/// Parses a size distribution, e.g. `4KiB`, `uniform:0-100KiB` or `lognormal:50kB+sigma=1`.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
 ///
 /// # Errors
 ///
-/// The nearest and all that there are.
+/// The nearest match and all kinds.
 pub fn parse_content(text: &str) -> Result<ContentKind, String> {
     let found = CONTENTS.iter().find(|(name, ..)| *name == text);
     found.map(|(_, kind, _)| *kind).ok_or_else(|| {
@@ -106,13 +106,13 @@ pub fn parse_spread(text: &str) -> Result<Spread, String> {
     }
     match text.parse::<Layout>() {
         Ok(layout) if layout == Layout::FLAT => Ok(Spread::Flat),
-        // Not as it was typed: what a preset is may change.
+        // Store the expanded layout instead of the text typed: a preset's definition may change.
         Ok(layout) => Ok(Spread::Layout { layout: layout.to_string() }),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// Returns a law of sizes as [`parse_sizes`] takes it; a table of sizes only as words.
+/// Formats a size distribution for [`parse_sizes`]; a table of sizes only as a description.
 pub fn write_sizes(sizes: &Sizes) -> String {
     match &sizes.law {
         SizeLaw::Fixed => sizes.size_bytes.to_string(),
@@ -122,12 +122,11 @@ pub fn write_sizes(sizes: &Sizes) -> String {
     }
 }
 
-/// Returns the name of a kind of contents.
 pub fn write_content(content: ContentKind) -> &'static str {
     CONTENTS.iter().find(|(_, kind, _)| *kind == content).map_or("", |(name, ..)| *name)
 }
 
-/// Returns a spread as [`parse_spread`] takes it; that of a tree only as words.
+/// Formats a spread for [`parse_spread`]; the shape of a tree only as a description.
 pub fn write_spread(spread: &Spread) -> String {
     match spread {
         Spread::Flat => "flat".into(),
@@ -143,33 +142,30 @@ pub fn write_spread(spread: &Spread) -> String {
     }
 }
 
-/// The user's choices; `None` keeps the study's.
+/// The user's overrides; `None` keeps the study's value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
-    /// Lengths of names, sizes and spread of a tree that was looked at; the others go before it.
+    /// Name lengths, sizes and spread of a profiled tree; the other fields take precedence.
     pub look: Option<Look>,
-    /// Sizes.
     pub sizes: Option<Sizes>,
-    /// Contents.
     pub content: Option<ContentKind>,
-    /// Spread over directories.
     pub spread: Option<Spread>,
 }
 
 impl Chosen {
-    /// `true` if nothing is chosen.
+    /// `true` if nothing is overridden.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns how files are made that were made as `made` says.
+    /// Applies the overrides to `made`.
     #[must_use]
     pub fn over(&self, made: &Made) -> Made {
         let mut chosen = made.clone();
         if let Some(look) = &self.look {
             chosen.names = look.names;
             chosen.spread = look.spread.clone();
-            // Directories without files would not be made for any.
+            // Directories made on demand would omit those without files.
             if !look.spread.is_flat() {
                 chosen.directories = MakeDirectories::Before;
             }
@@ -180,7 +176,7 @@ impl Chosen {
         if let Some(spread) = &self.spread {
             chosen.spread = spread.clone();
             chosen.directories = made.directories;
-            // A layout by numbers takes no other names.
+            // A layout by number accepts no other names.
             chosen.names = names_of(spread).unwrap_or(chosen.names);
         }
         chosen.content = self.content.unwrap_or(chosen.content);
@@ -188,7 +184,7 @@ impl Chosen {
     }
 }
 
-/// Returns the only names that a spread takes; `None` if it takes any.
+/// Returns the only name scheme that a spread accepts; `None` if it accepts any.
 pub fn names_of(spread: &Spread) -> Option<NameScheme> {
     let Spread::Layout { layout } = spread else { return None };
     match layout.parse::<Layout>().ok()?.source() {

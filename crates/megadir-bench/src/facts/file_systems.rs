@@ -1,4 +1,4 @@
-//! Linux: each is made and mounted in the lab, looked at, and gone again.
+//! Linux: makes and mounts each file system in the lab, examines it and removes it.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -17,17 +17,17 @@ use crate::lab::{self, Lab, LabError, Mounted, Spec};
 use crate::method::method_facts;
 use crate::request::{Backing, CacheFact, FileSystemFact, FoundFileSystem};
 
-/// Kept free where images lie, bytes: the lab refuses to take it.
+/// Reserve left free on the file system of the images, bytes: the lab refuses to use it.
 const SPARE_BYTES: u64 = 64 << 20;
 
-/// Makes and mounts a small image of each file system below `directory`, and finds out what can be done there. Those with a device
-/// are to be made on that, which is only asked for its size.
+/// Makes and mounts a small image of each file system below `directory`, and determines the capabilities there.
+/// A file system for a device is probed on an image too; the device is only asked for its size.
 ///
 /// The calling thread enters a mount namespace and stays in it; see [`Lab::open`].
 ///
 /// # Errors
 ///
-/// A reason that affects all of them: privileges, capacity, an unusable directory or device, interruption.
+/// A failure that affects all of them: privileges, free space, an unusable directory or device, interruption.
 pub fn file_system_facts(
     directory: &Path,
     asked: &[(Spec, Option<&Path>)],
@@ -91,7 +91,7 @@ fn look(mounted: &Mounted) -> Result<Looked, String> {
     })
 }
 
-/// Returns the reason why nothing on an image is ever cold, where images lie in memory.
+/// Returns the reason that no image can be cold, if `directory` is in memory.
 fn images_in_memory(directory: &Path) -> Result<Option<String>, LabError> {
     let opened = std::fs::File::open(directory).map_err(|source| unusable(directory, source))?;
     let kind = host::file_system(opened.as_fd()).kind;
@@ -121,7 +121,7 @@ fn device_bytes(path: &Path) -> Result<u64, LabError> {
     use std::io::{Seek, SeekFrom};
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
     let unusable = |error: std::io::Error| refused(error.to_string());
-    // Opening some files that are no block devices does something.
+    // stat before open: opening some special files has side effects.
     let status = rustix::fs::stat(path).map_err(|error| unusable(error.into()))?;
     if FileType::from_raw_mode(status.st_mode) != FileType::BlockDevice {
         return Err(refused("it is no block device".into()));

@@ -1,4 +1,4 @@
-//! Facts of backends and file systems, found before a plan is made.
+//! Capabilities of backends and file systems, determined before planning.
 
 #[cfg(target_os = "linux")]
 mod file_systems;
@@ -16,25 +16,25 @@ use crate::request::{BackendFact, FileSystemFact};
 /// Facts for a plan over file systems.
 #[derive(Debug)]
 pub struct LabFacts {
-    /// Each file system that was asked for.
+    /// One for each requested file system.
     pub file_systems: Vec<FileSystemFact>,
     /// Bytes free for their images.
     pub room_bytes: u64,
 }
 
-/// The buffer of glibc's readdir, bytes, which no caller can choose.
+/// Buffer of glibc's readdir, bytes; fixed.
 const C_LIBRARY_BUFFER_BYTES: u64 = 32 << 10;
 
-/// Returns what every backend of this system can do on `directory` itself.
+/// Returns the capabilities of every backend of this system on `directory` itself.
 pub fn backend_facts(directory: &Dir) -> Vec<BackendFact> {
     facts(directory, |backend| backend.probe(directory).err().map(|error| error.reason()))
 }
 
-/// Returns what every backend can do on directories that will be made below `directory`.
+/// Returns the capabilities of every backend on directories that will be made below `directory`.
 ///
-/// A small parent may be refused where its large children will not be (ext4 gives a directory an index
-/// when it outgrows a block), so where the file system allows several threads the parent is not asked;
-/// the run asks the directories themselves once they are made.
+/// A backend may refuse a small parent but not its large children (ext4 indexes a directory when it outgrows a
+/// block). So if the file system supports several threads per directory, threaded backends are not probed on
+/// the parent; the run probes the real directories once they exist.
 pub fn backend_facts_below(directory: &Dir) -> Vec<BackendFact> {
     let splits = policy::row(directory.file_system()).split_from_bytes.is_some();
     facts(directory, |backend| {

@@ -1,4 +1,4 @@
-//! Systems on which none can be made.
+//! Systems without a lab.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};

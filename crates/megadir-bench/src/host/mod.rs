@@ -1,7 +1,7 @@
-//! The machine as the system describes it, for readers of a record.
+//! Description of the machine for readers of a record.
 //!
-//! A value that cannot be read is `None` or `unknown`, never guessed. Each system has one file with the same functions; `words` turns the
-//! numbers of Windows into words and makes no system call.
+//! A value that cannot be read is `None` or `unknown`, never guessed. Each system has one file with the same
+//! functions; `words` formats the numbers of Windows and makes no system calls.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -16,10 +16,10 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// Commit and compiler that the program was built from, for the record.
+/// Commit and compiler of this program, for the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The commit, with `-dirty` where files differed from it.
+    /// The commit, with `-dirty` if the work tree was modified.
     pub commit: Option<String>,
     /// Compiler and profile.
     pub by: Option<String>,

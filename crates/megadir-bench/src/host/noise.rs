@@ -1,6 +1,6 @@
-//! Probes before the run whether the machine is quiet enough to measure on; findings become notes.
+//! Checks before the run whether the machine is quiet enough to measure on; findings become notes.
 //!
-//! Each threshold is where the finding begins to matter for blocks of a few milliseconds.
+//! Each threshold is where the effect starts to matter for blocks of a few milliseconds.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use megadir_sys::clock::monotonic_ns;
 use crate::host::stolen_ticks;
 use crate::note::NoteKind;
 
-/// The timer-gap test lasts so long.
+/// Duration of the timer-gap test.
 const PROBE: Duration = Duration::from_millis(200);
-/// A gap is a pause of the spinning process longer than this, nanoseconds.
+/// Pauses of the spinning process longer than this are gaps, nanoseconds.
 const GAP_NS_MIN: u64 = 20_000;
-/// More than this share of the time lost in gaps is noted.
+/// Share of time lost in gaps above which a note is made.
 const LOST_FRACTION_MAX: f64 = 0.01;
 /// A tick of `/proc/stat`, nanoseconds.
 pub(crate) const TICK_NS: u64 = 10_000_000;
 
-/// Windows' power plans under which processors do not slow down.
+/// Windows power plans that do not lower the processor clock.
 const FULL_SPEED: [&str; 2] = ["High performance", "Ultimate performance"];
-/// More than this share of the processors' time that others use is noted, per cent.
+/// Processor use by other processes above which a note is made, per cent.
 const OTHERS_PERCENT_MAX: f64 = 25.0;
 
-/// Looks for noise and says what there is.
+/// Looks for noise and returns the findings.
 pub(crate) fn probe(machine: &Machine) -> Vec<Note> {
     let mut notes = Vec::new();
     let before = stolen_ticks();
@@ -50,7 +50,7 @@ pub(crate) fn probe(machine: &Machine) -> Vec<Note> {
     notes
 }
 
-/// Returns notes on what the machine's description already tells.
+/// Returns notes that follow from the machine's description.
 fn standing(machine: &Machine) -> Vec<Note> {
     let mut notes = Vec::new();
     if let Some(version) = &machine.wine {
@@ -101,7 +101,7 @@ struct Gaps {
     elapsed_ns: u64,
 }
 
-/// Reads the clock without a pause and adds up the pauses that there are all the same.
+/// Reads the clock in a tight loop and adds up the gaps.
 fn timer_gaps(probe_ns: u64) -> Gaps {
     let start = monotonic_ns();
     let mut gaps = Gaps { count: 0, lost_ns: 0, longest_ns: 0, elapsed_ns: 0 };

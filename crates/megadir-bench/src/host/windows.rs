@@ -1,6 +1,7 @@
-//! Windows: the machine, its volumes and their watchers, from the system and its registry, as far as every user may read them.
+//! Windows: the machine, its volumes and file-access filters, from system calls and the registry, without
+//! administrator rights.
 //!
-//! Nothing here needs an administrator. Under Wine the answers are Wine's, and the description says that it is Wine.
+//! Under Wine the answers are Wine's, and the description says so.
 
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ const SERVICES: &str = r"SYSTEM\CurrentControlSet\Services";
 const DEFENDER: &str = r"SOFTWARE\Microsoft\Windows Defender\Real-Time Protection";
 const DEFENDER_POLICY: &str = r"SOFTWARE\Policies\Microsoft\Windows Defender\Real-Time Protection";
 
-/// What the registry is asked of file systems: values that change what an operation costs.
+/// Registry values of file systems that affect the cost of operations.
 const SETTINGS: [&str; 7] = [
     "NtfsDisable8dot3NameCreation",
     "NtfsDisableLastAccessUpdate",
@@ -37,10 +38,10 @@ const SETTINGS: [&str; 7] = [
     "LongPathsEnabled",
 ];
 
-/// Others' work is looked for so long: many ticks of 10 to 16 ms, in which processors' times move.
+/// Observation time for other processes' load: many of the 10 to 16 ms ticks at which processor times advance.
 const WATCHED: Duration = Duration::from_millis(200);
 
-/// Describes the machine, with the volume that `directory` lies on.
+/// Describes the machine, with the volume of `directory`.
 pub(crate) fn describe(directory: Borrowed<'_>, program: &Program) -> Machine {
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
     let limits = system::job_limits();
@@ -73,7 +74,7 @@ pub(crate) fn describe(directory: Borrowed<'_>, program: &Program) -> Machine {
     }
 }
 
-/// Returns what others do now: this process waits and looks how long processors are not idle meanwhile.
+/// Returns the current load of other processes: sleeps and measures how long the processors are not idle.
 pub(crate) fn pressure() -> Pressure {
     let before = system::processor_times();
     std::thread::sleep(WATCHED);
@@ -89,26 +90,26 @@ pub(crate) fn pressure() -> Pressure {
     }
 }
 
-/// Returns the share of the time between two looks in which processors were not idle, per cent.
+/// Returns the share of time between two samples in which processors were not idle, per cent.
 fn busy(before: ProcessorTimes, after: ProcessorTimes) -> Option<f64> {
     let all = after.all.checked_sub(before.all).filter(|all| *all > 0)?;
     let idle = after.idle.checked_sub(before.idle)?.min(all);
     Some(100.0 * (all - idle) as f64 / all as f64)
 }
 
-/// Returns the memory that could be used for something new, bytes.
+/// Returns the memory available for new allocations, bytes.
 #[expect(dead_code, reason = "for file systems in memory, which the lab does not make here")]
 pub(crate) fn available_bytes() -> Option<u64> {
     let limit = system::job_limits().memory_bytes;
     Some(system::memory()?.available_bytes.min(limit.unwrap_or(u64::MAX)))
 }
 
-/// `true` if this is a virtual machine: what it reads from its disks may come from its host's memory.
+/// `true` in a virtual machine, whose disk reads may be served from the host's memory.
 pub(crate) fn is_virtual() -> bool {
     processor::hypervisor().is_some()
 }
 
-/// Returns the time stolen by the hypervisor: Windows does not tell it.
+/// Returns `None`: Windows does not report stolen time.
 pub(crate) fn stolen_ticks() -> Option<u64> {
     None
 }
@@ -141,7 +142,7 @@ pub(crate) fn file_system(directory: Borrowed<'_>) -> FileSystem {
     }
 }
 
-/// Returns what a volume is set to.
+/// Returns the settings of a volume.
 fn settings(directory: Borrowed<'_>, volume: &volume_settings::Volume, is_remote: bool) -> String {
     let persistent = volume_settings::persistent(directory);
     words::settings(&words::Settings {
@@ -156,7 +157,7 @@ fn settings(directory: Borrowed<'_>, volume: &volume_settings::Volume, is_remote
     })
 }
 
-/// Returns which volume it is: its letter or share, and its number.
+/// Returns the volume's letter or share, and its serial number.
 fn device(directory: Borrowed<'_>, volume: Option<&volume_settings::Volume>) -> Option<String> {
     let path = facts::path(directory).ok()?;
     let place = words::place(&String::from_utf16_lossy(&path))?;
@@ -166,13 +167,13 @@ fn device(directory: Borrowed<'_>, volume: Option<&volume_settings::Volume>) -> 
     })
 }
 
-/// Returns the disk below the volume of a directory, in words.
+/// Describes the disk below the volume of a directory.
 fn disk(directory: Borrowed<'_>) -> Option<String> {
     let told = Disk::open(&volume_settings::device(directory).ok()?).ok()?.describe();
     words::disk(told.product.as_deref(), told.bus, told.seek_penalty, told.trim)
 }
 
-/// Returns who else sees or delays accesses to files.
+/// Describes the services and drivers that see or delay file accesses.
 fn watchers() -> Vec<String> {
     let services = Services::open().ok();
     let runs = |name: &str| match services.as_ref().map(|services| services.state(name)) {
@@ -190,7 +191,7 @@ fn watchers() -> Vec<String> {
     ]
 }
 
-/// Returns the drivers between programs and file systems that run, each with the group that it loads with.
+/// Returns the running file-system filter drivers, each with its load-order group.
 fn filters(runs: &dyn Fn(&str) -> Runs) -> Option<Vec<(String, String)>> {
     let services = LOCAL_MACHINE.open(SERVICES).ok()?;
     let group = |name: &str| services.open(name).ok()?.get_string("Group").ok();
@@ -221,7 +222,7 @@ fn power_plan() -> Option<String> {
     Some(words::power_plan(&guid, own_name, system::on_battery()))
 }
 
-/// Returns a value of the registry with its name.
+/// Returns a registry value with its name.
 fn setting(name: &str) -> Option<String> {
     number(FILE_SYSTEM, name).map(|value| format!("{name} = {value:#x}"))
 }
@@ -230,13 +231,13 @@ fn key(path: &str) -> Option<Key> {
     LOCAL_MACHINE.open(path).ok()
 }
 
-/// Returns a text of the registry; `None` where there is none that may be read.
+/// Returns a string of the registry; `None` if it is missing or unreadable.
 fn text(path: &str, name: &str) -> Option<String> {
     let text = key(path)?.get_string(name).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Returns a number of the registry; `None` where there is none that may be read.
+/// Returns a number of the registry; `None` if it is missing or unreadable.
 fn number(path: &str, name: &str) -> Option<u32> {
     key(path)?.get_u32(name).ok()
 }
@@ -266,7 +267,7 @@ mod tests {
             told.block_bytes.is_some_and(|bytes| bytes >= 512)
                 && told.blocks.is_some_and(|(all, free)| free <= all)
         );
-        // What this system does not tell is counted as untested: Windows before 11 knows no Dev Drives.
+        // Unavailable values count as untested: Windows before 11 has no Dev Drives.
         if told.mount_options.as_ref().is_none_or(|options| options.contains("unknown")) {
             let note = if is_wine() { unavailable } else { not_run };
             note("what a volume is set to", &format!("{:?}", told.mount_options));
@@ -285,7 +286,7 @@ mod tests {
         let times = |idle, all| ProcessorTimes { idle, all };
         assert_eq!(busy(times(100, 200), times(400, 600)), Some(25.0));
         assert_eq!(busy(times(100, 200), times(100, 200)), None);
-        // Ticks of idle time may come before those of all.
+        // The idle counter may advance before the total.
         assert_eq!(busy(times(100, 200), times(350, 400)), Some(0.0));
     }
 }

@@ -1,9 +1,9 @@
-//! Words for the numbers of Windows, its volumes and services. Pure; runs and is tested everywhere.
+//! Text for the numbers of Windows, its volumes and services. Pure; runs and is tested on every system.
 //!
-//! References: `GetVolumeInformationByHandleW` (the flags), `fsutil behavior` and `fsutil 8dot3name` (values of the registry),
-//! `STORAGE_BUS_TYPE`.
+//! References: `GetVolumeInformationByHandleW` (the flags), `fsutil behavior` and `fsutil 8dot3name` (registry
+//! values), `STORAGE_BUS_TYPE`.
 
-/// What a volume can do and is, with the names that `fsutil fsinfo volumeinfo` and the documentation give it.
+/// Volume flags, with their names in `fsutil fsinfo volumeinfo` and the documentation.
 const VOLUME_FLAGS: &[(u32, &str)] = &[
     (0x1, "case-sensitive-search"),
     (0x2, "case-preserved-names"),
@@ -34,11 +34,11 @@ const VOLUME_FLAGS: &[(u32, &str)] = &[
     (0x2000_0000, "dax"),
     (0x4000_0000, "ghosting"),
 ];
-/// What is said of a volume as something that it is set to, not as a feature.
+/// Volume flag that is reported as a setting, not as a feature.
 const VOLUME_COMPRESSED: u32 = 0x8000;
 const VOLUME_READ_ONLY: u32 = 0x8_0000;
 
-/// Attributes of a directory that change what files in it cost.
+/// Directory attributes that affect the cost of the files in it.
 const DIRECTORY_ATTRIBUTES: &[(u32, &str)] = &[
     (0x1, "read-only"),
     (0x400, "reparse point"),
@@ -50,7 +50,7 @@ const DIRECTORY_ATTRIBUTES: &[(u32, &str)] = &[
     (0x2_0000, "no scrub data"),
 ];
 
-/// Buses by their numbers.
+/// Bus names, indexed by number.
 const BUSES: &[&str] = &[
     "",
     "SCSI",
@@ -74,7 +74,7 @@ const BUSES: &[&str] = &[
     "UFS",
 ];
 
-/// Power plans that Windows comes with, whatever language it speaks.
+/// Built-in power plans, independent of the display language.
 const POWER_PLANS: &[(&str, &str)] = &[
     ("381b4222-f694-41f0-9685-ff5bb260df2e", "Balanced"),
     ("8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c", "High performance"),
@@ -82,23 +82,23 @@ const POWER_PLANS: &[(&str, &str)] = &[
     ("e9a42b02-d5df-448d-aa00-03f14749eb61", "Ultimate performance"),
 ];
 
-/// What the registry says of the version of Windows.
+/// Version of Windows according to the registry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Version {
-    /// Major, minor and build, as the kernel has them.
+    /// Major, minor and build of the kernel.
     pub(crate) numbers: Option<(u32, u32, u32)>,
-    /// The revision of the build, by updates.
+    /// Update revision of the build.
     pub(crate) revision: Option<u32>,
-    /// As `Windows 10 Pro`; Windows 11 says 10 too.
+    /// E.g. `Windows 10 Pro`; Windows 11 says 10 too.
     pub(crate) product: Option<String>,
-    /// As `23H2`.
+    /// E.g. `23H2`.
     pub(crate) release: Option<String>,
 }
 
-/// Windows 11 begins with this build.
+/// First build of Windows 11.
 const BUILD_OF_11: u32 = 22_000;
 
-/// Returns the name of the system, as `Windows 11 Pro 23H2 (10.0.22631.3447)`.
+/// Returns the name of the system, e.g. `Windows 11 Pro 23H2 (10.0.22631.3447)`.
 pub(crate) fn system(version: &Version) -> String {
     let product = version.product.clone().unwrap_or_else(|| "Windows".to_owned());
     let is_11 = version.numbers.is_some_and(|(_, _, build)| build >= BUILD_OF_11);
@@ -117,11 +117,11 @@ pub(crate) fn system(version: &Version) -> String {
     format!("{product}{release} ({numbers})")
 }
 
-/// Returns the name of a power plan by its number, with what else is known of the power.
+/// Describes a power plan by its GUID, with the power source if known.
 pub(crate) fn power_plan(guid: &str, own_name: Option<String>, on_battery: Option<bool>) -> String {
     let bare = guid.trim_matches(['{', '}']);
     let known = POWER_PLANS.iter().find(|(known, _)| known.eq_ignore_ascii_case(bare));
-    // A name may be given as a place in a library, with the English text behind it.
+    // A name may be a resource reference with the English text after it.
     let own = own_name.map(|name| name.rsplit(',').next().unwrap_or_default().trim().to_owned());
     let name = known.map(|(_, name)| (*name).to_owned()).or(own).filter(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| "unknown".to_owned());
@@ -131,7 +131,7 @@ pub(crate) fn power_plan(guid: &str, own_name: Option<String>, on_battery: Optio
     }
 }
 
-/// Returns the features of a volume by its flags; those without a name by their number, for they may matter too.
+/// Returns the features of a volume by its flags; unknown bits as numbers, since they may matter too.
 pub(crate) fn features(flags: u32) -> Vec<String> {
     let named =
         |bit: u32| VOLUME_FLAGS.iter().find(|(known, _)| *known == bit).map(|(_, name)| (*name).to_owned());
@@ -140,16 +140,15 @@ pub(crate) fn features(flags: u32) -> Vec<String> {
     features.map(|bit| named(bit).unwrap_or_else(|| format!("{bit:#x}"))).collect()
 }
 
-/// What a volume is set to.
+/// Settings of a volume.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) is_ntfs: bool,
     pub(crate) is_remote: bool,
-    /// Its flags.
     pub(crate) flags: u32,
     /// `NtfsDisable8dot3NameCreation` of the registry.
     pub(crate) short_names: Option<u32>,
-    /// `true` if the volume itself says that it makes no short names.
+    /// `true` if the volume itself reports that it creates no short names.
     pub(crate) no_short_names: Option<bool>,
     /// `NtfsDisableLastAccessUpdate` of the registry.
     pub(crate) last_access: Option<u32>,
@@ -157,7 +156,7 @@ pub(crate) struct Settings {
     pub(crate) trusted: Option<bool>,
 }
 
-/// Returns what a volume is set to, as mount options are told.
+/// Formats the settings of a volume in the style of mount options.
 pub(crate) fn settings(of: &Settings) -> String {
     let when = |is: bool, word: &'static str| is.then_some(word);
     let dev_drive = match (of.dev_drive, of.trusted) {
@@ -166,7 +165,7 @@ pub(crate) fn settings(of: &Settings) -> String {
         (Some(true), None) => Some("Dev Drive"),
         _ => None,
     };
-    // A share is set to whatever its own machine has.
+    // A share has the settings of its server, which are unknown here.
     let of_ntfs = of.is_ntfs && !of.is_remote;
     let words = [
         when(of.is_remote, "share of another machine"),
@@ -179,7 +178,7 @@ pub(crate) fn settings(of: &Settings) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// `true` if names of 8.3 are made: the registry decides for all volumes, or leaves it to each.
+/// Describes the creation of 8.3 names: the registry decides for all volumes, or leaves it to each.
 fn short_names(registry: Option<u32>, volume_has_none: Option<bool>) -> &'static str {
     match (registry, volume_has_none) {
         (Some(0), _) | (Some(2), Some(false)) => "8.3 names made",
@@ -189,7 +188,7 @@ fn short_names(registry: Option<u32>, volume_has_none: Option<bool>) -> &'static
     }
 }
 
-/// `true` if a look at a file writes its time of access; beyond the first bit the value says who decided.
+/// Describes updates of access times; the bits beyond the first say who decided.
 fn last_access(registry: Option<u32>) -> &'static str {
     match registry.map(|value| value & 1) {
         Some(0) => "last-access times updated",
@@ -198,7 +197,7 @@ fn last_access(registry: Option<u32>) -> &'static str {
     }
 }
 
-/// Returns what of a directory changes the cost of its files.
+/// Returns the attributes of a directory that affect the cost of its files.
 pub(crate) fn directory(attributes: u32, case_sensitive: Option<bool>) -> Vec<String> {
     let set = DIRECTORY_ATTRIBUTES.iter().filter(|(bit, _)| attributes & bit != 0);
     let mut words: Vec<String> = set.map(|(_, name)| (*name).to_owned()).collect();
@@ -208,7 +207,7 @@ pub(crate) fn directory(attributes: u32, case_sensitive: Option<bool>) -> Vec<St
     words
 }
 
-/// Returns the volume that a path of the system's lies on, as `C:` or `\\server\share`.
+/// Returns the volume of a system path, as `C:` or `\\server\share`.
 pub(crate) fn place(path: &str) -> Option<String> {
     let path = path.strip_prefix(r"\\?\").unwrap_or(path);
     if let Some(share) = path.strip_prefix(r"UNC\").or_else(|| path.strip_prefix(r"\\")) {
@@ -218,12 +217,12 @@ pub(crate) fn place(path: &str) -> Option<String> {
     path.split('\\').next().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// Returns the number of a volume as Windows prints it.
+/// Formats a volume's serial number as Windows does.
 pub(crate) fn serial(serial: u32) -> String {
     format!("{:04X}-{:04X}", serial >> 16, serial & 0xffff)
 }
 
-/// Returns a disk in words; `None` where it tells nothing.
+/// Describes a disk; `None` if nothing is known about it.
 pub(crate) fn disk(
     product: Option<&str>,
     bus: Option<u32>,
@@ -244,7 +243,7 @@ pub(crate) fn disk(
     }
 }
 
-/// What is known of whether a service runs.
+/// State of a service, as far as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Runs {
     Yes,
@@ -264,7 +263,7 @@ impl Runs {
     }
 }
 
-/// Returns what is known of the antivirus software that Windows comes with; `off` is what the registry has of its real-time protection.
+/// Describes Windows Defender; `off` is the registry value that disables its real-time protection.
 pub(crate) fn defender(service: Runs, off: Option<u32>) -> String {
     let protection = match (service, off) {
         (Runs::Yes, Some(0)) => ", real-time protection on",
@@ -275,12 +274,12 @@ pub(crate) fn defender(service: Runs, off: Option<u32>) -> String {
     format!("Windows Defender: {}{protection}", service.words())
 }
 
-/// Returns what is known of the indexing service.
+/// Describes the indexing service.
 pub(crate) fn indexing(service: Runs) -> String {
     format!("indexing (WSearch): {}", service.words())
 }
 
-/// Returns which drivers see every access to files: names with the group that each loads with.
+/// Describes the filter drivers that see every file access, each with its load-order group.
 pub(crate) fn filters(running: Option<Vec<(String, String)>>) -> String {
     const OF: &str = "file system filters that run";
     let Some(mut running) = running else { return format!("{OF}: unknown") };

@@ -1,4 +1,4 @@
-//! What a file system needs on this machine: a driver and programs, found without privileges.
+//! Requirements of a file system on this machine: a driver and programs, checked without privileges.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::table::Entry;
 use super::{LabError, Spec, program};
 use crate::control::RunControl;
 
-/// Returns what a file system needs and is not there: a driver, a program, a device.
+/// Returns the missing driver and program, if any.
 pub(super) fn missing(spec: &Spec) -> Option<String> {
     let entry = spec.entry;
     let programs = entry.make.first().into_iter().chain(entry.server.and_then(<[&str]>::first));
@@ -19,7 +19,7 @@ pub(super) fn missing(spec: &Spec) -> Option<String> {
     }
 }
 
-/// Says that the kernel has no driver, and why where that is known.
+/// Reports that the kernel has no driver, with the cause if it is known.
 pub(super) fn no_driver(entry: &Entry) -> String {
     match entry.gone {
         Some(why) => format!("this kernel has no driver for it: {why}"),
@@ -27,7 +27,7 @@ pub(super) fn no_driver(entry: &Entry) -> String {
     }
 }
 
-/// `true` if the kernel has a driver, or a module that it would load.
+/// `true` if the kernel has the driver built in, loaded or as a loadable module.
 fn has_driver(entry: &Entry) -> bool {
     let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     if known.lines().any(|line| line.split_whitespace().last() == Some(entry.kind)) {
@@ -41,7 +41,7 @@ fn has_driver(entry: &Entry) -> bool {
         || is_alias(&read("modules.alias"), entry.kind)
 }
 
-/// `true` if a list of modules, a path a line, has this one.
+/// `true` if `list` (one module path per line) contains `module`.
 fn is_module(list: &str, module: &str) -> bool {
     list.lines().any(|line| {
         let path = line.split(':').next().unwrap_or_default();
@@ -50,13 +50,13 @@ fn is_module(list: &str, module: &str) -> bool {
     })
 }
 
-/// `true` if a list of aliases has a module for this type of file system, as that of ext4 is for ext2.
+/// `true` if a list of module aliases covers this file system type, as the alias of ext4 covers ext2.
 fn is_alias(list: &str, kind: &str) -> bool {
     let alias = format!("fs-{kind}");
     list.lines().any(|line| line.split_whitespace().nth(1) == Some(alias.as_str()))
 }
 
-/// Returns the program that makes it with its version, as it says itself; `None` where there is none.
+/// Returns the mkfs program with the version that it reports; `None` if it is missing.
 pub(super) fn tool(spec: &Spec, control: RunControl<'_>) -> Result<Option<String>, LabError> {
     let Some(name) = spec.entry.make.first().filter(|name| program::find(name).is_some()) else {
         return Ok(None);

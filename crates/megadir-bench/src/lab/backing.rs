@@ -1,22 +1,21 @@
-//! What a file system is made on.
+//! Storage below a file system of the lab.
 
 use std::path::PathBuf;
 
-/// What a file system is made on.
+/// Storage below a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// An image of so many bytes in the lab's directory; memory for a file system that lies there.
+    /// An image of this size in the lab's directory; memory for a file system in memory.
     Image {
-        /// The size.
         bytes: u64,
-        /// How much of it may come to be written, see [`Spec::written_bytes`](super::Spec::written_bytes): so much must be free for it.
+        /// Upper bound of the bytes written to it, see [`Spec::written_bytes`](super::Spec::written_bytes);
+        /// this much must be free.
         written_bytes: u64,
     },
     /// A block device, whose content is lost.
     Device {
-        /// Its path.
         path: PathBuf,
-        /// `true` if its owner has allowed that, by `--erase-device`.
+        /// `true` if the user allowed erasing it (`--erase-device`).
         erase: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! A device of the user's: what must hold before it may be erased. Nothing is written to one that is refused.
+//! Checks that a user's device may be erased. Nothing is written to a refused device.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -13,19 +13,20 @@ use super::disk::Disk;
 use super::{FILE_SYSTEMS, LABEL, LabError, Spec, program};
 use crate::control::{RunControl, words};
 
-/// blkid(8) found nothing that it knows.
+/// Exit code of blkid(8) for a device without any known signature.
 const NOTHING_FOUND: i32 = 2;
-/// What blkid knows nothing of is looked at itself: so many bytes at both ends of the device, where headers are, ...
+/// If blkid finds nothing, this program reads this much at both ends of the device, where headers are, ...
 const ENDS_BYTES: u64 = 1 << 20;
-/// ... and so many blocks evenly between them, for what has none (raw volumes of databases and of encryption).
+/// ... and this many blocks evenly between, for content without a header (raw database volumes, plain
+/// encryption).
 const SAMPLES: u64 = 1024;
-/// The size of these blocks, bytes.
+/// Size of a sampled block, bytes.
 const BLOCK_BYTES: usize = 4096;
 
-/// Opens a device that may be erased: its owner has said so, nobody uses it, and it carries nothing or what the lab made.
+/// Opens a device that may be erased: allowed by the user, unused, and empty or formatted by the lab.
 pub(super) fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> Result<Disk, LabError> {
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
-    // Links such as those of /dev/disk are followed once, and never again.
+    // Resolve links such as /dev/disk/by-id once, so that a changed link cannot redirect later steps.
     let own = path.canonicalize().map_err(|error| refused(words(&error)))?;
     let claimed = check(spec, &own, erase, control).map_err(|error| match error {
         LabError::Device { reason, .. } => refused(reason),
@@ -35,14 +36,14 @@ pub(super) fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_
     let device = rustix::fs::open(&own, flags, Mode::empty());
     let device = File::from(device.map_err(|error| refused(words(&error.into())))?);
     let disk = Disk::of_device(&own, device);
-    // The claim ends here: it would keep out mkfs and mount as well, which claim it themselves.
+    // Release the claim here: mkfs and mount claim the device themselves and would fail.
     match disk.is_same(&claimed) {
         true => Ok(disk),
         false => Err(refused("its path means another device now".into())),
     }
 }
 
-/// Refuses a device once more just before it is erased: others may have used it or written to it since it was let pass.
+/// Repeats the check just before erasing, since another process may have used or written the device meanwhile.
 pub(super) fn check_again(disk: &Disk, control: RunControl<'_>) -> Result<(), LabError> {
     let refused = |reason: String| LabError::Device { path: disk.path.clone(), reason };
     let claimed = claim(&disk.path).map_err(&refused)?;
@@ -52,7 +53,7 @@ pub(super) fn check_again(disk: &Disk, control: RunControl<'_>) -> Result<(), La
     }
 }
 
-/// Refuses a device that must not be erased; returns the claim of one that may be.
+/// Refuses a device that must not be erased; otherwise returns an exclusive claim on it.
 pub(super) fn check(
     spec: &Spec,
     path: &Path,
@@ -71,10 +72,11 @@ pub(super) fn check(
     Ok(claimed)
 }
 
-/// Claims a block device: the kernel refuses that while it, or a part of it, is mounted, swapped to, or part of another device.
+/// Claims a block device (`O_EXCL`): the kernel refuses while the device or a partition is mounted, used for
+/// swap, or part of another device.
 fn claim(path: &Path) -> Result<File, String> {
     let words = |error: Errno| words(&error.into());
-    // A path is looked at before it is opened, since opening some devices does something.
+    // stat before open: opening some devices has side effects.
     let status = rustix::fs::stat(path).map_err(words)?;
     if FileType::from_raw_mode(status.st_mode) != FileType::BlockDevice {
         return Err("it is no block device".into());
@@ -95,7 +97,7 @@ fn claim(path: &Path) -> Result<File, String> {
     }
 }
 
-/// Refuses what carries anything but a file system with the lab's label; `claimed` is the device, open.
+/// Refuses a device with any content but a file system with the lab's label; `claimed` is the open device.
 fn check_content(
     path: &Path,
     claimed: &File,
@@ -104,7 +106,8 @@ fn check_content(
     if program::find("blkid").is_none() {
         return Ok(Err("what is on it cannot be told without blkid (Debian package util-linux)".into()));
     }
-    // Of a partition it would tell what its table says of it, as if that were something on it.
+    // Without --no-part-details, blkid reports the partition table's entry for a partition as if it were its
+    // content.
     let arguments = ["-p", "--no-part-details", "-o", "export"].map(std::ffi::OsStr::new);
     let arguments: Vec<&std::ffi::OsStr> = arguments.into_iter().chain([path.as_os_str()]).collect();
     let ended = program::run::<&std::ffi::OsStr>("blkid", &arguments, control)?;
@@ -118,20 +121,20 @@ fn check_content(
     }))
 }
 
-/// How a device that carries something comes to be one that may be erased.
+/// Hint: how to mark a device with content as erasable.
 const MAY_GO: &str = "if all of it may go, say so on the device itself, by mkfs.ext4 -L megadir-lab";
 
-/// What blkid found on a device that may be erased.
+/// Content of a device that may be erased, according to blkid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Carries {
     /// A file system with the lab's label.
     OfTheLab,
-    /// Nothing that it knows: what the device holds decides.
+    /// No known signature: the sampled blocks decide.
     NothingKnown,
 }
 
-/// Returns where data begins among the blocks that are looked at; `None` where all are as devices that were never written or were
-/// discarded have them, all zeros or all ones.
+/// Returns the offset of the first sampled block with data; `None` if every block is all zeros or all ones, as
+/// on a device that was never written or was discarded.
 fn first_data(device: &File) -> io::Result<Option<u64>> {
     let mut block = vec![0; BLOCK_BYTES];
     let bytes = (&*device).seek(SeekFrom::End(0))?;
@@ -146,7 +149,7 @@ fn first_data(device: &File) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Returns where the blocks begin that are looked at on a device of so many bytes, in ascending order.
+/// Returns the offsets of the blocks to sample on a device of this size, ascending.
 fn looked_at(bytes: u64) -> impl Iterator<Item = u64> {
     let block = BLOCK_BYTES as u64;
     let blocks = bytes.div_ceil(block);
@@ -160,7 +163,7 @@ fn looked_at(bytes: u64) -> impl Iterator<Item = u64> {
         .map(move |number| number * block)
 }
 
-/// Judges what `blkid -p -o export` ended with and said.
+/// Evaluates exit code and output of `blkid -p -o export`.
 fn judge(code: Option<i32>, said: &[String]) -> Result<Carries, String> {
     let of = |key: &str| said.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     match code {
@@ -181,7 +184,7 @@ fn judge(code: Option<i32>, said: &[String]) -> Result<Carries, String> {
     }
 }
 
-/// `true` if the lab makes file systems of a type, as blkid calls it.
+/// `true` if the lab makes file systems of this blkid type.
 fn is_made_here(kind: &str) -> bool {
     kind == "ntfs" || FILE_SYSTEMS.iter().any(|entry| !entry.in_memory() && entry.kind == kind)
 }
@@ -231,7 +234,7 @@ mod tests {
             assert_eq!(first_data(&disk).unwrap(), None, "{bytes} bytes of zeros");
             let places = [0, bytes / 2 / 4096 * 4096, bytes.saturating_sub(1)];
             for at in places.into_iter().filter(|at| *at < bytes) {
-                // What was written in one piece and is as long as one in a thousand parts is met somewhere.
+                // A contiguous run of a thousandth of the device contains at least one sampled block.
                 let length = (bytes / 1000).max(1).min(bytes - at);
                 disk.write_all_at(&vec![7; length as usize], at).unwrap();
                 let found = first_data(&disk).unwrap().unwrap();

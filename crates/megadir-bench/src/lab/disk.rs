@@ -1,4 +1,4 @@
-//! What a file system is made on: an image on a loop device, or a device of the user's.
+//! Block device below a file system: an image on a loop device, or a user's device.
 
 use std::fs::File;
 use std::io;
@@ -10,27 +10,27 @@ use megadir_sys::loop_device::{LoopDevice, attach};
 use megadir_sys::page_cache::resident;
 use rustix::fs::{Advice, Mode, OFlags};
 
-/// Sectors of disks that have no smaller ones: direct I/O needs sectors as large as those of what is below.
+/// Sector size for disks that have no smaller one: direct I/O needs at least the sector size of the disk below.
 const LARGE_SECTOR_BYTES: u32 = 4096;
 
-/// An open block device that a file system is made on.
+/// An open block device for a file system.
 #[derive(Debug)]
 pub(super) struct Disk {
     pub(super) path: PathBuf,
-    /// Held so that a loop device stays attached while nothing is mounted.
+    /// Keeps a loop device attached while nothing is mounted.
     device: File,
-    /// What the device shows, if that is an image.
+    /// The image behind a loop device.
     image: Option<Rc<File>>,
-    /// `true` if an image is read and written past the page cache; `None` for devices.
+    /// `true` if an image bypasses the page cache; `None` for devices.
     pub(super) direct_io: Option<bool>,
 }
 
 impl Disk {
-    /// Attaches an image to a loop device: past the page cache where that is possible, if need be with large sectors.
+    /// Attaches an image to a loop device: with direct I/O if possible, with 4 KiB sectors if that needs them.
     pub(super) fn attach(image: Rc<File>, takes_large_sectors: bool) -> io::Result<Self> {
         let sectors = if takes_large_sectors { &[0, LARGE_SECTOR_BYTES][..] } else { &[0] };
         for sector_bytes in sectors {
-            // What is not direct is dropped here, which detaches it.
+            // A buffered attachment is dropped here, which detaches it.
             if let Ok(attached) = attach(image.as_fd(), *sector_bytes, true)
                 && attached.direct_io
             {
@@ -45,18 +45,16 @@ impl Disk {
         Self { path, device, image: Some(image), direct_io: Some(direct_io) }
     }
 
-    /// Takes a device that was let pass.
+    /// Wraps a device that passed the checks.
     pub(super) fn of_device(path: &Path, device: File) -> Self {
         Self { path: path.to_owned(), device, image: None, direct_io: None }
     }
 
-    /// `true` if a file is the same block device.
     pub(super) fn is_same(&self, other: &File) -> bool {
         let number = |file: &File| rustix::fs::fstat(file).map(|status| status.st_rdev).ok();
         number(&self.device).is_some_and(|own| number(other) == Some(own))
     }
 
-    /// `true` if it is a device of the user's.
     pub(super) fn is_of_user(&self) -> bool {
         self.image.is_none()
     }
@@ -67,13 +65,13 @@ impl Disk {
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// `true` if a mounted file system, or anybody else who wants it alone, holds the device.
+    /// `true` if a mounted file system or another exclusive opener holds the device.
     pub(super) fn is_held(&self) -> bool {
         let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
         rustix::fs::open(&self.path, flags, Mode::empty()).is_err()
     }
 
-    /// Drops what the page cache holds of device and image, and returns how many pages of each are left.
+    /// Drops the cached pages of device and image, and returns how many of each are left.
     pub(super) fn cool(&self) -> io::Result<Left> {
         let mut left = Left::default();
         rustix::fs::fsync(&self.device)?;

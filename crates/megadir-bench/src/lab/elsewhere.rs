@@ -1,4 +1,4 @@
-//! Systems other than Linux: there is no lab, so nobody ever has one.
+//! Stubs for systems other than Linux: no lab can be opened, so the methods are unreachable.
 
 use std::io;
 use std::path::Path;
@@ -11,18 +11,18 @@ use crate::control::RunControl;
 use crate::os::Owned;
 use crate::workspace::Leftovers;
 
-/// Why.
+/// Reason for every refusal.
 pub(crate) const LINUX_ONLY: &str = "file systems are made and mounted for a run on Linux only";
 
-/// A lab, which cannot be had.
+/// Never constructed.
 #[derive(Debug)]
 pub enum Lab {}
 
-/// A file system that is mounted, which cannot be had.
+/// Never constructed.
 #[derive(Debug)]
 pub enum Mounted {}
 
-/// What is cached after a file system was mounted again.
+/// Pages still cached after a remount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cold {
     /// Pages of its device.
@@ -34,8 +34,6 @@ fn refused<T>() -> Result<T, LabError> {
 }
 
 impl Lab {
-    /// Refuses.
-    ///
     /// # Errors
     ///
     /// Always [`LabError::Elsewhere`].
@@ -43,8 +41,6 @@ impl Lab {
         refused()
     }
 
-    /// Refuses.
-    ///
     /// # Errors
     ///
     /// Always [`LabError::Elsewhere`].
@@ -56,16 +52,10 @@ impl Lab {
         refused()
     }
 
-    /// Nobody has one to call this on.
     pub fn leftovers(&self) -> &Leftovers {
         match *self {}
     }
 
-    /// Nobody has one to call this on.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn make(
         &self,
         _spec: &Spec,
@@ -75,71 +65,41 @@ impl Lab {
         match *self {}
     }
 
-    /// Nobody has one to call this on.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn close(self, _signals: RunControl<'_>) -> Result<(), LabError> {
         match self {}
     }
 }
 
 impl Mounted {
-    /// Nobody has one to call this on.
     pub fn path(&self) -> &Path {
         match *self {}
     }
 
-    /// Nobody has one to call this on.
     pub fn spec(&self) -> &Spec {
         match *self {}
     }
 
-    /// Nobody has one to call this on.
     pub fn describe(&self, _id: FsId) -> LabFileSystem {
         match *self {}
     }
 
-    /// Nobody has one to call this on.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn open(&self) -> io::Result<Owned> {
         match *self {}
     }
 
-    /// Nobody has one to call this on.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn remount(&mut self, _signals: RunControl<'_>) -> Result<Cold, LabError> {
         match *self {}
     }
 
-    /// Nobody has one to call this on.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn reformat(&mut self, _signals: RunControl<'_>) -> Result<(), LabError> {
         match *self {}
     }
 
-    /// Nobody has one to call this on.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub fn unmount(self, _signals: RunControl<'_>) -> Result<(), LabError> {
         match self {}
     }
 }
 
-/// Refuses.
-///
 /// # Errors
 ///
 /// Always [`LabError::Elsewhere`].

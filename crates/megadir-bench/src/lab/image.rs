@@ -1,4 +1,4 @@
-//! Images: sparse files that have no name, so that nothing is left of them when the last who holds them goes.
+//! Images: unnamed sparse files, freed with their last descriptor.
 
 use std::fs::File;
 use std::io;
@@ -7,13 +7,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-/// Makes a sparse file of so many bytes without a name on the file system of `directory`.
+/// Creates an unnamed sparse file of this size on the file system of `directory`.
 pub(super) fn make(directory: impl AsFd, bytes: u64) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
     let opened = rustix::fs::openat(directory.as_fd(), ".", flags | OFlags::TMPFILE, mode);
     let file = match opened {
-        // The file system cannot make files without names.
+        // The file system does not support O_TMPFILE.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => named(directory, mode)?,
         opened => opened?,
     };
@@ -22,7 +22,8 @@ pub(super) fn make(directory: impl AsFd, bytes: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes a file and takes its name away at once; killed in between, its directory's marker tells what it is.
+/// Creates a file and unlinks it at once. If the process is killed in between, the marker of its directory
+/// identifies the file.
 fn named(directory: impl AsFd, mode: Mode) -> Result<OwnedFd, Errno> {
     const NAME: &str = "image";
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;

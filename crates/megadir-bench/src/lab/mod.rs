@@ -1,25 +1,26 @@
-//! The lab: file systems made and mounted for a run, each on an image of its own, that leave nothing behind.
+//! The lab: file systems made and mounted for a run, each on its own image, with nothing left behind.
 //!
 //! ```text
-//! Spec::parse("ext4:block=1k") --> Lab::make(spec, Image{bytes}) --> Mounted --path()--> the runner works below it
+//! Spec::parse("ext4:block=1k") --> Lab::make(spec, Image{bytes}) --> Mounted --path()--> the runner works
+//! below it
 //!                                                                      | remount(): cold, verified
 //!                                                                      v unmount(), or drop
 //! ```
 //!
-//! What is left after `kill -9`, and why nothing is:
+//! Cleanup after `kill -9`:
 //!
-//! | made | goes because |
+//! | made | removed because |
 //! |---|---|
-//! | mount | it is in a mount namespace of the run's own (`namespace`), which ends with its last thread or process |
-//! | processes that would hold it | workers and mkfs are killed by the kernel with the thread that started them, FUSE servers by a keeper (`server`) |
-//! | loop device | clears itself when nobody holds it (`disk`) |
-//! | image | it never has a name (`O_TMPFILE`), or loses it at once (`image`) |
-//! | mount points | they lie in a directory with the marker of `workspace`, which the next run removes |
+//! | mount | it is in the run's own mount namespace (`namespace`), which ends with its last thread or process |
+//! | processes that would hold it | the kernel kills workers and mkfs with the thread that started them, a keeper kills FUSE servers (`server`) |
+//! | loop device | detaches itself with its last opener (`disk`) |
+//! | image | it has no name (`O_TMPFILE`), or loses its name at once (`image`) |
+//! | mount points | they are in a directory with the marker of `workspace`, which the next run removes |
 //!
-//! A device of the user's is written to only after `device` has let it pass. Everything here happens in the thread that
-//! called [`Lab::open`] and in those it starts later: only they see the mounts.
+//! A user's device is written to only after `device` has accepted it. The mounts are visible only to the thread
+//! that called [`Lab::open`] and to threads that it starts afterwards.
 //!
-//! The lab must never know of studies, plans or arms.
+//! The lab must not depend on studies, plans or arms.
 
 #[cfg(target_os = "linux")]
 mod availability;

@@ -1,4 +1,4 @@
-//! A file system that is mounted: made, named by its driver, unmounted and mounted again, gone when dropped.
+//! A mounted file system: made, identified by its driver, remounted, and removed on drop.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,13 +16,13 @@ use super::{Backing, LabError, Spec, options, program};
 use crate::control::{RunControl, WRITING_BACK, marked, words};
 use crate::workspace::Workspace;
 
-/// A file system that is still busy is tried again so often before it is an error.
+/// Attempts to unmount a busy file system before it is an error.
 const BUSY_TRIES_MAX: u32 = 100;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
-/// A file system of the lab; unmounted, and its image gone, when dropped.
+/// A file system of the lab; unmounted and its image freed on drop.
 ///
-/// Whatever is open on it keeps it from being unmounted: close it before.
+/// An open descriptor on it prevents unmounting: close all of them first.
 #[derive(Debug)]
 pub struct Mounted {
     spec: Spec,
@@ -34,18 +34,18 @@ pub struct Mounted {
     server: Option<Server>,
     /// The directory of mount points.
     parent: OwnedFd,
-    /// The mount point in it.
+    /// Name of the mount point in `parent`.
     name: String,
     path: PathBuf,
     mounted: bool,
 }
 
-/// What a file system in another state of the cache proves: it was gone in between.
+/// Evidence that a remounted file system was completely gone in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cold {
-    /// Pages of the block device that were still cached once it was unmounted.
+    /// Pages of the block device still cached after unmounting.
     pub device_pages: u64,
-    /// Pages of the image that the cache of this machine still held; 0 for devices.
+    /// Pages of the image still in this machine's page cache; 0 for devices.
     pub image_pages: u64,
 }
 
@@ -91,17 +91,16 @@ pub(super) fn make(
 }
 
 impl Mounted {
-    /// Returns its root.
+    /// Returns the path of its root.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns what was asked for.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
 
-    /// Describes it for a record, under a number of the record's.
+    /// Describes it for a record, with the given ID.
     pub fn describe(&self, id: FsId) -> LabFileSystem {
         LabFileSystem {
             id,
@@ -117,7 +116,7 @@ impl Mounted {
         }
     }
 
-    /// Returns the reason why it cannot be unmounted and mounted again, if it cannot.
+    /// Returns the reason if it cannot be remounted without losing its content.
     pub(crate) fn keeps_content(&self) -> Result<(), String> {
         match self.disk {
             Some(_) => Ok(()),
@@ -125,15 +124,15 @@ impl Mounted {
         }
     }
 
-    /// Unmounts it, proves that nothing of it is left in memory, and mounts it again.
+    /// Unmounts it, verifies that nothing of it is left in memory, and mounts it again.
     ///
-    /// Its superblock is gone when its device can be claimed by another; the pages of device and image that the page cache
-    /// held are dropped and counted.
+    /// The superblock is gone once the device can be claimed exclusively; the cached pages of device and image
+    /// are dropped and counted.
     ///
     /// # Errors
     ///
-    /// [`LabError::Failed`] with `EBUSY` while anything is open on it; [`LabError::NotCold`] where something stayed. After an
-    /// error it may not be mounted any more.
+    /// [`LabError::Failed`] with `EBUSY` while a descriptor is open on it; [`LabError::NotCold`] if anything
+    /// stayed in memory. After an error the file system may stay unmounted.
     pub fn remount(&mut self, control: RunControl<'_>) -> Result<Cold, LabError> {
         self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
         self.detach(control)?;
@@ -142,11 +141,12 @@ impl Mounted {
         Ok(cold)
     }
 
-    /// Unmounts it, makes another in its place by the same command, and mounts that; a device of the user's is looked at again before.
+    /// Unmounts it, runs the same mkfs command again, and mounts the result. A user's device is checked again
+    /// before it is erased.
     ///
     /// # Errors
     ///
-    /// As [`Mounted::remount`], and [`LabError::Device`] for a device that must not be erased any more.
+    /// Like [`Mounted::remount`], and [`LabError::Device`] if the device must no longer be erased.
     pub fn reformat(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
         self.detach(control)?;
@@ -155,11 +155,11 @@ impl Mounted {
         self.attach(control)
     }
 
-    /// Unmounts it; its image goes with it.
+    /// Unmounts it and frees its image.
     ///
     /// # Errors
     ///
-    /// [`LabError::Failed`] with `EBUSY` while anything is open on it.
+    /// [`LabError::Failed`] with `EBUSY` while a descriptor is open on it.
     pub fn unmount(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.detach(control)
     }
@@ -217,7 +217,7 @@ impl Mounted {
         loop {
             match marked(control.heartbeat, WRITING_BACK, unmount) {
                 Ok(()) => break,
-                // Whoever looks at all mounts keeps this one busy for a moment.
+                // A process that scans all mounts keeps this one busy for a moment.
                 Err(Errno::BUSY) if tried < BUSY_TRIES_MAX => tried += 1,
                 Err(error) => return Err(LabError::failed(format!("unmount {}", self.spec))(error)),
             }
@@ -249,7 +249,8 @@ impl Mounted {
         Ok(Cold { device_pages: left.device_pages, image_pages: left.image_pages })
     }
 
-    /// Returns the driver that serves it: ext4's serves ext2 and ext3 too on most kernels, and shows itself by a directory.
+    /// Returns the driver that serves it: on most kernels ext4 serves ext2 and ext3 too, visible as a directory
+    /// in /sys.
     fn find_driver(&self) -> String {
         let entry = self.spec.entry;
         if entry.server.is_some() {
@@ -261,10 +262,6 @@ impl Mounted {
     }
 
     /// Opens its root, relative to the directory of mount points.
-    ///
-    /// # Errors
-    ///
-    /// Where it is not mounted.
     pub fn open(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         if !is_mounted(&self.parent, &self.name) {
@@ -278,10 +275,10 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let (stop, heartbeat) = Default::default();
         let _ = self.detach(RunControl { stop: &stop, heartbeat: &heartbeat });
-        // What is busy goes when the last who holds it does, and nobody can reach it any more. A server that was ended while
-        // it mounted may have done so.
+        // A lazily detached mount disappears with its last opener, and is unreachable meanwhile. Loop: a server
+        // killed while mounting may have mounted too.
         while rustix::mount::unmount(&self.path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW).is_ok() {}
-        // Where it is not empty something is mounted; the next run removes it.
+        // Fails if something is still mounted; the next run removes it.
         let _ = rustix::fs::unlinkat(&self.parent, self.name.as_str(), AtFlags::REMOVEDIR);
     }
 }

@@ -1,4 +1,4 @@
-//! The mount namespace of the run's own, entered once in each thread that opens a lab.
+//! The run's own mount namespace, entered once in each thread that opens a lab.
 
 use std::cell::Cell;
 
@@ -11,12 +11,12 @@ thread_local! {
     static ENTERED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// `true` if this thread may enter a namespace and mount.
+/// `true` if this thread may create a mount namespace and mount.
 pub(super) fn may_mount() -> bool {
     capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Enters a namespace in which nothing that is mounted from now on is seen, or kept, by anybody else.
+/// Enters a mount namespace, so that later mounts are invisible to other processes and not kept alive by them.
 pub(super) fn enter() -> Result<(), LabError> {
     if ENTERED.get() {
         return Ok(());
@@ -25,7 +25,7 @@ pub(super) fn enter() -> Result<(), LabError> {
         return Err(LabError::Privileges);
     }
     megadir_sys::mount_namespace::own().map_err(LabError::failed("enter a mount namespace"))?;
-    // Else what is mounted here would be mounted in the namespace that this one was copied from too.
+    // Shared propagation would also mount everything in the parent namespace.
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).map_err(LabError::failed("make the mount namespace private"))?;
     ENTERED.set(true);

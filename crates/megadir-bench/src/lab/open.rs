@@ -1,4 +1,4 @@
-//! A lab that is open: its namespace, its directory, and the making of file systems.
+//! An open lab: its namespace, its directory, and the creation of file systems.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -11,27 +11,27 @@ use super::{Backing, LabError, Mounted, Spec, device, image, mounted, namespace,
 use crate::control::RunControl;
 use crate::workspace::{Leftovers, Workspace, remove_leftovers};
 
-/// Where file systems are made and mounted; used by the thread that opened it alone, and closed after all of them.
+/// Makes and mounts file systems. Use it only on the thread that opened it, and close it after all of them.
 #[derive(Debug)]
 pub struct Lab {
     /// `None` once it is removed.
     workspace: Option<Workspace>,
     path: PathBuf,
     leftovers: Leftovers,
-    /// The images, with how much of each may come to be written.
+    /// The images, with the upper bound of bytes written to each.
     images: RefCell<Vec<(Weak<File>, u64)>>,
     made: Cell<u32>,
 }
 
 impl Lab {
-    /// Opens a lab whose images lie in `directory`: enters a mount namespace, removes what killed runs left there, and makes a
-    /// directory for mount points.
+    /// Opens a lab with its images in `directory`: enters a mount namespace, removes leftovers of killed runs
+    /// there, and creates a directory for mount points.
     ///
-    /// The calling thread stays in the namespace, and what it starts from now on is in it.
+    /// The calling thread, and everything it starts from now on, stays in the namespace.
     ///
     /// # Errors
     ///
-    /// [`LabError::Privileges`] for who may not mount; [`LabError::Failed`] where the directory cannot be used.
+    /// [`LabError::Privileges`] if the caller may not mount; [`LabError::Failed`] if the directory is unusable.
     pub fn open(directory: &Path, control: RunControl<'_>) -> Result<Self, LabError> {
         namespace::enter()?;
         let doing = || format!("use '{}'", directory.display());
@@ -49,17 +49,17 @@ impl Lab {
         })
     }
 
-    /// Returns what was found of earlier runs that were killed.
+    /// Returns the leftovers of killed runs that were found.
     pub fn leftovers(&self) -> &Leftovers {
         &self.leftovers
     }
 
-    /// Makes a file system and mounts it.
+    /// Makes and mounts a file system.
     ///
     /// # Errors
     ///
-    /// [`LabError::Unavailable`] where this machine cannot have it; [`LabError::Room`]; [`LabError::Device`] for a device
-    /// that must not be erased, which then was not written to; [`LabError::Interrupted`].
+    /// [`LabError::Unavailable`] on this machine; [`LabError::Room`]; [`LabError::Device`] if a device must not
+    /// be erased (nothing was written to it); [`LabError::Interrupted`].
     pub fn make(&self, spec: &Spec, backing: &Backing, control: RunControl<'_>) -> Result<Mounted, LabError> {
         let workspace = self.workspace.as_ref().ok_or(LabError::Interrupted)?;
         if let Some(reason) = super::availability::missing(spec) {
@@ -99,12 +99,12 @@ impl Lab {
         }
     }
 
-    /// Finds out what would keep [`Lab::make`] from making these, in this order, without making or writing anything: privileges, room,
-    /// devices that must not be erased.
+    /// Checks that [`Lab::make`] can make these file systems, in this order, without creating or writing
+    /// anything: privileges, free space, devices that must not be erased.
     ///
     /// # Errors
     ///
-    /// As [`Lab::open`] and [`Lab::make`].
+    /// Like [`Lab::open`] and [`Lab::make`].
     pub fn check(directory: &Path, all: &[(Spec, Backing)], control: RunControl<'_>) -> Result<(), LabError> {
         if !namespace::may_mount() {
             return Err(LabError::Privileges);
@@ -125,11 +125,11 @@ impl Lab {
         Ok(())
     }
 
-    /// Removes the lab's directory; the file systems are to be unmounted before.
+    /// Removes the lab's directory. Unmount its file systems first.
     ///
     /// # Errors
     ///
-    /// Where something is still mounted in it; the next run removes it.
+    /// If something is still mounted in it; the next run removes it.
     pub fn close(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.remove(control)
     }
@@ -144,7 +144,7 @@ impl Lab {
 impl Drop for Lab {
     fn drop(&mut self) {
         let (stop, heartbeat) = Default::default();
-        // What stays is removed by the next run.
+        // The next run removes whatever remains.
         let _ = self.remove(RunControl { stop: &stop, heartbeat: &heartbeat });
     }
 }

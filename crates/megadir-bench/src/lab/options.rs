@@ -1,10 +1,10 @@
-//! Options of mount(8) as mount(2) takes them: some are flags, the others a list for the file system.
+//! Options of mount(8) in the form that mount(2) takes: flags, and a list for the file system.
 
 use std::ffi::CString;
 
 use rustix::mount::MountFlags;
 
-/// The options that are flags.
+/// Options that are mount flags.
 const FLAGS: &[(&str, MountFlags)] = &[
     ("noatime", MountFlags::NOATIME),
     ("nodiratime", MountFlags::NODIRATIME),
@@ -18,7 +18,7 @@ const FLAGS: &[(&str, MountFlags)] = &[
     ("noexec", MountFlags::NOEXEC),
 ];
 
-/// Splits options into flags and what the file system is told.
+/// Splits options into flags and the string for the file system.
 pub(super) fn split(options: &[String]) -> (MountFlags, CString) {
     let (mut flags, mut others) = (MountFlags::empty(), Vec::new());
     for option in options {
@@ -27,7 +27,7 @@ pub(super) fn split(options: &[String]) -> (MountFlags, CString) {
             None => others.push(option.as_str()),
         }
     }
-    // Options of a Spec hold no zero byte.
+    // Options of a Spec contain no NUL byte.
     (flags, CString::new(others.join(",")).unwrap_or_default())
 }
 

@@ -1,4 +1,4 @@
-//! Which file systems this machine can make: proven by making each one, where the caller may mount.
+//! File systems that this machine can make, verified by making each one if the caller may mount.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -10,17 +10,17 @@ use super::{Backing, Fact, Lab, LabError, Mounted, Spec, Survey};
 use crate::control::RunControl;
 use crate::workspace::Leftovers;
 
-/// Of an image that is only made, mounted and looked at a part is written: of 1 GiB 1 MiB (ext2), 5 (btrfs), 33 (ext4) or 65 (XFS); the rest
-/// stays a hole.
+/// At most one part in this many of a probe image is written. mkfs and mount write 1 MiB (ext2), 5 MiB (btrfs),
+/// 33 MiB (ext4) or 65 MiB (XFS) of a 1 GiB image; the rest stays a hole.
 const WRITTEN_SHARE: u64 = 4;
 
-/// Makes and mounts a small image of each and looks at it while it is mounted.
+/// Makes and mounts a small image of each file system and calls `look` on it while it is mounted.
 ///
-/// What one is not to be had for is in its [`Fact`]; `look` gives what the caller wants to know besides.
+/// An unavailable file system has the reason in its [`Fact`].
 ///
 /// # Errors
 ///
-/// [`LabError::Interrupted`], and where one cannot be unmounted.
+/// [`LabError::Interrupted`], and failure to unmount.
 pub fn probe<T>(
     lab: &Lab,
     specs: &[Spec],
@@ -56,7 +56,7 @@ pub fn probe<T>(
     Ok(facts)
 }
 
-/// Returns what can be told of each without making it.
+/// Returns the facts known about each file system without making it.
 ///
 /// # Errors
 ///
@@ -69,12 +69,12 @@ pub fn facts(specs: &[Spec], control: RunControl<'_>) -> Result<Vec<Fact>, LabEr
     specs.iter().map(fact).collect()
 }
 
-/// Finds out which of these can be had: makes and mounts each on a small image below `directory` where the caller may,
-/// else looks for drivers and programs.
+/// Finds the available file systems: makes and mounts each on a small image below `directory` if the caller
+/// may, otherwise checks drivers and programs.
 ///
 /// # Errors
 ///
-/// [`LabError::Interrupted`], and [`LabError::Failed`] where the directory cannot be used.
+/// [`LabError::Interrupted`], and [`LabError::Failed`] if the directory is unusable.
 pub fn survey(
     directory: &Path,
     specs: &[Spec],

@@ -1,4 +1,5 @@
-//! Programs of the system: found, run quietly, ended when the run is to end, killed by the kernel when the run's thread ends.
+//! External programs: located, run without output, stopped with the run, killed by the kernel with the run's
+//! thread.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -14,7 +15,7 @@ use rustix::fs::MemfdFlags;
 use super::LabError;
 use crate::control::RunControl;
 
-/// Where administrators' programs are; the caller's own path may not have them.
+/// Directories of administration programs, which may be missing from the caller's PATH.
 const FOLDERS: [&str; 7] = [
     "/usr/local/sbin",
     "/usr/local/bin",
@@ -24,15 +25,14 @@ const FOLDERS: [&str; 7] = [
     "/bin",
     "/run/current-system/sw/bin",
 ];
-/// Between two looks at whether a program has ended.
+/// Interval between checks for exit.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Finds a program.
 pub(super) fn find(name: &str) -> Option<PathBuf> {
     FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }
 
-/// A program that runs, and what it says.
+/// A running program and its captured output.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) child: Child,
@@ -40,12 +40,13 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts a program with nothing but its arguments, killed when the calling thread ends; `ENOENT` where it is missing.
+    /// Starts a program without input and with a minimal environment, killed with the calling thread; `ENOENT`
+    /// if it is missing.
     pub(super) fn start<A: AsRef<OsStr>>(name: &str, arguments: &[A]) -> io::Result<Self> {
         Self::spawn(name, arguments, Stdio::null(), megadir_sys::child::dies_with_parent)
     }
 
-    /// Starts a program that outlives the calling thread until its input ends.
+    /// Starts a program that outlives the calling thread until its input is closed.
     pub(super) fn keep<A: AsRef<OsStr>>(name: &str, arguments: &[A], input: Stdio) -> io::Result<Self> {
         Self::spawn(name, arguments, input, |_| ())
     }
@@ -57,7 +58,7 @@ impl Running {
         bind: impl FnOnce(&mut Command),
     ) -> io::Result<Self> {
         let path = find(name).ok_or(io::ErrorKind::NotFound)?;
-        // Not a pipe, which would fill up while nobody reads it.
+        // A pipe would fill up, since it is read only at the end.
         let said = File::from(rustix::fs::memfd_create("said", MemfdFlags::CLOEXEC)?);
         let mut command = Command::new(path);
         command
@@ -68,13 +69,13 @@ impl Running {
             .stdin(input)
             .stdout(said.try_clone()?)
             .stderr(said.try_clone()?)
-            // Ctrl-C is the run's alone.
+            // Keep Ctrl-C from reaching the program: the run handles it.
             .process_group(0);
         bind(&mut command);
         Ok(Self { child: command.spawn()?, said })
     }
 
-    /// Waits for its end; ends it when the run is to end.
+    /// Waits for its exit; kills it if the run is stopped.
     pub(super) fn wait(&mut self, control: RunControl<'_>) -> Result<ExitStatus, LabError> {
         loop {
             let ended = self.child.try_wait().map_err(LabError::failed("wait for a program"))?;
@@ -89,10 +90,10 @@ impl Running {
         }
     }
 
-    /// Returns the lines that it said so far.
+    /// Returns its output lines so far.
     pub(super) fn said(&mut self) -> Vec<String> {
         let mut text = Vec::new();
-        // Where the file ends is its own business; what cannot be read was not said.
+        // Best effort: output that cannot be read counts as none.
         let _ = self.said.rewind().and_then(|()| self.said.read_to_end(&mut text));
         let text = String::from_utf8_lossy(&text);
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -102,13 +103,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that has ended already is not another's number as long as it was not waited for.
+        // The PID cannot have been reused before `wait`, so this kills no other process.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// How a program ended, and what it said.
+/// Exit status and output of a program.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
@@ -127,7 +128,7 @@ pub(super) fn run<A: AsRef<OsStr>>(
 }
 
 impl Ended {
-    /// Returns the complaint of a program that failed: the last line that it said, else how it ended.
+    /// Returns the error of a failed program: the last line of its output, otherwise its exit status.
     pub(super) fn complaint(&self) -> Option<String> {
         if self.status.success() {
             return None;

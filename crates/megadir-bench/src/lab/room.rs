@@ -1,4 +1,4 @@
-//! Is there room for an image, or for a file system in memory?
+//! Checks free space for an image, and free memory for a file system in memory.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -8,13 +8,13 @@ use std::rc::Rc;
 
 use super::{LabError, Spec};
 
-/// Kept free for everybody else, bytes.
+/// Reserve left to other programs, bytes.
 const SPARE_BYTES: u64 = 64 << 20;
 
-/// Refuses an image of which so much may come to be written that it could fill up the file system of `directory`: sparse images grow as
-/// they are written to, and those that were made before may grow too.
+/// Refuses an image whose written part (`most` bytes) could fill up the file system of `directory`. Sparse
+/// images grow as they are written, and earlier images may still grow too.
 ///
-/// Without that much free the file system on the image would meet input and output errors, and everybody else no space.
+/// Without enough free space the file system on the image would see I/O errors, and other programs ENOSPC.
 pub(super) fn for_image(
     spec: &Spec,
     path: &Path,
@@ -27,7 +27,7 @@ pub(super) fn for_image(
     check(spec, path, bytes.saturating_add(may_grow), free_bytes)
 }
 
-/// Refuses a file system in memory that could fill it up.
+/// Refuses a file system in memory that could exhaust the memory.
 pub(super) fn in_memory(spec: &Spec, bytes: u64) -> Result<(), LabError> {
     check(spec, Path::new("the memory"), bytes, crate::host::available_bytes().unwrap_or(u64::MAX))
 }
@@ -41,7 +41,7 @@ fn check(spec: &Spec, path: &Path, needed_bytes: u64, free_bytes: u64) -> Result
     }
 }
 
-/// Returns what an image, of which `most` bytes may come to be written, may still take from its file system, bytes.
+/// Returns how many more bytes an image may still allocate, if at most `most` bytes of it are written.
 pub(super) fn unwritten_bytes(image: &Rc<File>, most: u64) -> u64 {
     image.metadata().map_or(0, |status| most.saturating_sub(status.blocks() * 512))
 }

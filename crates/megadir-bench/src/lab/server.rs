@@ -1,9 +1,9 @@
-//! Programs that serve a file system from user space, through FUSE, so that they go with the run.
+//! FUSE servers that end with the run.
 //!
-//! A server must not be the last process in the mount namespace: it would unmount while it ends, and wait for an answer of its
-//! own for ever (`fuse_send_destroy` on the way out of `do_exit`; nothing but an abort of the connection ends that). So a
-//! keeper starts it, a shell that waits until the run closes a pipe, be it by being killed; it then kills the server, waits
-//! for its end, and is the last.
+//! A server must not be the last process in the mount namespace: on exit it would unmount, and wait forever for
+//! its own answer (`fuse_send_destroy` in `do_exit`; only aborting the connection ends that). So a keeper
+//! starts the server: a shell that waits until the run closes a pipe, which also happens if the run is killed.
+//! It then kills the server, waits for its exit, and is the last process.
 
 use std::ffi::OsStr;
 use std::io::PipeWriter;
@@ -16,11 +16,11 @@ use super::LabError;
 use super::program::Running;
 use crate::control::RunControl;
 
-/// A server that has not mounted by now will not.
+/// Timeout for a server to mount.
 const START_MAX: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What the keeper does: `$@` is the server with its arguments, standard input the pipe.
+/// Script of the keeper: `$@` is the server with its arguments, standard input the pipe.
 const KEEPER: &str = r#"exec 3<&0
 "$@" 3<&- </dev/null &
 server=$!
@@ -31,16 +31,16 @@ code=$?
 kill $reader 2>/dev/null
 exit $code"#;
 
-/// A server with its keeper; both end when this is dropped.
+/// A server with its keeper; both end on drop.
 #[derive(Debug)]
 pub(super) struct Server {
-    // First, so that the keeper is let go before it is waited for.
+    // First field, so that the pipe is closed before the keeper is waited for.
     lives: Option<PipeWriter>,
     keeper: Running,
 }
 
 impl Server {
-    /// Starts a server and waits until `is_mounted` says so; else gives the reason.
+    /// Starts a server and waits until `is_mounted` returns `true`; otherwise returns the reason.
     pub(super) fn start(
         words: &[&str],
         options: &[String],
@@ -77,8 +77,8 @@ impl Server {
         }
     }
 
-    /// Waits until the server has written everything and ended, as it does when its file system was unmounted; also when the
-    /// run is to end.
+    /// Waits until the server has written everything and exited, which it does after its file system is
+    /// unmounted. Waits even if the run is being stopped.
     pub(super) fn end(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         let never = AtomicBool::new(false);
         self.keeper.wait(RunControl { stop: &never, heartbeat: control.heartbeat }).map(drop)
@@ -88,12 +88,12 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.lives = None;
-        // It ends by itself, last, once the server has; killed it would leave the server to be the last.
+        // The keeper exits by itself after the server. Killing it would make the server the last process.
         let _ = self.keeper.child.wait();
     }
 }
 
-/// `true` if something is mounted on the entry `name` of `directory`.
+/// `true` if the entry `name` of `directory` is a mount point.
 pub(super) fn is_mounted(directory: impl AsFd, name: &str) -> bool {
     let of = |path: &str| rustix::fs::statat(directory.as_fd(), path, rustix::fs::AtFlags::NO_AUTOMOUNT);
     match (of(name), of(".")) {

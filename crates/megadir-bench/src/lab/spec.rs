@@ -1,4 +1,5 @@
-//! A file system as it is asked for: `ext4`, `ext4:block=1k`, `xfs:ftype=0:block=1k`; parsing, and what to run for it.
+//! Specification of a file system: `ext4`, `ext4:block=1k`, `xfs:ftype=0:block=1k`. Parsing, and the commands
+//! for it.
 
 use std::fmt;
 
@@ -9,7 +10,6 @@ use super::table::{Changes, Entry, FILE_SYSTEMS, Takes, Variant, size};
 /// A file system of the table, with variants.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// Its entry.
     pub entry: &'static Entry,
     chosen: Vec<Chosen>,
 }
@@ -19,7 +19,7 @@ struct Chosen {
     variant: &'static str,
     changes: Changes,
     needs: Option<&'static str>,
-    /// As it is typed; empty where the variant takes none.
+    /// As the user types it; empty if the variant takes no value.
     typed: String,
     /// As programs take it.
     value: String,
@@ -38,7 +38,7 @@ impl Spec {
     ///
     /// # Errors
     ///
-    /// One line that says what is not known and what there is.
+    /// One line with the unknown word and the known ones.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut words = text.split(':');
         let name = words.next().unwrap_or_default();
@@ -55,7 +55,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Refuses a variant that was chosen already, and one that contradicts another.
+    /// Refuses a repeated variant, and one that contradicts another.
     fn check_again(&self, new: &Chosen) -> Result<(), String> {
         let bare = |name: &'static str| name.trim_start_matches('^');
         let clashes = |old: &Chosen| match (old.variant, new.variant) {
@@ -70,7 +70,8 @@ impl Spec {
         }
     }
 
-    /// Returns the program that makes it, with its options; the device is to follow. Empty where nothing is made.
+    /// Returns the mkfs program with its options; the caller appends the device. Empty for file systems without
+    /// mkfs.
     pub fn make(&self) -> Vec<String> {
         let mut words: Vec<String> = self.entry.make.iter().map(|word| (*word).to_owned()).collect();
         let mut features = Vec::new();
@@ -89,7 +90,8 @@ impl Spec {
         words
     }
 
-    /// Returns what it is mounted with, options of mount(8): `noatime` unless another is asked for, and what variants add.
+    /// Returns its options for mount(8): `noatime` unless another atime option was chosen, then the options of
+    /// its variants.
     pub fn mount_options(&self) -> Vec<String> {
         let asked = |name: &str| self.chosen.iter().any(|chosen| chosen.value == name);
         let mut options = Vec::new();
@@ -104,7 +106,7 @@ impl Spec {
         options
     }
 
-    /// Returns its name with the driver that serves it, where that has another: `ext2 (ext4 driver)`.
+    /// Returns its name, with the driver if that has a different name: `ext2 (ext4 driver)`.
     pub fn label(&self, driver: &str) -> String {
         match driver == self.entry.name {
             true => self.to_string(),
@@ -112,8 +114,7 @@ impl Spec {
         }
     }
 
-    /// `true` if its driver goes by what was removed minutes ago, however often it is unmounted in between: then only a new one begins
-    /// as if nothing had been.
+    /// `true` if its driver avoids inodes freed minutes ago even across unmounts: only mkfs resets that state.
     pub fn remembers_removed(&self, driver: &str) -> bool {
         let journal = self.chosen.iter().find_map(|chosen| match chosen.changes {
             Changes::Journal(there) => Some(there),
@@ -122,13 +123,13 @@ impl Spec {
         self.entry.remembering_driver == Some(driver) && !journal.unwrap_or(self.entry.journal)
     }
 
-    /// Returns what may keep the chosen variants from being had, for a kernel or program that refuses them.
+    /// Returns the requirements of the chosen variants, to explain a refusal by kernel or program.
     #[cfg(target_os = "linux")]
     pub(super) fn needs(&self) -> Option<&'static str> {
         self.chosen.iter().find_map(|chosen| chosen.needs)
     }
 
-    /// `true` if it can be made on a disk whose sectors have 4 KiB: nothing in it is asked to be smaller.
+    /// `true` if it can be made on a disk with 4 KiB sectors: no chosen size is smaller.
     #[cfg(target_os = "linux")]
     pub(super) fn takes_large_sectors(&self) -> bool {
         let small = |chosen: &Chosen| {
@@ -138,23 +139,23 @@ impl Spec {
         !self.chosen.iter().any(small)
     }
 
-    /// Returns the size of an image or device for so many inodes, files and directories, and so many bytes of files and
-    /// directories in blocks; with a quarter to spare.
+    /// Returns the size of an image or device for this many inodes (files and directories) and bytes of
+    /// allocated blocks, plus a quarter.
     pub fn image_bytes(&self, inodes: u64, space_bytes: u64) -> u64 {
         let entry = self.entry;
         let for_inodes = inodes.saturating_mul(entry.bytes_per_inode);
         let own = inodes.saturating_mul(entry.file_overhead_bytes);
         let needed = for_inodes.max(space_bytes.saturating_add(own));
-        // Journals, tables and what is kept back for root are a part of the smallest size, and grow with the whole.
+        // Journals, tables and root's reserve are part of the smallest size, and grow with the whole.
         let with_spare = needed.saturating_add(needed / 4).saturating_add(entry.smallest_bytes / 4);
         with_spare.max(entry.smallest_bytes).next_multiple_of(1 << 20)
     }
 
-    /// Returns how much of an image of `image_bytes` such files and directories can have written at most, bytes; the rest stays a hole.
+    /// Returns an upper bound of the bytes written to an image of `image_bytes`; the rest stays a hole.
     ///
-    /// mke2fs makes an inode for 16 KiB, so images for many small files are mostly room that nobody takes: of that only inode tables
-    /// (256 bytes an inode, unless asked for otherwise) and the journal (1/32 at most) are written. Others may write anywhere in their image sooner
-    /// or later.
+    /// mke2fs makes one inode per 16 KiB, so images for many small files are mostly empty: only inode tables
+    /// (256 bytes an inode by default) and the journal (1/32 at most) are written. Other file systems may
+    /// eventually write anywhere in their image.
     pub fn written_bytes(&self, image_bytes: u64, inodes: u64, space_bytes: u64) -> u64 {
         let usual = self.entry.kind.starts_with("ext") && !self.make().iter().any(|word| word == "-I");
         if !usual {
@@ -194,7 +195,7 @@ fn choose(entry: &'static Entry, word: &str) -> Result<Chosen, String> {
     Ok(Chosen { variant: variant.name, changes: variant.changes, needs: variant.needs, typed, value })
 }
 
-/// Returns a value as it is shown and as programs take it; else what is wanted.
+/// Returns a value as displayed and as programs take it; the error lists the allowed values.
 fn of_value(variant: &Variant, value: Option<&str>) -> Result<(String, String), String> {
     let name = variant.name;
     match (variant.takes, value) {
@@ -232,7 +233,7 @@ fn parse_size(text: &str) -> Option<u64> {
         .then(|| digits.parse::<u64>().ok()?.checked_mul(unit))?
 }
 
-/// Options become words of a list, so they hold nothing that would end one.
+/// `true` if `text` contains no separator, since options become items of a list.
 fn is_option(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-=.+/".contains(&byte);
     !text.is_empty() && text.bytes().all(plain)
@@ -331,7 +332,7 @@ mod tests {
     #[test]
     fn images_have_room_for_inodes_and_for_content() {
         assert_eq!(parse("ext4").image_bytes(10, 4096), 1 << 30);
-        // A million empty files need a million inodes, of which ext4 has one for 16 KiB.
+        // A million empty files need a million inodes; ext4 has one inode per 16 KiB.
         assert!(parse("ext4").image_bytes(1_000_000, 0) >= 16_384_000_000);
         assert!(parse("xfs").image_bytes(1_000_000, 0) < 4 << 30);
         assert!(parse("xfs").image_bytes(10, 10 << 30) > 12 << 30);
@@ -343,7 +344,7 @@ mod tests {
         let image_bytes = ext4.image_bytes(inodes, space_bytes);
         let written_bytes = ext4.written_bytes(image_bytes, inodes, space_bytes);
         assert!(written_bytes < image_bytes / 5, "{written_bytes} of {image_bytes}");
-        // Tables of inodes and what was asked for.
+        // Inode tables and the requested content.
         assert!(written_bytes > image_bytes / 64 + space_bytes);
         assert_eq!(ext4.written_bytes(1 << 30, 10, 10 << 30), 1 << 30);
         let f2fs = parse("f2fs");

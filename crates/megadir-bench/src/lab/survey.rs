@@ -1,30 +1,29 @@
-//! Which file systems this machine can make, for lists: proven if the caller may mount.
+//! File systems that this machine can make, for listings: verified if the caller may mount.
 
 use megadir_record::LabFileSystem;
 
 use super::Spec;
 use crate::workspace::Leftovers;
 
-/// What is known of a file system on this machine.
+/// Availability of one file system.
 #[derive(Clone, Debug)]
 pub struct Fact {
-    /// Which one.
     pub spec: Spec,
-    /// Why it cannot be had; `None` if it can, as far as is known.
+    /// Reason if it is unavailable; `None` if it is available as far as known.
     pub unavailable: Option<String>,
-    /// How it was when it was made and mounted; `None` where that was not tried or failed.
+    /// Description while it was mounted; `None` if it was not tried or failed.
     pub proven: Option<LabFileSystem>,
-    /// The program that makes it with its version.
+    /// The mkfs program with its version.
     pub tool: Option<String>,
 }
 
-/// What a survey found.
+/// Result of a survey.
 #[derive(Clone, Debug)]
 pub struct Survey {
-    /// Each that was asked about, in that order.
+    /// One for each requested file system, in that order.
     pub facts: Vec<Fact>,
-    /// `true` if each was really made and mounted; else that is told which can be without privileges.
+    /// `true` if each was actually made and mounted; `false` if only drivers and programs were checked.
     pub proven: bool,
-    /// What was found of earlier runs that were killed.
+    /// Leftovers of killed runs that were found.
     pub leftovers: Leftovers,
 }

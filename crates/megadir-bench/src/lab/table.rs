@@ -1,10 +1,10 @@
-//! The file systems that the lab can make: one entry each. Adding one is an entry and a line in [`FILE_SYSTEMS`].
+//! The file systems that the lab can make. To add one, write an entry and add it to [`FILE_SYSTEMS`].
 //!
-//! What mkfs does by default and `noatime`, as in the published study, with three additions that change nothing of what is
-//! on the disk in the end: the label by which the lab knows what is its own, inode tables and journals of ext2 to ext4
-//! written at once (else the kernel writes them while others measure), and NTFS made without writing zeros everywhere.
+//! The options are the published study's: mkfs defaults and `noatime`, with three additions that do not change
+//! the final layout on disk: the lab's label; inode tables and journals of ext2 to ext4 written at once
+//! (otherwise the kernel writes them during measurements); and a quick format for NTFS.
 
-/// The label of what the lab makes; no file system allows less than its 11 bytes.
+/// Label of the lab's file systems; 11 bytes, the smallest limit of any file system.
 pub const LABEL: &str = "megadir-lab";
 
 const KIB: u64 = 1 << 10;
@@ -18,52 +18,49 @@ pub struct Entry {
     pub name: &'static str,
     /// One line for lists.
     pub about: &'static str,
-    /// The type that mount(2) is given; for FUSE the one that the kernel shows.
+    /// The type for mount(2); for FUSE the type that the kernel shows.
     pub kind: &'static str,
-    /// The program that makes it, with its options; the device comes last. Empty: there is nothing to make.
+    /// The mkfs program with its options; the device is appended. Empty if there is nothing to make.
     pub make: &'static [&'static str],
-    /// The option with which the program tells its version.
+    /// Option with which the program prints its version.
     pub version: &'static str,
-    /// The program that serves it from user space, with its options; device and mount point come last.
+    /// The FUSE server with its options; device and mount point are appended.
     pub server: Option<&'static [&'static str]>,
     /// The Debian package with the programs.
     pub package: &'static str,
-    /// The kernel's option that builds it in, without `CONFIG_`.
+    /// The kernel configuration option, without `CONFIG_`.
     pub config: &'static str,
-    /// Why kernels may be without it, beyond having been built so.
+    /// Reason, other than configuration, that a kernel may lack it.
     pub gone: Option<&'static str>,
-    /// What may follow the name.
+    /// Variants that may follow the name.
     pub variants: &'static [&'static Variant],
-    /// `true` if it has a journal as it is made; variants may change that.
+    /// `true` if it has a journal by default; variants may change that.
     pub journal: bool,
-    /// The driver that passes over what was removed lately where there is no journal, by times that it finds on the disk: no unmounting
-    /// takes them away, only another mkfs does.
+    /// The driver that avoids recently freed inodes on file systems without a journal. It uses deletion times
+    /// on disk, so unmounting does not reset it; only mkfs does.
     pub remembering_driver: Option<&'static str>,
-    /// The smallest image that is like a larger one, bytes.
+    /// The smallest image that behaves like a larger one, bytes.
     pub smallest_bytes: u64,
-    /// Bytes of the file system for each inode that it can have, by what mkfs does.
+    /// Bytes of the file system for each available inode, with mkfs defaults.
     pub bytes_per_inode: u64,
-    /// Bytes that a file takes besides its content and its share of the directory, at most.
+    /// Upper bound of the space that a file needs in addition to its content and directory entry, bytes.
     pub file_overhead_bytes: u64,
 }
 
-/// What may follow the name of a file system after a colon.
+/// A variant, which follows the name of a file system after a colon.
 #[derive(Debug)]
 pub struct Variant {
     /// Its name, without `=` and value.
     pub name: &'static str,
-    /// The values that it takes.
     pub takes: Takes,
-    /// What it changes.
     pub changes: Changes,
-    /// What may keep it from being had, for a kernel or program that refuses it.
+    /// Requirement, to explain a refusal by kernel or program.
     pub needs: Option<&'static str>,
 }
 
 /// The values of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// None.
     Nothing,
     /// One of these sizes, bytes; written `1k` or `1024`.
     Bytes(&'static [u64]),
@@ -73,14 +70,14 @@ pub enum Takes {
     MountOption,
 }
 
-/// What a variant changes.
+/// Effect of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changes {
-    /// Words for the program that makes the file system; `{}` is the value.
+    /// Arguments for the mkfs program; `{}` is the value.
     Make(&'static [&'static str]),
-    /// A feature for `mke2fs -O`, where several are one word.
+    /// A feature for `mke2fs -O`; several are joined to one argument.
     Feature,
-    /// The feature that is the journal, and whether there is one then.
+    /// A feature that adds the journal (`true`) or removes it.
     Journal(bool),
     /// An option of mount(8); `{}` is the value.
     Mount(&'static str),
@@ -129,7 +126,7 @@ static EXT4_VARIANTS: &[&Variant] = &[
     &MOUNT,
 ];
 
-/// What entries have in common that say nothing else.
+/// Defaults of an entry.
 const PLAIN: Entry = Entry {
     name: "",
     about: "",
@@ -143,7 +140,7 @@ const PLAIN: Entry = Entry {
     variants: &[&MOUNT],
     journal: true,
     remembering_driver: None,
-    // Below half a GiB mke2fs makes blocks of 1 KiB, and mkfs.xfs refuses below 300 MiB.
+    // Below 512 MiB mke2fs uses 1 KiB blocks, and below 300 MiB mkfs.xfs refuses.
     smallest_bytes: GIB,
     bytes_per_inode: 0,
     file_overhead_bytes: KIB,
@@ -152,7 +149,7 @@ const PLAIN: Entry = Entry {
 const EXT: Entry = Entry {
     package: "e2fsprogs",
     config: "EXT4_FS",
-    // `recently_deleted` in fs/ext4/ialloc.c: for 60 s, and for 300 s more where the table of inodes is being written.
+    // `recently_deleted` in fs/ext4/ialloc.c: 60 s, plus 300 s while the inode table is being written.
     remembering_driver: Some("ext4"),
     bytes_per_inode: 16 * KIB,
     file_overhead_bytes: 512,
@@ -189,7 +186,7 @@ static EXT4: Entry = Entry {
 static NO_FTYPE: Variant = Variant {
     name: "ftype",
     takes: Takes::Words(&["0"]),
-    // Only the format without checksums can do without types.
+    // Only the format without checksums can omit file types.
     changes: Changes::Make(&["-m", "crc=0", "-n", "ftype=0"]),
     needs: Some("it needs XFS version 4, which kernels of today are mostly built without (XFS_SUPPORT_V4)"),
 };
@@ -241,7 +238,7 @@ static BTRFS: Entry = Entry {
     package: "btrfs-progs",
     config: "BTRFS_FS",
     variants: &[&NODATACOW, &BTRFS_NODE, &MOUNT],
-    // Metadata is written twice, in pieces of a quarter of a GiB, and small files are kept in it.
+    // Metadata is duplicated, allocated in chunks of 256 MiB, and contains small files inline.
     bytes_per_inode: 4 * KIB,
     file_overhead_bytes: 4 * KIB,
     ..PLAIN
@@ -339,12 +336,11 @@ pub static FILE_SYSTEMS: &[&Entry] =
     &[&EXT2, &EXT3, &EXT4, &XFS, &BTRFS, &TMPFS, &F2FS, &REISERFS, &JFS, &NILFS2, &NTFS3, &NTFS_3G, &EXFAT];
 
 impl Entry {
-    /// `true` if it lies in memory and not on a device.
     pub fn in_memory(&self) -> bool {
         self.make.is_empty()
     }
 
-    /// Returns the variants in words, as they are typed: `block=1k|2k`, `large_dir`.
+    /// Returns the variants as the user types them: `block=1k|2k`, `large_dir`.
     pub fn variants_in_words(&self) -> Vec<String> {
         self.variants.iter().map(|variant| variant.in_words()).collect()
     }
@@ -364,7 +360,7 @@ impl Variant {
     }
 }
 
-/// Writes a size as variants have it: `1k`, `512`.
+/// Formats a size for a variant: `1k`, `512`.
 pub(super) fn size(bytes: u64) -> String {
     match bytes % KIB {
         0 if bytes > 0 => format!("{}k", bytes / KIB),

@@ -1,16 +1,16 @@
-//! The measured loop of single operations, and its own cost.
+//! The measurement loop for single operations, and its own cost.
 //!
-//! One operation is timed by the read of a cycle counter after it: the end of one is the start of the next,
-//! so a loop of n operations reads the counter n + 1 times. Counter ticks go into a log-linear histogram and
-//! become nanoseconds only when it is read. No allocation and no system call but the operation's own.
+//! Each operation is timed by one read of a cycle counter after it: its end is the start of the next, so n
+//! operations take n + 1 reads. Ticks go into a log-linear histogram and are converted to nanoseconds only when
+//! it is read. The loop makes no allocation, and no system call except the operation's own.
 //!
-//! | loop | what the time of an operation is |
+//! | loop | measured time of an operation |
 //! |---|---|
-//! | [`measured_loop`] | from the end of the one before it to its own end: the service |
-//! | [`paced_loop`] | from the moment it was planned for to its end: what one who asks then has to wait |
-//! | [`untimed_loop`] | not taken: what measuring costs is the difference |
+//! | [`measured_loop`] | service time: from the end of the previous operation to its own end |
+//! | [`paced_loop`] | response time: from its scheduled start to its end |
+//! | [`untimed_loop`] | none: the difference is the cost of measuring |
 //!
-//! Workloads use them through a [`Stopwatch`], which knows the counter and holds the histogram.
+//! Workloads use them through a [`Stopwatch`], which owns the counter and the histogram.
 
 mod self_check;
 mod stopwatch;
@@ -23,24 +23,24 @@ pub use self_check::self_check;
 pub use stopwatch::Stopwatch;
 pub use ticks::{Calibration, Clock, CycleCounter, Ticks};
 
-/// An operation that is short enough to be measured many times a block.
+/// An operation short enough to run many times in a block.
 pub trait Operation {
-    /// Reason why the loop ends.
+    /// Error that ends the loop.
     type Error;
 
-    /// Does it once, for the `index`-th time in the block; returns a value that stands for its result.
+    /// Runs the operation for the `index`-th time in the block; returns a value that depends on its result.
     ///
     /// # Errors
     ///
-    /// Whatever ends the block.
+    /// Ends the block.
     fn run(&mut self, index: u64) -> Result<u64, Self::Error>;
 
-    /// Is called between two operations, in no operation's time, about every millisecond: the place for a look at whether
-    /// the run is to end.
+    /// Called between two operations, outside their times, about every millisecond, e.g. to check the stop
+    /// flag.
     ///
     /// # Errors
     ///
-    /// Whatever ends the block.
+    /// Ends the block.
     fn between(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -49,22 +49,22 @@ pub trait Operation {
 /// Result of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Looped {
-    /// From the first operation's start to the end of what came after the last, ticks.
+    /// From the start of the first operation to the end of everything after the last one, ticks.
     pub elapsed_ticks: u64,
-    /// What of that belongs to no operation, ticks.
+    /// Part of `elapsed_ticks` outside all operations, ticks.
     pub gap_ticks: u64,
     /// The sum of the operations' results.
     pub sum: u64,
-    /// How long before the moment of the next operation, had there been one, it ended, ticks; negative where it was late. 0 without
-    /// such moments.
+    /// Time from the end of the loop to the scheduled start of a next operation, ticks; negative if it was
+    /// late. 0 without a rate.
     pub ahead_ticks: i64,
 }
 
-/// Does `operations` operations one after the other, each timed, and adds them to `histogram`;
-/// [`Operation::between`] has its turn every `look_ticks`.
+/// Runs `operations` operations back to back, times each and adds the times to `histogram`. Calls
+/// [`Operation::between`] every `look_ticks`.
 ///
-/// Generic over counter and operation so that both are inlined: the loop's own cost is a read of the
-/// counter and a record in the histogram.
+/// Generic over counter and operation so that both are inlined: the loop itself costs one read of the counter
+/// and one record in the histogram.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ pub fn measured_loop<T: Ticks, O: Operation>(
     for index in 0..operations {
         sum = sum.wrapping_add(operation.run(index)?);
         let now = ticks.now();
-        // A counter that is read on another processor may be a few ticks behind.
+        // A counter read on another processor may be a few ticks behind.
         times.record(now.saturating_sub(last));
         last = now;
         if now >= look {
@@ -97,14 +97,14 @@ pub fn measured_loop<T: Ticks, O: Operation>(
     Ok(Looped { elapsed_ticks: last.saturating_sub(start), gap_ticks, sum, ahead_ticks: 0 })
 }
 
-/// Does `operations` operations, one every `interval_ticks`, and adds to `histogram` how long after the moment it was
-/// planned for each of them had ended; what is late starts at once.
+/// Runs `operations` operations, one every `interval_ticks`, and adds to `histogram` the time from the
+/// scheduled start to the end of each. A late operation starts at once.
 ///
-/// The first is planned for `ahead_ticks` from now: what the loop before it left ahead or, negative, late, so that loops with a pause between them
-/// are one plan that the pause belongs not to.
+/// The first is scheduled `ahead_ticks` from now. Pass `Looped::ahead_ticks` of the previous loop (negative
+/// if it was late) to continue one schedule across pauses, which do not count.
 ///
-/// Waits by reading the counter. An operation that takes long thus delays those after it, and their times say so
-/// (coordinated omission: Tene, *How not to measure latency*, 2013).
+/// Waits by spinning on the counter. A slow operation delays the following ones, and their times include that
+/// delay (coordinated omission: Tene, *How not to measure latency*, 2013).
 ///
 /// # Errors
 ///
@@ -138,7 +138,7 @@ pub fn paced_loop<T: Ticks, O: Operation>(
         sum = sum.wrapping_add(operation.run(index)?);
         last = ticks.now();
         histogram.record(last.saturating_sub(intended));
-        // One that never waits must have its turn too.
+        // A loop that never waits must call it too.
         if last >= look {
             operation.between()?;
             look = last.saturating_add(look_ticks);
@@ -148,7 +148,7 @@ pub fn paced_loop<T: Ticks, O: Operation>(
     Ok(Looped { elapsed_ticks: last.saturating_sub(start), gap_ticks, sum, ahead_ticks })
 }
 
-/// Does `operations` operations without timing each; returns the sum of their results.
+/// Runs `operations` operations without timing each; returns the sum of their results.
 ///
 /// # Errors
 ///
@@ -166,7 +166,7 @@ mod tests {
     use super::{Operation, Ticks, paced_loop};
     use megadir_stats::histogram::Histogram;
 
-    /// A counter that goes up by one whenever it is read, and by what operations take.
+    /// A fake counter that advances by one per read, and by the duration of operations.
     #[derive(Clone, Copy)]
     struct Counter<'a>(&'a Cell<u64>);
 
@@ -190,7 +190,8 @@ mod tests {
         }
     }
 
-    /// Returns the shortest and the longest time of 20 operations that take so long, in loops of `batch` with pauses between.
+    /// Returns the shortest and longest time of 20 operations of duration `taken`, in loops of `batch` with
+    /// pauses between.
     fn times(taken: u64, interval: f64, batch: u64) -> (u64, u64) {
         let (now, mut histogram, mut ahead) = (Cell::new(1_000_000), Histogram::new(), 0);
         for _ in 0..20 / batch {
@@ -211,12 +212,12 @@ mod tests {
 
     #[test]
     fn pauses_forgive_nothing_that_is_late_and_shorten_no_wait() {
-        // Each takes ten times as long as there is time for: the twentieth ends 1810 after its moment.
+        // Each takes ten times its interval: the twentieth ends 1810 after its scheduled start.
         for batch in [20, 10, 5, 1] {
             let (min, max) = times(100, 10.0, batch);
             assert!((100..=102).contains(&min) && (1810..=1870).contains(&max), "{batch}: {min} to {max}");
         }
-        // In time, all take what they take, whatever the batches.
+        // On schedule, every time is the service time, whatever the batch size.
         for batch in [20, 10, 5, 1] {
             let (min, max) = times(10, 100.0, batch);
             assert!((10..=13).contains(&min) && (10..=13).contains(&max), "{batch}: {min} to {max}");

@@ -1,7 +1,7 @@
-//! The run's check of itself: the cost of measuring on this machine, and whether inserted delays are found.
+//! Self-check of a run: the cost of measuring on this machine, and whether inserted delays are detected.
 //!
-//! The cost is that of the same operation with and without timing, in short blocks in random order within each round, so
-//! that it can be paired like any two arms.
+//! The cost is measured with the same operation timed and untimed, in short blocks in random order within each
+//! round, so that they are paired like any two arms.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -13,24 +13,24 @@ use megadir_sys::clock::monotonic_ns;
 use crate::measure::ticks::{Clock, CycleCounter, Ticks};
 use crate::measure::{Calibration, Operation, Stopwatch, untimed_loop};
 
-/// Operations of the null loop; some 30 ms.
+/// Operations of the null loop; about 30 ms.
 const NULL_OPERATIONS: u64 = 2_000_000;
-/// Reads of the counter; some milliseconds.
+/// Reads of the counter; a few milliseconds.
 const READS: u64 = 200_000;
-/// Operations of a block, unless it would last longer than [`BLOCK_NS_MAX`].
+/// Operations per block, unless it would take longer than [`BLOCK_NS_MAX`].
 const OPERATIONS: u64 = 1000;
 const BLOCK_NS_MAX: u64 = 1_500_000;
-/// Passes and operations of a pass that tell how long one operation takes.
+/// Passes, and operations per pass, to estimate the duration of one operation.
 const PILOTS: u32 = 5;
 const PILOT_OPERATIONS: u64 = 100;
-/// Rounds, unless they would last longer than [`ROUNDS_NS_MAX`].
+/// Rounds, unless they would take longer than [`ROUNDS_NS_MAX`].
 const ROUNDS: usize = 300;
 const ROUNDS_NS_MAX: u64 = 800_000_000;
-/// Operations among which delays are put, and the delays: every so many operations one of so many nanoseconds.
+/// Operations with inserted delays; each delay is an interval in operations and a duration in nanoseconds.
 const DELAYED_OPERATIONS: u64 = 20_000;
 const DELAYS: [(u64, u64); 3] = [(10, 2_000), (100, 20_000), (400, 200_000)];
 
-/// Checks the measuring of `operation`, which must be short and leave nothing behind.
+/// Checks the measurement of `operation`, which must be short and without lasting effects.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ struct Pairs {
 }
 
 fn pairs<O: Operation>(stopwatch: &mut Stopwatch, operation: &mut O, seed: u64) -> Result<Pairs, O::Error> {
-    // The first pass fills caches, the shortest tells how long one operation takes.
+    // The first pass warms caches; the shortest pass gives the duration of one operation.
     let mut one_ns = u64::MAX;
     for _ in 0..PILOTS {
         let start = monotonic_ns();
@@ -108,7 +108,7 @@ fn pairs<O: Operation>(stopwatch: &mut Stopwatch, operation: &mut O, seed: u64) 
     Ok(Pairs { operations, untimed_ns, timed_ns, accounted: told_ns / wall_ns.max(1) as f64 })
 }
 
-/// Takes no time, but a delay now and then.
+/// Takes no time, except for an occasional delay.
 struct Delayed;
 
 impl Operation for Delayed {
@@ -117,7 +117,8 @@ impl Operation for Delayed {
     #[inline]
     fn run(&mut self, index: u64) -> Result<u64, Infallible> {
         if let Some(delay_ns) = delay_of(index) {
-            // By the other clock than the one that is checked, where there is another.
+            // Use the monotonic clock, which differs from the counter under test where there is a cycle
+            // counter.
             let start = monotonic_ns();
             while monotonic_ns() - start < delay_ns {}
         }
@@ -131,7 +132,7 @@ fn delay_of(index: u64) -> Option<u64> {
     DELAYS.iter().find(falls).map(|(_, delay_ns)| *delay_ns)
 }
 
-/// Puts delays into operations that take no time and looks for them in the histogram.
+/// Inserts delays into an empty operation and looks for them in the histogram.
 fn delays(stopwatch: &mut Stopwatch) -> Vec<Delay> {
     stopwatch.clear();
     let Ok(sum) = stopwatch.time(&mut Delayed, DELAYED_OPERATIONS);
@@ -179,19 +180,18 @@ impl Operation for Null {
 /// Cost of the measured loop with an empty operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NullCost {
-    /// Operations done.
     pub operations: u64,
-    /// Wall time an operation, nanoseconds.
+    /// Wall time per operation, nanoseconds.
     pub ns_per_operation: f64,
-    /// The median that the histogram shows, nanoseconds.
+    /// The median of the histogram, nanoseconds.
     pub median_ns: f64,
-    /// The sum of the histogram over the wall time of the loop by the monotonic clock; 1 when nothing is lost.
+    /// The sum of the histogram over the loop's wall time by the monotonic clock; 1 if nothing is lost.
     pub accounted: f64,
     /// `true` if the cycle counter was used.
     pub cycle_counter: bool,
 }
 
-/// Runs the measured loop with nothing in it.
+/// Runs the measured loop with an empty operation.
 pub fn null_loop(calibration: Calibration, operations: u64) -> NullCost {
     let mut stopwatch = Stopwatch::new(calibration);
     let start = monotonic_ns();
@@ -208,7 +208,7 @@ pub fn null_loop(calibration: Calibration, operations: u64) -> NullCost {
     }
 }
 
-/// Runs the same loop without timing each operation; returns nanoseconds an operation.
+/// Runs the same loop without timing each operation; returns nanoseconds per operation.
 pub fn null_loop_untimed(operations: u64) -> f64 {
     let start = monotonic_ns();
     let Ok(sum) = untimed_loop(&mut Null, operations);
@@ -239,9 +239,9 @@ mod tests {
         let calibration = Calibration::over(Duration::from_millis(5));
         let Ok(check) = self_check(calibration, &mut Spin, 3);
         assert_eq!(check.untimed_ns.len(), check.timed_ns.len());
-        // As many pairs as there is time for, which is a matter of what else the machine does.
+        // The number of pairs depends on the load of the machine.
         assert!(!check.untimed_ns.is_empty() && check.operations >= 1, "{check:?}");
-        // Noise lengthens delays and adds to the time of none that are shorter.
+        // Noise lengthens delays, and can only add to the number of long ones.
         for delay in &check.delays {
             assert!(delay.found * 2 > delay.injected, "{delay:?}");
             assert!(delay.found_ns >= 0.98 * delay.injected_ns as f64, "{delay:?}");
@@ -259,7 +259,7 @@ mod tests_of_null {
 
     #[test]
     fn the_histogram_accounts_for_the_loop() {
-        // Noise can only lower the share that the best of several runs accounts for.
+        // Noise can only lower the share accounted for, so take the best of several runs.
         let calibration = Calibration::over(Duration::from_millis(5));
         let accounted = (0..10).map(|_| null_loop(calibration, 200_000).accounted).fold(0.0, f64::max);
         assert!((0.98..1.02).contains(&accounted), "{accounted}");

@@ -1,7 +1,7 @@
 //! Stopwatch for single operations: a counter, the length of its ticks, and a histogram.
 //!
-//! A stopwatch is made once and used for many blocks. It allocates when it is made and when a block's times are written
-//! down, never while a block runs.
+//! Create one and reuse it for many blocks. It allocates when it is created and when a block's times are
+//! exported, never while a block runs.
 
 use megadir_record::{Latency, Since};
 use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
@@ -9,7 +9,7 @@ use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
 use super::ticks::{Calibration, Clock, CycleCounter, Ticks};
 use super::{Looped, Operation, measured_loop, paced_loop};
 
-/// Between two looks at whether the run is to end, nanoseconds.
+/// Interval between checks of the stop flag, nanoseconds.
 const LOOK_NS: f64 = 1e6;
 
 /// Times the single operations of a block.
@@ -20,47 +20,45 @@ pub struct Stopwatch {
     rate_per_s: Option<u64>,
     since: Since,
     gap_ticks: u64,
-    /// What the last loop at a rate left until the next moment, or was late.
+    /// Time left to the next scheduled operation after the last loop at a rate; negative if late.
     ahead_ticks: i64,
 }
 
 impl Stopwatch {
-    /// Returns a stopwatch that has timed nothing.
     #[must_use]
     pub fn new(calibration: Calibration) -> Self {
         let (histogram, since) = (Histogram::new(), Since::Start);
         Self { calibration, histogram, rate_per_s: None, since, gap_ticks: 0, ahead_ticks: 0 }
     }
 
-    /// Returns another one that reads the same counter and has the same rate, for a thread or a process of its own.
+    /// Returns an empty stopwatch with the same counter and rate, for another thread or process.
     #[must_use]
     pub fn another(&self) -> Self {
         Self { rate_per_s: self.rate_per_s, ..Self::new(self.calibration) }
     }
 
-    /// Sets how many operations are to start a second; `None` for one after the other.
+    /// Sets the number of operations to start per second; `None` runs them back to back.
     pub fn set_rate(&mut self, rate_per_s: Option<u64>) {
         self.rate_per_s = rate_per_s;
     }
 
-    /// Returns how many operations are to start a second, if that was set.
     #[must_use]
     pub fn rate_per_s(&self) -> Option<u64> {
         self.rate_per_s
     }
 
-    /// Returns how long ticks are, and so which counter it reads.
+    /// Returns the calibration, which also says which counter it reads.
     #[must_use]
     pub fn calibration(&self) -> Calibration {
         self.calibration
     }
 
-    /// Does `operations` operations and times each, one after the other or at the [rate](Self::set_rate) that was set; returns the
+    /// Runs `operations` operations and times each, back to back or at the [rate](Self::set_rate); returns the
     /// sum of their results.
     ///
     /// # Errors
     ///
-    /// That of the operation; what was timed before it stays.
+    /// The operation's error; earlier times stay recorded.
     pub fn time<O: Operation>(&mut self, operation: &mut O, operations: u64) -> Result<u64, O::Error> {
         match self.calibration.ns_per_tick {
             Some(_) => self.time_by(CycleCounter, operation, operations),
@@ -95,8 +93,8 @@ impl Stopwatch {
         Ok(looped.sum)
     }
 
-    /// Counts as gaps what operations did not take of so much time, which was all that was worked. At a rate, where times
-    /// begin before operations do, gaps stay what was waited.
+    /// Counts the part of `worked_ns` (the total working time) outside operations as gaps. At a rate, times
+    /// include waiting, so the gaps stay the idle time.
     pub fn close(&mut self, worked_ns: u64) {
         if self.rate_per_s.is_some() {
             return;
@@ -106,24 +104,24 @@ impl Stopwatch {
         self.gap_ticks = worked_ticks.saturating_sub(sum_ticks);
     }
 
-    /// Forgets what was timed; keeps the memory.
+    /// Discards all times; keeps the memory.
     pub fn clear(&mut self) {
         self.histogram.clear();
         (self.gap_ticks, self.ahead_ticks) = (0, 0);
     }
 
-    /// Adds what another one has timed, as threads are joined after a block.
+    /// Adds the times of another stopwatch, e.g. of a thread joined after a block.
     pub fn merge(&mut self, other: &Self) {
         self.since = other.since;
         self.histogram.merge(&other.histogram);
         self.gap_ticks += other.gap_ticks;
     }
 
-    /// Adds what another process has timed with the same counter and written down; false where that makes no sense.
+    /// Adds times exported by another process with the same counter; `false` if they are not comparable.
     #[must_use]
     pub fn merge_written(&mut self, other: &Latency) -> bool {
         let counts: Option<Vec<(u32, u64)>> = other.counts().collect();
-        // Numbers in text may lose their last digit.
+        // The last digit may be lost in text.
         let same_ticks = (other.ns_per_tick / self.ns_per_tick() - 1.0).abs() < 1e-9;
         let same = other.sub_buckets as usize == SUB_BUCKETS && same_ticks;
         let sum = u128::from(other.sum_ticks);
@@ -135,7 +133,7 @@ impl Stopwatch {
         true
     }
 
-    /// Returns what was timed, to be written down; `None` where nothing was.
+    /// Exports the recorded times; `None` if there are none.
     #[must_use]
     pub fn latency(&self) -> Option<Latency> {
         Some(Latency {
@@ -150,13 +148,13 @@ impl Stopwatch {
         })
     }
 
-    /// Returns the time of which it is told where it went, to operations and to gaps, in ticks.
+    /// Returns the time accounted for, by operations and gaps, in ticks.
     #[must_use]
     pub fn told_ticks(&self) -> u128 {
         self.histogram.sum() + u128::from(self.gap_ticks)
     }
 
-    /// Returns the times themselves, in ticks.
+    /// Returns the histogram of times, in ticks.
     #[must_use]
     pub fn histogram(&self) -> &Histogram {
         &self.histogram
@@ -176,7 +174,7 @@ mod tests {
     use std::convert::Infallible;
     use std::time::Duration;
 
-    /// Takes no time but for every `every`-th operation, which takes `delay_ns`; counts its turns between.
+    /// Every `every`-th operation takes `delay_ns`, the others no time; counts calls of `between`.
     struct Stalls {
         every: u64,
         delay_ns: u64,
@@ -218,10 +216,12 @@ mod tests {
             let elapsed_ns = (monotonic_ns() - start) as f64;
             let latency = stopwatch.latency().unwrap();
             assert_eq!((latency.operations(), latency.since), (1000, Since::Start));
-            // Ten of a thousand took 0.2 ms; others may have been interrupted, none of the ten can have been shorter.
+            // Ten of a thousand take 0.2 ms. Other operations may be interrupted, but none of the ten can be
+            // shorter.
             assert!(quantile_ns(&stopwatch, 0.9901) >= 199_000.0, "{}", quantile_ns(&stopwatch, 0.9901));
             assert!(quantile_ns(&stopwatch, 0.5) < 100_000.0);
-            // Ten stalls of 0.2 ms are 2 ms: at least one turn, and none sooner after the one before than it is to be.
+            // Ten stalls of 0.2 ms are 2 ms: at least one call, and no two calls closer together than the
+            // interval.
             let turns_max = 1.01 * elapsed_ns / LOOK_NS;
             assert!(stalls.turns >= 1 && stalls.turns as f64 <= turns_max, "{} {turns_max}", stalls.turns);
         }
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_stall_that_a_closed_loop_hides_shows_in_an_open_one() {
-        // One operation in a thousand takes 10 ms, in which 500 others should have started.
+        // One operation in a thousand takes 10 ms, during which 500 others should have started.
         let stall = || Stalls { every: 1000, delay_ns: 10_000_000, turns: 0 };
         for mut stopwatch in both_clocks() {
             assert_eq!(stopwatch.time(&mut stall(), 1600), Ok(1600));
@@ -241,13 +241,13 @@ mod tests {
             let elapsed_ns = (monotonic_ns() - start) as f64;
             let latency = stopwatch.latency().unwrap();
             assert_eq!((latency.operations(), latency.since), (1600, Since::IntendedStart));
-            // Those 500 wait 5 ms on average, more where the machine adds stalls of its own.
+            // Those 500 wait 5 ms on average, longer if the machine adds stalls of its own.
             let above = stopwatch
                 .histogram()
                 .buckets()
                 .filter(|bucket| bucket.low as f64 * stopwatch.ns_per_tick() > 1e6);
             assert!(above.map(|bucket| bucket.count).sum::<u64>() >= 440);
-            // The stall is none of the time that was waited, however long others took the processor away.
+            // The stall does not count as waiting, however long the thread was preempted.
             let waited_ns = latency.gap_ticks as f64 * latency.ns_per_tick;
             assert!(waited_ns < 1.01 * elapsed_ns - 9e6, "{waited_ns} of {elapsed_ns}");
             assert!(quantile_ns(&stopwatch, 1.0) >= 9.9e6);
@@ -273,7 +273,7 @@ mod tests {
             stopwatch.set_rate(Some(1));
             let mut stopped = Stopped(0);
             assert_eq!(stopwatch.time(&mut stopped, 100), Err("stopped"));
-            // The wait for the second would have been a second.
+            // Waiting for the second operation would have taken a second.
             let elapsed_s = (monotonic_ns() - start) / 1_000_000_000;
             assert!(u64::from(stopped.0) <= 1 + elapsed_s, "{} in {elapsed_s} s", stopped.0);
         }

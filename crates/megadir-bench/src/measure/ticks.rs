@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use megadir_sys::clock::{cycles, invariant_counter, monotonic_ns};
 
-/// A counter that only goes up.
+/// A monotonically increasing counter.
 pub trait Ticks: Copy {
     /// Returns the counter.
     fn now(self) -> u64;
@@ -32,11 +32,11 @@ impl Ticks for Clock {
     }
 }
 
-/// The cycle counter held against the monotonic clock.
+/// The cycle counter calibrated against the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// Nanoseconds a tick of the cycle counter; `None` where it must not be used: it is not invariant, or the kernel
-    /// does not tell the time by it.
+    /// Nanoseconds per tick of the cycle counter; `None` if it is unusable: not invariant, or rejected by the
+    /// kernel as clock source.
     pub ns_per_tick: Option<f64>,
 }
 
@@ -56,12 +56,12 @@ impl Calibration {
 }
 
 impl Calibration {
-    /// Returns a time in ticks of the counter that is used.
+    /// Converts nanoseconds to ticks of the counter in use.
     pub fn ticks(&self, ns: f64) -> f64 {
         ns / self.ns_per_tick.unwrap_or(1.0)
     }
 
-    /// Returns how much longer a tick is now than `before`, as a fraction; 0 where the counter is not used.
+    /// Returns the relative change of a tick's length since `before`; 0 if the cycle counter is not used.
     pub fn drift_since(&self, before: &Self) -> f64 {
         match (self.ns_per_tick, before.ns_per_tick) {
             (Some(now), Some(before)) => now / before - 1.0,
@@ -70,16 +70,16 @@ impl Calibration {
     }
 }
 
-/// Clock sources of Linux that are the cycle counter, in a virtual machine scaled.
+/// Linux clock sources based on the cycle counter; in a virtual machine it is scaled.
 const BY_COUNTER: [&str; 3] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
 
-/// Returns what the kernel tells the time by, where it says so (Linux).
+/// Returns the kernel's current clock source (Linux).
 fn clock_source() -> Option<String> {
     std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok()
 }
 
-/// `true` if the cycle counter is to be believed where the kernel tells the time by `source`: it leaves the counter for another clock when it
-/// finds that processors differ or that it stands still at times. Other processors than x86 have one counter for all.
+/// `true` if the cycle counter is trustworthy when the kernel uses `source`: the kernel switches to another
+/// clock if the counters of processors differ or stop at times. Processors other than x86 share one counter.
 fn is_trusted(source: Option<&str>) -> bool {
     cfg!(not(target_arch = "x86_64")) || source.is_none_or(|source| BY_COUNTER.contains(&source.trim()))
 }

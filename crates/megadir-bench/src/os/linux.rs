@@ -18,17 +18,16 @@ pub(crate) type Owned = OwnedFd;
 /// A borrowed open file or directory.
 pub(crate) type Borrowed<'a> = BorrowedFd<'a>;
 
-/// The backend that entries are listed by.
+/// The backend used to list entries.
 pub(crate) const LISTED_BY: &str = "getdents";
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
-/// A block of `st_blocks`, bytes, whatever the file system's blocks are.
+/// Unit of `st_blocks`, bytes, independent of the file system's block size.
 const STAT_BLOCK_BYTES: u64 = 512;
 
 /// Lends a directory descriptor.
 pub(crate) trait At {
-    /// Returns the open directory.
     fn at(&self) -> Borrowed<'_>;
 }
 
@@ -39,51 +38,50 @@ impl<T: AsFd> At for T {
     }
 }
 
-/// Returns the error of a path whose last component is a link, where a directory was wanted.
+/// Maps `ELOOP`, for a path that ends in a link where a directory is required.
 fn no_link(error: Errno) -> io::Error {
     if error == Errno::LOOP { Errno::NOTDIR.into() } else { error.into() }
 }
 
-/// Returns a path that ends with a NUL as the calls take it at no cost.
+/// Returns a NUL-terminated path in the form that the calls take without a copy.
 #[inline]
 pub(crate) fn name(path: &CStr) -> &CStr {
     path
 }
 
-/// Opens a directory by its path; a link to one is followed.
+/// Opens a directory by its path; follows links.
 pub(crate) fn open_directory(path: &Path) -> io::Result<Owned> {
     Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
 }
 
-/// Refuses a directory in which this process may make nothing.
+/// Refuses a directory in which this process may not create files.
 pub(crate) fn may_make_in(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)?)
 }
 
-/// Opens a directory below another.
 #[inline]
 pub(crate) fn open_below(at: Borrowed<'_>, path: impl Arg) -> io::Result<Owned> {
     rustix::fs::openat(at, path, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()).map_err(no_link)
 }
 
-/// As [`open_below`], unless anything is mounted there.
+/// Like [`open_below`], but refuses mount points.
 pub(crate) fn open_on_this_mount(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Owned> {
     open_same_mount(at, name).map_err(no_link)
 }
 
-/// Opens a directory below `parent`, through no link; `XDEV` when anything is mounted there, be it a directory
-/// of the same file system, or when that cannot be known.
+/// Opens a directory below `parent`, following no link. Returns `XDEV` if it is a mount point, including bind
+/// mounts of the same file system, or if that cannot be determined.
 pub(crate) fn open_same_mount(parent: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
     match rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
-        // Linux before 5.6, or a container's filter that does not know the call.
+        // Linux before 5.6, or a container's seccomp filter that does not know openat2.
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => open_and_compare(parent, name, flags),
         opened => opened,
     }
 }
 
-/// As [`open_same_mount`], by what the system tells of the two directories once both are open.
+/// Like [`open_same_mount`], by comparing the mount IDs of both directories after opening.
 pub(crate) fn open_and_compare(
     parent: BorrowedFd<'_>,
     name: impl Arg,
@@ -95,7 +93,7 @@ pub(crate) fn open_and_compare(
     if same_device && same_mount { Ok(directory) } else { Err(Errno::XDEV) }
 }
 
-/// Returns the number of the mount that a directory was opened on: by statx (Linux 5.8), else by /proc.
+/// Returns the mount ID of an open directory: by statx (Linux 5.8), otherwise from /proc.
 fn mount_id(directory: BorrowedFd<'_>) -> Option<u64> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
     if let Ok(status) = rustix::fs::statx(directory, "", flags, StatxFlags::MNT_ID)
@@ -107,30 +105,28 @@ fn mount_id(directory: BorrowedFd<'_>) -> Option<u64> {
     info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse().ok()
 }
 
-/// Opens a directory again, with a position of its own.
+/// Opens a directory again, with its own read position.
 pub(crate) fn again(at: Borrowed<'_>) -> io::Result<Owned> {
     Ok(rustix::fs::openat(at, c".", DIRECTORY, Mode::empty())?)
 }
 
-/// Makes a directory.
 #[inline]
 pub(crate) fn make_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
     Ok(rustix::fs::mkdirat(at, path, Mode::from_raw_mode(0o755))?)
 }
 
-/// Makes a directory that only its owner may enter.
+/// Creates a directory that only its owner may enter.
 pub(crate) fn make_private_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
     Ok(rustix::fs::mkdirat(at, path, Mode::RWXU)?)
 }
 
-/// Makes a file that is not there yet, and opens it for writing.
+/// Creates a new file (`O_EXCL`) and opens it for writing.
 #[inline]
 pub(crate) fn create(at: Borrowed<'_>, path: impl Arg) -> io::Result<File> {
     let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
     Ok(rustix::fs::openat(at, path, flags, Mode::from_raw_mode(0o644))?.into())
 }
 
-/// Opens a file that is there.
 #[inline]
 pub(crate) fn open_file(at: Borrowed<'_>, path: impl Arg, access: Access) -> io::Result<File> {
     let access = match access {
@@ -140,18 +136,16 @@ pub(crate) fn open_file(at: Borrowed<'_>, path: impl Arg, access: Access) -> io:
     Ok(rustix::fs::openat(at, path, FILE | OFlags::NONBLOCK | access, Mode::empty())?.into())
 }
 
-/// Removes the name of a file.
 #[inline]
 pub(crate) fn remove_file(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
     Ok(rustix::fs::unlinkat(at, path, AtFlags::empty())?)
 }
 
-/// Removes an empty directory.
 pub(crate) fn remove_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
     Ok(rustix::fs::unlinkat(at, path, AtFlags::REMOVEDIR)?)
 }
 
-/// Renames without replacing anything, also where the file system does not know how to promise that.
+/// Renames without replacing anything, even if the file system lacks RENAME_NOREPLACE.
 pub(crate) fn rename_new(at: Borrowed<'_>, from: &str, to: &str) -> io::Result<()> {
     match rustix::fs::renameat_with(at, from, at, to, RenameFlags::NOREPLACE) {
         // Renaming a directory replaces at most an empty directory, so nothing can be lost.
@@ -160,23 +154,21 @@ pub(crate) fn rename_new(at: Borrowed<'_>, from: &str, to: &str) -> io::Result<(
     }
 }
 
-/// Returns the status of an entry.
 #[inline]
 pub(crate) fn status(at: Borrowed<'_>, path: impl Arg) -> io::Result<Status> {
     Ok(status_from(&rustix::fs::statat(at, path, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
-/// Returns the status of an open file or directory.
 pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
     Ok(status_from(&rustix::fs::fstat(open.at())?))
 }
 
-/// Returns what is known of what is open, and the bytes that it takes on its file system.
+/// Returns the status of an open file or directory, and its allocated bytes.
 pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
     Ok(use_from(&rustix::fs::fstat(open.at())?))
 }
 
-/// Returns what is known of an entry, and the bytes that it takes on its file system.
+/// Returns the status of an entry, and its allocated bytes.
 pub(crate) fn use_of_entry(at: Borrowed<'_>, path: impl Arg) -> io::Result<(Status, u64)> {
     Ok(use_from(&rustix::fs::statat(at, path, AtFlags::SYMLINK_NOFOLLOW)?))
 }
@@ -197,46 +189,46 @@ fn status_from(stat: &Stat) -> Status {
     }
 }
 
-/// Asks an open directory about itself, as files in it are asked about: the shortest such call that a file system answers.
+/// Stats `.` in an open directory, by the same call as its files: the shortest lookup that the file system
+/// answers.
 #[inline]
 pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
     rustix::fs::statat(at, c".", AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(())
 }
 
-/// `true` if an open file is our user's, where its status does not say so: here it does.
+/// Always `true`: on Linux the status contains the owner.
 pub(crate) fn is_own(_file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// `true` if opening a file failed for what it is or whose it is: a link, a directory, not permitted.
+/// `true` if opening failed because the file is a link or a directory, or access is denied.
 pub(crate) fn is_no_file_of_ours(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::ISDIR))
 }
 
-/// Returns the error of a path that leads to something else than a directory.
 pub(crate) fn not_a_directory() -> io::Error {
     Errno::NOTDIR.into()
 }
 
-/// Refuses paths that the system would take for others: here there are none.
+/// Accepts every path: Linux has no reserved names.
 pub(crate) fn check_path(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the number of the user who owns what this process makes.
+/// Returns the user ID that owns files created by this process.
 pub(crate) fn own_user() -> Option<u32> {
     Some(rustix::process::geteuid().as_raw())
 }
 
-/// Sets when a file was last read and changed, counted from 1970.
+/// Sets access and modification time, since the Unix epoch.
 pub(crate) fn set_times(at: Borrowed<'_>, path: impl Arg, time: Duration) -> io::Result<()> {
     let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
     let times = Timestamps { last_access: time, last_modification: time };
     Ok(rustix::fs::utimensat(at, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Returns the room of the file system that a directory lies on.
+/// Returns the capacity of the file system of a directory.
 pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
     let told = rustix::fs::fstatvfs(at)?;
     Ok(Space {
@@ -250,7 +242,7 @@ pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
     })
 }
 
-/// Has everything that was written to the file system of a directory reach the device.
+/// Syncs the file system of a directory (syncfs).
 pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
     Ok(rustix::fs::syncfs(at)?)
 }

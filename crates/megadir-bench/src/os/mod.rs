@@ -1,7 +1,8 @@
-//! Operations relative to an open directory: one API for Linux and Windows, a call or two each.
+//! Operations relative to an open directory: one API for Linux and Windows, one or two system calls each.
 //!
-//! Names and paths are bytes (on Windows WTF-8) with `/` between names; none leads out of the directory. No operation follows a link as
-//! the last component of a path. Errors are the system's, distinguished by [`std::io::ErrorKind`]:
+//! Names and paths are bytes (WTF-8 on Windows) with `/` between names; none leads out of the directory. No
+//! operation follows a link as the last component of a path. Errors are the system's, distinguished by
+//! [`std::io::ErrorKind`]:
 //!
 //! | kind | meaning |
 //! |---|---|
@@ -12,7 +13,7 @@
 //! | `CrossesDevices` | a mount point |
 //! | `DirectoryNotEmpty` | the directory has entries |
 //!
-//! Measured code calls these functions: they are as thin as possible, and inlined.
+//! Measured code calls these functions, so they are as thin as possible and inlined.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -46,37 +47,39 @@ pub(crate) enum Access {
 pub(crate) struct Status {
     pub(crate) kind: FileType,
     pub(crate) size_bytes: u64,
-    /// Names of the file; 0 where it is only open still.
+    /// Hard links; 0 for an unlinked file that is still open.
     pub(crate) links: u64,
-    /// Which file it is: device and number.
+    /// Device and inode number.
     pub(crate) identity: (u64, u64),
-    /// Who owns it, where the system tells: a number that is the same for all that one user owns.
+    /// Owner, if the system reports it: the user ID.
     pub(crate) owner: Option<u32>,
-    /// `true` if it is not to be written to as it is, whoever may: marked read-only on Windows, or a reparse point (deduplicated,
-    /// compressed by others, in a cloud), which is opened here without those who know where its content lies.
+    /// `true` if the file must not be written whatever the permissions: read-only on Windows, or a reparse
+    /// point (deduplicated, compressed by a filter, in a cloud), which is opened here without the filter that
+    /// knows where its content is.
     pub(crate) guarded: bool,
 }
 
-/// Room of a file system.
+/// Capacity of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Space {
-    /// What files are given at least, bytes.
+    /// Allocation unit, bytes.
     pub(crate) block_bytes: u64,
-    /// Bytes in all.
+    /// Total bytes.
     pub(crate) bytes: u64,
-    /// Bytes that this user may still take.
+    /// Free bytes available to this user.
     pub(crate) free_bytes: u64,
-    /// Bytes that are free, whoever may take them.
+    /// Free bytes, including root's reserve.
     pub(crate) all_free_bytes: u64,
-    /// Inodes in all; 0 where they are made as they are needed.
+    /// Total inodes; 0 if they are allocated dynamically.
     pub(crate) inodes: u64,
-    /// Inodes that this user may still take.
+    /// Free inodes available to this user.
     pub(crate) free_inodes: u64,
-    /// Inodes that are free, whoever may take them.
+    /// Free inodes, including root's reserve.
     pub(crate) all_free_inodes: u64,
 }
 
-/// Calls `each` with name and type of every entry of a directory, `.` and `..` left out; what `each` refuses ends it.
+/// Calls `each` with name and type of every entry of a directory except `.` and `..`; an error of `each` ends
+/// the listing.
 pub(crate) fn each_entry(
     directory: Borrowed<'_>,
     each: &mut dyn FnMut(&[u8], FileType) -> io::Result<()>,

@@ -1,4 +1,4 @@
-//! What is made, found, renamed and removed relative to an open directory is the same on every system.
+//! Creating, finding, renaming and removing relative to an open directory behaves the same on every system.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -101,7 +101,7 @@ fn a_name_is_asked_about_without_being_opened() {
     }
 }
 
-/// An administrator can; whoever cannot is told why, and the run goes on.
+/// An administrator can; anyone else gets the reason, and the run continues.
 #[cfg(windows)]
 #[test]
 fn the_own_volume_of_a_directory_is_written_back_or_refused() {
@@ -112,7 +112,7 @@ fn the_own_volume_of_a_directory_is_written_back_or_refused() {
     assert!(known.contains(&refused), "{refused:?}");
 }
 
-/// What another run has removed while this one has it open is not there.
+/// A file removed by another run while this one has it open counts as missing.
 #[test]
 fn what_is_removed_while_it_is_open_has_no_names() {
     let parent = tempfile::tempdir().unwrap();

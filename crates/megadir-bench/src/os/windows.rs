@@ -1,4 +1,4 @@
-//! Windows: calls relative to a handle; nothing is looked up by its path from the root of a volume.
+//! Windows: calls relative to a handle; no lookup starts at the root of a volume.
 
 use std::ffi::{CStr, OsString};
 use std::fs::{File, FileTimes};
@@ -28,21 +28,20 @@ const FILE_READ_ATTRIBUTES: u32 = 0x80;
 const SYNCHRONIZE: u32 = 0x10_0000;
 /// `FILE_ATTRIBUTE_READONLY`.
 const READ_ONLY: u32 = 1;
-/// Without which no directory can be opened.
+/// Required to open a directory.
 const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
 const ERROR_INVALID_FUNCTION: i32 = 1;
 const ERROR_NOT_SUPPORTED: i32 = 50;
 /// "The directory name is invalid."
 const ERROR_DIRECTORY: i32 = 267;
 
-/// The backend that entries are listed by.
+/// The backend used to list entries.
 pub(crate) const LISTED_BY: &str = "by-handle";
-/// Paths up to so many UTF-16 units are written out without allocation.
+/// Paths up to this many UTF-16 units are converted without allocation.
 const PATH_UNITS: usize = 384;
 
 /// Lends a directory handle.
 pub(crate) trait At {
-    /// Returns the open directory.
     fn at(&self) -> Borrowed<'_>;
 }
 
@@ -53,20 +52,20 @@ impl<T: AsHandle> At for T {
     }
 }
 
-/// What the calls take as a name or a path.
+/// A name or path argument.
 pub(crate) trait Arg: AsRef<[u8]> {}
 
 impl<T: AsRef<[u8]>> Arg for T {}
 
-/// Returns a path that ends with a NUL as the calls take it.
+/// Returns a NUL-terminated path in the form that the calls take.
 #[inline]
 pub(crate) fn name(path: &CStr) -> &[u8] {
     path.to_bytes()
 }
 
-/// Gives a path as the system takes it: UTF-16 with `\` between names.
+/// Passes on a path as the system takes it: UTF-16 with `\` between names.
 ///
-/// What would be no name but lead elsewhere is refused: `\` is no separator here, and `:` would name a stream of a file.
+/// Refuses `\`, which is no separator here, and `:`, which would open a stream of a file.
 #[inline]
 fn wide<R>(path: &[u8], act: impl FnOnce(&[u16]) -> io::Result<R>) -> io::Result<R> {
     if path.iter().any(|byte| matches!(byte, b'\\' | b':' | 0)) {
@@ -96,7 +95,7 @@ fn open(at: Borrowed<'_>, path: &[u8], purpose: Purpose) -> io::Result<Owned> {
     wide(path, |path| below(at, path, purpose))
 }
 
-/// Opens a directory by its path; a link to one is followed.
+/// Opens a directory by its path; follows links.
 pub(crate) fn open_directory(path: &Path) -> io::Result<Owned> {
     let mut options = std::fs::OpenOptions::new();
     let file = options
@@ -110,14 +109,14 @@ fn kind((attributes, reparse_tag): (u32, u32)) -> FileType {
     Found { attributes, reparse_tag, ..Found::default() }.kind()
 }
 
-/// Refuses a directory in which this process may make nothing.
+/// Refuses a directory in which this process may not create files.
 pub(crate) fn may_make_in(path: &Path) -> io::Result<()> {
-    // `FILE_ADD_FILE | FILE_ADD_SUBDIRECTORY`, and `FILE_FLAG_BACKUP_SEMANTICS`, without which no directory can be opened.
+    // `FILE_ADD_FILE | FILE_ADD_SUBDIRECTORY`, and `FILE_FLAG_BACKUP_SEMANTICS`, which opening a directory
+    // requires.
     let mut options = std::fs::OpenOptions::new();
     options.access_mode(6).share_mode(7).custom_flags(0x0200_0000).open(path).map(drop)
 }
 
-/// Opens a directory below another.
 #[inline]
 pub(crate) fn open_below(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Owned> {
     let directory = open(at, path.as_ref(), Purpose::List)?;
@@ -127,34 +126,32 @@ pub(crate) fn open_below(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result
     }
 }
 
-/// As [`open_below`]: what is mounted in a folder is a junction, which is none of its directories.
+/// Like [`open_below`]: a volume mounted in a folder is a junction, which is not opened as a directory.
 pub(crate) fn open_on_this_mount(at: Borrowed<'_>, name: impl AsRef<[u8]>) -> io::Result<Owned> {
     open_below(at, name)
 }
 
-/// Opens a directory again, with a position of its own.
+/// Opens a directory again, with its own read position.
 pub(crate) fn again(at: Borrowed<'_>) -> io::Result<Owned> {
     below(at, &[], Purpose::List)
 }
 
-/// Makes a directory.
 #[inline]
 pub(crate) fn make_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
     open(at, path.as_ref(), Purpose::CreateDirectory).map(drop)
 }
 
-/// Makes a directory; who may look into it is what the one above it says.
+/// Creates a directory; its access rights are inherited from the parent.
 pub(crate) fn make_private_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
     make_directory(at, path)
 }
 
-/// Makes a file that is not there yet, and opens it for writing.
+/// Creates a new file and opens it for writing.
 #[inline]
 pub(crate) fn create(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<File> {
     Ok(open(at, path.as_ref(), Purpose::CreateFile)?.into())
 }
 
-/// Opens a file that is there.
 #[inline]
 pub(crate) fn open_file(at: Borrowed<'_>, path: impl AsRef<[u8]>, access: Access) -> io::Result<File> {
     let purpose = match access {
@@ -164,47 +161,45 @@ pub(crate) fn open_file(at: Borrowed<'_>, path: impl AsRef<[u8]>, access: Access
     Ok(open(at, path.as_ref(), purpose)?.into())
 }
 
-/// Opens a file past the cache, which has the system forget what it has cached of it where nobody else has it open.
+/// Opens a file unbuffered, which makes the system drop its cached pages unless another process has it open.
 pub(crate) fn open_uncached(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<File> {
     Ok(open(at, path.as_ref(), Purpose::ReadUncached)?.into())
 }
 
-/// Removes the name of a file; see [`change::remove`] for when it goes.
+/// Removes the name of a file; see [`change::remove`] for the time at which it disappears.
 #[inline]
 pub(crate) fn remove_file(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
     let file = open(at, path.as_ref(), Purpose::Remove)?;
     change::remove(file.as_handle())
 }
 
-/// Removes an empty directory.
 pub(crate) fn remove_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
     let directory = open(at, path.as_ref(), Purpose::RemoveDirectory)?;
     change::remove(directory.as_handle())
 }
 
-/// Renames without replacing anything. Windows refuses to rename a directory in which anything is open.
+/// Renames without replacing anything. Windows refuses to rename a directory with open files in it.
 pub(crate) fn rename_new(at: Borrowed<'_>, from: &str, to: &str) -> io::Result<()> {
     let open = open(at, from.as_bytes(), Purpose::Remove)?;
     wide(to.as_bytes(), |to| change::rename_new(open.as_handle(), at, to))
 }
 
-/// Returns what is known of an entry: it is opened and asked.
+/// Returns the status of an entry by opening it.
 pub(crate) fn status(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Status> {
     status_of(&open(at, path.as_ref(), Purpose::Ask)?)
 }
 
-/// Returns what `NtQueryFullAttributesFile` tells of an entry, which opens nothing.
+/// Returns the status of an entry by `NtQueryFullAttributesFile`, without opening it.
 #[inline]
 pub(crate) fn facts_of(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Facts> {
     wide(path.as_ref(), |path| facts::of_name(at, path))
 }
 
-/// Returns what is known of what is open.
 pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
     use_of(open).map(|(status, _)| status)
 }
 
-/// Returns what is known of what is open, and the bytes that it takes on its volume.
+/// Returns the status of an open file or directory, and its allocated bytes.
 pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
     let (told, space) = (facts::of_open(open.at())?, facts::space(open.at())?);
     let status = Status {
@@ -218,34 +213,33 @@ pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
     Ok((status, space.allocated_bytes))
 }
 
-/// Returns what is known of an entry, and the bytes that it takes on its volume.
+/// Returns the status of an entry, and its allocated bytes.
 pub(crate) fn use_of_entry(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<(Status, u64)> {
     use_of(&open(at, path.as_ref(), Purpose::Ask)?)
 }
 
-/// Asks an open directory about itself: the shortest call that a file system answers.
+/// Queries an open directory: the cheapest call that a file system answers.
 #[inline]
 pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
     facts::tag(at).map(drop)
 }
 
-/// `true` if a file that was opened to be written is our user's.
+/// `true` if a file opened for writing belongs to the current user.
 pub(crate) fn is_own(file: &File) -> io::Result<bool> {
     owner::is_own(file.at())
 }
 
-/// `true` if opening a file failed for what it is or whose it is: a directory, read-only, not permitted.
+/// `true` if opening failed because the file is a directory or read-only, or access is denied.
 pub(crate) fn is_no_file_of_ours(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory)
 }
 
-/// Returns the error of a path that leads to something else than a directory.
 pub(crate) fn not_a_directory() -> io::Error {
     io::Error::from_raw_os_error(ERROR_DIRECTORY)
 }
 
-/// Refuses paths whose last component the system would take for something else: a device, a stream of a file, or a name without
-/// the dots and spaces at its end. Behind `\\?\` names are taken as they are.
+/// Refuses paths whose last component the system would reinterpret: as a device, a stream of a file, or a name
+/// without its trailing dots and spaces. Names after `\\?\` are taken literally.
 pub(crate) fn check_path(path: &Path) -> io::Result<()> {
     let verbatim = path.components().next().is_some_and(
         |first| matches!(first, std::path::Component::Prefix(prefix) if prefix.kind().is_verbatim()),
@@ -257,19 +251,19 @@ pub(crate) fn check_path(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the number of the user who owns what this process makes: not told here.
+/// Always `None`: Windows has no numeric user ID.
 pub(crate) fn own_user() -> Option<u32> {
     None
 }
 
-/// Sets when a file was last read and changed, counted from 1970; to 100 ns.
+/// Sets access and modification time, since the Unix epoch; resolution 100 ns.
 pub(crate) fn set_times(at: Borrowed<'_>, path: impl AsRef<[u8]>, time: Duration) -> io::Result<()> {
     let time = SystemTime::UNIX_EPOCH + time;
     let times = FileTimes::new().set_accessed(time).set_modified(time);
     open_file(at, path, Access::ReadWrite)?.set_times(times)
 }
 
-/// Returns the room of the volume that a directory lies on; files' records are made as they are needed.
+/// Returns the capacity of the volume of a directory; file records are allocated dynamically.
 pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
     let told = volume::size(at)?;
     let bytes = |clusters: i64| u64::try_from(clusters).unwrap_or(0).saturating_mul(told.cluster_bytes());
@@ -284,14 +278,15 @@ pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
     })
 }
 
-/// Has everything that was written to the volume of a directory reach the device: for those who may open the volume itself,
-/// which takes an administrator. Volumes that cannot be written back as a whole are `Unsupported`.
+/// Flushes the volume of a directory to the device. This opens the volume itself, which requires an
+/// administrator. Volumes that cannot be flushed return `Unsupported`.
 pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
     let unsupported = |reason: &str| io::Error::new(io::ErrorKind::Unsupported, reason);
     if facts::is_remote(at) {
         return Err(unsupported("the volume is another machine's"));
     }
-    // Its own name: the path may begin with the letter of another one, in a folder of which it is mounted.
+    // Use the volume's own name: the path may begin with another drive letter if the volume is mounted in a
+    // folder.
     let volume = volume_settings::device(at)
         .map_err(|error| unsupported(&format!("the volume has no name of its own ({error})")))?;
     let volume = OsString::from_wide(&volume);

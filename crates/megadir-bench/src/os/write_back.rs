@@ -1,6 +1,7 @@
 //! Waits until written data are on the disk, so that the next measurement does not pay for them.
 //!
-//! On Windows this needs an administrator, and a volume that can be flushed. Without them the run continues, and its record says so.
+//! On Windows this requires an administrator and a volume that can be flushed. Otherwise the run continues, and
+//! its record says so.
 
 use std::io::{self, ErrorKind};
 use std::sync::atomic::AtomicU64;
@@ -8,7 +9,8 @@ use std::sync::atomic::AtomicU64;
 use crate::control::{WRITING_BACK, marked};
 use crate::os::{self, At};
 
-/// Writes back what was written to the file system of a directory; tells whether the system let this process wait for it.
+/// Writes back the file system of a directory; returns `false` if the system did not let this process wait for
+/// it.
 pub(crate) fn write_back(directory: &impl At, heartbeat: &AtomicU64) -> io::Result<bool> {
     match marked(heartbeat, WRITING_BACK, || os::sync(directory.at())) {
         Ok(()) => Ok(true),

@@ -1,4 +1,5 @@
-//! Windows, which renames no directory in which anything is open: what is not finished has its name already.
+//! Windows cannot rename a directory with open files in it, so an unfinished directory already has its final
+//! name.
 //!
 //! ```text
 //! megadir-bench-X{16}/        made first, empty
@@ -6,9 +7,9 @@
 //! ... removed: everything but the marker, the marker, the directory
 //! ```
 //!
-//! So a directory of such a name that is empty, or holds nothing but the beginning of a marker, is one whose run was killed at once, and is
-//! removed by a call that removes empty directories only. If it is another run's that has just made it, that one tries
-//! another name.
+//! So a directory with such a name that is empty, or holds only the beginning of a marker, belongs to a run
+//! that was killed at once. It is removed by a call that removes empty directories only. If another run has
+//! just created it, that run tries another name.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -17,7 +18,7 @@ use super::{Leftover, MARKER, Unfinished, check_empty, mark};
 use crate::os::removal::{Beat, remove_content, remove_emptied};
 use crate::os::{self, At, Borrowed, Owned};
 
-/// Makes a directory with its marker.
+/// Creates a directory with its marker.
 pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
     os::make_private_directory(parent, name)?;
     let directory = os::open_below(parent, name)?;
@@ -26,7 +27,7 @@ pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io:
         Err(failed) => failed,
     };
     failed.remove_marker(directory.at());
-    // Its handle would keep it.
+    // The open handle would keep it.
     drop(directory);
     match failed {
         Unfinished::Ours(error) => {
@@ -37,7 +38,7 @@ pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io:
     }
 }
 
-/// `true` if a directory may lack a whole marker: nothing is made in it before it has one.
+/// `true` if a directory may lack a complete marker: nothing is created in it before.
 pub(super) fn is_unfinished(_name: &str, directory: Borrowed<'_>) -> io::Result<bool> {
     match check_empty(directory) {
         Ok(()) => Ok(true),
@@ -46,7 +47,7 @@ pub(super) fn is_unfinished(_name: &str, directory: Borrowed<'_>) -> io::Result<
     }
 }
 
-/// Removes a directory whose lock is held: content, then marker, then itself.
+/// Removes a directory whose lock is held: content, then marker, then the directory.
 pub(super) fn remove(
     parent: Borrowed<'_>,
     name: &str,
@@ -61,7 +62,8 @@ pub(super) fn remove(
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    // Where names go with the last handle, these would keep both. With the lock goes the marker.
+    // If names go with the last handle, these handles would keep marker and directory. Closing the marker also
+    // releases its lock.
     drop(marker);
     drop(directory);
     remove_emptied(parent, name.as_bytes())

@@ -1,4 +1,4 @@
-//! Linux: what is not finished has another name.
+//! Linux: an unfinished directory has a name of its own.
 //!
 //! ```text
 //! megadir-bench-XXXXXX.new/   made first, empty
@@ -15,7 +15,7 @@ use super::{Leftover, MARKER, UNFINISHED, Unfinished, Workspace, mark};
 use crate::os::removal::{Beat, remove_content};
 use crate::os::{self, At, Borrowed, Owned};
 
-/// Makes a directory with its marker.
+/// Creates a directory with its marker.
 pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
     let unfinished = format!("{name}{UNFINISHED}");
     match os::status(parent, name) {
@@ -40,12 +40,12 @@ pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io:
     })
 }
 
-/// `true` if a directory may lack a whole marker.
+/// `true` if a directory may lack a complete marker.
 pub(super) fn is_unfinished(name: &str, _directory: Borrowed<'_>) -> io::Result<bool> {
     Ok(name.ends_with(UNFINISHED))
 }
 
-/// Removes a directory whose lock is held: content, then marker, then itself.
+/// Removes a directory whose lock is held: content, then marker, then the directory.
 pub(super) fn remove(
     parent: Borrowed<'_>,
     name: &str,
@@ -53,10 +53,10 @@ pub(super) fn remove(
     heartbeat: &Beat,
 ) -> io::Result<()> {
     let unfinished = name.ends_with(UNFINISHED);
-    // The lock is held to the end.
+    // Keep the lock to the end.
     let Leftover { directory, marker: _lock, whole } = leftover;
     let directory = directory.at();
-    // A directory that is still `.new` holds nothing but its marker; if it does, rmdir refuses below.
+    // A directory named `.new` contains only its marker; otherwise rmdir refuses below.
     if !unfinished && whole {
         remove_content(directory, MARKER.as_bytes(), heartbeat)?;
     }
@@ -68,7 +68,7 @@ pub(super) fn remove(
     os::remove_directory(parent, last.as_str())
 }
 
-/// Where images are made.
+/// The directory of images.
 impl AsFd for Workspace {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()

@@ -1,4 +1,5 @@
-//! Killed at any moment, nothing is left behind and nothing else is touched; by system, what a run is killed in the middle of.
+//! A run killed at any moment leaves nothing behind and touches nothing else. Each system has tests for its
+//! critical moments.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -15,10 +16,11 @@ use megadir_testkit::tree::names;
 use super::{Workspace, remove_leftovers};
 
 const CHILD: &str = "MEGADIR_TEST_WORKSPACE_IN";
-/// Wine takes its time to start a process.
+/// Wine starts processes slowly.
 const KILLS: usize = if cfg!(windows) { 12 } else { 60 };
 
-/// The process that is killed: makes and removes workspaces until it is. Nothing unless started for that.
+/// The process to be killed: creates and removes workspaces forever. Does nothing unless started for that
+/// purpose.
 #[test]
 fn child_that_is_killed() {
     let Some(parent) = std::env::var_os(CHILD) else { return };
@@ -46,7 +48,7 @@ fn after_a_kill_at_any_moment_the_next_run_removes_everything() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // Once it has begun, at any microsecond of the few milliseconds of a turn.
+        // Once it has begun, kill it at any microsecond of the few milliseconds of an iteration.
         while names(parent.path()).len() == 1 && child.try_wait().unwrap().is_none() {
             std::thread::yield_now();
         }
@@ -54,7 +56,7 @@ fn after_a_kill_at_any_moment_the_next_run_removes_everything() {
         child.kill().unwrap();
         child.wait().unwrap();
         left += names(parent.path()).len() - 1;
-        // What a process had locked and open goes a moment after it on Windows.
+        // On Windows, locks and handles of a process are released shortly after its end.
         let mut tries = if cfg!(windows) { 500 } else { 1 };
         loop {
             let found = remove_leftovers(parent.path(), &AtomicU64::new(0)).unwrap();

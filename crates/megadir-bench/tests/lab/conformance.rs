@@ -1,6 +1,6 @@
 //! Every backend passes the conformance suite on every file system of the lab.
 //!
-//! On ext4, XFS, btrfs and tmpfs the library's own tests run it every time, so that here it is of the long tier.
+//! The library's own tests always run it on ext4, XFS, btrfs and tmpfs, so here it belongs to the long tier.
 
 use megadir::{BACKENDS, Dir, ReadOptions};
 use megadir_bench::lab::Backing;
@@ -12,7 +12,7 @@ use megadir_testkit::tree::Flat;
 
 use super::support::{SIGNALS, make, open, spec};
 
-/// As many files as the suite makes, and some more.
+/// A little more than the number of files that the suite makes.
 const INODES: u64 = 250_000;
 
 fn conforms(name: &str) {
@@ -24,14 +24,14 @@ fn conforms(name: &str) {
     let mounted = require!(lab.make(&spec, &backing, SIGNALS).map_err(|error| error.to_string()));
     for backend in BACKENDS {
         let outcome = conformance(*backend, mounted.path());
-        // Only `split` may refuse a directory; others read any.
+        // Only `split` may refuse a directory.
         assert!(outcome.refused == 0 || backend.name() == "split", "{name}: {} refuses", backend.name());
     }
     mounted.unmount(SIGNALS).unwrap();
     lab.close(SIGNALS).unwrap();
 }
 
-/// Runs the suite in the long tier, in the others a part that takes no time.
+/// Runs the complete suite in the long tier, otherwise a quick part of it.
 fn conforms_in_full(name: &str) {
     if full() {
         return conforms(name);
@@ -61,6 +61,6 @@ on! {
     on_xfs: conforms_in_full "xfs",
     on_btrfs: conforms_in_full "btrfs",
     on_tmpfs: conforms_in_full "tmpfs",
-    // Without that option NTFS keeps no modes, so that nobody is refused anything.
+    // Without that option NTFS ignores modes, so no access is ever denied.
     on_ntfs_3g: conforms "ntfs-3g:mount=permissions",
 }

@@ -1,5 +1,5 @@
-//! A device of the user's is erased only when that was allowed, nobody uses it, and it carries nothing or what the lab made;
-//! one that is refused keeps every byte. The disk is a loop device of the test's own.
+//! A user's device is erased only if the user allowed it, it is unused, and it is empty or was formatted by the
+//! lab. A refused device keeps every byte. The disk is the test's own loop device.
 
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
@@ -15,10 +15,10 @@ use megadir_testkit::require::unavailable;
 
 use super::support::{SIGNALS, open, spec};
 
-/// As small as XFS can be.
+/// The smallest size for XFS.
 const DISK_BYTES: u64 = 320 << 20;
 
-/// A disk of the test's own; gone when dropped.
+/// The test's own disk; removed on drop.
 struct Disk {
     image: PathBuf,
     device: LoopDevice,
@@ -46,7 +46,6 @@ impl Disk {
         self.device.device.sync_all().unwrap();
     }
 
-    /// Returns every byte.
     fn content(&self) -> Vec<u8> {
         self.device.device.sync_all().unwrap();
         std::fs::read(&self.image).unwrap()
@@ -56,7 +55,7 @@ impl Disk {
         lab.make(&spec(name), &Backing::Device { path: self.path().to_owned(), erase }, SIGNALS)
     }
 
-    /// Asserts that it is refused for a reason, and that no byte of it has changed.
+    /// Asserts that the device is refused with a reason, and that no byte of it has changed.
     #[track_caller]
     fn is_refused(&self, lab: &Lab, name: &str, erase: bool, reason: &str) {
         let before = self.content();
@@ -75,7 +74,8 @@ fn only_what_may_go_is_erased() {
     let disk = require!(Disk::new());
     disk.is_refused(&lab, "ext4", false, "would be lost; allow that with --erase-device");
     disk.is_refused(&lab, "tmpfs", true, "lies in memory");
-    // Nothing is on it, so it may go; then what the lab made may, whatever comes next.
+    // The disk is empty, so it may be erased; afterwards it holds the lab's file systems, which may be erased
+    // too.
     for name in ["ext4", "xfs", "btrfs", "ntfs-3g", "ext2"] {
         disk.is_refused(&lab, name, false, "--erase-device");
         let mut mounted = disk.make(&lab, name, true).unwrap();
@@ -126,7 +126,7 @@ fn what_somebody_made_is_left_alone() {
     table[510..].copy_from_slice(&[0x55, 0xaa]);
     disk.write(&table, 0);
     disk.is_refused(&lab, "ext4", true, "it carries a partition table (dos)");
-    // What blkid knows nothing of: at the beginning, at the end, and all over as what is encrypted without a header.
+    // Content unknown to blkid: at the beginning, at the end, and spread like encrypted data without a header.
     for (at, length) in [(0, 16), (DISK_BYTES - 16, 16), (64 << 20, 64 << 20)] {
         let disk = require!(Disk::new());
         disk.write(&vec![0x5a; length], at);

@@ -1,4 +1,5 @@
-//! Every file system of this machine is made, mounted, told by its driver, cold after it was mounted again, and gone.
+//! Every file system of this machine is made, mounted, identified by its driver, cold after a remount, and
+//! removed.
 
 use std::os::fd::AsFd;
 
@@ -8,7 +9,7 @@ use megadir_testkit::require;
 
 use super::support::{SIGNALS, attached, left, make, open};
 
-/// What this machine must have: the file systems of its kernel, and NTFS through FUSE.
+/// Required on this machine: the file systems of its kernel, and NTFS through FUSE.
 const HAD: [(&str, &str); 7] = [
     ("ext2", "ext2 (ext4 driver)"),
     ("ext3", "ext3 (ext4 driver)"),
@@ -54,7 +55,7 @@ fn nobody_else_sees_the_mounts() {
     let seen = |table: &str| std::fs::read_to_string(table).unwrap().contains(&path);
     assert!(seen("/proc/thread-self/mountinfo"));
     assert!(!seen("/proc/1/mountinfo"));
-    // Threads that are started later are in the same namespace.
+    // Threads started later are in the same namespace.
     let path = mounted.path().to_owned();
     std::thread::spawn(move || std::fs::write(path.join("file"), "x").unwrap()).join().unwrap();
     assert!(mounted.path().join("file").exists());
@@ -89,7 +90,7 @@ fn mounted_again_it_is_cold_and_holds_what_it_held() {
             assert!(file.exists());
             continue;
         }
-        // What is open on it keeps it from being unmounted, and is told.
+        // An open file prevents unmounting, and the error says so.
         let held = std::fs::File::open(&file).unwrap();
         let error = mounted.remount(SIGNALS).unwrap_err().to_string();
         assert!(error.contains("unmount") && error.contains("busy"), "{error}");
@@ -115,7 +116,7 @@ fn what_is_not_to_be_had_says_why() {
                 assert_eq!(told, name);
                 assert!(reason.len() > 20 && !reason.contains('\n'), "{reason}");
             }
-            // Kernels before 6.13 have ReiserFS, and some have old XFS.
+            // Kernels before 6.13 have ReiserFS, and some support old XFS formats.
             made => assert!(name != "ext4:mount=nonsense" && made.is_ok(), "{name}: {made:?}"),
         }
     }
@@ -144,7 +145,7 @@ fn one_made_anew_holds_nothing_of_the_one_before() {
             mounted.unmount(SIGNALS).unwrap();
             continue;
         }
-        // Whatever is open on it keeps it as it is.
+        // An open descriptor keeps it mounted.
         let held = mounted.open().unwrap();
         std::fs::write(mounted.path().join("file"), "x").unwrap();
         assert!(mounted.reformat(SIGNALS).is_err());

@@ -1,4 +1,4 @@
-//! File systems that are made and mounted for a run, on real loop devices.
+//! File systems made and mounted for a run, on real loop devices.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 

@@ -15,7 +15,7 @@ pub(crate) fn spec(text: &str) -> Spec {
     Spec::parse(text).unwrap()
 }
 
-/// Opens a lab in a directory on a disk, not in memory; the reason where that is not to be had.
+/// Opens a lab in a directory on disk, not in memory; otherwise returns the reason.
 pub(crate) fn open(directory: &Path) -> Result<Lab, String> {
     Lab::open(directory, SIGNALS).map_err(|error| error.to_string())
 }
@@ -27,8 +27,8 @@ pub(crate) fn make(lab: &Lab, text: &str) -> Result<Mounted, LabError> {
     lab.make(&spec, &Backing::Image { bytes, written_bytes: bytes }, SIGNALS)
 }
 
-/// Returns the loop devices that stay attached, with the files that they show: who mounts something opens every one for a moment, and
-/// until then it stays.
+/// Returns the loop devices that stay attached, with their files. Retries, since a process that mounts
+/// something opens every loop device for a moment and so keeps it attached.
 pub(crate) fn left(of: &Path) -> Vec<String> {
     let deadline = Instant::now() + megadir_testkit::PATIENCE;
     while !attached(of).is_empty() && Instant::now() < deadline {
@@ -37,7 +37,7 @@ pub(crate) fn left(of: &Path) -> Vec<String> {
     attached(of)
 }
 
-/// Returns the loop devices that are attached, with the files that they show.
+/// Returns the attached loop devices, with their files.
 pub(crate) fn attached(of: &Path) -> Vec<String> {
     let devices = std::fs::read_dir("/sys/block").unwrap();
     let backing = |name: String| std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok();

@@ -1,7 +1,7 @@
-//! `data-cold`: what the files of a data set contain is dropped, their names and inodes are not.
+//! `data-cold`: drops the contents of a data set's files, but not their names and inodes.
 //!
-//! What is not written yet is written first (fdatasync), since the kernel drops no page that differs from what is stored.
-//! Pages that some process has mapped stay: that is what verifying is for.
+//! Dirty pages are written first (fdatasync), since the kernel drops only clean pages. Pages mapped by some
+//! process stay, and the verification detects them.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -14,7 +14,7 @@ use crate::cache::refused;
 use crate::cache::tree::{Found, each};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 
-/// At most this part of the pages may be left.
+/// Largest share of the pages that may be left.
 const LEFT_MAX: f64 = 0.01;
 
 /// Drops the contents of every regular file of a data set and verifies that they are gone.
@@ -50,9 +50,9 @@ pub(super) fn drop_all(top: BorrowedFd<'_>, deep: bool, control: RunControl<'_>)
     Ok(())
 }
 
-/// Drops the pages of one file and returns what is left; `None` if it is gone or no regular file any more.
+/// Drops the pages of one file and returns the resident rest; `None` if it is gone or no longer a regular file.
 fn drop_one(found: &Found<'_>, control: RunControl<'_>) -> std::io::Result<Option<Resident>> {
-    // Not blocking: what became a pipe meanwhile must not be waited for.
+    // NONBLOCK: opening must not hang if the file was replaced by a FIFO.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match openat(found.parent, found.name, flags, Mode::empty()) {
         Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Ok(None),
@@ -62,7 +62,7 @@ fn drop_one(found: &Found<'_>, control: RunControl<'_>) -> std::io::Result<Optio
         return Ok(None);
     }
     let before = resident(file.as_fd())?;
-    // With nothing unwritten fdatasync would still flush the device's own cache on some file systems, for every file.
+    // Even without dirty pages, fdatasync on some file systems would flush the device's cache for every file.
     if before.unwritten != Some(0) {
         marked(control.heartbeat, WRITING_BACK, || fdatasync(&file))?;
     }

@@ -1,4 +1,4 @@
-//! Availability of the states of the cache on a directory.
+//! Availability of the cache states on a directory.
 
 use std::fs::OpenOptions;
 use std::os::fd::AsFd;
@@ -10,18 +10,18 @@ use super::names::DROP_CACHES;
 use crate::cache::linux::slab_counts::{SLABINFO, is_known};
 use crate::host;
 
-/// File systems whose cache is their storage.
+/// File systems that live in the page cache.
 const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 
-/// Reason why the file system of a named directory is not unmounted.
+/// Reason for not unmounting the file system of a user's directory.
 const NOT_OURS: &str = "only what is made and mounted for the run is unmounted: name file systems with --fs";
 
-/// `true` if a file system of this kind lies in memory.
+/// `true` if file systems of this type live in memory.
 pub(crate) fn is_memory(kind: &str) -> bool {
     IN_MEMORY.contains(&kind)
 }
 
-/// Returns a function from a state to the reason why it is unavailable on `directory`.
+/// Returns a function from a state to the reason if it is unavailable on `directory`.
 pub(crate) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
     let file_system = host::file_system(directory.as_fd()).kind;
     move |state| unavailable(state, &file_system)
@@ -44,7 +44,7 @@ fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
     }
 }
 
-/// Checks that this process may drop the caches of the machine and count what remains.
+/// Checks that this process may drop the machine's caches and read the slab counts.
 fn may_drop() -> Result<(), String> {
     OpenOptions::new().write(true).open(DROP_CACHES).map_err(|error| {
         format!(

@@ -1,4 +1,4 @@
-//! Linux: how caches are dropped, and how that is verified.
+//! Linux: dropping caches and verifying the result.
 
 mod contents;
 mod facts;
@@ -17,14 +17,14 @@ use crate::cache::{ColdTarget, Directories};
 use crate::control::{RunControl, WorkError};
 use crate::os::At;
 
-/// Knowledge of the machine's caches from earlier drops.
+/// Knowledge about the machine's caches from earlier drops.
 #[derive(Clone, Debug, Default)]
 pub(super) struct System {
     names: names::Names,
 }
 
 impl System {
-    /// Drops what a state does not have in the cache, and verifies that it is gone.
+    /// Drops the parts of the cache that are cold in this state, and verifies that they are gone.
     pub(super) fn evict(
         &mut self,
         state: CacheState,
@@ -55,7 +55,8 @@ impl System {
 const MAPPING_BYTES_MAX: u64 = 64 << 20;
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Reads every file that is mapped into this process, where it is mapped; what cannot be read is left.
+/// Reads the mapped part of every file mapped into this process, so that no block pays for our page faults;
+/// unreadable files are skipped.
 pub(super) fn touch() {
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
     let mut buffer = vec![0; BUFFER_BYTES];
@@ -79,7 +80,7 @@ struct Mapped<'a> {
     bytes: u64,
 }
 
-/// Parses a line of maps: `START-END PERMISSIONS OFFSET DEVICE INODE PATH`; `None` for memory without a file.
+/// Parses a line of maps: `START-END PERMISSIONS OFFSET DEVICE INODE PATH`; `None` for anonymous memory.
 fn parse(line: &str) -> Option<Mapped<'_>> {
     let hex = |digits: &str| u64::from_str_radix(digits, 16).ok();
     let mut words = line.split_ascii_whitespace();

@@ -1,15 +1,16 @@
-//! `vfs-cold`: names, inodes and contents of the whole machine are dropped.
+//! `vfs-cold`: drops names, inodes and contents of the whole machine.
 //!
 //! ```text
-//! syncfs -> wait until little is left to be written -> drop_caches, twice at least -> verify
+//! syncfs -> wait until little is dirty -> drop_caches, twice at least -> verify
 //! ```
 //!
-//! Once is not enough: what was just written to ext4 is attached to the journal's list until a shrinker lets go of it, and
-//! drop_caches calls shrinkers after it has gone through the pages. 20 000 files just made keep 1540 of 1557 pages of
-//! metadata through the first drop, and 3 through the second (Linux 6.18). XFS writes inodes back when shrinkers ask.
+//! One drop is not enough: metadata just written to ext4 stay on the journal's list until a shrinker releases
+//! them, and drop_caches runs the shrinkers after it has scanned the pages. After creating 20 000 files, 1540
+//! of 1557 metadata pages survive the first drop, and 3 the second (Linux 6.18). XFS writes inodes back when
+//! its shrinker runs.
 //!
-//! Verified by what warms nothing: names drawn from the data set are looked for in the cache alone (`RESOLVE_CACHED`), and
-//! the kernel's counts of inodes and names must have fallen. A directory that is held open keeps its own inode.
+//! The verification warms nothing: sampled names are looked up in the cache alone (`RESOLVE_CACHED`), and the
+//! kernel's counts of inodes and names must have fallen. A directory that is open keeps its own inode.
 
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
@@ -26,38 +27,40 @@ use crate::cache::tree::{Sampled, are_there};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 use crate::host::unwritten_bytes;
 
-/// Where the order to drop goes, and the order: pages, and what the shrinkers of names and inodes hold.
+/// Path and value of the drop command: 3 drops pages and shrinks the caches of names and inodes.
 pub(super) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 const ALL: &str = "3";
-/// Less than this waiting to be written by all programs together disturbs little, bytes.
+/// Limit of dirty data of all programs together below which they disturb little, bytes.
 const UNWRITTEN_BYTES_MAX: u64 = 64 << 20;
-/// Waiting for it ends here.
+/// Timeout of that wait.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
-/// After this the whole machine is told to write, not only the file system.
+/// After this time the whole machine is synced, not only the file system.
 const DRAIN_ALONE: Duration = Duration::from_millis(500);
-/// A drop that leaves too much is done again, so often in all: inodes are given back some time after they were dropped.
+/// Minimum number of drops; more follow while too much is left, since inodes are freed some time after they
+/// were dropped.
 const DROPS_MIN: u32 = 2;
-/// XFS counts how often each buffer of its metadata may be passed over (`b_lru_ref`, at most 4: `XFS_AGF_REF`), takes one off at every
-/// drop and gives the buffer back at the next: so many drops until none stays, however it was used.
+/// XFS gives each metadata buffer a number of lives (`b_lru_ref`, at most 4: `XFS_AGF_REF`), takes one at every
+/// drop, and frees the buffer at the next. This many drops free every buffer.
 const DROPS_MIN_XFS: u32 = 6;
 const DROPS_MAX: u32 = 12;
 const PAUSE: Duration = Duration::from_millis(20);
-/// The pause after a drop that left too much grows by this from drop to drop.
+/// The pause after an insufficient drop grows by this amount each time.
 const PAUSE_AFTER_DROP: Duration = Duration::from_millis(30);
-/// One in so many names that were drawn may still be cached: none of fewer.
+/// One in this many sampled names may still be cached; with fewer samples, none.
 const CACHED_ONE_IN: usize = 50;
-/// What programs that run meanwhile may hold beside what they always hold.
+/// Objects that other running programs may add to their usual number.
 const OTHERS_MAX: u64 = 10_000;
 
-/// What is known of the machine's names and inodes.
+/// Knowledge about the machine's names and inodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    /// What was left after the first drop that was verified, by type of file system, as counts are: what others always hold.
+    /// Counts left after the first verified drop, by type of file system: objects that other programs always
+    /// hold.
     floors: BTreeMap<String, SlabCounts>,
 }
 
 impl Names {
-    /// Drops everything and verifies that a data set with so many entries is gone.
+    /// Drops everything and verifies that a data set with this many entries is gone.
     pub(super) fn drop_all(
         &mut self,
         directory: BorrowedFd<'_>,
@@ -95,7 +98,7 @@ impl Names {
     }
 }
 
-/// Tells what the counts say is left, if that is too much.
+/// Returns a description of the objects left according to the counts, if there are too many.
 fn what_is_left(
     floor: Option<SlabCounts>,
     before: SlabCounts,
@@ -104,7 +107,7 @@ fn what_is_left(
 ) -> Option<String> {
     let of_entries = |what: &str, before: u64, after: u64, floor: Option<u64>| {
         let few = OTHERS_MAX + entries / 10 + floor.map_or(0, |floor| floor + floor / 10);
-        // What others always hold is not known before the first drop, but then all of the data set was there.
+        // Before the first drop the share of other programs is unknown, but the whole data set was cached.
         let fell = floor.is_none() && before.saturating_sub(after) >= entries - entries / 10;
         (after > few && !fell).then(|| format!("the kernel still holds {after} {what} (of {before})"))
     };
@@ -121,7 +124,7 @@ fn what_is_left(
         .or_else(of_buffers)
 }
 
-/// Makes sure that names which were just asked about are found in the cache, or a miss would prove nothing.
+/// Checks that names which were just looked up are found in the cache; otherwise a miss would prove nothing.
 fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Refusal> {
     if sample.is_empty() {
         return Err("the data set is empty: there is nothing to be cold".to_owned().into());
@@ -146,7 +149,7 @@ fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Refu
     Ok(())
 }
 
-/// Tells how many of the names that were drawn are still cached, if that is too many.
+/// Returns a description of the sampled names still cached, if there are too many.
 fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
     let held: Vec<&Sampled> = sample.iter().filter(|path| look(directory, path).unwrap_or(true)).collect();
     let first = String::from_utf8_lossy(held.first()?);
@@ -158,7 +161,7 @@ fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
     })
 }
 
-/// Refuses a file system that was mounted again and still has names cached; none may be, for nobody has used it.
+/// Refuses a remounted file system with cached names: no process has used it yet, so there must be none.
 pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), WorkError> {
     match sample.iter().filter(|path| look(directory, path).unwrap_or(false)).count() {
         0 => Ok(()),
@@ -169,19 +172,19 @@ pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<
     }
 }
 
-/// Looks for a path in the cache alone.
+/// Looks up a path in the cache alone.
 fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::CACHED | ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     match openat2(directory, path.as_slice(), flags, Mode::empty(), resolve) {
-        // What is known not to exist is known from the cache.
+        // A cached negative entry is an entry in the cache too.
         Ok(_) | Err(Errno::NOENT) => Ok(true),
         Err(Errno::AGAIN) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Asks about the names that were drawn, after a drop: the device must have been read.
+/// Stats the sampled names after a drop: this must read from the device.
 pub(crate) fn verify_cold(
     state: CacheState,
     directory: BorrowedFd<'_>,
@@ -196,7 +199,7 @@ pub(crate) fn verify_cold(
     Err(refused(state, reason))
 }
 
-/// Writes what the file system has to write, and waits until little is left on the whole machine.
+/// Syncs the file system and waits until little dirty data is left on the whole machine.
 pub(super) fn drain(
     state: CacheState,
     directory: BorrowedFd<'_>,
@@ -238,17 +241,17 @@ mod tests {
     #[test]
     fn counts_tell_what_is_left() {
         let fresh = None;
-        // 200 000 of ours beside 80 000 that others hold: gone, half gone, all there.
+        // 200 000 of the data set and 80 000 of other programs: all gone, half gone, all left.
         assert_eq!(what_is_left(fresh, counts(280_000), counts(80_000), 200_000), None);
         assert!(
             what_is_left(fresh, counts(280_000), counts(180_000), 200_000).unwrap().contains("180000 inodes")
         );
         assert!(what_is_left(fresh, counts(280_000), counts(280_000), 200_000).is_some());
-        // Later drops find a cache that is cold already, and know what others hold.
+        // Later drops find a cold cache, and know the share of other programs.
         let known = Some(counts(80_000));
         assert_eq!(what_is_left(known, counts(90_000), counts(80_500), 200_000), None);
         assert!(what_is_left(known, counts(280_000), counts(280_000), 200_000).is_some());
-        // Few are few.
+        // Small counts are no evidence of leftovers.
         assert_eq!(what_is_left(fresh, counts(300), counts(300), 1), None);
         let many = SlabCounts { inodes: 0, names: 400_000, buffers: None };
         assert!(what_is_left(fresh, many, many, 100_000).unwrap().contains("names"));

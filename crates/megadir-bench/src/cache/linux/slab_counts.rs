@@ -1,7 +1,7 @@
-//! Counts of inodes, names and buffers of metadata that the kernel holds; for root only.
+//! Kernel counts of inodes, names and metadata buffers; root only.
 //!
-//! Reference: slabinfo(5), cachestat(2). The counts are those of the whole machine or of the whole device, so they bound what
-//! is left of a data set from above.
+//! Reference: slabinfo(5), cachestat(2). The counts cover the whole machine or the whole device, so they are an
+//! upper bound for a data set.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,30 +9,28 @@ use std::os::fd::{AsFd, BorrowedFd};
 use megadir_sys::page_cache::resident;
 use rustix::fs::{fstat, major, minor};
 
-/// Source of the numbers.
 pub(super) const SLABINFO: &str = "/proc/slabinfo";
 /// The slab of names.
 const DENTRY: &str = "dentry";
-/// Pages of a device that a file system holds while it is mounted.
+/// Pages of a device that a mounted file system holds.
 const PAGES_FEW: u64 = 256;
-/// Objects of a slab that are counted as used and are not: the kernel counts pages of objects that a processor keeps at hand
-/// as full.
+/// Objects counted as used although they are free: the kernel counts per-CPU slabs as full.
 const OBJECTS_FEW: u64 = 2_000;
 
-/// A file system whose caches are known: contents in the page cache, names and inodes in the slabs of the kernel, blocks of
-/// metadata where `buffers` says, and all of it read from a device.
+/// A file system with known caches: contents in the page cache, names and inodes in kernel slabs, metadata
+/// blocks as `buffers` says; all of them read from a device.
 struct Known {
     name: &'static str,
-    /// The slabs of its inodes; which driver serves an older version depends on how the kernel was built.
+    /// Slabs of its inodes; the kernel configuration decides which driver serves an older version.
     inodes: &'static [&'static str],
     buffers: Buffers,
 }
 
-/// Cache of blocks of metadata.
+/// Cache of metadata blocks.
 enum Buffers {
     /// In the page cache of the device.
     Device,
-    /// In objects of this slab; it may be merged with others, and then it is not listed.
+    /// In objects of this slab, which is missing from the list if the kernel merged it with another slab.
     Slab(&'static str),
 }
 
@@ -48,12 +46,12 @@ fn known(file_system: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.name == file_system)
 }
 
-/// `true` if the caches of a file system are known.
+/// `true` if the caches of this file system are known.
 pub(super) fn is_known(file_system: &str) -> bool {
     known(file_system).is_some()
 }
 
-/// Reason why a state is unavailable or not verified.
+/// Reason for a state being unavailable or not verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal(pub(super) String);
 
@@ -63,14 +61,14 @@ impl From<String> for Refusal {
     }
 }
 
-/// Counts of objects in the kernel.
+/// Counts of kernel objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlabCounts {
     /// Inodes of all file systems of the type.
     pub(super) inodes: u64,
     /// Names of all file systems.
     pub(super) names: u64,
-    /// Buffers or pages of metadata; `None` where they cannot be counted.
+    /// Buffers or pages of metadata; `None` if they cannot be counted.
     pub(super) buffers: Option<Buffered>,
 }
 
@@ -78,12 +76,12 @@ pub(super) struct SlabCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Buffered {
     pub(super) count: u64,
-    /// So many may always be there.
+    /// Number that may always be present.
     pub(super) few: u64,
 }
 
 impl SlabCounts {
-    /// Counts the objects now, for the file system of `directory`.
+    /// Reads the counts for the file system of `directory`.
     pub(super) fn now(directory: BorrowedFd<'_>, file_system: &str) -> Result<Self, Refusal> {
         let text = std::fs::read_to_string(SLABINFO)
             .map_err(|error| format!("{SLABINFO} cannot be read: {error}"))?;
@@ -116,14 +114,14 @@ impl SlabCounts {
     }
 }
 
-/// Returns the cached pages of the device that a directory's file system is on.
+/// Returns the number of cached pages of the device below a directory.
 fn device_pages(directory: BorrowedFd<'_>) -> Option<u64> {
     let number = fstat(directory).ok()?.st_dev;
     let told = format!("/sys/dev/block/{}:{}/uevent", major(number), minor(number));
     let told = std::fs::read_to_string(told).ok()?;
     let name = told.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
     let device = File::open(std::path::Path::new("/dev").join(name)).ok()?;
-    // It may be another device by that name, in a container.
+    // In a container the path may lead to another device.
     if fstat(&device).ok()?.st_rdev != number {
         return None;
     }

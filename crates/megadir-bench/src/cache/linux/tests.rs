@@ -1,4 +1,4 @@
-//! States on real file systems: what is dropped is gone, what stays is noticed.
+//! Cache states on real file systems: dropped data are gone, and leftovers are detected.
 
 use std::fs::{File, create_dir, write};
 use std::os::fd::AsFd;
@@ -26,9 +26,9 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 static BEAT: AtomicU64 = AtomicU64::new(0);
 const SIGNALS: RunControl<'static> = RunControl { stop: &NEVER, heartbeat: &BEAT };
 const FILE_BYTES: usize = 40 << 10;
-/// How long others may keep the machine busy.
+/// Longest wait for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(150);
-/// One test drops at a time, or one would see the names that another warms.
+/// One test drops at a time: a parallel test would warm names meanwhile.
 static DROPS: Mutex<()> = Mutex::new(());
 
 /// A tree: 300 files in the directory and 20 below it.
@@ -44,14 +44,14 @@ fn tree(path: &Path) -> Dir {
     Dir::open(path).unwrap()
 }
 
-/// A program that runs from the tree: its pages are mapped, its name and inode in use.
+/// A program running from the tree: its pages are mapped, its name and inode in use.
 struct Running(Child);
 
 impl Running {
     fn start(path: &Path) -> Self {
         copy_program(Path::new("/bin/sleep"), &path.join("asleep")).unwrap();
         let running = Self(Command::new(path.join("asleep")).arg("600").spawn().unwrap());
-        // Its pages are mapped once it has run: then it sleeps.
+        // Once the program sleeps it has run, so its pages are mapped.
         let state = || {
             let status = std::fs::read_to_string(format!("/proc/{}/stat", running.0.id())).unwrap();
             status[status.rfind(')').unwrap()..].chars().nth(2)
@@ -93,11 +93,11 @@ fn contents_go(recipe: &Recipe) -> Result<(), String> {
         assert_eq!(cached(&format!("file{index}")).cached, 0, "{}", recipe.name);
     }
     assert_eq!(cached("below/deep7").cached, 0, "{}", recipe.name);
-    // Names and inodes are still there: nothing is read for them.
+    // Names and inodes are still cached: a lookup reads nothing.
     let before = thread_waits().read_sectors;
     statat(&directory, "below/deep7", AtFlags::SYMLINK_NOFOLLOW).unwrap();
     assert_eq!(thread_waits().read_sectors, before, "{}", recipe.name);
-    // And what is read again comes from the device.
+    // Contents are read from the device again.
     std::fs::read(mount.path().join("file7")).unwrap();
     assert!(thread_waits().read_sectors >= before + (FILE_BYTES as u64 >> 9), "{}", recipe.name);
     Ok(())
@@ -121,13 +121,14 @@ fn contents_that_stay_are_noticed() {
     assert!(refused.contains("of 'asleep' first: some process has them mapped"), "{refused}");
     drop(running);
     contents::drop_all(directory.as_fd(), true, SIGNALS).unwrap();
-    // The program is not in the directory itself.
+    // Put the program into a subdirectory.
     create_dir(mount.path().join("down")).unwrap();
     std::fs::rename(mount.path().join("asleep"), mount.path().join("down/asleep")).unwrap();
     assert!(reason(contents::drop_all(directory.as_fd(), false, SIGNALS)).contains("the files are empty"));
 }
 
-/// Drops names until they are gone: that fails rightly while a build or another test writes, or fills the kernel's cache of names.
+/// Drops names until they are gone: a drop fails legitimately while a build or another test writes, or fills
+/// the kernel's cache of names.
 fn unless_others_are_busy(mut drop_all: impl FnMut() -> Result<(), WorkError>) -> Result<(), WorkError> {
     let of_others = ["the kernel still holds", "still wait to be written"];
     let started = Instant::now();
@@ -148,7 +149,7 @@ fn names_go(recipe: &Recipe) -> Result<(), String> {
     let mount = Mount::make(recipe)?;
     let directory = tree(&mount.path());
     let (entries, drawn) = sample(&directory);
-    // Beside what mkfs puts there.
+    // Plus the entries that mkfs creates.
     assert!((321..=322).contains(&entries) && drawn.len() == 64, "{entries}");
     let mut names = Names::default();
     let mut evict = |drawn: &[Sampled]| {
@@ -161,7 +162,7 @@ fn names_go(recipe: &Recipe) -> Result<(), String> {
     are_there(directory.as_fd(), &drawn).unwrap();
     let warm = reason(verify_cold(CacheState::VfsCold, directory.as_fd(), &drawn));
     assert!(warm.contains("64 names came back without a read"), "{warm}");
-    // Names in use stay, and that is noticed.
+    // Names in use stay cached, and this is detected.
     let held: Vec<File> = drawn
         .iter()
         .map(|path| File::open(mount.path().join(std::str::from_utf8(path).unwrap())).unwrap())

@@ -1,7 +1,7 @@
-//! `data-cold`: what the files of a data set contain is forgotten, their names and attributes are not.
+//! `data-cold`: drops the contents of a data set's files, but not their names and attributes.
 //!
-//! Nothing is written first: opening a file past the cache does that. A file that others have open, or map, keeps its pages: that is
-//! what verifying is for.
+//! Opening a file without buffering writes its dirty pages first. A file that another process has open or
+//! mapped keeps its pages, and the verification detects them.
 
 use std::io::{self, Read};
 use std::os::windows::io::AsHandle;
@@ -17,13 +17,13 @@ use crate::cache::tree::{Found, SAMPLE_MAX, Sampled, each};
 use crate::control::{RunControl, WorkError};
 use crate::os::{self, Access, Borrowed};
 
-/// Smaller files may lie within the file table, which stays cached, bytes.
+/// Smaller files may be resident in the file table, which stays cached, bytes.
 const OUTSIDE_BYTES_MIN: u64 = 4096;
-/// At most so much of a file is read to verify, bytes.
+/// Largest part of a file that the verification reads, bytes.
 const READ_BYTES_MAX: u64 = 1 << 20;
 
-/// Forgets the contents of every regular file of a data set and verifies that they are gone. `read_bytes` counts what was read from the
-/// volume so far.
+/// Drops the contents of every regular file of a data set and verifies that they are gone. `read_bytes` returns
+/// the bytes read from the volume so far.
 pub(super) fn drop_all(
     top: Borrowed<'_>,
     deep: bool,
@@ -38,7 +38,7 @@ pub(super) fn drop_all(
         }
         let Some((size, allocated)) = forget(found)? else { return Ok(()) };
         bytes += size;
-        // Of what is compressed or has holes, less is read than asked for.
+        // Reading a compressed or sparse file transfers fewer bytes than requested.
         if size < OUTSIDE_BYTES_MIN || allocated < size {
             return Ok(());
         }
@@ -67,7 +67,7 @@ pub(super) fn drop_all(
     let read = read_all(top, &drawn, control, read_bytes)?;
     let again = read_all(top, &drawn, control, read_bytes)?.iter().map(|file| file.given).sum();
     judge::contents(&read, again).map_err(refuse)?;
-    // Verifying has cached them again.
+    // The verification has cached them again.
     drawn.iter().try_for_each(|path| match os::open_uncached(top, path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(because(&String::from_utf8_lossy(path), &error))
@@ -76,7 +76,8 @@ pub(super) fn drop_all(
     })
 }
 
-/// Forgets the contents of one file and returns its size and what is set aside for it; `None` if it is gone or no file any more.
+/// Drops the contents of one file and returns its size and allocated size; `None` if it is gone or no longer a
+/// file.
 fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, WorkError> {
     let gone =
         |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory);
@@ -91,7 +92,7 @@ fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, WorkError> {
     }
 }
 
-/// Reads the beginnings of files; returns how much that was of each, and what the volume gave.
+/// Reads the beginnings of files; returns the bytes read from each file and from the volume.
 fn read_all(
     top: Borrowed<'_>,
     paths: &[Sampled],

@@ -1,14 +1,15 @@
-//! Windows: how caches are dropped, and how that is verified.
+//! Windows: dropping caches and verifying the result.
 //!
 //! | state | how |
 //! |---|---|
-//! | `data-cold` | each file is opened past the cache, which has the system write and forget what it has cached of it, unless others have it open |
-//! | `vfs-cold` | the file cache of the whole machine is emptied (administrators); the file table of NTFS is cached like contents |
+//! | `data-cold` | open each file unbuffered, which makes the system write and drop its cached pages unless another process has it open |
+//! | `vfs-cold` | empty the file cache of the whole machine (administrators); the NTFS file table is cached like contents |
 //! | `fs-cold` | refused: nothing is mounted for a run |
 //!
-//! Windows has no call that tells what is cached, but volumes count what is read from them (`IOCTL_DISK_PERFORMANCE`). So what was drawn from a
-//! data set is asked for after a drop and must come from the volume; then it is dropped again. Where a volume does not count, as under Wine,
-//! nothing can be verified, and every state that drops something is refused.
+//! Windows cannot report which data are cached, but volumes count the bytes read from them
+//! (`IOCTL_DISK_PERFORMANCE`). So a sample of the data set is read after a drop, which must read from the
+//! volume; then the data are dropped again. If a volume does not count, as under Wine, nothing can be verified,
+//! and every state that drops something is refused.
 
 mod contents;
 mod names;
@@ -26,10 +27,10 @@ use super::{ColdTarget, Directories, refused};
 use crate::control::{RunControl, WorkError, words};
 use crate::os::{At, Borrowed};
 
-/// File systems whose caches are known: contents, names and attributes in the system's file cache.
+/// File systems with known caches: contents, names and attributes in the system's file cache.
 const KNOWN: &[&str] = &["NTFS", "ReFS"];
 
-/// Knowledge of the machine's caches from earlier drops.
+/// Knowledge about the machine's caches from earlier drops.
 #[derive(Clone, Debug)]
 pub(super) struct System {
     random: SplitMix64,
@@ -42,7 +43,7 @@ impl Default for System {
 }
 
 impl System {
-    /// Drops what a state does not have in the cache, and verifies that it is gone.
+    /// Drops the parts of the cache that are cold in this state, and verifies that they are gone.
     pub(super) fn evict(
         &mut self,
         state: CacheState,
@@ -64,7 +65,7 @@ impl System {
     }
 }
 
-/// Asks about the sample after a drop: the volume must have been read.
+/// Looks up the sample after a drop: this must read from the volume.
 pub(super) fn verify_cold(
     state: CacheState,
     directory: Borrowed<'_>,
@@ -74,10 +75,10 @@ pub(super) fn verify_cold(
     names::verify_cold(state, directory, sample, &mut || reads.now())
 }
 
-/// Reason why nothing is dismounted.
+/// Reason for not dismounting anything.
 const NOT_OURS: &str = "only a volume that is made for the run could be dismounted, and none is on Windows";
 
-/// Returns a function from a state to the reason why it is unavailable on `directory`.
+/// Returns a function from a state to the reason if it is unavailable on `directory`.
 pub(super) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
     let unverified = why_unverified(directory.at());
     move |state| match state {
@@ -91,7 +92,7 @@ pub(super) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String>
     }
 }
 
-/// Says why no state could be verified on a volume, if none could.
+/// Returns the reason if no state can be verified on a volume.
 fn why_unverified(directory: Borrowed<'_>) -> Option<String> {
     if facts::is_remote(directory) {
         return Some(
@@ -111,7 +112,8 @@ fn not_counted(error: &io::Error) -> String {
     format!("the volume does not tell how much is read from it ({words}), so nothing could be verified")
 }
 
-/// The count of bytes that anybody has read from a volume; it counts as long as this is there, so never during a block.
+/// Counter of bytes read from a volume by all processes. The volume counts while this exists, so never during a
+/// block.
 struct Reads(Counting);
 
 impl Reads {

@@ -1,7 +1,7 @@
-//! `vfs-cold`: names, attributes and contents of the whole machine are forgotten.
+//! `vfs-cold`: drops names, attributes and contents of the whole machine.
 //!
-//! Names that were drawn are asked about after a drop and must cost reads from the volume. That caches them again, so a second
-//! drop follows, by the same calls that were just shown to work.
+//! Looking up sampled names after a drop must read from the volume. This caches them again, so a second drop
+//! follows, by the calls that were just shown to work.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::cache::{judge, refused};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 use crate::os::{self, Borrowed};
 
-/// Forgets everything and verifies that names of a data set are gone.
+/// Drops everything and verifies that names of a data set are gone.
 pub(super) fn drop_all(
     directory: Borrowed<'_>,
     sample: &[Sampled],
@@ -44,7 +44,7 @@ fn forget(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<(), WorkEr
     })
 }
 
-/// Asks about the names that were drawn, after a drop: the volume must have been read, and not when they are asked about again.
+/// Looks up the sampled names after a drop: the first pass must read from the volume, the second must not.
 pub(super) fn verify_cold(
     state: CacheState,
     directory: Borrowed<'_>,
@@ -60,7 +60,8 @@ pub(super) fn verify_cold(
     judge::names(sample.len(), given, again).map_err(|reason| refused(state, reason))
 }
 
-/// Reads the program's file, so that none of our page faults is measured; what this process uses of it was not forgotten.
+/// Reads the program's file, so that no block pays for our page faults; pages in use by this process were not
+/// dropped.
 fn touch_own_pages() {
     if let Ok(path) = std::env::current_exe() {
         let _ = std::fs::read(path);

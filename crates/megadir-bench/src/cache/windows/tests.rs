@@ -1,4 +1,4 @@
-//! What is refused where nothing can be verified, and the ways of verifying with a volume that counts as told.
+//! States that are refused if nothing can be verified, and the verification with a simulated volume.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -30,16 +30,16 @@ fn tree() -> (tempfile::TempDir, Dir) {
     (made, directory)
 }
 
-/// A volume that is asked three times, and says these counts.
+/// A simulated volume that returns these counts in turn.
 fn counts(counts: [u64; 3]) -> impl FnMut() -> io::Result<u64> {
     let mut counts = counts.into_iter();
     move || Ok(counts.next().expect("asked three times"))
 }
 
-/// Drops contents; the volume gives so much for each of 64 files, and in all when they are read again.
+/// Drops contents; the volume reads `each` bytes for each of 64 files, and `again` in all for the second pass.
 fn contents_with(directory: &Dir, each: u64, again: u64) -> Result<(), WorkError> {
     let mut asked = 0;
-    // Asked once before each pass and once after each file.
+    // Called once before each pass and once after each file.
     let mut told = || {
         asked += 1;
         let first = (asked - 1_u64).min(64) * each;
@@ -51,7 +51,7 @@ fn contents_with(directory: &Dir, each: u64, again: u64) -> Result<(), WorkError
 #[test]
 fn contents_are_cold_only_if_the_volume_gave_them() {
     let (_made, directory) = tree();
-    // 64 files are drawn of both directories.
+    // 64 files are sampled from both directories.
     contents_with(&directory, FILE_BYTES, 0).unwrap();
     let cached = contents_with(&directory, FILE_BYTES - 1, 0).unwrap_err().to_string();
     assert!(cached.contains("64 of 64 files that were read"), "{cached}");
@@ -106,7 +106,7 @@ fn states_are_refused_with_a_reason_or_can_be_had() {
     }
 }
 
-/// Tries until others leave the volume alone.
+/// Retries until other processes leave the volume alone.
 fn unless_others_read(mut evict: impl FnMut() -> Result<(), WorkError>) -> Result<(), String> {
     let mut left = 50;
     loop {

@@ -1,4 +1,4 @@
-//! Where files lie: each alone, in a directory that is known beforehand.
+//! Paths of files: unique, and in a directory that is known in advance.
 
 use std::collections::{HashMap, HashSet};
 
@@ -107,7 +107,7 @@ fn what_is_expected_of_many_directories_is_what_they_have() {
         }
         let found = directories.len() as f64;
         let expected = files.directories_expected();
-        // A shape has directories without files too.
+        // Shapes have directories without files too.
         let empty = if matches!(files.made().spread, Spread::Shape { .. }) { 5.0 } else { 0.0 };
         assert!((found + empty - expected).abs() <= 0.05 * expected, "{files:?}: {found} {expected}");
     }

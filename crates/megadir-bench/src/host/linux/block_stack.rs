@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-/// More than this below each other are not followed.
+/// Depth limit.
 const DEPTH_MAX: usize = 8;
 
-/// Returns the device with this number and those below it, each in words: its name, what it is, its size, whether it turns,
-/// and its scheduler.
+/// Describes the device with this number and the devices below it: name, kind, size, rotational or not, and
+/// scheduler.
 pub(crate) fn block_stack(major: u32, minor: u32) -> Vec<String> {
     let mut words = Vec::new();
     if let Ok(path) = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")) {
@@ -49,7 +49,7 @@ fn describe(path: &Path, name: &str) -> String {
     } else if path.join("partition").exists() {
         Some("partition".to_owned())
     } else {
-        // Of device-mapper: `LVM-...`, `CRYPT-LUKS2-...`; what follows the kind is an identifier.
+        // device-mapper UUIDs: `LVM-...`, `CRYPT-LUKS2-...`; the kind comes first, the rest is an identifier.
         let mapped = told("dm/uuid").and_then(|uuid| Some(uuid.split('-').next()?.to_lowercase()));
         mapped.or_else(|| told("md/level")).or_else(|| told("device/model"))
     };

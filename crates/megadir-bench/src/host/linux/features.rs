@@ -1,7 +1,7 @@
-//! The features that a file system was made with, as far as every user may read them.
+//! The features that a file system was made with, as far as unprivileged users can read them.
 //!
-//! References: `fs/ext4/ext4.h` and e2fsprogs `lib/e2p/feature.c` (names); `fs/xfs/libxfs/xfs_fs.h` and xfsprogs `xfs_info`
-//! (names); `fs/btrfs/sysfs.c`.
+//! References: `fs/ext4/ext4.h` and e2fsprogs `lib/e2p/feature.c` (names); `fs/xfs/libxfs/xfs_fs.h` and
+//! xfsprogs `xfs_info` (names); `fs/btrfs/sysfs.c`.
 
 use std::os::fd::BorrowedFd;
 
@@ -82,7 +82,7 @@ const XFS: &[(u32, &str)] = &[
     (0x400_0000, "metadir"),
 ];
 
-/// Returns the features of the file system of an open directory; `None` where it does not tell.
+/// Returns the features of the file system of an open directory; `None` if it does not report them.
 pub(crate) fn features(directory: BorrowedFd<'_>) -> Option<Vec<String>> {
     if let Ok(directory) = Ext4Directory::check(directory) {
         let masks = ext4_features::features(directory).ok()?;
@@ -104,7 +104,7 @@ pub(crate) fn features(directory: BorrowedFd<'_>) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// Returns the names of the bits that are set; those without a name by their number, for they may matter too.
+/// Returns the names of the set bits; unknown bits as numbers, since they may matter too.
 fn named(mask: u32, names: &[(u32, &str)]) -> Vec<String> {
     let set = (0..u32::BITS).map(|place| 1 << place).filter(|bit| mask & bit != 0);
     let name = |bit: u32| names.iter().find(|(known, _)| *known == bit).map(|(_, name)| (*name).to_owned());

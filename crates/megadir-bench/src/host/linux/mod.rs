@@ -1,6 +1,6 @@
-//! Linux: the machine as its own files describe it.
+//! Linux: the machine as described by `/proc` and `/sys`.
 //!
-//! Reads `/proc` and `/sys` only; what is not there is `None`, never guessed.
+//! A missing value is `None`, never guessed.
 
 mod block_stack;
 mod features;
@@ -12,7 +12,7 @@ use megadir_record::{FileSystem, Machine, Pressure};
 
 use super::Program;
 
-/// What the kernel is told of writing back and of keeping names cached.
+/// Kernel settings for write-back and for caching names.
 const SETTINGS: [&str; 8] = [
     "vm.dirty_ratio",
     "vm.dirty_bytes",
@@ -24,7 +24,7 @@ const SETTINGS: [&str; 8] = [
     "vm.swappiness",
 ];
 
-/// Describes the machine, with the file system that `directory` lies on.
+/// Describes the machine, with the file system of `directory`.
 pub(crate) fn describe(directory: BorrowedFd<'_>, program: &Program) -> Machine {
     let cpu = read("/proc/cpuinfo").unwrap_or_default();
     Machine {
@@ -53,7 +53,7 @@ pub(crate) fn describe(directory: BorrowedFd<'_>, program: &Program) -> Machine 
     }
 }
 
-/// Returns load and pressure as they are now.
+/// Returns the current load and pressure.
 pub(crate) fn pressure() -> Pressure {
     let load = read("/proc/loadavg");
     Pressure {
@@ -66,23 +66,23 @@ pub(crate) fn pressure() -> Pressure {
     }
 }
 
-/// Returns what waits to be written to all devices, and what is being written, bytes.
+/// Returns the bytes that are dirty or under write-back on all devices.
 pub(crate) fn unwritten_bytes() -> Option<u64> {
     Some(meminfo_bytes("Dirty")? + meminfo_bytes("Writeback")?)
 }
 
-/// Returns the memory that could be used for something new, bytes.
+/// Returns the memory available for new allocations, bytes.
 pub(crate) fn available_bytes() -> Option<u64> {
     let limit = memory_limit_bytes();
     Some(meminfo_bytes("MemAvailable")?.min(limit.unwrap_or(u64::MAX)))
 }
 
-/// `true` if this is a virtual machine: what it reads from its disks may come from its host's memory.
+/// `true` in a virtual machine, whose disk reads may be served from the host's memory.
 pub(crate) fn is_virtual() -> bool {
     hypervisor(&read("/proc/cpuinfo").unwrap_or_default()).is_some()
 }
 
-/// Returns the time stolen by the hypervisor from all processors since the machine started, in ticks of 10 ms.
+/// Returns the time stolen by the hypervisor from all processors since boot, in ticks of 10 ms.
 pub(crate) fn stolen_ticks() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
     stat.lines().next()?.split_whitespace().nth(8)?.parse().ok()
@@ -104,19 +104,19 @@ fn meminfo_bytes(name: &str) -> Option<u64> {
     Some(value.strip_suffix(" kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
-/// Returns the average share of time over ten seconds in which some task was stalled, per cent.
+/// Returns the share of the last ten seconds in which some task was stalled, per cent.
 fn stall(path: &str) -> Option<f64> {
     let text = read(path)?;
     let some = text.lines().find(|line| line.starts_with("some "))?;
     some.split(' ').find_map(|word| word.strip_prefix("avg10="))?.parse().ok()
 }
 
-/// Returns a setting of the kernel with its value, as sysctl(8) prints it.
+/// Returns a kernel setting with its value, as sysctl(8) prints it.
 fn setting(name: &str) -> Option<String> {
     Some(format!("{name} = {}", read(Path::new("/proc/sys").join(name.replace('.', "/")))?))
 }
 
-/// Returns what a file says in the control group and in those above it (version 2).
+/// Returns the contents of `file` in the process's cgroup and all its ancestors (version 2).
 fn of_groups(file: &str) -> Vec<String> {
     let groups = read("/proc/self/cgroup").unwrap_or_default();
     let Some(group) = groups.lines().find_map(|line| line.strip_prefix("0::/")) else { return Vec::new() };
@@ -124,17 +124,17 @@ fn of_groups(file: &str) -> Vec<String> {
     Path::new(group).ancestors().filter_map(|path| read(root.join(path).join(file))).collect()
 }
 
-/// Returns the smallest memory limit of the control group and those above it.
+/// Returns the smallest memory limit of the cgroup and its ancestors.
 fn memory_limit_bytes() -> Option<u64> {
     of_groups("memory.max").iter().filter_map(|limit| limit.parse().ok()).min()
 }
 
-/// Returns the smallest quota of processor time of the control group and those above it, in processors.
+/// Returns the smallest CPU quota of the cgroup and its ancestors, in processors.
 fn processor_limit() -> Option<f64> {
     of_groups("cpu.max").iter().filter_map(|limit| quota(limit)).min_by(f64::total_cmp)
 }
 
-/// Parses a quota, `MICROSECONDS PERIOD`; `None` for `max PERIOD`, which is none.
+/// Parses a quota, `MICROSECONDS PERIOD`; `None` for `max PERIOD` (unlimited).
 fn quota(limit: &str) -> Option<f64> {
     let (quota, period) = limit.split_once(' ')?;
     let period: f64 = period.parse().ok()?;
@@ -182,30 +182,30 @@ pub(crate) fn file_system(directory: BorrowedFd<'_>) -> FileSystem {
     }
 }
 
-/// Returns the number of the block device that is mounted; `None` where it is none.
+/// Returns the number of the mounted block device; `None` if the source is not one.
 fn device_number(mount: &Mount) -> Option<(u32, u32)> {
     if mount.number.0 != 0 {
         return Some(mount.number);
     }
-    // btrfs has numbers of its own; what was mounted is its source.
+    // btrfs reports anonymous device numbers; the mount source is the real device.
     let source = rustix::fs::stat(mount.device.as_str()).ok()?;
     let is_block = rustix::fs::FileType::from_raw_mode(source.st_mode) == rustix::fs::FileType::BlockDevice;
     is_block.then(|| (rustix::fs::major(source.st_rdev), rustix::fs::minor(source.st_rdev)))
 }
 
-/// Returns when the file system was made, as its root tells; `None` where only a part of it is mounted.
+/// Returns the creation time of the file system, from its root directory; `None` if only a subtree is mounted.
 fn made_unix_s(mount: &Mount, directory: BorrowedFd<'_>) -> Option<u64> {
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
     let of = |at, path: &str, flags| statx(at, path, flags, StatxFlags::BTIME | StatxFlags::BASIC_STATS).ok();
     let root = of(CWD, (mount.root == "/").then_some(mount.point.as_str())?, AtFlags::SYMLINK_NOFOLLOW)?;
     let itself = of(directory.as_fd(), "", AtFlags::EMPTY_PATH)?;
-    // Something else may be mounted over it.
+    // Another file system may be mounted over it.
     let same = (root.stx_dev_major, root.stx_dev_minor) == (itself.stx_dev_major, itself.stx_dev_minor);
     let told = root.stx_mask & StatxFlags::BTIME.bits() != 0;
     u64::try_from(root.stx_btime.tv_sec).ok().filter(|seconds| same && told && *seconds > 0)
 }
 
-/// Returns the bytes ever written to a file system, which ext4 counts.
+/// Returns the bytes ever written to a file system, a counter of ext4.
 fn ever_written_bytes((major, minor): (u32, u32)) -> Option<u64> {
     let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     let kib = read(Path::new("/sys/fs/ext4").join(device.file_name()?).join("lifetime_write_kbytes"))?;
@@ -221,16 +221,17 @@ struct Mount {
     device: String,
 }
 
-/// Finds the mount of an open directory by the number that the kernel gives it.
+/// Finds the mount of an open directory by its mount ID.
 fn mount(directory: BorrowedFd<'_>) -> Option<Mount> {
     let info = read(format!("/proc/self/fdinfo/{}", directory.as_fd().as_raw_fd()))?;
     let id = field(&info, "mnt_id")?;
-    // The thread's own: the lab's mounts are seen in its namespace only.
+    // Of this thread: the lab's mounts are visible only in its namespace.
     let mounts = read("/proc/thread-self/mountinfo")?;
     mounts.lines().find_map(|line| parse_mount(line, &id))
 }
 
-/// Parses a line of mountinfo: `ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [FIELD...] - TYPE SOURCE SUPER_OPTIONS`.
+/// Parses a line of mountinfo: `ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [FIELD...] - TYPE SOURCE
+/// SUPER_OPTIONS`.
 fn parse_mount(line: &str, id: &str) -> Option<Mount> {
     let (of_mount, of_super) = line.split_once(" - ")?;
     let mut of_mount = of_mount.split(' ');

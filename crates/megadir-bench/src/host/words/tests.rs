@@ -1,4 +1,4 @@
-//! Numbers of Windows, and what is said of them.
+//! Text for the numbers of Windows.
 
 use super::*;
 
@@ -49,7 +49,7 @@ fn volumes_tell_what_they_can_and_what_they_are_set_to() {
     assert_eq!(settings(&all), "8.3 names made, last-access updates unknown");
     let dev = Settings { dev_drive: Some(true), trusted: Some(true), ..Settings::default() };
     assert_eq!(settings(&dev), "Dev Drive, trusted");
-    // What this machine's registry says does not hold for another's share.
+    // This machine's registry does not apply to another machine's share.
     assert_eq!(settings(&Settings { is_remote: true, ..ntfs }), "share of another machine");
     assert_eq!(settings(&Settings { dev_drive: Some(false), ..Settings::default() }), "");
 }

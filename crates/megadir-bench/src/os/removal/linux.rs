@@ -1,4 +1,4 @@
-//! Linux: relative to descriptors, with as few calls as it takes.
+//! Linux: relative to descriptors, with as few calls as possible.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,7 +13,7 @@ use crate::os::open_same_mount;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Removes everything in `directory` but the entry called `keep`.
+/// Removes everything in `directory` except the entry `keep`.
 pub(crate) fn remove_content(directory: BorrowedFd<'_>, keep: &[u8], heartbeat: &Beat) -> io::Result<()> {
     remove_below(directory, keep, 0, heartbeat)
 }

@@ -1,6 +1,7 @@
-//! Removes the content of a directory of the run's own: relative to the open directory, never through links, never across mounts.
+//! Removes the content of one of the run's own directories: relative to the open directory, not following
+//! links, not crossing mounts.
 //!
-//! `remove_content` is also the plain loop that studies of removing measure: it makes no more system calls than it needs.
+//! Studies of removal measure `remove_content` as the plain loop, so it makes no unnecessary system calls.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -14,10 +15,11 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// The deepest tree that is removed; layouts, with the directories of workers and rounds above them, are not as deep.
+/// Depth limit. The trees of layouts, including the directories of workers and rounds above them, are
+/// shallower.
 const DEPTH_MAX: u32 = 64;
-/// A directory is read again from its start at most this often, for names that came while it was read.
+/// Limit of passes over a directory, in case names are added while it is read.
 const PASSES_MAX: u32 = 1_000;
 
-/// The sign of life that long work gives, so that a watcher can tell work from a hang.
+/// Heartbeat of long work, so that a watchdog can distinguish progress from a hang.
 pub(crate) type Beat = AtomicU64;

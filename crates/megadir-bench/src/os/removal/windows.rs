@@ -1,5 +1,5 @@
-//! Windows: relative to handles. A name may stay until the last who has its file open closes it (a virus scanner, where the volume
-//! knows no POSIX semantics), so what is still there is waited for a little.
+//! Windows: relative to handles. Without POSIX semantics a name stays until the last handle to its file is
+//! closed (e.g. by a virus scanner), so the removal waits a little for the remaining names.
 
 use std::io::{self, ErrorKind};
 use std::sync::atomic::Ordering;
@@ -12,12 +12,12 @@ use crate::os::{
     At, Borrowed, each_entry, open_on_this_mount, remove_directory as remove_empty, remove_file,
 };
 
-/// Names that others keep are looked for again after so long.
+/// Interval between checks for names held open by other processes.
 const WAIT: Duration = Duration::from_millis(10);
-/// An emptied directory is waited for so often.
+/// Number of checks for an emptied directory.
 const WAITS_MAX: u32 = 100;
 
-/// Removes everything in `directory` but the entry called `keep`.
+/// Removes everything in `directory` except the entry `keep`.
 pub(crate) fn remove_content(directory: Borrowed<'_>, keep: &[u8], heartbeat: &Beat) -> io::Result<()> {
     remove_below(directory, keep, 0, heartbeat)
 }
@@ -40,7 +40,7 @@ fn remove_below(directory: Borrowed<'_>, keep: &[u8], depth: u32, heartbeat: &Be
             };
             match gone {
                 Ok(()) => removed = true,
-                // Others have it open still, or it went by itself.
+                // Another process still has it open, or it has vanished.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -64,12 +64,12 @@ pub(crate) fn remove_directory(parent: Borrowed<'_>, name: &str, heartbeat: &Bea
 fn remove_tree(parent: Borrowed<'_>, name: &[u8], depth: u32, heartbeat: &Beat) -> io::Result<()> {
     let directory = open_on_this_mount(parent, name)?;
     remove_below(directory.at(), b"", depth, heartbeat)?;
-    // Where names go with the last handle, this one would keep it.
+    // If names go with the last handle, this handle would keep the directory.
     drop(directory);
     remove_emptied(parent, name)
 }
 
-/// Removes a directory that was emptied; what went from it may need a moment to be gone.
+/// Removes an emptied directory; retries, since its former entries may take a moment to disappear.
 pub(crate) fn remove_emptied(parent: Borrowed<'_>, name: &[u8]) -> io::Result<()> {
     for _ in 0..WAITS_MAX {
         match remove_empty(parent, name) {

@@ -1,4 +1,4 @@
-//! Linux: killed at any moment, nothing is left behind and nothing else is touched.
+//! Linux: a run killed at any moment leaves nothing behind and touches nothing else.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -14,12 +14,12 @@ fn workspace(parent: &Path, seed: u64) -> Workspace {
     Workspace::create(parent, 1, seed).unwrap()
 }
 
-/// Gives a workspace up as a killed process would: the lock goes, the directory stays.
+/// Abandons a workspace like a killed process: the lock is released, the directory stays.
 fn abandon(workspace: Workspace) -> String {
     let name = workspace.name.clone();
     let marker = workspace.path().join(MARKER);
     drop(workspace);
-    // A child that another test starts holds the lock too, until it becomes another program.
+    // A child started by another test holds the lock too, until exec.
     let is_locked = || {
         let marker = std::fs::File::open(&marker).unwrap();
         rustix::fs::flock(&marker, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_err()
@@ -30,10 +30,10 @@ fn abandon(workspace: Workspace) -> String {
     name
 }
 
-/// Removes what was abandoned.
+/// Removes abandoned directories.
 ///
-/// A child that another test starts holds copies of all descriptors, and so of locks, until it becomes another
-/// program: for that moment an abandoned directory looks alive.
+/// A child started by another test holds copies of all descriptors, and so of locks, until exec: meanwhile an
+/// abandoned directory looks alive.
 fn remove_abandoned(parent: &Path) -> crate::Leftovers {
     for _ in 0..100 {
         let found = remove_leftovers(parent, &AtomicU64::new(0)).unwrap();
@@ -101,13 +101,13 @@ fn what_only_looks_like_ours_is_left_alone() {
         std::fs::write(at(name).join("precious"), "x").unwrap();
     }
     std::fs::write(at("megadir-bench-badmrk").join(MARKER), "{\"program\":\"other\"}").unwrap();
-    // A marker that was copied from another run's directory names that one.
+    // A marker copied from another run's directory names that directory.
     let own = workspace(parent.path(), 4);
     std::fs::copy(own.path().join(MARKER), at("megadir-bench-copied").join(MARKER)).unwrap();
     own.remove(&AtomicU64::new(0)).unwrap();
     symlink(outside.path(), at("megadir-bench-linked")).unwrap();
     std::fs::write(at("megadir-bench-afile0"), "x").unwrap();
-    // A marker that is itself a link, to a marker that would do.
+    // A marker that is a link to a valid marker.
     let other = workspace(outside.path(), 5);
     std::fs::create_dir(at(&other.name)).unwrap();
     symlink(other.path().join(MARKER), at(&other.name).join(MARKER)).unwrap();
@@ -120,7 +120,7 @@ fn what_only_looks_like_ours_is_left_alone() {
     assert!(outside.path().join("precious").exists());
 }
 
-/// A file system in memory with room for so little; unmounted when dropped.
+/// A very small file system in memory; unmounted on drop.
 struct Tiny(tempfile::TempDir);
 
 impl Tiny {
@@ -140,12 +140,12 @@ impl Drop for Tiny {
 
 #[test]
 fn a_directory_that_cannot_be_finished_is_not_left_behind() {
-    // Room for the directory but not for its marker.
+    // Space for the directory but not for its marker.
     let inodes = megadir_testkit::require!(Tiny::make("nr_inodes=2"));
     let error = Workspace::create(inodes.0.path(), 1, 1).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(28), "{error}");
     assert!(names(inodes.0.path()).is_empty());
-    // Room for the marker but not for its text.
+    // Space for the marker but not for its text.
     let blocks = megadir_testkit::require!(Tiny::make("size=4096"));
     std::fs::write(blocks.0.path().join("full"), [0; 4096]).unwrap();
     let error = Workspace::create(blocks.0.path(), 1, 1).unwrap_err();
@@ -181,7 +181,7 @@ fn unfinished_directories_are_removed_at_every_stage() {
     std::fs::write(at("megadir-bench-bbbbbb.new").join(MARKER), "").unwrap();
     std::fs::create_dir(at("megadir-bench-cccccc.new")).unwrap();
     std::fs::write(at("megadir-bench-cccccc.new").join(MARKER), "{\"program\":\"mega").unwrap();
-    // Killed while being removed: renamed back, the marker still there.
+    // Killed during removal: renamed back, the marker still present.
     let own = workspace(parent.path(), 6);
     let name = abandon(own);
     std::fs::rename(at(&name), at(&format!("{name}.new"))).unwrap();
@@ -206,7 +206,7 @@ fn what_would_be_removed_is_what_then_is() {
         std::fs::create_dir(at(name)).unwrap();
     }
     std::fs::write(at("megadir-bench-full00.new").join("precious"), "x").unwrap();
-    // With the beginning of a marker, and more: its marker stays too.
+    // An incomplete marker and other files: the marker stays too.
     std::fs::write(at("megadir-bench-marked.new").join(MARKER), "{").unwrap();
     std::fs::write(at("megadir-bench-marked.new").join("precious"), "x").unwrap();
     let before = names(parent.path());

@@ -1,4 +1,4 @@
-//! Windows: killed at any moment, nothing is left behind and nothing else is touched.
+//! Windows: a run killed at any moment leaves nothing behind and touches nothing else.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::super::{MARKER, Workspace, find_leftovers, remove_leftovers};
 
 use super::names;
 
-/// Gives a workspace up as a killed process would: the lock goes, the directory stays.
+/// Abandons a workspace like a killed process: the lock is released, the directory stays.
 fn abandon(workspace: Workspace) -> String {
     workspace.close().name
 }
@@ -56,9 +56,9 @@ fn what_only_looks_like_ours_is_left_alone() {
         std::fs::write(at(name).join("precious"), "x").unwrap();
     }
     std::fs::write(at("megadir-bench-badmrk0123456789").join(MARKER), "{\"program\":\"other\"}").unwrap();
-    // Nothing is made in a directory before its marker is whole.
+    // Nothing is created in a directory before its marker is complete.
     std::fs::write(at("megadir-bench-cutoff0123456789").join(MARKER), "{\"program\":\"mega").unwrap();
-    // A marker that was copied from another run's directory names that one.
+    // A marker copied from another run's directory names that directory.
     let own = Workspace::create(parent.path(), 1, 4).unwrap();
     let (path, own_path) = (at("megadir-bench-copied0123456789").join(MARKER), own.path().to_owned());
     abandon(own);

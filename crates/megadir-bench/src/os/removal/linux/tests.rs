@@ -1,4 +1,4 @@
-//! What is mounted in a directory that is removed is never entered, also where it lies on the same file system.
+//! Removal never enters mount points, including bind mounts of the same file system.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 use super::remove_content;
 use crate::os::{open_and_compare, open_same_mount};
 
-/// A directory that is seen in another place too; unmounted when dropped.
+/// A bind mount; unmounted on drop.
 struct Bound(PathBuf);
 
 impl Bound {
@@ -67,7 +67,7 @@ fn a_directory_of_the_same_file_system_that_is_mounted_in_it_is_not_entered() {
     let (own, data) = (open("own"), open("own/data0"));
     for opened in [
         open_same_mount(data.as_fd(), "bound"),
-        // As on kernels that do not know the call.
+        // The fallback for kernels without openat2.
         open_and_compare(data.as_fd(), "bound", FLAGS),
     ] {
         assert_eq!(opened.unwrap_err(), Errno::XDEV);
