@@ -69,8 +69,7 @@ fn nothing_is_held(directory: &Path) {
     }
 }
 
-/// Counts the complete lines of a record. The last may be half written, and a run killed then has no header to
-/// resume from.
+/// Counts the complete lines of a record: the last may be half written, and a run cannot resume from it.
 fn lines(directory: &Path) -> usize {
     std::fs::read(directory.join("record"))
         .map_or(0, |text| text.iter().filter(|byte| **byte == b'\n').count())
