@@ -1,4 +1,4 @@
-//! `megadir bench run --aged`: directories that have held more files beside fresh ones.
+//! `megadir bench run --aged`: directories that held more files once, compared with fresh ones.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
@@ -9,12 +9,12 @@ use megadir_testkit::mount::{BTRFS, EXT4, Mount, Recipe};
 const FILES: u64 = 300;
 const MORE: u64 = 12_000;
 
-/// Runs look-ups on fresh and aged directories; returns what was printed, and the record.
+/// Runs look-ups on fresh and aged directories; returns the output and the record.
 fn run(on: &Recipe, directory: &Path) -> Result<(String, serde_json::Value), String> {
     let mount = Mount::make(on)?;
     let below = mount.path();
     let own = include_str!("../../../studies/lookup.toml");
-    // On a machine that others use too no round is void.
+    // Keep rounds valid on a shared machine.
     let own = own.replacen("stolen_fraction_max = 0.02", "stolen_fraction_max = 0.999", 1);
     std::fs::write(directory.join("own.toml"), own).expect("writable");
     let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));

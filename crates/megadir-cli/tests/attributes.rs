@@ -1,4 +1,5 @@
-//! The studies `attributes` and `stat-or-list` from end to end, on files of their own and on a directory that is only read.
+//! End-to-end tests of the studies `attributes` and `stat-or-list`, on generated files and on an existing
+//! directory.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
@@ -21,7 +22,7 @@ fn run(directory: &Path, arguments: &[&str]) -> String {
     all
 }
 
-/// Returns what the record in a directory says, which holds nothing else but its page.
+/// Contents of the only record in a directory, which otherwise holds only its page.
 fn record(directory: &Path) -> String {
     let names = names(directory);
     assert!(names.len() == 2 && names[0].ends_with(".jsonl") && names[1] == "report.html", "{names:?}");
@@ -51,7 +52,7 @@ fn methods_are_compared_on_files_of_their_own() {
 
 #[test]
 fn first_runs_are_on_files_that_nobody_has_seen() {
-    // In memory nothing has to be written before every block.
+    // In memory, no block has to wait for writeback.
     let here = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory");
     let all = run(
         here.path(),

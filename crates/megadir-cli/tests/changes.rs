@@ -1,4 +1,4 @@
-//! `megadir changes` as its users see it.
+//! End-to-end tests of `megadir changes`.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -23,7 +23,7 @@ struct Lab {
 }
 
 impl Lab {
-    /// Makes a tree and, when its times prove something, an inventory of it.
+    /// Creates a tree and, once its times are conclusive, an inventory of it.
     fn new() -> Self {
         let lab = Self { scratch: tempfile::tempdir().unwrap() };
         fs::set_permissions(lab.scratch.path(), PermissionsExt::from_mode(0o755)).unwrap();
@@ -58,7 +58,7 @@ impl Lab {
         command
     }
 
-    /// Returns the lines of standard output without the path of the tree.
+    /// Lines of standard output without the path of the tree.
     fn lines(&self, options: &[&str]) -> Vec<String> {
         let output = self.changes(options);
         assert!(output.status.success(), "{output:?}");
@@ -67,7 +67,7 @@ impl Lab {
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
     }
 
-    /// Expects one line on standard error and an exit code.
+    /// Asserts one line on standard error and an exit code.
     fn refused(&self, options: &[&str], code: i32) -> String {
         let output = self.changes(options);
         assert_eq!(output.status.code(), Some(code), "{output:?}");
@@ -173,7 +173,7 @@ fn an_update_is_compared_with_next_and_the_inventory_itself_is_none() {
     assert!(!names.iter().any(|name| name.to_string_lossy().ends_with("partial")), "{names:?}");
 }
 
-/// Does again and again what is to be done within a step of the clock, until it was: a machine with other work to do takes longer.
+/// Repeats a step that must happen within one clock tick until it does: a busy machine takes longer.
 fn at_last(step: impl FnMut() -> bool) {
     assert!(
         std::iter::repeat_with(step).take(500).any(|is_done| is_done),
@@ -241,7 +241,7 @@ fn a_list_of_paths_is_all_that_is_looked_at() {
         lab.lines(&["--files0-from", "list"]),
         ["removed b", "removed d/below/e", "removed d/c", "added moved/c"]
     );
-    // Relative to the current directory, whichever that is.
+    // Relative to the current directory, whatever it is.
     let mut below = lab.command(&["--files0-from", "../../list"]);
     fs::write(&list, "c\0../d/c\0../b\0").unwrap();
     let output = below.current_dir(lab.tree().join("moved")).output().unwrap();
@@ -268,7 +268,7 @@ fn a_terminal_shows_how_many_have_been_compared_and_how_fast() {
     require!(have("script"));
     let lab = Lab::new();
     fs::write(lab.tree().join("a"), "changed").unwrap();
-    // The list comes by a pipe: the program waits for it for as long as this test wants.
+    // The list comes through a pipe, so the program waits as long as the test needs.
     let list = lab.scratch.path().join("list");
     rustix::fs::mknodat(rustix::fs::CWD, &list, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     let line = "$M changes inventory.parquet --files0-from list";
@@ -309,7 +309,7 @@ fn bad_inventories_and_trees_are_refused_in_a_line() {
     lab.refused(&["inventory.parquet"], 3);
     fs::rename(lab.tree(), lab.scratch.path().join("elsewhere")).unwrap();
     assert!(lab.refused(&[], 3).contains("No such file"));
-    // The tree was moved: told where it is.
+    // The tree was moved; its new path is given.
     assert_eq!(
         lab.lines(&["elsewhere"]),
         ["modified elsewhere (ctime)"],
@@ -353,10 +353,10 @@ fn what_may_not_be_examined_keeps_its_row() {
     fs::create_dir(lab.tree().join("e")).unwrap();
     let file = lab.tree().join("e/file");
     fs::write(&file, "contents").unwrap();
-    // Nothing is suspect any more.
+    // No entry is suspect any more.
     std::thread::sleep(Duration::from_millis(200));
     assert!(lab.changes(&["--update"]).status.success());
-    // Its names may be read, what they are of may not be examined.
+    // Its names can be read, but its entries cannot be examined.
     fs::set_permissions(lab.tree().join("e"), PermissionsExt::from_mode(0o744)).unwrap();
     let before = fs::read(lab.inventory()).unwrap();
     let update = lab.command(&["--update"]).uid(65534).gid(65534).output().unwrap();

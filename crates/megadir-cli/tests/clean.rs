@@ -1,4 +1,4 @@
-//! `megadir bench clean` and its `--dry-run` from end to end.
+//! End-to-end tests of `megadir bench clean` and its `--dry-run`.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `megadir bench run --cache`: cold and warm arms side by side, and what is refused before anything is written.
+//! `megadir bench run --cache`: cold and warm arms side by side, and refusals before anything is written.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
@@ -34,12 +34,12 @@ fn what_is_not_allowed_or_cannot_be_had_is_refused_before_anything_is_written() 
     assert!(is_empty(at));
 }
 
-/// A study with one piece of work: two arms cold, as many warm.
+/// A study of one workload with two cold and two warm arms.
 fn study(directory: &Path) -> String {
     let own = include_str!("../../../studies/lookup.toml");
     let own = own.replacen("presence = [\"present\", \"absent\"]", "presence = [\"present\"]", 1);
     let own = own.replacen("keys = [\"fixed\", \"random\", \"zipf\"]", "keys = [\"random\"]", 1);
-    // On a machine that others use too no round is void.
+    // Keep rounds valid on a shared machine.
     let own = own.replacen("stolen_fraction_max = 0.02", "stolen_fraction_max = 0.999", 1);
     let path = directory.join("own.toml");
     std::fs::write(&path, own).expect("writable");
@@ -69,7 +69,7 @@ fn cold_blocks_read_from_the_device_and_warm_ones_do_not() {
     };
     let (warm, cold) = (blocks(0..2, "measure"), blocks(2..4, "measure"));
     assert_eq!((warm.len(), cold.len(), blocks(2..4, "warm-up").len()), (22, 22, 0), "{record}");
-    // 30 names are 1 % of 3000, and those that were found read something in every block.
+    // 30 names are 1 % of 3000, and each block of found names read something.
     for line in cold {
         assert!(line.contains("\"operations\":30,") && !line.contains("\"read_bytes\":0,"), "{line}");
         assert!(line.contains("\"read_bytes\":") && line.contains("\"entries\":1"), "{line}");
@@ -78,7 +78,7 @@ fn cold_blocks_read_from_the_device_and_warm_ones_do_not() {
         assert!(line.contains("\"read_bytes\":0,"), "{line}");
     }
     assert!(!record.contains("arm-left-out") && !record.contains("cold-without-reads"), "{record}");
-    // Going on with it would drop again.
+    // Resuming it would drop caches again.
     let resumed = run(at, &["--resume", "r"]);
     says(&resumed, 3, "it is complete");
     let cut: String = record.lines().take(30).map(|line| format!("{line}\n")).collect();

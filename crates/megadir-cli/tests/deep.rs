@@ -1,4 +1,4 @@
-//! Trees so deep that the paths of their directories, each written out whole, take far more than the tree.
+//! Trees so deep that the full paths of their directories together are far larger than the tree.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -14,13 +14,14 @@ use wait4::Wait4;
 
 const MEMORY: &str = "16MiB";
 const MEMORY_BYTES: u64 = 16 << 20;
-/// What a run takes beside its memory, bytes: the program, what encodes (two row groups a thread), and a few paths.
+/// Memory of a run beyond its budget, bytes: the program, the encoders (two row groups per thread) and a few
+/// paths.
 const FIXED_BYTES: u64 = 112 << 20;
 
-/// The number of whole paths that a comparison holds beside that: those of open directories and of the rows under way.
+/// Number of full paths that a comparison holds in addition: of open directories and of rows in progress.
 const PATHS: u64 = 24;
 
-/// A chain of directories, made and removed relative to descriptors: no path reaches its end.
+/// A chain of directories, created and removed relative to descriptors: no path reaches its end.
 struct Chain {
     scratch: TempDir,
     name_bytes: usize,
@@ -59,7 +60,7 @@ impl Drop for Chain {
     }
 }
 
-/// A name that differs from level to level, so that paths do not compress into each other.
+/// A name that differs from level to level, so that paths do not compress well.
 fn name(level: usize, bytes: usize) -> String {
     let letter =
         |at: usize| char::from(b'a' + ((level + 1).wrapping_mul(at * at * 31 + 7919) >> 3) as u8 % 26);
@@ -92,7 +93,8 @@ fn memory_and_the_file_are_bounded_however_deep_a_tree_is() {
         let file_bytes = std::fs::metadata(&inventory).unwrap().len();
         println!("{depth} x {name_bytes}: peak {} MiB, file {} KiB", peak_bytes >> 20, file_bytes >> 10);
         assert!(peak_bytes < MEMORY_BYTES + FIXED_BYTES, "{depth} x {name_bytes}: {peak_bytes}");
-        // Some 500 bytes a directory beside the names in three columns, and two paths a row group of 128 MiB.
+        // About 500 bytes per directory in addition to the names in three columns, and two paths per row group
+        // of 128 MiB.
         let path_bytes = (depth * (name_bytes + 1)) as u64;
         let groups = 1 + depth as u64 * path_bytes / 2 / (128 << 20);
         assert!(file_bytes < depth as u64 * 500 + path_bytes * (3 + 2 * groups), "{file_bytes}");
@@ -106,7 +108,7 @@ fn memory_and_the_file_are_bounded_however_deep_a_tree_is() {
         changes(&["changes", "--quiet"], 0);
         changes(&["changes", "--update"], 0);
         check_rows(&inventory, depth, name_bytes);
-        // All directories are renamed with the first one, and then all are others.
+        // Renaming the first directory changes the path of all; then all are other directories.
         let renamed = chain.tree().join("other");
         std::fs::rename(chain.tree().join(name(0, name_bytes)), &renamed).unwrap();
         changes(&["changes", "--quiet"], 10);
@@ -118,7 +120,7 @@ fn memory_and_the_file_are_bounded_however_deep_a_tree_is() {
     }
 }
 
-/// Expects the rows of a chain.
+/// Asserts the rows of a chain.
 fn check_rows(inventory: &Path, depth: usize, name_bytes: usize) {
     let mut read = Inventory::open(inventory).unwrap();
     let mut parent = Vec::new();

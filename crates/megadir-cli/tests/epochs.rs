@@ -1,4 +1,5 @@
-//! `megadir bench run --epochs`: data sets are made anew, the rounds split over them, and the report judges over epochs.
+//! `megadir bench run --epochs`: data sets are rebuilt, rounds are split over epochs, and the report compares
+//! across epochs.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -33,7 +34,7 @@ fn megadir(directory: &Path, arguments: &[&str]) -> Output {
     command.args(arguments).current_dir(directory).output().expect("the program starts")
 }
 
-/// Makes a directory that holds a study of listings which does not warm up for long and voids no round.
+/// Creates a directory with a study of listings that warms up briefly and voids no round.
 fn scratch() -> tempfile::TempDir {
     let text = include_str!("../../../studies/listing.toml");
     let text = text.replace("warm_up_s_max = 10", "warm_up_s_max = 0");
@@ -47,7 +48,7 @@ fn record(path: &Path) -> Record {
     read(BufReader::new(std::fs::File::open(path).expect("there"))).expect("a record")
 }
 
-/// Returns how many rounds of a phase each epoch has.
+/// Number of rounds of a phase in each epoch.
 fn rounds(record: &Record, phase: Phase) -> Vec<usize> {
     let of = |epoch: u32| {
         let samples = record.samples.iter().filter(|s| (s.epoch, s.phase) == (epoch, phase));
@@ -74,7 +75,7 @@ fn data_is_made_anew_and_the_report_judges_over_epochs() {
     let hashes: BTreeSet<_> = record.epochs.iter().map(|epoch| epoch.hashes[0]).collect();
     assert_eq!((record.epochs.len(), hashes.len()), (4, 4));
     assert!(!hashes.contains(&record.header.plan.data[0].hash));
-    // Nothing is left but the study, the record and its page.
+    // Only the study, the record and its page are left.
     assert_eq!(std::fs::read_dir(scratch.path()).expect("there").count(), 3);
 }
 
@@ -86,7 +87,7 @@ fn a_run_that_ended_in_a_later_epoch_goes_on_in_it() {
     assert_eq!(output.status.code(), Some(0));
     let whole = record(&path);
     let text = std::fs::read_to_string(&path).expect("there");
-    // Cut where the third epoch has been measured in part, and between epochs.
+    // Cut in the middle of the third epoch, and between epochs.
     let first_of = |epoch: u32| format!("{{\"line\":\"epoch\",\"epoch\":{epoch},");
     for (epoch, more) in [(2, 9), (3, 0)] {
         let begins = text.find(&first_of(epoch)).expect("the epoch begins");

@@ -1,4 +1,4 @@
-//! `megadir bench run --fs`: studies on file systems made for the run; nothing of them is left, however a run ends.
+//! `megadir bench run --fs`: studies on file systems created for the run; none is left, however the run ends.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use megadir_testkit::output::says;
 use megadir_testkit::require::have;
 use megadir_testkit::{require, unprivileged};
 
-/// A study with a baseline, the same against itself, and one arm.
+/// A study with a baseline, the baseline again, and one arm.
 const SMALL: [&str; 8] = ["listing", "--quick", "--buffer", "4KiB", "--entries", "300", "-o", "record"];
 
 fn megadir(directory: &Path, arguments: &[&str]) -> Command {
@@ -32,12 +32,12 @@ fn record(directory: &Path) -> Record {
     read(BufReader::new(std::fs::File::open(directory.join("record")).expect("there"))).expect("a record")
 }
 
-/// Tells why no file system can be made here, if none can.
+/// Returns why no file system can be created here, if so.
 fn may_mount() -> Result<(), String> {
     Mount::make(&EXT4).map(drop)
 }
 
-/// Checks that a run has left nothing below a directory but these, nothing mounted and no loop device.
+/// Asserts that a run left only these entries below a directory, no mount and no loop device.
 #[track_caller]
 fn nothing_is_left(directory: &Path, but: &[&str]) {
     let names: Vec<String> = std::fs::read_dir(directory)
@@ -49,11 +49,11 @@ fn nothing_is_left(directory: &Path, but: &[&str]) {
     nothing_is_held(directory);
 }
 
-/// Checks that nothing below a directory is mounted here or behind a loop device.
+/// Asserts that nothing below a directory is mounted here or attached to a loop device.
 #[track_caller]
 fn nothing_is_held(directory: &Path) {
     let path = directory.canonicalize().expect("there").to_string_lossy().into_owned();
-    // What was held by a process that was killed goes a moment later.
+    // Resources of a killed process are released a moment later.
     let held = || {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("readable");
         let loops = std::fs::read_dir("/sys/block")
@@ -69,13 +69,13 @@ fn nothing_is_held(directory: &Path) {
     }
 }
 
-/// Counts the whole lines of a record: one may be seen half written, and a run killed then has none to go on with.
+/// Counts the complete lines of a record: the last may be half written, and a run cannot resume from it.
 fn lines(directory: &Path) -> usize {
     std::fs::read(directory.join("record"))
         .map_or(0, |text| text.iter().filter(|byte| **byte == b'\n').count())
 }
 
-/// Waits until the record has so many lines.
+/// Waits until the record has `count` lines.
 fn reaches(child: &mut Child, directory: &Path, count: usize) {
     let deadline = Instant::now() + PATIENCE;
     while lines(directory) < count {
@@ -95,7 +95,7 @@ fn arms_of_all_file_systems_stand_in_the_same_rounds_and_cold_ones_read() {
     let output = run(at, &[&SMALL[..], &more].concat());
     says(&output, 0, "Which file system does what in which time?");
     says(&output, 0, "reiserfs is unavailable: this kernel has no driver for it");
-    // In the report too, with how each was made.
+    // Also in the report, with the recipe of each file system.
     says(&output, 0, "Unavailable: reiserfs: this kernel has no driver for it");
     says(&output, 0, "File system xfs: made by 'mkfs.xfs ");
     says(&output, 0, "File system tmpfs: mounted noatime");
@@ -115,7 +115,7 @@ fn arms_of_all_file_systems_stand_in_the_same_rounds_and_cold_ones_read() {
         assert!(of.mount_options.contains("noatime") && of.tool.is_some() && !of.make.is_empty(), "{of:?}");
     }
     assert!(end.is_some_and(|end| end.complete));
-    // Three arms warm on four file systems, three cold on those that can be unmounted.
+    // Three warm arms on four file systems, three cold ones on those that can be unmounted.
     assert_eq!(plan.cells.len(), 3 * 4 + 3 * 3);
     let on = |cell: u32| plan.data[plan.cells[cell as usize].data.0 as usize].on;
     for round in 0..11 {
@@ -126,7 +126,7 @@ fn arms_of_all_file_systems_stand_in_the_same_rounds_and_cold_ones_read() {
             })
             .collect();
         assert_eq!(of_round.len(), plan.cells.len(), "round {round}");
-        // Not one after the other.
+        // The file systems alternate.
         let changes = of_round.windows(2).filter(|two| on(two[0].cell.0) != on(two[1].cell.0)).count();
         assert!(changes > 6, "round {round}: {changes}");
     }
@@ -189,7 +189,7 @@ fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again_or_made_an
         command.args(["--fs", "ext2,tmpfs", "-o", "record"]).current_dir(at).stdin(Stdio::null()).output();
     let output = output.expect("strace starts");
     says(&output, 0, "Each life began on a file system that was unmounted and mounted again");
-    // Where lines break depends on the width.
+    // Line breaks depend on the width.
     let told = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("but in memory; ext2 (ext4 driver) was made anew before"), "{told}");
     let Record { header: Header { plan, .. }, .. } = record(at);
@@ -200,7 +200,7 @@ fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again_or_made_an
     let chains: BTreeSet<u32> = on_ext2.map(|cell| cell.chain).collect();
     let trace = std::fs::read_to_string(at.join("trace")).expect("there");
     let unmounted = trace.lines().filter(|line| line.contains("umount2(") && line.ends_with("= 0")).count();
-    // In each of two rounds once to be made anew, and once more to be as cold as the others.
+    // In each of two rounds, once to reformat and once more to be as cold as the other arms.
     assert!(unmounted >= 4 * chains.len(), "{unmounted} of {} chains", chains.len());
     let made = trace
         .lines()
@@ -320,7 +320,7 @@ fn a_run_that_is_interrupted_ends_its_record_and_takes_everything_away() {
     assert!(end.is_some_and(|end| !end.complete && end.reason.as_deref() == Some("interrupted")));
     assert!(cut.is_none());
     nothing_is_left(at, &["record", "report.html"]);
-    // It is one that is meant to be shared.
+    // This record is meant to be shared.
     let text = std::fs::read_to_string(at.join("record")).expect("readable");
     for private in [at.to_str().expect("UTF-8"), "/dev/loop"] {
         assert!(!text.contains(private), "{private}");
@@ -328,7 +328,7 @@ fn a_run_that_is_interrupted_ends_its_record_and_takes_everything_away() {
     assert_eq!((header.directory, header.file_systems.len()), (None, 3));
 }
 
-/// Returns the root of a run's first file system, by way of the thread that sees it.
+/// Root of a run's first file system, through the thread that sees it.
 fn root_of_first(child: &Child, directory: &Path) -> std::path::PathBuf {
     let directory = directory.canonicalize().expect("there");
     let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).expect("readable");
@@ -356,10 +356,10 @@ fn a_file_system_that_fills_up_ends_the_run_with_a_record_that_counts() {
     reaches(&mut child, at, 30);
     let filler = root_of_first(&child, at).join("filler");
     std::fs::write(&filler, "").expect("made");
-    // Somebody takes all room, and what the run gives back between two rounds; whatever is left is less than a round needs. What is open
-    // would keep the file system from being unmounted.
+    // Fill the file system, including the space that the run frees between two rounds, so that less is left
+    // than a round needs. An open file would prevent unmounting.
     while child.try_wait().expect("waitable").is_none() {
-        // Once it is unmounted there is nothing to be filled.
+        // An unmounted file system cannot be filled.
         let Ok(file) = std::fs::File::options().append(true).open(&filler) else { break };
         let mut bytes = 1 << 30;
         while bytes > 64 << 10 {
@@ -373,7 +373,7 @@ fn a_file_system_that_fills_up_ends_the_run_with_a_record_that_counts() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let output = child.wait_with_output().expect("waited for");
-    // Where blocks are chosen when they are written, writing back meets it.
+    // With delayed allocation, writeback gets the error.
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("blocks") || said.contains("No space left on device"), "{said}");

@@ -1,4 +1,4 @@
-//! `megadir changes` with inventories that were made to have it look outside the tree.
+//! `megadir changes` with forged inventories that point outside the tree.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -12,7 +12,7 @@ use megadir_inventory::{
 };
 use sha2::{Digest, Sha256};
 
-/// Writes an inventory of a tree that holds a link, with a row that says what a secret holds.
+/// Writes an inventory of a tree with a symbolic link, and a row that guesses the contents of a secret file.
 fn write(path: &Path, tree: &Path, parent: &str, name: &str, guess: &[u8]) {
     let row = |parent: &str, name: &str, kind| OwnedRow {
         root: 0,

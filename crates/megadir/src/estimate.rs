@@ -1,13 +1,13 @@
-//! How many entries a directory has, within a few per cent, in milliseconds.
+//! Estimated number of entries of a directory: within a few per cent, in milliseconds.
 //!
-//! | file system | how it is known |
+//! | file system | evidence |
 //! |---|---|
-//! | any, when the first buffer holds the whole directory | counted |
-//! | tmpfs | the directory's size is 20 bytes an entry, `.` and `..` included: exact |
+//! | any, if the first buffer holds the whole directory | counted |
+//! | tmpfs | the directory's size is 20 bytes an entry, including `.` and `..`: exact |
 //! | btrfs | the directory's size is twice the bytes of all names; their mean length is sampled |
 //! | ext4 with an index, XFS | the density of entries over the positions is sampled |
 //!
-//! Elsewhere no cheap evidence exists and the estimate is refused. References: `mm/shmem.c`
+//! On other file systems there is no cheap evidence and the estimate is refused. References: `mm/shmem.c`
 //! (`BOGO_DIRENT_SIZE`), `fs/btrfs/inode.c` (`btrfs_add_link`).
 
 use std::os::fd::AsFd;
@@ -38,17 +38,17 @@ pub struct Estimate {
 const STRATA: i64 = 32;
 /// Buffer for a sample, bytes: about a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// Share of an entry in the size of a tmpfs directory, bytes.
+/// Bytes that an entry adds to the size of a tmpfs directory.
 const TMPFS_ENTRY_BYTES: u64 = 20;
 /// Smallest relative error of an estimate: samples end at entries, not at chosen positions.
 const ERROR_MIN: f64 = 0.001;
-/// Least filled part of an ext4 directory that only grew: simulated splits of more than 64 blocks, each with room for 3 to 340
-/// entries, leave 0.59 to 0.81 filled.
+/// Smallest filled share of an ext4 directory that only grew: simulated splits of more than 64 blocks with 3 to
+/// 340 entries each leave 0.59 to 0.81 filled.
 const FILLED_MIN: f64 = 0.58;
 /// As [`FILLED_MIN`] for a smaller directory, whose blocks all split at about the same time.
 const FILLED_MIN_SMALL: f64 = 0.5;
 const SMALL_BYTES: u64 = 64 * 4096;
-/// This many neighbours at one position are no chance: positions have 63 bits, or 31 with the legacy hash.
+/// This many neighbours at one position are no coincidence: positions have 63 bits, or 31 with the legacy hash.
 const CROWDED: usize = 16;
 /// Checksum at the end of a directory block of ext4, bytes.
 const EXT4_BLOCK_TAIL: u64 = 12;
@@ -219,10 +219,10 @@ fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Res
     Ok(estimate)
 }
 
-/// Widens an estimate if many entries may share a hash, which sampling between positions does not see.
+/// Widens an estimate if many entries may share a hash, which samples between positions miss.
 ///
-/// A directory that only grew is filled to a known part. If its size has room for more than that part, it was emptied or its names
-/// crowd at some hashes; only reading all of it shows which.
+/// A directory that only grew is filled to a known share. If its size allows for more entries, it was emptied
+/// or its names crowd at some hashes; only a full read can distinguish the two.
 fn widen(estimate: &mut Estimate, size_bytes: u64, block_bytes: u64, samples: &[&Sample], seen: u64) {
     // The smallest mean: names that crowd may be shorter than the others.
     let entry_bytes = samples

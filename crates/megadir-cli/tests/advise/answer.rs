@@ -1,4 +1,4 @@
-//! What is answered: the layout, how paths are computed, what changes it, and how close a directory is to trouble.
+//! The answer of `advise`: layout, path formula, crossovers, and warnings of a nearly full directory.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn json(directory: &Path, arguments: &[&str]) -> Value {
 
 fn text(directory: &Path, arguments: &[&str]) -> String {
     let out = run(directory, &[&["advise", "--time", "0s"], arguments].concat()).quiet();
-    // Words are what matters, not where lines end.
+    // Compare words; line breaks do not matter.
     String::from_utf8(out).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -39,7 +39,7 @@ fn the_answer_can_be_acted_on() {
     }
     let seen = json(&place, &["--files", "10k"]);
     assert_eq!((&seen["layout"]["name"], &seen["rule"]), (&"flat".into(), &"fits".into()), "{seen}");
-    // Long names fill a directory of such blocks soon.
+    // Long names fill a directory with such blocks quickly.
     let seen = json(&place, &["--files", "20k", "--name-length", "255"]);
     assert_eq!((&seen["layout"]["name"], &seen["rule"]), (&"digest:1".into(), &"too-full".into()), "{seen}");
     assert!(std::fs::read_dir(&place).unwrap().all(|entry| entry.unwrap().file_name() == "lost+found"));

@@ -1,4 +1,5 @@
-//! The whole matrix, measured, and the full study of layouts beside it; only under `MEGADIR_FULL=1`, for it takes a quarter of an hour.
+//! The whole matrix of questions, measured, compared with the full study of layouts; only with
+//! `MEGADIR_FULL=1`, as it takes a quarter of an hour.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -12,11 +13,11 @@ use crate::measured::everything;
 use crate::support::{run, run_as_nobody, scratch, unprivileged};
 
 const RECIPES: [&Recipe; 5] = [&EXT4, &EXT4_1K, &XFS, &BTRFS, &TMPFS];
-/// The time that each answer of the matrix gets ...
+/// Time budget of each answer ...
 const TIME: &str = "4s";
-/// ... and in which it must have ended.
+/// ... and the time by which it must have ended.
 const TIME_MAX: Duration = Duration::from_secs(4);
-/// Starting a program and reading its output on a machine that does something else, too.
+/// Allowance for starting the program and reading its output on a loaded machine.
 const GRACE: Duration = Duration::from_millis(500);
 
 fn made(recipe: &Recipe) -> Result<Mount, String> {
@@ -88,7 +89,7 @@ fn one(
     line
 }
 
-/// What a comparison came to, where it is decided and no trifle.
+/// Result of a comparison, if it is decided and not negligible.
 fn decided(verdict: &str, negligible: bool) -> Option<bool> {
     match verdict {
         "faster" if !negligible => Some(true),
@@ -151,7 +152,7 @@ fn the_full_study_of_layouts_says_the_same_or_nothing() {
     }
 }
 
-/// Returns what the study found of one layout.
+/// Result of the study for one layout.
 fn outcome(report: &Value, group: &str, what: &str) -> Option<bool> {
     let groups = report["groups"].as_array().unwrap();
     let group = groups.iter().find(|found| found["name"] == group).unwrap();

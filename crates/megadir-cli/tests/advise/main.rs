@@ -1,4 +1,4 @@
-//! `megadir advise` from end to end, as a user meets it; Linux.
+//! End-to-end tests of `megadir advise` (Linux).
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 

@@ -1,4 +1,5 @@
-//! The measurement: it stays in its directory, leaves nothing, ends, and can be interrupted and killed; and what is said where there is none.
+//! The measurement stays in its directory, leaves nothing behind, ends in time, and survives interrupts and
+//! kills; without one, the reason is printed.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -11,8 +12,8 @@ use serde_json::Value;
 
 use crate::support::{megadir, run, run_as_nobody, scratch, unprivileged};
 
-/// Everything below a directory with what a change of it changes; of where is worked (and of the top) only what is in it, for a directory is made
-/// and removed there.
+/// Everything below a directory with the attributes that a change would alter. For the work directory and the
+/// top, only the contents count, since a directory is created and removed there.
 pub(crate) fn everything(top: &Path, work: &Path) -> BTreeMap<PathBuf, (u64, u32, i64, i64)> {
     let mut found = BTreeMap::new();
     let mut open = vec![top.to_owned()];
@@ -30,7 +31,7 @@ pub(crate) fn everything(top: &Path, work: &Path) -> BTreeMap<PathBuf, (u64, u32
     found
 }
 
-/// Makes what must not be touched: a directory to work in with neighbours, and a link that leads out.
+/// Creates a work directory with neighbours that must stay untouched, and a link that leads outside.
 fn neighbourhood(top: &Path) -> PathBuf {
     let work = top.join("work");
     for directory in ["work/own", "neighbour"] {
@@ -41,7 +42,7 @@ fn neighbourhood(top: &Path) -> PathBuf {
     work
 }
 
-/// Waits until a run's own directory is there.
+/// Waits until the run has created its own directory.
 fn wait_for_its_directory(work: &Path, child: &mut Child) {
     let is_there = || {
         let mut entries = std::fs::read_dir(work).unwrap();
@@ -62,7 +63,7 @@ fn it_stays_in_its_directory_and_leaves_nothing() {
         let arguments = ["advise", "work", "--files", "1M", "--writers", "2", "--time", "3s", "--json"];
         let out = run(&mount.path(), &arguments).quiet();
         let seen: Value = serde_json::from_slice(&out).unwrap();
-        // Which of the two it is depends on what else the machine does.
+        // The load of the machine decides which of the two it is.
         assert_ne!(seen["measured"].is_null(), seen["not_measured"].is_null(), "{seen}");
         assert_eq!(everything(&mount.path(), &work), before, "{}", recipe.name);
     }
@@ -139,7 +140,7 @@ fn a_page_is_written_where_something_was_measured() {
     let arguments = ["advise", place.to_str().unwrap(), "--files", "1M", "--time", "5s", &report];
     let ran = run(scratch.path(), &arguments);
     if ran.err.contains("the time is too short") {
-        // Too much else goes on.
+        // The machine is too busy.
         assert_eq!((ran.code, page.exists()), (Some(1), false), "{ran:?}");
         return;
     }
@@ -148,12 +149,12 @@ fn a_page_is_written_where_something_was_measured() {
     for words in ["Which layout is best for these files here?", "digest:"] {
         assert!(text.contains(words), "nothing about {words}");
     }
-    // The recommendation is the headline, and nothing stands before it.
+    // The recommendation is the headline, with nothing before it.
     let (_, main) = text.split_once("<main>").unwrap();
     assert!(main.trim_start().starts_with("<h1>") && text.matches("<h1>").count() == 1, "{main}");
     let (headline, _) = main.split_once("</h1>").unwrap();
     assert!(headline.contains("1.00 M files: "), "{headline}");
-    // Options of `bench` are of no use here.
+    // Options of `bench` do not apply here.
     assert!(!text.contains("What to do about it"), "{text}");
     let others = std::fs::read_dir(scratch.path()).unwrap().count();
     assert_eq!(others, 1, "the temporary file is gone");

@@ -1,4 +1,4 @@
-//! What is refused: one line that says what, where and what to try.
+//! Refusals: one line with the error, the operand and a remedy.
 
 use crate::support::{run, scratch};
 
@@ -31,7 +31,7 @@ fn contradictions_and_nonsense_are_one_line() {
     ] {
         run(scratch.path(), &[&["advise"], arguments].concat()).complains(2, words);
     }
-    // Before the measurement, which would take an hour.
+    // Refused before the measurement, which would take an hour.
     let page = ["advise", "--files", "1M", "--time", "1h", "--report=/nosuch/x.html"];
     run(scratch.path(), &page).complains(3, &["'/nosuch/x.html'", "nothing was measured"]);
     run(scratch.path(), &["advise", "--files", "1M", "--report", "x.html"])

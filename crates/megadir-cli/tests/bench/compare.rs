@@ -1,6 +1,7 @@
-//! `megadir bench compare`: several runs a side, and a gate that is never green by mistake.
+//! `megadir bench compare`: several runs per side, and a gate that never passes by mistake.
 //!
-//! The records are one real run with times written over, so that nothing here depends on how fast or how quiet the machine is.
+//! The records are one real run with its times replaced, so the tests do not depend on the speed or load of the
+//! machine.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -14,7 +15,7 @@ use crate::support::{SMALL, run, text};
 
 const ROUNDS: u64 = 12;
 
-/// Returns a record that nothing speaks against: every arm takes 1 ms, a little more or less by the round.
+/// A record without warnings: every arm takes about 1 ms, with slight variation between rounds.
 fn quiet() -> Record {
     let directory = tempfile::tempdir().expect("a directory");
     let rounds = ROUNDS.to_string();
@@ -31,19 +32,19 @@ fn quiet() -> Record {
     }
     record.samples.retain(|sample| sample.phase == Phase::Measure && sample.voided.is_none());
     for sample in &mut record.samples {
-        // A busy machine voids rounds; none was.
+        // A busy machine voids rounds; pretend that it was idle.
         (sample.attempt, sample.latency) = (0, None);
     }
     record
 }
 
-/// Returns another run of the same: its own start, and every time multiplied.
+/// Another run of the same study: its own start time, and every time scaled.
 fn like(record: &Record, start: u64, factor: f64) -> Record {
     let mut record = record.clone();
     record.header.started_unix_s += start;
     for sample in &mut record.samples {
         let round = u64::from(sample.round);
-        // Each arm has an order of its own, which shows no trend.
+        // Each arm has its own order, so there is no trend.
         let jitter = (round * 5 + u64::from(sample.cell.0) * 7 + start * 3) % ROUNDS;
         let ns = (1e6 * factor).round() as u64 + jitter * 500;
         sample.elapsed_ns = ns * sample.operations;
@@ -73,7 +74,7 @@ fn a_gate_is_green_only_over_what_was_measured_on_equal_work() {
     let gate = |new: &str, more: &[&str]| {
         run(at, &[&["bench", "compare", "old", new, "--fail-if", "slower:3%"][..], more].concat())
     };
-    // One run a side: a line with what to try.
+    // One run per side: a line with a remedy.
     let refused = gate("new", &[]);
     says(&refused, 11, "or --single-run to judge these two");
     assert_eq!(text(&refused.stderr).lines().count(), 1, "{}", text(&refused.stderr));
@@ -107,7 +108,7 @@ fn a_gate_is_green_only_over_what_was_measured_on_equal_work() {
     says(&renamed, 11, "the gate cannot be judged: only in the old run: ");
     says(&gate("old", &["--single-run"]), 11, "the new run is the old run once more");
 
-    // What the record warns of is above the table, and waived only by its own word.
+    // The record's warnings are above the table, and only the matching option waives them.
     let itself =
         quiet.header.plan.cells.iter().find(|cell| cell.role == Role::AgainstItself).expect("one").id;
     let warned = changed("warned", &|record| {

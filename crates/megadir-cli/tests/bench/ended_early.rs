@@ -1,4 +1,4 @@
-//! Runs that are interrupted or killed, whatever they wait for.
+//! Runs that are interrupted or killed at any point.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use megadir_testkit::tree::names;
 
 use crate::support::{SMALL, megadir, only_record, run};
 
-/// Starts a run and waits until its record holds so many blocks that count.
+/// Starts a run and waits until its record holds `blocks` measured blocks.
 fn start_and_wait_for_blocks(directory: &Path, arguments: &[&str], blocks: usize) -> Child {
     let mut command = megadir(directory, arguments);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
@@ -30,7 +30,7 @@ fn start_and_wait_for_blocks(directory: &Path, arguments: &[&str], blocks: usize
     }
 }
 
-/// Interrupts a run that would take minutes, and returns what it said.
+/// Interrupts a run that would take minutes; returns its messages.
 fn interrupted() -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir().expect("a directory");
     let arguments = [&SMALL[..], &["--rounds", "5000"]].concat();
@@ -44,7 +44,7 @@ fn interrupted() -> (tempfile::TempDir, String) {
 
 #[test]
 fn ctrl_c_ends_the_run_with_a_valid_partial_report_and_nothing_left() {
-    // A run that a busy machine keeps from its work for a second is taken for one that hangs, and given up.
+    // A busy machine can stall a run for a second, which then counts as hung and is given up.
     let (directory, said) = (0..100)
         .map(|_| interrupted())
         .find(|(_, said)| !said.contains("gave up waiting"))
@@ -74,7 +74,7 @@ fn after_a_kill_the_next_run_removes_what_was_left_and_the_record_is_still_read(
     assert!(names(directory.path()).iter().all(|name| name.ends_with(".jsonl") || name == "report.html"));
 }
 
-/// Waits until a program that takes care of Ctrl-C does nothing for a while.
+/// Waits until a program that handles Ctrl-C is idle.
 fn wait_until_it_hangs(child: &mut Child) {
     let status = format!("/proc/{}/status", child.id());
     let deadline = Instant::now() + PATIENCE;
@@ -111,7 +111,7 @@ fn ctrl_c_ends_the_program_while_a_mount_hangs() {
         while child.try_wait().expect("waitable").is_none() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(10));
         }
-        // Whether it ended by itself must be known before the mount is taken away.
+        // Check whether it ended by itself before the mount is removed.
         let ended = child.try_wait().expect("waitable");
         let _ = child.kill();
         assert_eq!(ended.and_then(|status| status.code()), Some(130), "{arguments:?}");

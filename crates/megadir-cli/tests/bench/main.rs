@@ -1,4 +1,4 @@
-//! `megadir make` and `megadir bench` from end to end: what they print, write, leave and remove.
+//! End-to-end tests of `megadir make` and `megadir bench`: output, files written, left and removed.
 #![cfg(target_os = "linux")]
 
 mod compare;

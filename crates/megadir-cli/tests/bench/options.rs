@@ -1,4 +1,4 @@
-//! What can be chosen, and what is refused before anything is made.
+//! Options, and refusals before anything is created.
 
 use megadir_testkit::output::says;
 use megadir_testkit::tree::names;
@@ -57,7 +57,7 @@ fn work_on_files_can_be_chosen_and_what_a_study_has_no_use_for_is_refused() {
     };
     let layouts = dry(&["layout", "--layout", "flat,prefix:1/1", "--order", "inode", "--sync", "at-end"]);
     says(&layouts, 0, "read by inode, prefix:1/1, directories created first");
-    // What arms make takes room until the end; data that is made once does not grow.
+    // Files that arms create take space until the end; data created once does not grow.
     says(&layouts, 0, "space: the files that arms create stay until the end, up to ");
     assert!(!text(&dry(&["lookup"]).stdout).contains("stays to the end"));
     assert!(!text(&layouts.stdout).contains("prefix:2"));

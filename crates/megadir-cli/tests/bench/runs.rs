@@ -1,4 +1,4 @@
-//! Runs to their end: what they print, write and leave as it was.
+//! Complete runs: their output, and what they leave unchanged.
 
 use megadir_testkit::output::says;
 use megadir_testkit::tree::names;

@@ -1,4 +1,4 @@
-//! What the subjects share.
+//! Helpers shared by these tests.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -8,25 +8,22 @@ use megadir_testkit::tree::names;
 /// A run of a second or two, without its rounds.
 pub(crate) const SMALL: [&str; 6] = ["bench", "run", "listing", "--quick", "--entries", "2000"];
 
-/// Returns a command of the program in a directory.
 pub(crate) fn megadir(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
     command.args(arguments).current_dir(directory).stdin(Stdio::null());
     command
 }
 
-/// Runs it to its end.
 #[track_caller]
 pub(crate) fn run(directory: &Path, arguments: &[&str]) -> Output {
     megadir(directory, arguments).output().expect("the program starts")
 }
 
-/// Returns what a program wrote, as text.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Returns the one record in a directory, which holds nothing else but its page.
+/// Reads the only record in a directory, which otherwise holds only its page.
 #[track_caller]
 pub(crate) fn only_record(directory: &Path) -> PathBuf {
     let names = names(directory);

@@ -1,4 +1,5 @@
-//! `--device`: only with `--erase-device`, and only what may go; the disk is a loop device of the test's own.
+//! `--device`: only with `--erase-device`, and only devices that may be erased; the disk is a loop device
+//! created by the test.
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use rustix::fs::SeekFrom;
 use super::running::scratch;
 use super::support::{output, privileged, text};
 
-/// A disk of the test's own; detached when dropped.
+/// A disk created by the test; detached when dropped.
 struct Disk {
     image: PathBuf,
     device: String,
@@ -29,11 +30,11 @@ impl Disk {
         }
     }
 
-    /// Returns what is on it, page by page, without those of zeroes.
+    /// Its contents by page, without pages of zeroes.
     fn content(&self) -> Vec<(u64, Vec<u8>)> {
         let file = std::fs::File::open(&self.image).expect("there");
         let (mut at, mut content, mut page) = (0, Vec::new(), [0; 4096]);
-        // What was never written is not read: two gigabytes would take their time.
+        // Skip holes: reading two gigabytes would take long.
         while let Ok(start) = rustix::fs::seek(&file, SeekFrom::Data(at)) {
             at = rustix::fs::seek(&file, SeekFrom::Hole(start)).expect("every piece has an end");
             for place in (start..at).step_by(page.len()) {
@@ -70,7 +71,7 @@ fn a_device_is_erased_only_when_that_is_allowed_and_it_may_go() {
         let after = message.lines().filter(|line| !line.starts_with("megadir: creating")).count();
         assert_eq!(after, 1, "{message}");
         assert!(!record.exists());
-        // A dry run says the same.
+        // A dry run refuses it too.
         let dry = with(&[more, &["--dry-run"]].concat());
         let last = message.lines().last().map(|line| format!("{line}\n"));
         assert_eq!((dry.status.code(), Some(text(&dry.stderr))), (refused.status.code(), last));
@@ -84,14 +85,14 @@ fn a_device_is_erased_only_when_that_is_allowed_and_it_may_go() {
     std::fs::write(&file, "precious").expect("written");
     refused(&["ext4", "--device", file.to_str().expect("UTF-8"), "--erase-device"], "no block device");
     assert_eq!(std::fs::read(&file).expect("there"), b"precious");
-    // Nothing of the disk was written so far.
+    // Nothing has been written to the disk so far.
     assert_eq!(disk.content().len(), 0);
     require!(run(Command::new("mkfs.ext4").args(["-q", "-F", "-L", "home"]).arg(device)));
     let before = disk.content();
     refused(&["ext4", "--device", device, "--erase-device"], "it carries ext4 labelled 'home'");
     assert!(disk.content() == before, "it was written to");
     require!(run(Command::new("wipefs").args(["--all", "--quiet"]).arg(device)));
-    // Nothing that blkid knows is on it now, but what was there; then what may go, and what the lab made.
+    // The disk holds data that blkid does not know; then data that may be erased, and data that the lab wrote.
     refused(&["ext4", "--device", device, "--erase-device"], "it carries data that blkid does not know");
     require!(run(Command::new("mkfs.ext4").args(["-q", "-F", "-L", "megadir-lab"]).arg(device)));
     for name in ["ext4", "xfs"] {

@@ -1,4 +1,5 @@
-//! Killed in every phase, nothing stays mounted, attached, open or running, and the next start removes what has a name.
+//! After a kill in any phase, nothing stays mounted, attached, open or running, and the next start removes
+//! leftover files.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -12,7 +13,7 @@ use rustix::process::Signal;
 use super::running::Running;
 use super::support::{assert_gone, descendants, loops_below, megadir, output, privileged, soon, text};
 
-/// Makes file systems of all ways of being made and mounted, over and over.
+/// Creates file systems with all methods of creation and mounting, in a loop.
 fn start(directory: &str) -> Child {
     let mut arguments = vec!["bench", "filesystems", "--dir", directory];
     for _ in 0..50 {
@@ -21,7 +22,7 @@ fn start(directory: &str) -> Child {
     megadir(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
-/// Returns whether any thread of a process is in a mount namespace of its own.
+/// `true` if any thread of a process is in its own mount namespace.
 fn has_namespace(process: u32) -> bool {
     let own = std::fs::read_link("/proc/self/ns/mnt").expect("there");
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
@@ -56,7 +57,7 @@ fn wait_for(phase: &str, child: &mut Child, reached: impl Fn(u32) -> bool) {
     }
 }
 
-/// Kills a run and returns what it had started.
+/// Kills a run and returns its descendant processes.
 fn kill(mut child: Child) -> Vec<(u32, String)> {
     let started = descendants(child.id());
     child.kill().expect("it runs");
@@ -72,10 +73,10 @@ fn assert_ended(phase: &str, processes: &[(u32, String)]) {
     }
 }
 
-/// Asserts that what has a name is marked, and removed by the next start.
+/// Asserts that leftovers are marked, and that the next start removes them.
 fn assert_cleaned(directory: &Path, phase: &str) {
     let path = directory.to_str().expect("UTF-8");
-    // Whichever comes next.
+    // Any subcommand must do it.
     let next = match phase.len() % 2 {
         0 => output(&["bench", "filesystems", "tmpfs", "--dir", path]),
         _ => output(&["bench", "clean", path]),
@@ -125,7 +126,7 @@ fn after_a_kill_at_any_moment_nothing_is_left() {
     let mut random = megadir_testkit::rng::Rng::new(u64::from(std::process::id()));
     let (mut left, mut kill_number) = (0, 0);
     let kills_min = if full() { 200 } else { 12 };
-    // Whether a kill leaves anything is a matter of when it comes: until some have, or the test tests nothing.
+    // Not every kill leaves something: continue until some have, or the test proves nothing.
     while kill_number < kills_min || (left < 4 && kill_number < 20 * kills_min) {
         kill_number += 1;
         let mut child = start(path);
@@ -165,10 +166,10 @@ fn told_to_end_it_leaves_nothing_at_once() {
     }
 }
 
-/// Tells whether a run has come to a phase.
+/// Condition for a run to have reached a phase.
 type Reached<'a> = &'a dyn Fn(&Running) -> bool;
 
-/// A study that makes data, drops caches by mounting again, and measures in processes.
+/// A study that creates data, drops caches by remounting, and measures in processes.
 const RUNS: [&[&str]; 2] = [
     &[
         "listing",

@@ -1,4 +1,4 @@
-//! File systems made for a run, from end to end: the table of this machine, kills at every moment, devices.
+//! End-to-end tests of file systems created for a run: the table of this machine, kills at any moment, devices.
 #![cfg(target_os = "linux")]
 
 mod device;

@@ -1,4 +1,4 @@
-//! A run of a study that goes on while the test looks at it, also from within its namespace.
+//! A running study that a test observes, also from within its namespace.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
@@ -8,7 +8,7 @@ use megadir_testkit::PATIENCE;
 
 use super::support::megadir;
 
-/// Makes a directory that holds one for the run, empty.
+/// Creates a directory with an empty directory for the run.
 pub(crate) fn scratch() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().expect("a directory");
     std::fs::create_dir(scratch.path().join("below")).expect("made");
@@ -22,7 +22,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts `bench run` with these arguments, images in an empty directory.
+    /// Starts `bench run` with these arguments, with images in an empty directory.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let scratch = scratch();
         let (below, record) = (scratch.path().join("below"), scratch.path().join("record"));
@@ -37,7 +37,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Returns the directory that images lie in.
+    /// Directory of the images.
     pub(crate) fn below(&self) -> PathBuf {
         self.scratch.path().join("below").canonicalize().expect("there")
     }
@@ -46,17 +46,17 @@ impl Running {
         self.scratch.path().join("record")
     }
 
-    /// Returns the blocks that the record holds.
+    /// Number of blocks in the record.
     pub(crate) fn blocks(&self) -> usize {
         std::fs::read_to_string(self.record()).map_or(0, |text| text.matches("\"line\":\"sample\"").count())
     }
 
-    /// Returns whether the record says that the run has ended.
+    /// `true` if the record says that the run has ended.
     pub(crate) fn has_ended(&self) -> bool {
         std::fs::read_to_string(self.record()).is_ok_and(|text| text.contains("\"line\":\"end\""))
     }
 
-    /// Returns the roots of the file systems that are mounted, as the run sees them.
+    /// Roots of the mounted file systems, as the run sees them.
     fn views(&self) -> Vec<PathBuf> {
         let below = self.below();
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).into_iter().flatten().flatten();
@@ -69,17 +69,17 @@ impl Running {
         views.into_iter().find(|views: &Vec<PathBuf>| !views.is_empty()).unwrap_or_default()
     }
 
-    /// Returns the root of the first file system that is mounted, as the run sees it.
+    /// Root of the first mounted file system, as the run sees it.
     pub(crate) fn view(&self) -> Option<PathBuf> {
         self.views().into_iter().next()
     }
 
-    /// Returns how many file systems are mounted.
+    /// Number of mounted file systems.
     pub(crate) fn mounted(&self) -> usize {
         self.views().len()
     }
 
-    /// Returns the files that were made in the run's own directory on the first file system.
+    /// Number of files created in the run's own directory on the first file system.
     pub(crate) fn files_made(&self) -> usize {
         let entries = |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
         let own = self.view().into_iter().flat_map(entries);
@@ -103,7 +103,7 @@ impl Running {
         std::fs::read_to_string(self.scratch.path().join("said")).expect("there")
     }
 
-    /// Waits for its end and returns it with what it said.
+    /// Waits for the end; returns the exit status and the messages.
     pub(crate) fn finish(&mut self) -> (ExitStatus, String) {
         let status = self.child.wait().expect("it ended");
         (status, self.said())

@@ -1,5 +1,5 @@
-//! `megadir bench run --fs`: studies over file systems made for the run; what differs is told, what is the same is not, and one that
-//! fills up leaves a record.
+//! `megadir bench run --fs`: studies across created file systems. Differences are reported, equal results are
+//! not, and a full file system still leaves a record.
 
 use std::io::BufReader;
 use std::path::Path;
@@ -14,15 +14,15 @@ use megadir_testkit::unprivileged::unprivileged;
 use super::running::{Running, scratch};
 use super::support::{assert_gone, copy_for_all, output, privileged, text};
 
-/// The file systems that this machine has.
+/// File systems available on this machine.
 const ALL: &str = "ext2,ext3,ext4,xfs,btrfs,tmpfs,ntfs-3g";
 
-/// Returns on which file systems a study runs: `limits` where a directory is full soon.
+/// File systems for a study; for `limits`, those with directories that fill up soon.
 fn file_systems(study: &str) -> &'static str {
     if study == "limits" { "ext4:block=1k:^has_journal" } else { ALL }
 }
 
-/// Runs a study and returns its record, complete.
+/// Runs a study; returns its complete record.
 #[track_caller]
 fn run(arguments: &[&str]) -> Record {
     let scratch = scratch();
@@ -44,7 +44,8 @@ fn read(path: &Path) -> Record {
     megadir_record::jsonl::read(BufReader::new(std::fs::File::open(path).expect("there"))).expect("a record")
 }
 
-/// Returns what the group that contrasts file systems says: where, and `slower`, `faster`, `negligible`, `equivalent` or `inconclusive`.
+/// Result of the group that contrasts file systems: place, and `slower`, `faster`, `negligible`, `equivalent`
+/// or `inconclusive`.
 fn contrasts(record: &Path) -> Vec<(String, String)> {
     let json = output(&["bench", "report", record.to_str().expect("UTF-8"), "--format", "json"]);
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
@@ -64,7 +65,7 @@ fn contrasts(record: &Path) -> Vec<(String, String)> {
 #[test]
 fn studies_run_on_every_file_system_of_this_machine() {
     require!(privileged());
-    // At their quick sizes studies take minutes on all of them.
+    // Even with `--quick`, studies take minutes on all of them.
     let studies: Vec<Vec<&str>> = match full() {
         true => BUILT_IN
             .iter()
@@ -90,7 +91,7 @@ fn studies_run_on_every_file_system_of_this_machine() {
             "xfs",
             "btrfs",
             "ntfs-3g (FUSE driver)",
-            // What lies in memory comes last.
+            // File systems in memory come last.
             "tmpfs",
         ];
         assert_eq!(labels, wanted, "{study}: {:?}", plan.unavailable);
@@ -108,7 +109,7 @@ fn studies_run_on_every_file_system_of_this_machine() {
 
 #[test]
 fn a_small_study_of_files_runs_on_file_systems_with_processes() {
-    // Worker processes on file systems are always tried: `tests/file_systems.rs`.
+    // Worker processes on file systems are always tested in `tests/file_systems.rs`.
     if !full() {
         return;
     }
@@ -122,7 +123,7 @@ fn one_that_cannot_be_had_is_named_with_the_reason() {
     require!(privileged());
     let record = run(&["lookup", "--quick", "--entries", "500", "--fs", "tmpfs,xfs:ftype=0,ext4"]);
     let plan = &record.header.plan;
-    // Kernels with the old format of XFS have all of them.
+    // Kernels with the old XFS format have all of them.
     assert_eq!(plan.file_systems.len() + plan.unavailable.len(), 3);
     assert!(
         plan.unavailable
@@ -191,7 +192,7 @@ fn a_directory_without_index_is_called_slower() {
     let ran = output(&[&study[..], &["--fs", "ext4,ext4:^dir_index"], &paths].concat());
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     let verdicts = contrasts(&record);
-    // Names that are there are answered from the cache on both, and what a short run says of that is chance.
+    // Both answer lookups of existing names from the cache, and a short run's result for them is noise.
     for at in ["absent, any name of 20 000", "absent, popular names of 20 000"] {
         assert!(verdicts.contains(&(at.to_owned(), "slower".to_owned())), "{at}: {verdicts:?}");
     }
@@ -199,12 +200,13 @@ fn a_directory_without_index_is_called_slower() {
 
 #[test]
 fn the_same_file_system_under_two_names_is_not_called_different() {
-    // That they are compared as two is always tried (`tests/file_systems.rs`); what chance does takes several runs.
+    // `tests/file_systems.rs` always tests that they are compared as two; a test of false positives takes
+    // several runs.
     if !full() {
         return;
     }
     require!(privileged());
-    // One run in twenty may take chance for a difference.
+    // One run in twenty may report a difference by chance.
     let different = (0..3).filter(|seed| {
         let scratch = scratch();
         let (below, record) = (scratch.path().join("below"), scratch.path().join("record"));
@@ -220,7 +222,7 @@ fn the_same_file_system_under_two_names_is_not_called_different() {
     assert!(different.count() <= 1, "the same file system is called different");
 }
 
-/// Somebody who takes all the room of a file system without writing into it, by a file that keeps it from being unmounted.
+/// Fills a file system by allocating a file without writing to it; the open file prevents unmounting.
 struct Filler {
     file: std::fs::File,
     bytes: u64,
@@ -244,7 +246,7 @@ impl Filler {
         }
     }
 
-    /// Takes what a run gives back, too, until it has ended.
+    /// Also takes the space that a run frees, until the run has ended.
     fn until_the_end(&mut self, run: &mut Running) -> (ExitStatus, String) {
         while run.child.try_wait().expect("waitable").is_none() {
             self.take();
@@ -254,7 +256,8 @@ impl Filler {
     }
 }
 
-/// Asserts that of a run that failed, and could not unmount then, the last line tells first why it failed.
+/// For a run that failed and then could not unmount, asserts that the last line begins with the cause of the
+/// failure.
 #[track_caller]
 fn tells_the_first_error_first(said: &str) {
     let last = said.lines().last().expect("a line");
@@ -268,7 +271,7 @@ fn a_file_system_that_fills_up_leaves_a_valid_record_of_what_was_measured() {
     require!(privileged());
     let mut run = Running::start(&["fill", "--quick", "--fs", "ext4"]);
     run.wait_for("measuring", |run| run.blocks() >= 2);
-    // Somebody takes all the room that the file system has, and stays on it.
+    // Fill the file system and keep it busy.
     let mut filler = Filler::on(&run.view().expect("mounted"));
     let (status, said) = filler.until_the_end(&mut run);
     assert_eq!(status.code(), Some(1), "{said}");

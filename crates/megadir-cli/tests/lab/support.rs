@@ -1,4 +1,4 @@
-//! What a run has made of the machine: mounts, loop devices, processes, files.
+//! Traces of a run on the machine: mounts, loop devices, processes, files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,24 +7,21 @@ use std::time::{Duration, Instant};
 
 use megadir_testkit::PATIENCE;
 
-/// Returns a command of the program.
 pub(crate) fn megadir(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
     command.args(arguments).stdin(Stdio::null());
     command
 }
 
-/// Runs it to its end.
 pub(crate) fn output(arguments: &[&str]) -> Output {
     megadir(arguments).output().expect("the program starts")
 }
 
-/// Returns what a program wrote, as text.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
-/// Makes a copy of the program that everybody can run, in a directory that is opened to all.
+/// Copies the program to a world-accessible directory, executable by all users.
 pub(crate) fn copy_for_all(directory: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let copy = directory.join("megadir");
@@ -35,7 +32,7 @@ pub(crate) fn copy_for_all(directory: &Path) -> PathBuf {
     copy
 }
 
-/// Tells why file systems cannot be made here, if they cannot.
+/// Returns an error with the reason if file systems cannot be created here.
 pub(crate) fn privileged() -> Result<(), String> {
     let told = output(&["bench", "filesystems", "ext4", "--json", "--dir", "/tmp"]);
     match text(&told.stdout).contains(r#""available":true,"proven":true"#) {
@@ -46,7 +43,7 @@ pub(crate) fn privileged() -> Result<(), String> {
     }
 }
 
-/// Returns the processes that see a mount below a directory.
+/// Processes that see a mount below a directory.
 pub(crate) fn mounts_below(directory: &Path) -> Vec<PathBuf> {
     let wanted = directory.canonicalize().expect("there");
     let wanted = wanted.to_str().expect("UTF-8");
@@ -54,7 +51,7 @@ pub(crate) fn mounts_below(directory: &Path) -> Vec<PathBuf> {
     tasks().into_iter().map(|task| task.join("mountinfo")).filter(|table| sees(table)).collect()
 }
 
-/// Returns the loop devices that show a file of a directory.
+/// Loop devices backed by a file in a directory.
 pub(crate) fn loops_below(directory: &Path) -> BTreeSet<String> {
     let directory = directory.canonicalize().expect("there");
     let names = std::fs::read_dir("/sys/block").expect("sysfs");
@@ -66,7 +63,7 @@ pub(crate) fn loops_below(directory: &Path) -> BTreeSet<String> {
     names.filter(shows).collect()
 }
 
-/// Returns the open files below a directory, of all processes: images have no name, so this is where they show.
+/// Open files below a directory, of all processes: images are unlinked, so they are visible only here.
 pub(crate) fn open_below(directory: &Path) -> Vec<PathBuf> {
     let directory = directory.canonicalize().expect("there");
     let mut found = Vec::new();
@@ -78,7 +75,7 @@ pub(crate) fn open_below(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the processes that a process started, and those that they started, that still run, by name.
+/// Running descendants of a process, by name.
 pub(crate) fn descendants(of: u32) -> Vec<(u32, String)> {
     let mut found = Vec::new();
     let mut parents = vec![of];
@@ -94,7 +91,7 @@ pub(crate) fn descendants(of: u32) -> Vec<(u32, String)> {
     found
 }
 
-/// Returns every process that runs, with its parent and its name.
+/// Every running process with its parent and name.
 fn processes() -> Vec<(u32, u32, String)> {
     let known = |path: PathBuf| {
         let status = std::fs::read_to_string(path.join("stat")).ok()?;
@@ -107,12 +104,12 @@ fn processes() -> Vec<(u32, u32, String)> {
     numbered(Path::new("/proc")).into_iter().filter_map(known).collect()
 }
 
-/// Returns every thread of every process.
+/// Every thread of every process.
 fn tasks() -> Vec<PathBuf> {
     numbered(Path::new("/proc")).iter().flat_map(|process| numbered(&process.join("task"))).collect()
 }
 
-/// Returns the entries of a directory whose names are numbers.
+/// Entries of a directory whose names are numbers.
 fn numbered(directory: &Path) -> Vec<PathBuf> {
     let is_number = |path: &Path| {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.parse::<u32>().is_ok())
@@ -121,7 +118,7 @@ fn numbered(directory: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| is_number(path)).collect()
 }
 
-/// Waits until something holds, and says what does not.
+/// Waits until `holds` is true; panics with `what` after a while.
 pub(crate) fn soon(what: &str, holds: impl Fn() -> bool) {
     let started = Instant::now();
     while !holds() {
@@ -130,7 +127,7 @@ pub(crate) fn soon(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Asserts that nothing is mounted, attached, open or running of a run in a directory.
+/// Asserts that nothing of a run in a directory is mounted, attached, open or running.
 pub(crate) fn assert_gone(directory: &Path, when: &str) {
     soon(&format!("{when}: a loop device is left: {:?}", loops_below(directory)), || {
         loops_below(directory).is_empty()

@@ -1,4 +1,4 @@
-//! `megadir bench filesystems`: every file system of the table is a row, whatever this machine can have.
+//! `megadir bench filesystems` has a row for every known file system, available or not.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use megadir_testkit::unprivileged::unprivileged;
 
 use super::support::{copy_for_all, output, privileged, text};
 
-/// Returns the lines of `--json` by name.
+/// Lines of `--json` by name.
 fn rows(json: &str) -> BTreeMap<String, serde_json::Value> {
     let rows = json.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
     rows.map(|row| (row["file_system"].as_str().expect("a name").to_owned(), row)).collect()
@@ -32,7 +32,7 @@ fn every_file_system_is_a_row_with_its_driver_or_the_reason() {
     for name in ["ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "ntfs-3g"] {
         assert_eq!(rows[name]["available"], true, "{name}: {}", rows[name]["reason"]);
     }
-    // No kernel serves ext3 by a driver of its own any more.
+    // Current kernels have no separate ext3 driver.
     assert_eq!(rows["ext3"]["label"], "ext3 (ext4 driver)");
     let why = |name: &str| rows[name]["reason"].as_str().unwrap_or_default();
     assert!(rows["reiserfs"]["available"] == true || why("reiserfs").contains("left Linux in 6.13"));

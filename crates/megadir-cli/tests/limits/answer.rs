@@ -1,4 +1,4 @@
-//! What is answered: by whom, of which file systems, on older kernels, in JSON.
+//! The answer of `limits`: with and without privileges, by file system, on older kernels, in JSON.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn flat(entries: u64) -> Flat {
     Flat { entries, names: Names::Longest, kinds: Kinds::Files, seed: 1 }
 }
 
-/// Lets anybody reach a mount, which is made where only its owner may look.
+/// Lets all users reach a mount, which is in a directory that only its owner may search.
 fn open_to_all(mount: &Mount) {
     let parent = mount.path().parent().unwrap().to_owned();
     std::fs::set_permissions(parent, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -44,12 +44,12 @@ fn who_may_not_write_is_answered_like_root() {
     assert!(blocks(&mut by_nobody) < blocks(&mut by_root));
     assert_eq!(by_nobody, by_root);
     assert_eq!(by_root["runs_out_first"], "directory-index");
-    // Where one may not even read there is nothing to go by.
+    // Without read permission there is no evidence.
     std::fs::set_permissions(mount.path().join("d"), std::fs::Permissions::from_mode(0o700)).unwrap();
     run_as_nobody(&copy, &mount.path(), &["limits", "d"]).complains(3, &["'d'", "Permission denied"]);
 }
 
-/// Runs the program with every ioctl failing, as on a kernel that does not know them.
+/// Runs the program with every ioctl failing, as on a kernel that does not support them.
 fn without_ioctl(directory: &Path, program: &[&str]) -> Value {
     let log = tempfile::NamedTempFile::new().unwrap();
     let mut command = Command::new("strace");

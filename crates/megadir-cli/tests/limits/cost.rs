@@ -1,4 +1,4 @@
-//! What a look costs: as much for a large directory as for a small one.
+//! Cost of an answer: the same for large and small directories.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,12 +9,12 @@ use megadir_testkit::tree::{Flat, Kinds, Maker, Names};
 
 use crate::support::{finish, have, program, run};
 
-/// Samples of 64 KiB at 33 places, a second call at each for its end, and the first looks.
+/// Samples of 64 KiB at 33 positions, a second call at each for its end, and the first looks.
 const CALLS_MAX: u64 = 90;
-/// One buffer's blocks at each place, and what ext4 reads ahead of 32 inodes.
+/// The blocks of one buffer at each position, and ext4's readahead for 32 inodes.
 const READ_BYTES_MAX: u64 = 10 << 20;
 
-/// Returns how many calls that read a directory and how many that examine an entry one look makes.
+/// Number of calls that read a directory, and of calls that examine an entry.
 fn calls(directory: &Path, name: &str) -> (u64, u64) {
     let log = tempfile::NamedTempFile::new().unwrap();
     let mut command = Command::new("strace");
@@ -26,7 +26,7 @@ fn calls(directory: &Path, name: &str) -> (u64, u64) {
     (count("getdents64("), count("statx("))
 }
 
-/// Returns the bytes that were read from the device of a mount so far.
+/// Bytes read from the device of a mount so far.
 fn read_bytes(mount: &Mount) -> u64 {
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     let line = table.lines().find(|line| line.contains(mount.path().to_str().unwrap())).unwrap();
@@ -48,7 +48,7 @@ fn a_look_costs_the_same_whatever_the_size() {
     assert!(small.1 <= 60 && large.1 <= 60, "{small:?} {large:?}");
     let directory_bytes = std::fs::metadata(mount.path().join("large")).unwrap().len();
     assert!(directory_bytes > 5 * READ_BYTES_MAX, "{directory_bytes}");
-    // Nothing cached: what is read is counted where it comes from.
+    // Empty the cache, so that all reads reach the device.
     mount.remount(|_| Ok(())).unwrap();
     let before = read_bytes(&mount);
     run(&mount.path(), &["limits", "large"]).quiet();

@@ -1,6 +1,6 @@
-//! All that a user reads, word by word; `MEGADIR_BLESS=1` writes the files anew.
+//! Complete output for users, word by word; `MEGADIR_BLESS=1` rewrites the files.
 //!
-//! The image is seeded, so that every number is the same each time; devices and paths are replaced.
+//! The image is seeded, so every number is reproducible; devices and paths are replaced.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use megadir_testkit::tree::{Flat, Kinds, Names};
 
 use crate::support::{run, scratch};
 
-/// Blocks of 1 KiB, and the same hashes each time.
+/// Blocks of 1 KiB, and a fixed hash seed.
 pub(crate) const SEEDED: Recipe = Recipe {
     name: "ext4 with 1 KiB blocks and a hash of our own",
     mkfs: &[
@@ -38,7 +38,7 @@ fn check(name: &str, text: &str) {
     golden(env!("CARGO_MANIFEST_DIR"), &format!("tests/golden/{name}"), text);
 }
 
-/// Returns a run as a user sees it, with what differs from machine to machine replaced.
+/// A run as a user sees it, with machine-dependent parts replaced.
 fn seen(directory: &Path, arguments: &[&str]) -> String {
     let ran = run(directory, arguments);
     let out = String::from_utf8(ran.out).unwrap();

@@ -1,4 +1,4 @@
-//! Refused creates in other commands: which limit was met is said, and what can be done.
+//! Refused creates in other commands: the message has the limit and a remedy.
 
 use megadir_testkit::mount::{self, Mount, Recipe};
 use megadir_testkit::require;
@@ -6,7 +6,7 @@ use megadir_testkit::require;
 use crate::golden::SEEDED;
 use crate::support::run;
 
-/// A directory full of names of 32 characters long before the inodes are used up.
+/// A directory that fills up with names of 32 characters long before the inodes run out.
 pub(crate) const FULL_SOON: Recipe = Recipe {
     name: "ext4 with 1 KiB blocks and many inodes",
     mkfs: &[

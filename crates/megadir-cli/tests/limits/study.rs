@@ -1,4 +1,4 @@
-//! The study `limits`: directories filled until one file is refused, on a file system that is small enough.
+//! The study `limits` fills directories until a file is refused, on a small file system.
 
 use megadir_testkit::mount::{EXT4, Mount, XFS};
 use megadir_testkit::require;

@@ -1,4 +1,4 @@
-//! Watching: lines as time goes by, the condition, Ctrl-C.
+//! `--watch`: output over time, the condition, Ctrl-C.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -27,7 +27,7 @@ fn a_condition_that_is_met_gives_exit_code_10() {
     ran.complains(10, &["'d'", "of directory index used (--warn-at 80%)"]);
     assert!(ran.out.is_empty());
     run(&mount.path(), &["limits", "--quiet", "d"]).complains(2, &["--warn-at"]);
-    // It matters more than a directory that is missing.
+    // The warning takes precedence over a missing directory.
     assert_eq!(run(&mount.path(), &["limits", "--warn-at", "80%", "missing", "d"]).code, Some(10));
     let ran = run(&mount.path(), &["limits", "--watch", "--warn-at", "80%", "d"]);
     ran.complains(10, &["'d'"]);

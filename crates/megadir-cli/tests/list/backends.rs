@@ -1,4 +1,4 @@
-//! `megadir backends`: what can read a directory, what cannot, and what would be picked.
+//! `megadir backends`: backends that can read a directory, those that cannot, and the one chosen.
 
 use megadir::{BACKENDS, EXAMINERS};
 use megadir_testkit::mount::{BTRFS, EXT4, Mount, TMPFS, XFS};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{fill, run, scratch};
 
-/// Returns the lines about backends or about examiners.
+/// Lines about backends or about examiners.
 fn lines(directory: &std::path::Path, of: &str, ways: &str) -> Vec<Value> {
     let lines = run(directory, &["backends", "--json", of]).lines();
     let lines = lines.iter().map(|line| serde_json::from_slice(line).unwrap());

@@ -38,7 +38,7 @@ fn a_directory_that_cannot_be_opened_says_why() {
             assert_eq!(ran.out, b"");
         }
     }
-    // What needs a directory says so of a file; the others list the file.
+    // Options that need a directory refuse a file; the others list the file.
     for options in [&["list", "--estimate"][..], &["list", "--raw"], &["backends"]] {
         for name in ["file", "fifo", "to-file"] {
             let ran = run(scratch.path(), &[options, &[name]].concat());

@@ -1,4 +1,4 @@
-//! `--estimate`: near the truth where something cheap tells, refused elsewhere.
+//! `--estimate`: close to the truth if there is cheap evidence, otherwise refused.
 
 use std::path::Path;
 use std::process::Command;
@@ -41,10 +41,11 @@ fn check(directory: &Path, entries: u64) {
     let text = format!("{} [{}, {}] instead of {entries}: {}", told.entries, told.low, told.high, told.basis);
     assert!(error <= 0.05, "{text}");
     assert!(told.low <= told.entries && told.entries <= told.high, "{text}");
-    // The interval holds the truth in 95 of 100 cases; twice its width on each side in all that are made here.
+    // The interval contains the truth in 95 of 100 cases; twice its width on each side in all cases tested
+    // here.
     let width = (told.high - told.low).max(2);
     assert!(told.low.saturating_sub(width) <= entries && entries <= told.high + width, "{text}");
-    // An interval that says nothing would be no help.
+    // A very wide interval would be useless.
     assert!(told.high - told.low <= entries / 2, "{text}");
 }
 
@@ -87,7 +88,7 @@ fn where_nothing_tells_an_estimate_is_refused_with_the_reason() {
     some.complains(1, &["estimate 'd': no cheap evidence"]);
 }
 
-/// An overlay of directories side by side; unmounted when dropped.
+/// An overlay of adjacent directories; unmounted when dropped.
 struct Overlay(std::path::PathBuf);
 
 impl Overlay {

@@ -1,4 +1,5 @@
-//! `--examiner`: the same lines whoever is asked, flat and recursive, and one line where it cannot be had.
+//! `--examiner`: the same lines from every backend, flat and recursive, and one line if a backend is
+//! unavailable.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +24,7 @@ fn the_lines_are_the_same_whatever_reads_and_asks() {
         let flat = Flat { entries: 30_000, names: Names::Plain, kinds: Kinds::Mixed, seed: 1 };
         flat.build(&mount.path().join("large"));
         fill(&mount.path(), &["small/below/", "small/a", "small/below/b"]);
-        // What is younger than a second is not asked for in bulk.
+        // Entries younger than a second are not read in bulk.
         std::thread::sleep(std::time::Duration::from_millis(1100));
         for directory in ["large", "small"] {
             let expected = list(&mount.path(), &["--examiner", "statx", directory]);

@@ -11,7 +11,7 @@ use crate::support::run;
 const LARGE: Flat = Flat { entries: 16_000, names: Names::Longest, kinds: Kinds::Files, seed: 0 };
 const SMALL: Flat = Flat { entries: 50, ..LARGE };
 
-/// Lists a directory by so many threads and returns the one line that explains how.
+/// Lists a directory with this number of threads; returns the line of the explanation.
 fn explained(mount: &Mount, flat: Flat, threads: &str) -> String {
     let path = flat.ensure(&mount.path());
     let ran = run(&path, &["list", "--long", "--explain", "--threads", threads]);

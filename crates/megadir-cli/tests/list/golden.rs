@@ -1,6 +1,6 @@
-//! All that a user reads, word by word; `MEGADIR_BLESS=1` writes the files anew.
+//! Complete output for users, word by word; `MEGADIR_BLESS=1` rewrites the files.
 //!
-//! Numbers that differ from machine to machine are replaced: inodes and offsets by their names.
+//! Machine-dependent numbers are replaced: inodes and offsets by their names.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ fn check(name: &str, text: &str) {
     golden(env!("CARGO_MANIFEST_DIR"), &format!("tests/golden/{name}"), text);
 }
 
-/// Returns a run as a user sees it in a terminal: command, output, messages, exit code.
+/// A run as a user sees it in a terminal: command, output, messages, exit code.
 fn seen(directory: &Path, arguments: &[&str]) -> String {
     let ran = run(directory, arguments);
     let words: Vec<String> = arguments
@@ -50,7 +50,7 @@ fn help() {
     }
 }
 
-/// A small tree with names that need care.
+/// A small tree with difficult names.
 fn tree() -> (tempfile::TempDir, PathBuf) {
     let scratch = scratch();
     let top = scratch.path().join("top");
@@ -61,7 +61,7 @@ fn tree() -> (tempfile::TempDir, PathBuf) {
     (scratch, top)
 }
 
-/// Replaces the numbers in front of which `key` stands.
+/// Replaces the numbers that follow `key`.
 fn without_inodes(text: &str) -> String {
     let mut lines = String::new();
     for line in text.lines() {
@@ -88,7 +88,7 @@ fn json_lines() {
     check("json.txt", &text);
 }
 
-/// Sizes and times that are the same everywhere: of files alone, long past or far ahead.
+/// Sizes and times that are equal on all machines: only of files, in the distant past or future.
 #[test]
 fn summaries() {
     let scratch = scratch();
@@ -123,7 +123,7 @@ fn summaries() {
     check("summary.txt", &text);
 }
 
-/// Replaces the moment that a run counts ages from.
+/// Replaces the moment from which a run counts ages.
 fn without_moment(text: &str) -> String {
     const KEY: &str = "\"now_s\":";
     match text.split_once(KEY) {
@@ -222,13 +222,13 @@ fn explanations() {
             text.push_str(&seen(&mount.path(), arguments));
         }
     }
-    // Elsewhere what is picked depends on the number of processors.
+    // On other file systems the choice depends on the number of processors.
     text.push_str(&seen(&tmpfs.path(), &["backends", "d"]));
     text.push_str(&seen(&tmpfs.path(), &["backends", "--json", "d"]));
     check("explain.txt", &text);
 }
 
-/// Which options go together: a pair is either refused, or both are honoured.
+/// Each pair of options is either refused or fully honoured.
 #[test]
 fn pairs_of_options() {
     let scratch = scratch();
@@ -255,7 +255,7 @@ fn pairs_of_options() {
     for (index, first) in options.iter().enumerate() {
         let mut refused = Vec::new();
         for second in &options[index + 1..] {
-            // Both hold --recursive: given twice that is an error of its own.
+            // Both include --recursive, which is an error of its own if given twice.
             if first.contains(&"--recursive") && second.contains(&"-r") {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What users of `ls` expect: its letters, files as arguments, targets of links, columns that keep their width.
+//! Expectations of `ls` users: its letters, files as arguments, link targets, columns of constant width.
 
 use std::os::unix::fs::symlink;
 
@@ -28,7 +28,7 @@ fn the_letters_of_ls_mean_what_they_mean_there() {
         let ran = run(at, human);
         assert!(ran.code == Some(0) && text(&ran.out).contains("1.5K\t"), "{human:?}: {ran:?}");
     }
-    // Without sizes -h is what it is for all other programs.
+    // Without sizes, -h means help as in all other programs.
     for help in [&["list", "-h"][..], &["list", "-h", "d"], &["list", "-Rh"], &["list", "--help"]] {
         let ran = run(at, help);
         assert!(text(&ran.quiet()).contains("Usage: megadir list [OPTIONS] [DIR]..."), "{help:?}");
@@ -100,7 +100,7 @@ fn targets_of_links_are_shown() {
     assert!(shown.contains(" ./d/link -> to\\nthere\n"), "{shown}");
     let mut lines = run(at, &["list", "--fields", "name,target", "d"]).lines();
     lines.sort();
-    // The newline is the target's own, as in names.
+    // The newline belongs to the target, as in names.
     assert_eq!(lines, [&b"link\tto"[..], b"plain\t", b"there"]);
     let ran = run(at, &["list", "--json", "--fields", "target", "-g", "link", "d"]);
     let line: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();

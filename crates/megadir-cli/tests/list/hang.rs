@@ -1,4 +1,4 @@
-//! A mount that does not answer: Ctrl-C ends the program at once all the same.
+//! Ctrl-C ends the program at once even if a mount does not respond.
 
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{fill, program, scratch};
 
-/// Ends the program when a test fails before it has ended.
+/// Kills the program if a test fails before it has ended.
 struct Started(Child);
 
 impl Drop for Started {
@@ -23,7 +23,7 @@ impl Drop for Started {
     }
 }
 
-/// Waits until the program sleeps in a call of the kernel, on the mount.
+/// Waits until the program sleeps in a system call on the mount.
 fn wait_until_asleep(child: &Child) {
     let stat = format!("/proc/{}/stat", child.id());
     let deadline = Instant::now() + PATIENCE;
@@ -39,7 +39,7 @@ fn wait_until_asleep(child: &Child) {
 
 #[track_caller]
 fn interrupted(directory: &Path, options: &[&str], signal: Signal) {
-    // A shell starts what it puts into the background with the interrupt ignored, these tests perhaps too.
+    // A shell ignores the interrupt for background jobs, perhaps for these tests too.
     let mut command = Command::new("env");
     command.arg("--default-signal=INT").arg(program()).args(options);
     command.current_dir(directory).stdin(Stdio::null());
@@ -51,7 +51,7 @@ fn interrupted(directory: &Path, options: &[&str], signal: Signal) {
         if let Some(status) = started.0.try_wait().unwrap() {
             break status;
         }
-        // What hangs would hang for ever; how soon it ends is a matter of the machine's load.
+        // Without the fix it would hang forever; otherwise the time depends on the machine's load.
         assert!(from.elapsed() < PATIENCE, "{options:?} does not end");
         std::thread::sleep(Duration::from_millis(2));
     };

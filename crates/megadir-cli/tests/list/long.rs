@@ -1,4 +1,4 @@
-//! `list --long`, conditions on attributes, and sorting that outgrows the memory.
+//! `list --long`, conditions on attributes, and sorting beyond the memory limit.
 
 use std::fs::{File, FileTimes};
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,7 @@ use megadir_testkit::tree::Flat;
 
 use crate::support::{fill, named, root, run, run_as_nobody, scratch, set, shell, unprivileged};
 
-/// Makes a file of a size, modified at a time.
+/// Creates a file with this size and modification time.
 fn file(directory: &Path, name: &str, bytes: u64, modified: SystemTime) {
     let file = File::create(directory.join(name)).unwrap();
     file.set_len(bytes).unwrap();
@@ -52,7 +52,7 @@ fn json_holds_fields_beside_the_name_and_null_for_what_is_not_known() {
     assert_eq!(line["size"].as_u64(), Some(8_796_093_022_209));
     assert_eq!(line["mtime"], "2230-01-02T00:00:00.000000000Z");
     assert!(line.get("btime").is_some());
-    // The files of /proc have no time of birth.
+    // Files in /proc have no birth time.
     let lines =
         run(Path::new("/proc/self"), &["list", "--json", "--fields", "btime", "-g", "status"]).lines();
     let line: serde_json::Value = serde_json::from_slice(&lines[0]).unwrap();
@@ -169,7 +169,7 @@ fn what_may_not_be_examined_is_listed_and_told_once() {
     let scratch = scratch();
     let program = require!(unprivileged(&scratch));
     fill(scratch.path(), &["d/", "d/a", "d/b"]);
-    // May be read, but not searched: names without attributes.
+    // Readable but not searchable: names without attributes.
     std::fs::set_permissions(scratch.path().join("d"), std::os::unix::fs::PermissionsExt::from_mode(0o744))
         .unwrap();
     let ran = run_as_nobody(&program, scratch.path(), &["list", "--fields", "name,size", "d"]);

@@ -1,4 +1,5 @@
-//! The whole answer for a directory: the model's judgement and the file system's room, the nearest limit first.
+//! The complete answer for a directory: the model's judgement and the free space of the file system, nearest
+//! limit first.
 
 use super::basis::Span;
 use super::facts::Facts;
@@ -6,21 +7,21 @@ use super::limit::{Ceiling, Limit};
 use super::model::{Judgement, Model};
 use super::room;
 
-/// How many entries fit a directory, and all that was found out on the way.
+/// Number of entries that a directory can hold, with the evidence.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// What the answer is based on.
+    /// Facts about the directory and its file system.
     pub facts: Facts,
-    /// The model of the file system; `None` if there is none.
+    /// Model of the file system; `None` if there is none.
     pub model: Option<&'static dyn Model>,
-    /// What the model says of the directory itself, and the traps that apply, the file system's included.
+    /// The model's judgement of the directory, with the traps of the directory and of its file system.
     pub judgement: Judgement,
-    /// Everything that can run out, the nearest first.
+    /// Limits that can be reached, nearest first.
     pub ceilings: Vec<Ceiling>,
 }
 
 impl Limits {
-    /// Judges what is known of a directory; with `churn` names come and go instead of staying.
+    /// Judges a directory from its facts. With `churn`, names come and go instead of staying.
     pub fn judge(facts: Facts, churn: bool) -> Self {
         let model = super::model_of(facts.file_system);
         let mut judgement = model.map(|model| model.judge(&facts, churn)).unwrap_or_default();
@@ -31,7 +32,7 @@ impl Limits {
         Self { facts, model, judgement, ceilings }
     }
 
-    /// Returns how many entries can be made before the first is refused; `None` if nothing that bounds them is known.
+    /// Number of entries that can be created before one is refused; `None` if no limit is known.
     pub fn entries_until_full(&self) -> Option<Span> {
         let least = |of: fn(&Span) -> u64| self.ceilings.iter().map(|ceiling| of(&ceiling.more)).min();
         Some(Span {
@@ -41,12 +42,12 @@ impl Limits {
         })
     }
 
-    /// Returns what runs out first.
+    /// The limit that is reached first.
     pub fn runs_out_first(&self) -> Option<Limit> {
         self.ceilings.first().map(|ceiling| ceiling.limit)
     }
 
-    /// Returns the limit of which the greatest part is used.
+    /// The limit with the highest used share.
     pub fn most_used(&self) -> Option<&Ceiling> {
         self.ceilings.iter().max_by(|a, b| a.used.total_cmp(&b.used))
     }

@@ -1,25 +1,25 @@
-//! What is asked of a directory.
+//! Parameters of a question about a directory's limits.
 
 use super::name_lengths::NameLengths;
 use crate::dir::Dir;
 
-/// What is asked of a directory beyond what it shows itself.
+/// Assumptions about the entries to come, beyond the evidence in the directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// How long the names of further entries are; `None` takes those present for a sample.
+    /// Name lengths of the entries to come; `None` samples the entries present.
     pub names: Option<&'a NameLengths>,
-    /// The directory that further entries are like, instead of this one.
+    /// Sample this directory instead.
     pub like: Option<&'a Dir>,
-    /// The size of each further entry's contents, bytes; `None` takes those present for a sample.
+    /// Content size of each entry to come, bytes; `None` samples the entries present.
     pub contents_bytes: Option<u64>,
     /// Names come and go instead of staying.
     pub churn: bool,
-    /// Count the entries instead of estimating them, which reads the whole directory.
+    /// Count the entries instead of estimating them; reads the whole directory.
     pub count: bool,
 }
 
 impl Asked<'_> {
-    /// Asks for more of what the directory holds.
+    /// More entries like those present.
     pub const MORE_OF_THE_SAME: Self =
         Self { names: None, like: None, contents_bytes: None, churn: false, count: false };
 }

@@ -1,23 +1,23 @@
-//! How something is known, and numbers that are known within bounds.
+//! Evidence for values, and numbers with bounds.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// How well something is known, the best first.
+/// Quality of evidence, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Known {
-    /// Counted or measured here and now.
+    /// Counted or measured on this system.
     Measured,
-    /// Told by the file system: statfs, an ioctl, the superblock, the mount table.
+    /// Reported by the file system: statfs, an ioctl, the superblock, the mount table.
     Read,
-    /// Said by the caller.
+    /// Given by the caller.
     Given,
-    /// Nobody told: the usual case is assumed.
+    /// No source available: the usual case is assumed.
     Assumed,
 }
 
 impl Known {
-    /// Returns the word for it, as output has it.
+    /// The word used in output.
     pub fn word(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -28,22 +28,22 @@ impl Known {
     }
 }
 
-/// What an answer is based on.
+/// Evidence for a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Basis {
-    /// How well it is known; of what is computed, how well the worst of what it is computed from is.
+    /// Quality; a computed value has the quality of its worst input.
     pub known: Known,
-    /// From what, in a few words.
+    /// Source, in a few words.
     pub how: Cow<'static, str>,
 }
 
 impl Basis {
-    /// Makes a basis.
+    /// Creates a basis from its parts.
     pub fn new(known: Known, how: impl Into<Cow<'static, str>>) -> Self {
         Self { known, how: how.into() }
     }
 
-    /// Returns the basis of what is computed from several things, in other words.
+    /// Basis of a value computed from several inputs, described by `how`.
     pub fn of(from: &[&Self], how: impl Into<Cow<'static, str>>) -> Self {
         let known = from.iter().map(|basis| basis.known).max().unwrap_or(Known::Assumed);
         Self::new(known, how)
@@ -56,51 +56,51 @@ impl fmt::Display for Basis {
     }
 }
 
-/// A value with what it is based on.
+/// A value and its evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact<T> {
     /// The value.
     pub value: T,
-    /// How it is known.
+    /// Its evidence.
     pub basis: Basis,
 }
 
 impl<T> Fact<T> {
-    /// Makes a fact.
+    /// Creates a fact from its parts.
     pub fn new(value: T, known: Known, how: impl Into<Cow<'static, str>>) -> Self {
         Self { value, basis: Basis::new(known, how) }
     }
 }
 
-/// A number with the bounds that it is expected to lie between.
+/// A number with the bounds of its expected range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The likely value.
+    /// Likely value.
     pub likely: u64,
-    /// It is hardly less than this.
+    /// Lower bound.
     pub low: u64,
-    /// It is hardly more than this.
+    /// Upper bound.
     pub high: u64,
 }
 
 impl Span {
-    /// Returns a number that is known exactly.
+    /// An exact number.
     pub fn exact(value: u64) -> Self {
         Self { likely: value, low: value, high: value }
     }
 
-    /// Returns a number and its bounds, rounded; what is beyond 2^64 becomes that.
+    /// Rounds a number and its bounds; values beyond 2^64 saturate.
     pub fn rounded(likely: f64, low: f64, high: f64) -> Self {
-        // A conversion from f64 saturates, and takes what is not a number for 0.
+        // A conversion from f64 saturates and maps NaN to 0.
         Self { likely: likely.round() as u64, low: low.round() as u64, high: high.round() as u64 }
     }
 
-    /// Tells whether both bounds are the value itself.
+    /// `true` if both bounds equal the value.
     pub fn is_exact(self) -> bool {
         self.low == self.likely && self.high == self.likely
     }
 
-    /// Returns what is left of it when as many as `taken` are taken: never less than nothing.
+    /// Remainder after `taken`, at least 0.
     pub fn less(self, taken: Self) -> Self {
         Self {
             likely: self.likely.saturating_sub(taken.likely),

@@ -1,18 +1,19 @@
-//! What can be done about a limit, with the command where there is one; nothing here may do harm.
+//! Remedies for a limit, with the command if there is one. None may cause damage.
 //!
-//! `e2fsck -D` is never among them: before e2fsprogs 1.47.3 it can damage directories with many extents (Debian 12 has
-//! 1.47.0), and a directory that gets a packed index is refused entries sooner. Nor is any command that makes a file system.
+//! `e2fsck -D` is never suggested: before e2fsprogs 1.47.3 it can damage directories with many extents (Debian
+//! 12 has 1.47.0), and a directory with a packed index refuses entries sooner. Neither is any command that
+//! creates a file system.
 
 use std::path::{Path, PathBuf};
 
 use super::facts::{Facts, Mount, QuotaOf};
 
-/// One thing that can be done.
+/// A remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cure {
-    /// What, in one sentence.
+    /// One sentence.
     pub text: String,
-    /// The command that does it, for a POSIX shell; `None` where one command does not.
+    /// Command for a POSIX shell; `None` if one command is not enough.
     pub command: Option<String>,
 }
 
@@ -26,14 +27,13 @@ impl Cure {
     }
 }
 
-/// Spread entries over several directories.
 pub(super) fn spread() -> Cure {
     Cure::new(
         "spread the entries over several directories: one level of 256, named after a hash, costs next to nothing",
     )
 }
 
-/// Switch ext4's three-level index on.
+/// Enables ext4's three-level index.
 pub(super) fn large_dir(facts: &Facts) -> Cure {
     Cure::with(
         "switch on large_dir, mounted or not: a third level, after which inodes run out first. Never off again; GRUB before \
@@ -42,12 +42,12 @@ pub(super) fn large_dir(facts: &Facts) -> Cure {
     )
 }
 
-/// Make the directory anew, which gives its size back.
+/// Re-creates the directory, which releases its size.
 pub(super) fn renew(facts: &Facts) -> Cure {
     let text = "make the directory anew while nothing uses it, by renames (owner and mode are kept, ACLs are not; and not \
                 e2fsck -D: before e2fsprogs 1.47.3, see e2fsck -V, it can damage large directories)";
     let mount = facts.mount.as_ref().is_some_and(|mount| Path::new(&mount.point) == facts.path);
-    // What ends in a name, and is not mounted there, can be renamed.
+    // A path that ends in a name, and is not a mount point, can be renamed.
     let named = facts.path.file_name().filter(|_| !mount && !facts.path.ends_with("."));
     match named.and_then(|_| quoted(&facts.path)) {
         Some(old) => {
@@ -64,7 +64,7 @@ pub(super) fn renew(facts: &Facts) -> Cure {
     }
 }
 
-/// Switch the hash index on; directories made afterwards have it.
+/// Enables the hash index; only directories created later get it.
 pub(super) fn dir_index(facts: &Facts) -> Cure {
     Cure::with(
         "switch on dir_index, then make the directory anew: only directories made afterwards get an index",
@@ -72,7 +72,7 @@ pub(super) fn dir_index(facts: &Facts) -> Cure {
     )
 }
 
-/// Let directories have more than 64 998 directories in them.
+/// Allows more than 64 998 subdirectories.
 pub(super) fn dir_nlink(facts: &Facts) -> Cure {
     Cure::with(
         "switch on dir_nlink, mounted or not (programs that count links of directories must cope with 1)",
@@ -80,7 +80,7 @@ pub(super) fn dir_nlink(facts: &Facts) -> Cure {
     )
 }
 
-/// Lift the mount option that bounds directories.
+/// Raises the mount option that limits the size of directories.
 pub(super) fn max_dir_size(facts: &Facts) -> Cure {
     Cure::with(
         "lift the mount option (and take it out of /etc/fstab)",
@@ -88,13 +88,12 @@ pub(super) fn max_dir_size(facts: &Facts) -> Cure {
     )
 }
 
-/// Take inodes of tmpfs up.
 pub(super) fn tmpfs_inodes(facts: &Facts) -> Cure {
     let doubled = facts.space.inodes.saturating_mul(2);
     Cure::with("allow more inodes", format!("mount -o remount,nr_inodes={doubled} {}", point(facts)))
 }
 
-/// Give XFS more of its space for inodes.
+/// Gives XFS a larger share of its space for inodes.
 pub(super) fn xfs_inodes(facts: &Facts) -> Cure {
     Cure::with(
         "if space is left, let inodes have more of it (xfs_info shows imaxpct, 5 to 25 by default)",
@@ -102,7 +101,7 @@ pub(super) fn xfs_inodes(facts: &Facts) -> Cure {
     )
 }
 
-/// Inodes where their number is fixed.
+/// Inodes on file systems with a fixed number of them.
 pub(super) fn fixed_inodes() -> Cure {
     Cure::new(
         "remove what is not needed; otherwise grow the file system (inodes come with the space) or move to one with more \
@@ -110,12 +109,10 @@ pub(super) fn fixed_inodes() -> Cure {
     )
 }
 
-/// Blocks.
 pub(super) fn blocks() -> Cure {
     Cure::new("remove what is not needed, or grow the file system")
 }
 
-/// A quota.
 pub(super) fn quota(of: QuotaOf, facts: &Facts) -> Cure {
     let point = point(facts);
     match of {
@@ -144,13 +141,13 @@ fn point(facts: &Facts) -> String {
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    // A path with a name at its end, behind which slashes may stand.
+    // Slashes may follow the name.
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
     path.with_file_name(name)
 }
 
-/// Returns a path as a shell takes it, never as an option; `None` for one that a terminal cannot show.
+/// Quotes a path for a shell, never as an option; `None` if it has characters that a terminal cannot show.
 fn quoted(path: &Path) -> Option<String> {
     let text = path
         .to_str()

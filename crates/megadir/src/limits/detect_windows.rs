@@ -1,6 +1,7 @@
-//! Finding out what there is to know of a directory on Windows: by its handle, without privileges.
+//! Reads the facts about a directory on Windows, by its handle, without privileges.
 //!
-//! The cost does not grow with the directory: its first entries, 32 of them opened, and a question about the volume.
+//! The cost does not grow with the directory: its first entries, 32 of them opened, and one query of the
+//! volume.
 
 use std::os::windows::io::AsHandle;
 
@@ -16,22 +17,22 @@ use crate::error::{Error, Result};
 use crate::file_system::FileSystem;
 use crate::options::ReadOptions;
 
-/// Directories of fewer entries are counted.
+/// Directories with fewer entries are counted.
 const COUNTED_MAX: u64 = 10_000;
-/// The longest name that the file systems of Windows take, UTF-16 units (bytes of names that are ASCII).
+/// Longest name on Windows file systems, UTF-16 units (bytes of ASCII names).
 const NAME_UNITS_MAX: u64 = 255;
 
-/// Tells how many entries fit a directory and what runs out first.
+/// Finds how many entries fit a directory and which limit is reached first.
 ///
 /// # Errors
 ///
-/// Whatever reading the directory and asking about its volume gives; permission to write is not needed. What else cannot be found
-/// out is assumed, and said to be.
+/// If the directory cannot be read or its volume cannot be queried. Write permission is not needed. Other
+/// missing facts are assumed and marked as such.
 pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
     Ok(Limits::judge(facts(directory, asked)?, asked.churn))
 }
 
-/// Finds out what there is to know of a directory.
+/// Reads the facts about a directory.
 ///
 /// # Errors
 ///
@@ -63,7 +64,7 @@ pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
         contents: asked
             .contents_bytes
             .map_or(sample.contents, |bytes| given_contents(bytes, file_system, &space)),
-        // What a user's quota leaves is in the room of the volume.
+        // The volume's free space already accounts for a user's quota.
         quotas: Vec::new(),
         space,
         mount: None,
@@ -92,7 +93,7 @@ fn given_contents(bytes: u64, file_system: FileSystem, space: &Space) -> Fact<Co
     Fact::new(Contents::exact(mean_bytes), Known::Given, how)
 }
 
-/// Counts the entries; `None` if there are more than this.
+/// Counts the entries; `None` if there are more than `most`.
 fn counted(directory: &Dir, most: u64) -> Result<Option<u64>> {
     let options = ReadOptions { buffer_bytes: 256 << 10, threads: 1, shares: 1, resolve_types: false };
     let mut reader = crate::backend("by-handle")?.open(directory, &options)?;
@@ -127,7 +128,7 @@ mod tests {
         assert!(space.blocks >= space.blocks_free && space.blocks_free >= space.blocks_available / 2);
         let blocks = told.ceilings.iter().find(|ceiling| ceiling.limit == Limit::Blocks).unwrap();
         let room = space.blocks_available * space.unit_bytes;
-        // Contents of 10 000 bytes take clusters, and a record and a name besides.
+        // Contents of 10 000 bytes take clusters, plus a record and a name.
         assert!(blocks.more.likely <= room / 10_000 && blocks.more.likely >= room / 200_000, "{blocks:?}");
         if told.facts.file_system == crate::FileSystem::Ntfs {
             let numbers = told.ceilings.iter().find(|ceiling| ceiling.limit == Limit::Numbers).unwrap();

@@ -1,4 +1,4 @@
-//! ext2, ext3 and ext4 (one driver in today's kernels): how many entries the hash index of a directory takes.
+//! ext2, ext3 and ext4 (one driver in today's kernels): capacity of a directory's hash index.
 //!
 //! ```text
 //! d = (length + 8 + 3) & ~3            bytes of an entry; + 8 in a directory that is casefolded and encrypted
@@ -11,18 +11,19 @@
 //!             w = 1 / L; E[d^2] / E[d] / cap for a mix
 //! ```
 //!
-//! Half of the naive product, because nodes are split in waves of doublings and the root holds just short of a power of two: the
-//! first full node after the root is full refuses an entry (`ext4_dx_add_entry` in `fs/ext4/namei.c`). The next name
-//! usually finds another node. The factors are a fit to a simulator of the split rule. Where names are of one length they
-//! were held against 53 fills on Linux 6.18 in 23 configurations (mean error 1.3 %, worst 3.1 %; single fills up to 10 %).
-//! The two terms for mixes are from the renewal theorem and were held against 70 fills of five mixes of 8 to
-//! 255 bytes with 1 KiB blocks: means within 3 %, single fills -10 to +12 %; size within 4 %. No fill of all these ended
-//! outside of [`LOW`] to [`HIGH`] times the formula.
+//! About half of the naive product, because nodes are split in waves of doublings and the root holds just short
+//! of a power of two. Once the root is full, the first full node refuses an entry (`ext4_dx_add_entry` in
+//! `fs/ext4/namei.c`); the next name usually finds another node. The factors are fitted to a simulator of the
+//! split rule. For names of one length they were checked against 53 fills on Linux 6.18 in 23 configurations:
+//! mean error 1.3 %, worst 3.1 %, single fills up to 10 %. The two terms for mixes come from renewal theory and
+//! were checked against 70 fills of five mixes of 8 to 255 bytes with 1 KiB blocks: means within 3 %, single
+//! fills -10 to +12 %, size within 4 %. Every fill ended between [`LOW`] and [`HIGH`] times the formula.
 //!
-//! **Names that come and go** let the index grow on: leaves are never merged, and the room of a removed name is found again only by
-//! names whose hash is near. After t turnovers of all names the size is g(t) times what as many names that stay need, whatever part
-//! of the whole they are. Fills with 1 KiB blocks gave g(20) = 4.0, 2.69, 2.03 and 1.68 for L = 3, 7, 14 and 25; it is taken for
-//! 1 + 6.27 L^(-2/3), which leaves room on for greater L. It never ends: with L = 7, 2.69 after 20 turnovers is 2.90 after 28.
+//! **Names that come and go** make the index grow: leaves are never merged, and only names with a nearby hash
+//! reuse the space of a removed name. After t turnovers of all names, the size is g(t) times the size for as
+//! many names that stay, at any fill level. Fills with 1 KiB blocks gave g(20) = 4.0, 2.69, 2.03 and 1.68 for L
+//! = 3, 7, 14 and 25; the model uses 1 + 6.27 L^(-2/3), which leaves a margin for greater L. Growth never ends:
+//! with L = 7, 2.69 after 20 turnovers becomes 2.90 after 28.
 //!
 //! With `large_dir` the index has three levels. Fills with 1 KiB blocks: 0.52, 0.52, 0.55 (255 bytes) and 0.61 (128) times P N² L.
 
@@ -34,55 +35,55 @@ use super::model::{Judgement, Model, Plan};
 use super::name_lengths::NameLengths;
 use crate::file_system::FileSystem;
 
-/// No fill ended below this part of what the formula says ...
+/// No fill ended below this share of the formula's result ...
 pub(crate) const LOW: f64 = 0.85;
 /// ... or above this one.
 pub(crate) const HIGH: f64 = 1.15;
-/// As [`LOW`] and [`HIGH`] for the legacy hash. It puts similar names side by side: fills with sequential names ended at 1.1 to 1.3 times
-/// the formula, and other names may crowd in a few blocks.
+/// As [`LOW`] and [`HIGH`], for the legacy hash. It places similar names side by side: fills with sequential
+/// names ended at 1.1 to 1.3 times the formula, and other names may crowd in a few blocks.
 const LEGACY: (f64, f64) = (0.5, 1.4);
-/// Plan for this part where entries stay: a margin below [`LOW`].
+/// Share to plan for if entries stay: a margin below [`LOW`].
 const GROWING: f64 = 0.75;
-/// Plan for this part where names come and go and leaves are large: with 69 % some were refused after 2 to 4 turnovers.
+/// Share to plan for if names come and go and leaves are large: at 69 %, some were refused after 2 to 4
+/// turnovers.
 const CHURNING: f64 = 0.45;
-/// From so many entries on their number and the directory's size say when it is full, whatever the names are ...
+/// From this many entries, their number and the directory's size show when it is full, whatever the names ...
 pub(crate) const GAUGE_ENTRIES_MIN: u64 = 20_000;
-/// ... if there are so many blocks: before that leaves split in waves, and with names of 8 bytes the gauge was 5 % off.
+/// ... if it has at least this many blocks: with fewer, leaves split in waves, and the gauge was 5 % off for
+/// names of 8 bytes.
 const GAUGE_BLOCKS_MIN: u64 = 1000;
-/// A directory that holds less than this part of what one of its size does that only grew has shrunk.
+/// A directory with less than this share of the entries expected at its size has shrunk.
 pub(super) const GROWN_MIN: f64 = 0.8;
-/// One that holds more was packed.
+/// A directory with more than this share was packed.
 const GROWN_MAX: f64 = 1.25;
 /// Without `large_dir` only 32 bits of a directory's size are read back (`ext4_isize` in `fs/ext4/ext4.h`).
 const SIZE_BYTES_MAX: f64 = 4_294_967_296.0;
-/// Directories in a directory without `dir_nlink`: `EXT4_LINK_MAX` less two.
+/// Most subdirectories without `dir_nlink`: `EXT4_LINK_MAX` less two.
 const DIRECTORIES_MAX: u64 = 64_998;
-/// The largest blocks that were filled, bytes.
+/// Largest block size tested, bytes.
 const BLOCK_BYTES_TRIED_MAX: u64 = 4096;
 
-/// The model.
 pub(super) struct Ext4Model;
 
-/// What the index's size depends on.
+/// Parameters that the size of an index depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
     pub(crate) block_bytes: u64,
     pub(crate) metadata_csum: bool,
     pub(crate) large_dir: bool,
-    /// Names are stored padded to a multiple of 32.
+    /// Names are padded to a multiple of 32 bytes.
     pub(crate) encrypted: bool,
-    /// Each entry holds its hash.
+    /// Each entry stores its hash.
     pub(crate) hash_in_entry: bool,
 }
 
-/// What an index of some shape takes before the first entry is refused.
+/// State of an index when the first entry is refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Capacity {
-    /// Entries.
     pub(crate) entries: f64,
-    /// The directory's size then, bytes.
+    /// Size of the directory, bytes.
     pub(crate) bytes: f64,
-    /// Of the entries, those that can be kept through 20 turnovers of all names.
+    /// Number of entries that survive 20 turnovers of all names.
     pub(crate) churning: f64,
 }
 
@@ -98,14 +99,13 @@ impl Shape {
         }
     }
 
-    /// Returns the bytes of an entry.
     pub(crate) fn entry_bytes(&self, name_bytes: u16) -> f64 {
-        // What is encrypted is stored in whole pieces, by default of 32 bytes, and no longer than a name may be.
+        // Encrypted names are padded, by default to 32 bytes, up to the longest possible name.
         let name_bytes = if self.encrypted { name_bytes.next_multiple_of(32).min(255) } else { name_bytes };
         f64::from(((name_bytes + 8 + 3) & !3) + if self.hash_in_entry { 8 } else { 0 })
     }
 
-    /// Returns when the first entry is refused in a directory that is only added to.
+    /// Capacity of a directory to which entries are only added.
     pub(crate) fn capacity(&self, names: &NameLengths) -> Capacity {
         let tail = if self.metadata_csum { 8.0 } else { 0.0 };
         let block = self.block_bytes as f64;
@@ -133,14 +133,14 @@ impl Shape {
     }
 }
 
-/// How a directory came to hold what it holds.
+/// History of a directory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Past {
-    /// As far as can be told it was only added to.
+    /// Entries were only added, as far as the evidence shows.
     Grown,
-    /// It has held more: it holds this part of what a directory of its size does that only grew.
+    /// It held more once: it has this share of the entries expected at its size.
     Shrunk(f64),
-    /// It holds more than it would have grown to: it was packed.
+    /// It holds more entries than it could by growing, so it was packed.
     Packed,
 }
 
@@ -157,7 +157,7 @@ impl Model for Ext4Model {
         let Some(ext4) = facts.ext4() else { return Judgement::default() };
         let shape = Shape::of(facts, ext4);
         let names = &facts.names.value;
-        // Where entries are put into the first block that has room, blocks are full.
+        // If each entry goes into the first block with space, blocks are full.
         let entry_bytes = names.mean_of(|bytes| shape.entry_bytes(bytes));
         let mut judgement = Judgement { entry_bytes, ..Judgement::default() };
         let mut past = Past::Grown;
@@ -181,21 +181,21 @@ impl Model for Ext4Model {
     }
 }
 
-/// Tells whether entries are looked for one after the other, from the first block on.
+/// `true` if lookups scan the blocks from the first.
 pub(super) fn is_linear(facts: &Facts, ext4: &Ext4) -> bool {
-    // A directory of one block needs no index yet.
+    // A directory of one block does not need an index yet.
     let several_blocks = facts.directory_bytes > facts.space.block_bytes;
     !ext4.features.value.dir_index || (several_blocks && ext4.indexed == Some(false))
 }
 
-/// What is known of a directory's index.
+/// State of a directory's index.
 struct Index {
     capacity: Capacity,
     gauge: Gauge,
     past: Past,
-    /// What the formula's inputs are based on.
+    /// Evidence for the formula's inputs.
     inputs: Basis,
-    /// Bounds of fills, as parts of the formula's result.
+    /// Range of measured fills, as factors of the formula's result.
     scatter: (f64, f64),
 }
 
@@ -215,7 +215,7 @@ impl Index {
         Self { capacity, gauge, past, inputs, scatter }
     }
 
-    /// Returns the entries at the first refusal with their bounds.
+    /// Entries at the first refusal, with bounds.
     fn bounds(&self) -> Span {
         let entries = self.capacity.entries;
         Span::rounded(entries, self.scatter.0 * entries, self.scatter.1 * entries)
@@ -225,19 +225,18 @@ impl Index {
         Basis::of(&[&self.inputs], how.to_owned())
     }
 
-    /// Tells whether the directory is large enough for its size to say when it is full.
+    /// `true` if the directory is large enough for its size to show when it is full.
     fn reads_gauge(&self, facts: &Facts, now: Span) -> bool {
         let blocks = self.gauge.bytes / facts.space.block_bytes.max(1);
         now.high >= GAUGE_ENTRIES_MIN && blocks >= GAUGE_BLOCKS_MIN
     }
 
-    /// Returns how many entries can be made before the first is refused.
     fn ceiling(&self, facts: &Facts, churn: bool) -> Ceiling {
         let used = self.gauge.used();
         let all = self.capacity.entries;
         let now = facts.entries.as_ref();
         let left = (1.0 - used).max(0.0);
-        // Of names that are not those present only the size now tells.
+        // For other names than those present, only the current size is evidence.
         let own_names = facts.names.basis.known == Known::Measured;
         let (more, basis) = match now {
             _ if churn => {
@@ -257,8 +256,8 @@ impl Index {
                 (self.bounds().less(now.value), self.basis("formula less the entries now"))
             }
             Some(now) if matches!(self.past, Past::Shrunk(_)) => {
-                // Fills of emptied and churned directories ended at 0.88 to 0.84 of the formula, and at 0.68 after all
-                // of the index had been in use; entries that are refused are near where it is.
+                // Fills of emptied and churned directories ended at 0.88 to 0.84 of the formula, and at 0.68
+                // after the whole index had been in use. Entries are refused near the parts in use.
                 let refilled = all * (1.0 - 0.15 * used.min(1.0));
                 let low = if used >= 0.95 { 0.0 } else { self.scatter.0 * refilled };
                 let how = "formula, less a sixth at most: it has held more than now";
@@ -276,10 +275,10 @@ impl Index {
     }
 }
 
-/// Tells from size and entries how the directory came to hold what it holds.
+/// Derives the directory's history from its size and entries.
 fn past(facts: &Facts, capacity: &Capacity, gauge: &Gauge) -> Past {
     let Some(entries) = &facts.entries else { return Past::Grown };
-    // Leaves of small directories are too few for their mean to tell anything; other names tell nothing either.
+    // A small directory has too few leaves for a meaningful mean, and the length of other names is no evidence.
     if facts.directory_bytes < 64 * facts.space.block_bytes || facts.names.basis.known != Known::Measured {
         let emptied = facts.directory_bytes >= 64 * facts.space.block_bytes && entries.value.high < 64;
         return if emptied { Past::Shrunk(0.0) } else { Past::Grown };
@@ -291,7 +290,7 @@ fn past(facts: &Facts, capacity: &Capacity, gauge: &Gauge) -> Past {
     }
 }
 
-/// The mount option that bounds the size of directories, where it is set.
+/// The mount option that limits the size of directories, if set.
 fn size_option(facts: &Facts, entry_bytes: f64) -> Option<Ceiling> {
     let kib: u64 = facts.mount.as_ref()?.option("max_dir_size_kb")?.parse().ok().filter(|kib| *kib > 0)?;
     let max_bytes = kib.saturating_mul(1024) as f64;
@@ -301,14 +300,14 @@ fn size_option(facts: &Facts, entry_bytes: f64) -> Option<Ceiling> {
         _ => 1.0 / entry_bytes,
     };
     let entries = (max_bytes - now_bytes).max(0.0) * per_byte;
-    // A block that is begun is filled, and those that are there have room for some more.
+    // Blocks already allocated still have space for some entries.
     let slack = facts.space.block_bytes as f64 * per_byte;
     let more = Span::rounded(entries, 0.8 * entries, 1.2 * entries + slack);
     let basis = Basis::of(&[&facts.names.basis], "mount option, and the bytes of an entry");
     Some(Ceiling { limit: Limit::MountOption, more, used: now_bytes / max_bytes, basis })
 }
 
-/// The count of directories in it, where that is bounded and some are made.
+/// Limit on the number of subdirectories, if there is one and some are to be created.
 fn link_count(facts: &Facts, ext4: &Ext4) -> Option<Ceiling> {
     if ext4.features.value.dir_nlink || facts.directory_share <= 0.0 {
         return None;

@@ -1,4 +1,4 @@
-//! What one should know of an ext4 directory: small blocks, no index, churn, hollow directories, full ones.
+//! Traps of ext4 directories: small blocks, no index, churn, hollow directories, full ones.
 
 use super::cure;
 use super::ext4::{GROWN_MIN, Past, Shape, is_linear};
@@ -6,14 +6,14 @@ use super::facts::{Ext4, Facts};
 use super::model::Judgement;
 use super::trap::Trap;
 
-/// From this part of the index on, it is time to do something.
+/// Warn from this share of the index.
 const NEARLY_FULL: f64 = 0.75;
-/// Below this part of what churn leaves of a directory of its size it is hollow: it was emptied, not only used.
+/// A directory below this share of the entries that churn leaves at its size is hollow: it was emptied, not
+/// only churned.
 const HOLLOW: f64 = 0.6;
-/// From this size on a hollow directory is slow to list, bytes.
+/// A hollow directory of at least this size is slow to list, bytes.
 const HOLLOW_BYTES_MIN: u64 = 256 << 10;
 
-/// Returns what applies.
 pub(super) fn traps(facts: &Facts, ext4: &Ext4, judgement: &Judgement, past: Past) -> Vec<Trap> {
     let mut traps = Vec::new();
     traps.extend(full(facts, ext4, judgement));

@@ -1,4 +1,4 @@
-//! What is known of a directory and its file system: plain data that the models judge, however it was found out.
+//! Facts about a directory and its file system: plain data that the models judge, independent of its source.
 
 use std::path::PathBuf;
 
@@ -6,101 +6,101 @@ use super::basis::{Fact, Span};
 use super::name_lengths::NameLengths;
 use crate::file_system::FileSystem;
 
-/// All that the models look at.
+/// Input of the models.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
-    /// The directory as it was named, for commands and messages.
+    /// The directory's path as the caller gave it, for commands and messages.
     pub path: PathBuf,
-    /// The file system; that of the upper layer where the directory is on overlayfs and the layer can be seen.
+    /// File system; on overlayfs, the upper layer's if it is visible.
     pub file_system: FileSystem,
-    /// Whether that is the upper layer of an overlayfs.
+    /// `true` if the facts are of the upper layer of an overlayfs.
     pub is_upper_layer: bool,
-    /// What only some file systems have.
+    /// Facts that only some file systems have.
     pub details: Details,
-    /// The size of the directory itself, bytes.
+    /// Size of the directory itself, bytes.
     pub directory_bytes: u64,
-    /// Its hard links: on most file systems two, and one for each directory in it.
+    /// Hard links of the directory: on most file systems two, plus one for each subdirectory.
     pub links: u64,
-    /// Its inode number.
+    /// Inode number of the directory.
     pub inode: u64,
-    /// Entries now; `None` where nothing cheap tells.
+    /// Number of entries; `None` without cheap evidence.
     pub entries: Option<Fact<Span>>,
-    /// How long the names of further entries are.
+    /// Name lengths of the entries to come.
     pub names: Fact<NameLengths>,
-    /// The share of directories among further entries, from 0 to 1.
+    /// Share of directories among the entries to come, 0 to 1.
     pub directory_share: f64,
-    /// What a further entry holds.
+    /// Content size of each entry to come.
     pub contents: Fact<Contents>,
     /// Blocks and inodes of the file system.
     pub space: Space,
-    /// The quotas that further entries count into.
+    /// Quotas that apply to the entries to come.
     pub quotas: Vec<Quota>,
-    /// How it is mounted; `None` where the mount table does not tell.
+    /// Mount; `None` if it is not in the mount table.
     pub mount: Option<Mount>,
 }
 
-/// What only some file systems have.
+/// Facts that only some file systems have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Details {
     /// ext2, ext3 and ext4.
     Ext4(Ext4),
-    /// XFS: the size of a directory's blocks, bytes.
+    /// XFS, with the directory block size in bytes.
     Xfs(Fact<u64>),
-    /// btrfs: its chunks; `None` if sysfs does not show them.
+    /// btrfs, with its chunks; `None` if they are not in sysfs.
     Btrfs(Option<BtrfsSpace>),
-    /// overlayfs whose upper layer cannot be seen: why.
+    /// overlayfs whose upper layer is not visible, with the reason.
     Overlay(String),
-    /// Nothing that matters.
+    /// Any other file system.
     None,
 }
 
-/// Space of a btrfs. Data and metadata have separate chunks, and an entry takes metadata.
+/// Space of a btrfs. Data and metadata have separate chunks; an entry takes metadata.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BtrfsSpace {
-    /// Free in chunks of metadata, without the global reserve and reservations of running operations, bytes.
+    /// Free in metadata chunks, without the global reserve and the reservations of running operations, bytes.
     pub metadata_free_bytes: u64,
     /// Copies of metadata: 2 for DUP and RAID1.
     pub metadata_copies: u64,
-    /// Free in chunks of data, bytes.
+    /// Free in data chunks, bytes.
     pub data_free_bytes: u64,
-    /// In no chunk yet, without the first MiB of each device, which chunks never use, bytes.
+    /// Unallocated, without the first MiB of each device, which chunks never use, bytes.
     pub unallocated_bytes: u64,
     /// Data and metadata share chunks (`mkfs.btrfs --mixed`); then `data_free_bytes` is 0.
     pub is_mixed: bool,
 }
 
-/// What matters of an ext4 directory.
+/// Facts about an ext4 directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ext4 {
     /// Features of the file system.
     pub features: Fact<Ext4Features>,
-    /// Whether the directory has a hash index; `None` where that is not told.
+    /// `true` if the directory has a hash index; `None` if unknown.
     pub indexed: Option<bool>,
-    /// Whether names differ by more than the case of letters.
+    /// Names are case-insensitive.
     pub casefolded: bool,
-    /// Whether names are encrypted.
+    /// Names are encrypted.
     pub encrypted: bool,
 }
 
 /// Features of an ext4 file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ext4Features {
-    /// Directories of several blocks get a hash index.
+    /// Directories with several blocks get a hash index.
     pub dir_index: bool,
     /// The index may have three levels instead of two.
     pub large_dir: bool,
-    /// Blocks of directories end with a checksum.
+    /// Directory blocks end with a checksum.
     pub metadata_csum: bool,
-    /// A directory may have more than 64 998 directories in it.
+    /// A directory may have more than 64 998 subdirectories.
     pub dir_nlink: bool,
     /// Small files are stored in their inodes.
     pub inline_data: bool,
-    /// Directories use the legacy hash, which puts similar names side by side.
+    /// Directories use the legacy hash, which places similar names side by side.
     pub legacy_hash: bool,
 }
 
 impl Ext4Features {
-    /// What is assumed where nobody tells: how mke2fs makes ext4 since 2016.
+    /// Assumed if no source is available: the defaults of mke2fs since 2016.
     pub const USUAL: Self = Self {
         dir_index: true,
         large_dir: false,
@@ -111,10 +111,10 @@ impl Ext4Features {
     };
 }
 
-/// What a further entry holds.
+/// Content size of an entry to come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contents {
-    /// Space for the contents of one, bytes, on the average.
+    /// Mean space for the contents of an entry, bytes.
     pub mean_bytes: f64,
     /// Lower bound of the mean, bytes.
     pub low_bytes: f64,
@@ -123,56 +123,56 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Contents of a known size.
+    /// A known content size.
     pub fn exact(mean_bytes: f64) -> Self {
         Self { mean_bytes, low_bytes: mean_bytes, high_bytes: mean_bytes }
     }
 }
 
-/// Blocks and inodes of a file system, as statfs(2) tells them (a project's quota is in them where one is set).
+/// Blocks and inodes of a file system from statfs(2), which accounts for a project quota if one is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Space {
-    /// The size of a block, bytes; on ext4 also of a directory's blocks.
+    /// Block size, bytes; on ext4 also the size of a directory block.
     pub block_bytes: u64,
-    /// The unit of the numbers of blocks, bytes.
+    /// Unit of the block counts, bytes.
     pub unit_bytes: u64,
-    /// Blocks in all.
+    /// Total blocks.
     pub blocks: u64,
-    /// Free blocks, those kept for root included.
+    /// Free blocks, including root's reserve.
     pub blocks_free: u64,
-    /// Free blocks for this process; on ext4 including blocks reserved for root if it may use them.
+    /// Free blocks for this process; on ext4 including root's reserve if it may use it.
     pub blocks_available: u64,
-    /// Inodes in all; 0 where the file system makes them without a limit.
+    /// Total inodes; 0 if the file system has no limit.
     pub inodes: u64,
     /// Free inodes.
     pub inodes_free: u64,
-    /// The longest name, bytes.
+    /// Longest name, bytes.
     pub name_bytes_max: u64,
-    /// Contents up to this size always fit into the inode and take no block, bytes (ext4's `inline_data`).
+    /// Contents up to this size always fit in the inode and take no block, bytes (ext4's `inline_data`).
     pub inline_bytes_max: u64,
-    /// Contents up to this size take their own size among metadata instead of blocks, bytes (btrfs's `max_inline`).
+    /// Contents up to this size are stored in the metadata instead of in blocks, bytes (btrfs's `max_inline`).
     pub packed_bytes_max: u64,
 }
 
-/// Whose quota.
+/// Owner of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuotaOf {
-    /// The user's with this number.
+    /// User ID.
     User(u32),
-    /// The group's with this number.
+    /// Group ID.
     Group(u32),
-    /// The project's with this number.
+    /// Project ID.
     Project(u32),
-    /// That of a btrfs subvolume (its level-0 group).
+    /// ID of a btrfs subvolume (its level-0 quota group).
     Subvolume(u64),
-    /// One that cannot be seen from here.
+    /// Not visible to this process.
     Hidden,
 }
 
-/// A quota that is set; what has no limit is `None`.
+/// A quota that is set; resources without a limit are `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// Whose.
+    /// Owner.
     pub of: QuotaOf,
     /// Bytes used and allowed.
     pub bytes: Option<(u64, u64)>,
@@ -180,21 +180,21 @@ pub struct Quota {
     pub inodes: Option<(u64, u64)>,
 }
 
-/// How a directory's file system is mounted.
+/// Mount of a directory's file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Where.
+    /// Mount point.
     pub point: String,
-    /// The file system's type as the mount table has it, e.g. `ext3` or `fuse.sshfs`.
+    /// File system type in the mount table, e.g. `ext3` or `fuse.sshfs`.
     pub kind: String,
-    /// The device, or whatever the mount table has in its place.
+    /// Device, or the entry in its place in the mount table.
     pub source: String,
-    /// The options of the file system, with commas.
+    /// Options of the file system, separated by commas.
     pub options: String,
 }
 
 impl Mount {
-    /// Returns the value of an option, the empty one for an option without a value.
+    /// Value of a mount option; empty for an option without a value.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.split(',').find_map(|option| match option.split_once('=') {
             Some((key, value)) => (key == name).then_some(value),
@@ -204,7 +204,7 @@ impl Mount {
 }
 
 impl Facts {
-    /// Returns what matters of ext4, if the directory is on it.
+    /// The ext4 facts, if the directory is on ext4.
     pub(crate) fn ext4(&self) -> Option<&Ext4> {
         match &self.details {
             Details::Ext4(ext4) => Some(ext4),

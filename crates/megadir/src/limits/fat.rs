@@ -1,9 +1,10 @@
-//! FAT and exFAT: a directory is a file of records of 32 bytes, and its size is bounded.
+//! FAT and exFAT: a directory is a file of 32-byte records, with a maximum size.
 //!
-//! FAT32 and the directories of FAT12 and FAT16 below the root: 2 MiB (`FAT_MAX_DIR_SIZE` in `fs/fat/fat.h`), one record and one
-//! for each 13 characters of a name. The root of FAT12 and FAT16 has a fixed number, 512 as a rule. exFAT: 256 MiB
-//! (`MAX_EXFAT_DENTRIES`), two records and one for each 15 characters. Taken from the sources and not run. Bytes are taken for
-//! characters, which is too many where names are not ASCII: the answer errs to the safe side.
+//! FAT32, and the directories of FAT12 and FAT16 below the root: 2 MiB (`FAT_MAX_DIR_SIZE` in `fs/fat/fat.h`);
+//! a name takes one record plus one for each 13 characters. The root of FAT12 and FAT16 has a fixed number of
+//! records, usually 512. exFAT: 256 MiB (`MAX_EXFAT_DENTRIES`); a name takes two records plus one for each 15
+//! characters. Taken from the sources, not tested. Each byte of a name counts as a character, which errs on the
+//! safe side for names that are not ASCII.
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::facts::Facts;
@@ -20,10 +21,8 @@ const FAT32_CLUSTERS_MIN: u64 = 65_525;
 const FAT_ROOT_INODE: u64 = 1;
 const FAT16_ROOT_RECORDS: u64 = 512;
 
-/// The model of FAT12, FAT16 and FAT32.
 pub(super) struct Fat;
 
-/// The model of exFAT.
 pub(super) struct ExFat;
 
 impl Model for Fat {

@@ -1,22 +1,22 @@
-//! What can run out, and how far away that is.
+//! Limits and the distance to them.
 
 use std::fmt;
 
 use super::basis::{Basis, Span};
 use super::facts::QuotaOf;
 
-/// What a further entry is refused for.
+/// A resource whose exhaustion refuses an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// The index of the directory cannot be divided any further (ext4).
+    /// The directory's index cannot be split any further (ext4).
     DirectoryIndex,
     /// The directory itself may not grow any further.
     DirectorySize,
-    /// The file system has no more numbers for entries or files.
+    /// The file system has no entry or file numbers left.
     Numbers,
-    /// The mount option that bounds the size of directories (ext4's `max_dir_size_kb`).
+    /// The mount option that limits the size of directories (ext4's `max_dir_size_kb`).
     MountOption,
-    /// The directory has as many directories in it as it can count.
+    /// The directory has the maximum number of subdirectories.
     LinkCount,
     /// Inodes of the file system.
     Inodes,
@@ -24,14 +24,14 @@ pub enum Limit {
     Blocks,
     /// A quota.
     Quota(QuotaOf),
-    /// Names that have one hash do not fit into one item (btrfs).
+    /// Names with the same hash do not fit in one item (btrfs).
     NameCollision,
-    /// Nothing that can be seen from here.
+    /// No limit is visible to this process.
     Unknown,
 }
 
 impl Limit {
-    /// Returns its name in machine-readable output.
+    /// Name in machine-readable output.
     pub fn name(self) -> &'static str {
         match self {
             Self::DirectoryIndex => "directory-index",
@@ -48,7 +48,7 @@ impl Limit {
     }
 }
 
-/// The noun for it, as in "inodes run out first".
+/// The plural noun, as in "inodes run out first".
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -78,32 +78,32 @@ impl fmt::Display for QuotaOf {
     }
 }
 
-/// How far away one limit is.
+/// Distance to a limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ceiling {
-    /// What runs out.
+    /// The limit.
     pub limit: Limit,
-    /// Entries that can still be made until the first is refused for it.
+    /// Number of entries that can be created before this limit refuses one.
     pub more: Span,
-    /// How much of it is used, from 0 to 1.
+    /// Used share, 0 to 1.
     pub used: f64,
-    /// How that is known.
+    /// Evidence.
     pub basis: Basis,
 }
 
-/// The size of a directory's index, where that tells how full it is.
+/// Size of a directory's index, if it shows how full the index is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gauge {
-    /// The directory's size now, bytes.
+    /// Current size of the directory, bytes.
     pub bytes: u64,
-    /// The size at which the first entry is refused, bytes.
+    /// Size at which the first entry is refused, bytes.
     pub full_bytes: u64,
-    /// How the latter is known.
+    /// Evidence for `full_bytes`.
     pub basis: Basis,
 }
 
 impl Gauge {
-    /// Returns how much is used: 1 is full, and more is possible.
+    /// Used share: 1 is full, and more is possible.
     pub fn used(&self) -> f64 {
         self.bytes as f64 / self.full_bytes.max(1) as f64
     }

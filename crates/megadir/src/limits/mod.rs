@@ -1,4 +1,4 @@
-//! How many entries fit a directory, what runs out first, and which limit a refused create has met.
+//! Capacity of a directory: number of entries, the limit reached first, and the limit behind a refused create.
 //!
 //! | file system | limit of one directory | how it is known |
 //! |---|---|---|
@@ -12,8 +12,8 @@
 //! | NFS | the server's | not visible |
 //! | others | no model | |
 //!
-//! A model judges [`Facts`], plain data, and never looks at a file system; finding facts out is [`limits`]' part (Linux, Windows). Every
-//! answer has its [`Basis`].
+//! A model judges [`Facts`], plain data, and never accesses a file system; [`limits`] reads the facts (Linux,
+//! Windows). Every answer states its [`Basis`].
 
 mod answer;
 mod asked;
@@ -64,7 +64,7 @@ pub use unavailable::limits;
 
 use crate::file_system::FileSystem;
 
-/// The models, one a file system.
+/// All models, one per file system.
 pub static MODELS: &[&dyn Model] = &[
     &ext4::Ext4Model,
     &xfs::Xfs,
@@ -78,7 +78,7 @@ pub static MODELS: &[&dyn Model] = &[
     &others::Nfs,
 ];
 
-/// Returns the model of a file system, if there is one.
+/// Finds the model of a file system.
 pub fn model_of(file_system: FileSystem) -> Option<&'static dyn Model> {
     MODELS.iter().copied().find(|model| model.file_system() == file_system)
 }

@@ -1,4 +1,4 @@
-//! What a model of a file system says of a directory.
+//! Interface of the models of file systems.
 
 use super::basis::{Fact, Span};
 use super::facts::Facts;
@@ -6,41 +6,41 @@ use super::limit::{Ceiling, Gauge};
 use super::trap::Trap;
 use crate::file_system::FileSystem;
 
-/// What one file system's directories can hold. A model looks at [`Facts`] and at nothing else.
+/// Model of the directories of one file system. Uses [`Facts`] and nothing else.
 pub trait Model: Sync {
     /// The file system.
     fn file_system(&self) -> FileSystem;
 
-    /// Where the model is from, in a sentence.
+    /// Source of the model, in a sentence.
     fn about(&self) -> &'static str;
 
-    /// Judges the directory itself; blocks, inodes and quotas are not the model's.
+    /// Judges the directory itself; blocks, inodes and quotas are handled elsewhere.
     fn judge(&self, facts: &Facts, churn: bool) -> Judgement;
 }
 
-/// What a model says of a directory.
+/// A model's judgement of a directory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
     /// Limits of the directory itself.
     pub ceilings: Vec<Ceiling>,
-    /// Entries that the directory holds when the first is refused, if only added to.
+    /// Number of entries at the first refusal if entries are only added.
     pub capacity: Option<Fact<Span>>,
-    /// How many of them to plan for.
+    /// Number of entries to plan for.
     pub plan: Option<Plan>,
-    /// The size of the index, where that tells how full it is.
+    /// Size of the index, if it shows how full the index is.
     pub gauge: Option<Gauge>,
-    /// Space that an entry takes beside its contents, bytes.
+    /// Space of an entry without its contents, bytes.
     pub entry_bytes: f64,
-    /// What applies here.
+    /// Traps that apply here.
     pub traps: Vec<Trap>,
 }
 
-/// How many entries to plan for, short of the first that is refused.
+/// Number of entries to plan for, short of the first refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Where entries are added and stay.
+    /// If entries are added and stay.
     pub growing: u64,
-    /// Where names come and go.
+    /// If names come and go.
     pub churning: u64,
 }
 

@@ -1,25 +1,25 @@
-//! How long names are: one length, or a mix of lengths with weights.
+//! Name lengths: one length, or a weighted mix.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The longest name that any file system known here takes, bytes.
+/// Longest name on any supported file system, bytes.
 pub const NAME_BYTES_MAX: u16 = 255;
 
 /// A mix of name lengths, bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NameLengths {
-    /// Lengths, ascending, each with its share; the shares add up to 1.
+    /// Lengths in ascending order with their shares, which add up to 1.
     shares: Vec<(u16, f64)>,
 }
 
 impl NameLengths {
-    /// Returns names of one length, bytes; what is out of range becomes the nearest that is possible.
+    /// Names of one length, bytes; clamped to the possible range.
     pub fn of(bytes: u16) -> Self {
         Self { shares: vec![(bytes.clamp(1, NAME_BYTES_MAX), 1.0)] }
     }
 
-    /// Returns the mix of so many names of each length; `None` if there are none.
+    /// Mix from the number of names of each length; `None` if there are no names.
     pub fn counted(counts: impl IntoIterator<Item = (u16, u64)>) -> Option<Self> {
         let mut by_length = [0_u64; NAME_BYTES_MAX as usize + 1];
         for (bytes, count) in counts {
@@ -31,36 +31,36 @@ impl NameLengths {
         (!shares.is_empty()).then_some(Self { shares })
     }
 
-    /// Returns the lengths with their shares, ascending.
+    /// Lengths in ascending order with their shares.
     pub fn shares(&self) -> &[(u16, f64)] {
         &self.shares
     }
 
-    /// Returns the mean of what `of` makes of each length.
+    /// Weighted mean of `of` over the lengths.
     pub fn mean_of(&self, of: impl Fn(u16) -> f64) -> f64 {
         self.shares.iter().map(|(bytes, share)| of(*bytes) * share).sum()
     }
 
-    /// Returns the mean length, bytes.
+    /// Mean length, bytes.
     pub fn mean(&self) -> f64 {
         self.mean_of(f64::from)
     }
 
-    /// Returns the greatest length, bytes.
+    /// Greatest length, bytes.
     pub fn longest(&self) -> u16 {
         self.shares.last().map_or(0, |last| last.0)
     }
 
-    /// Returns the least length, bytes.
+    /// Smallest length, bytes.
     pub fn shortest(&self) -> u16 {
         self.shares.first().map_or(0, |first| first.0)
     }
 
-    /// Returns how many records of sizes `of` fill `capacity` before the first that does not fit.
+    /// Expected number of records of sizes `of` that fit `capacity` before the first that does not.
     ///
-    /// For one length that is a division. For a mix it is the renewal function's expansion, E\[N(t)\] = t / m +
-    /// E\[d²\] / (2 m²) - 1 with m = E\[d\]: the record that does not fit is rather a large one, which leaves a gap of its
-    /// size. Reference: Feller, *An Introduction to Probability Theory*, volume 2, XI.3.
+    /// For one length, a division. For a mix, the expansion of the renewal function, E\[N(t)\] = t / m +
+    /// E\[d²\] / (2 m²) - 1 with m = E\[d\]: the record that does not fit tends to be a large one and leaves a
+    /// gap of its size. Reference: Feller, *An Introduction to Probability Theory*, volume 2, XI.3.
     pub fn fitting(&self, capacity: f64, of: impl Fn(u16) -> f64) -> f64 {
         let mean = self.mean_of(&of);
         let same = self.shares.iter().all(|(bytes, _)| of(*bytes).to_bits() == of(self.shortest()).to_bits());
@@ -81,7 +81,7 @@ impl fmt::Display for NameLengths {
     }
 }
 
-/// Parses `32`, `8-64` (every length alike), `8,32,255` (in equal parts) and `8:60,32:40` (in such parts).
+/// Parses `32`, `8-64` (uniform), `8,32,255` (equal parts) and `8:60,32:40` (weighted parts).
 impl FromStr for NameLengths {
     type Err = String;
 
@@ -108,7 +108,7 @@ impl FromStr for NameLengths {
             if from > to {
                 return Err(bad());
             }
-            // A range has the weight of one part, whatever its width: 720720 is divided evenly by most widths.
+            // A range has the weight of one part, whatever its width; most widths divide 720720.
             let each = u64::from(weight) * 720_720 / u64::from(to - from + 1);
             counts.extend((from..=to).map(|bytes| (bytes, each)));
         }
@@ -148,7 +148,7 @@ mod tests {
     fn what_fits_is_what_a_simulation_packs() {
         let sizes = |bytes: u16| f64::from((bytes + 11) & !3);
         assert_eq!(parse("32").fitting(4084.0, sizes), 102.0);
-        // Sizes that are the same after rounding divide like one.
+        // Sizes that are equal after rounding behave like one length.
         assert_eq!(parse("30-32").fitting(4084.0, sizes), 102.0);
         for text in ["8,32,255", "8-64", "16:9,255:1"] {
             let lengths = parse(text);

@@ -1,4 +1,4 @@
-//! NTFS, ZFS, overlayfs and NFS: a number from the format, or the reason why there is none.
+//! NTFS, ZFS, overlayfs and NFS: a number from the format, or the reason why none is known.
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::facts::{Details, Facts};
@@ -7,13 +7,13 @@ use super::model::{Judgement, Model};
 use super::trap::Trap;
 use crate::file_system::FileSystem;
 
-/// NTFS: files of a volume are numbered with 32 bits; a directory has no limit of its own. Documented, not run.
+/// NTFS: a volume has 32-bit file numbers; a directory has no limit of its own. Documented, not tested.
 pub(super) struct Ntfs;
 
-/// ZFS: 2^48 entries in a directory (zfsconcepts(7)). Documented, not run.
+/// ZFS: 2^48 entries in a directory (zfsconcepts(7)). Documented, not tested.
 pub(super) struct Zfs;
 
-/// overlayfs, where the upper layer cannot be seen.
+/// overlayfs whose upper layer is not visible.
 pub(super) struct Overlay;
 
 /// NFS: the server's file system decides.
@@ -43,8 +43,8 @@ impl Model for Ntfs {
     }
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
-        // A record of 1 KiB in the table of files, and an index entry with the name in UTF-16.
-        // Short names (8.3) of Windows take such an entry too, where the volume has them.
+        // A 1 KiB record in the file table, and an index entry with the name in UTF-16. If the volume has short
+        // names (8.3), each takes another index entry.
         let entry_bytes = 1024.0 + 1.4 * (82.0 + 2.0 * facts.names.value.mean());
         numbered(facts, u64::from(u32::MAX), "2^32 - 1 files of a volume, documented", entry_bytes)
     }
@@ -60,7 +60,7 @@ impl Model for Zfs {
     }
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
-        // An object of 512 bytes, and about two chunks of 24 bytes of the directory's hash table and more for the name.
+        // A 512-byte object, and about two 24-byte chunks of the directory's hash table plus more for the name.
         let entry_bytes = 512.0 + 72.0 + facts.names.value.mean();
         numbered(facts, 1 << 48, "2^48 entries, documented", entry_bytes)
     }

@@ -1,4 +1,4 @@
-//! What a file system as a whole has left: inodes, blocks, quotas. The same for every model.
+//! Free inodes, blocks and quotas of the whole file system, the same for every model.
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::cure;
@@ -7,12 +7,13 @@ use super::limit::{Ceiling, Limit};
 use super::trap::Trap;
 use crate::file_system::FileSystem;
 
-/// How room is known.
+/// Source of the figures.
 const ROOM: &str = if cfg!(windows) { "room of the volume" } else { "statfs" };
-/// From this part of inodes, blocks or a quota on, it is time to do something.
+/// Warn from this share of inodes, blocks or a quota.
 const NEARLY_OUT: f64 = 0.9;
 
-/// Returns how far away inodes, blocks and quotas are when an entry takes `entry_bytes` beside its contents.
+/// Distance to the limits of inodes, blocks and quotas; `entry_bytes` is the space of an entry without its
+/// contents.
 pub(super) fn ceilings(facts: &Facts, entry_bytes: f64) -> Vec<Ceiling> {
     let cost = Cost::of(facts, entry_bytes);
     let mut ceilings = Vec::new();
@@ -22,7 +23,7 @@ pub(super) fn ceilings(facts: &Facts, entry_bytes: f64) -> Vec<Ceiling> {
     ceilings
 }
 
-/// The bytes that an entry takes in all, with bounds.
+/// Total space of an entry with bounds, bytes.
 struct Cost {
     likely: f64,
     low: f64,
@@ -37,14 +38,14 @@ impl Cost {
         let how = format!("{ROOM}; {:.0} bytes an entry ({})", bytes(contents.mean_bytes, 1.0), basis.how);
         Self {
             likely: bytes(contents.mean_bytes, 1.0),
-            // What an entry takes beside its contents is known within a factor.
+            // The space of an entry without its contents is known only within a factor.
             low: bytes(contents.low_bytes, 0.7),
             high: bytes(contents.high_bytes, 1.4),
             basis: Basis::of(&[basis, &facts.names.basis], how),
         }
     }
 
-    /// Returns how many entries so many bytes are enough for; `None` if they cost nothing.
+    /// Number of entries that fit in `bytes`; `None` if entries take no space.
     fn entries(&self, bytes: u64) -> Option<Span> {
         let bytes = bytes as f64;
         (self.likely > 0.0).then(|| Span::rounded(bytes / self.likely, bytes / self.high, bytes / self.low))
@@ -59,8 +60,8 @@ fn inodes(facts: &Facts) -> Option<Ceiling> {
     let used = space.inodes.saturating_sub(space.inodes_free) as f64 / space.inodes as f64;
     let (mut more, mut how) = (Span::exact(space.inodes_free), "statfs; an inode an entry");
     if facts.file_system == FileSystem::Xfs {
-        // statfs computes the number from free blocks. XFS allocates inodes in chunks of 64 per allocation group, if it finds
-        // contiguous blocks.
+        // statfs derives the number from free blocks. XFS allocates inodes in chunks of 64 per allocation
+        // group, if it finds contiguous blocks.
         let slack = XFS_CHUNK_INODES.max(space.inodes_free / 100);
         more.low = more.likely.saturating_sub(slack);
         more.high = more.likely.saturating_add(slack);
@@ -69,12 +70,12 @@ fn inodes(facts: &Facts) -> Option<Ceiling> {
     Some(Ceiling { limit: Limit::Inodes, more, used, basis: Basis::new(Known::Read, how) })
 }
 
-/// A chunk of inodes in each of four allocation groups.
+/// One chunk of inodes in each of four allocation groups.
 const XFS_CHUNK_INODES: u64 = 4 * 64;
 
-/// Returns the blocks that ext4 reserves for its own metadata if sysfs does not show them (`ext4_calculate_resv_clusters`).
+/// Blocks that ext4 reserves for its own metadata if sysfs does not show them (`ext4_calculate_resv_clusters`).
 ///
-/// The kernel takes a fiftieth of all blocks including those of metadata, which statfs leaves out of its count.
+/// The kernel takes a fiftieth of all blocks, including metadata blocks, which statfs does not count.
 pub(super) fn ext4_reserve(space: &Space) -> u64 {
     const EXT4_RESERVE_MAX: u64 = 4096;
     (space.blocks / 40).min(EXT4_RESERVE_MAX)
@@ -90,18 +91,19 @@ fn blocks(facts: &Facts, cost: &Cost) -> Option<Ceiling> {
     }
     let more = cost.entries(space.blocks_available.saturating_mul(space.unit_bytes))?;
     let used = space.blocks.saturating_sub(space.blocks_free);
-    // As df has it: of what is not kept for root.
+    // As in df: the share of the blocks that are not root's reserve.
     let used = used as f64 / (used + space.blocks_available).max(1) as f64;
     Some(Ceiling { limit: Limit::Blocks, more, used, basis: cost.basis.clone() })
 }
 
-/// Metadata that stays unused when btrfs refuses to create, beside the global reserve, bytes: 3.9 MB in all fills of small images.
+/// Metadata left unused when btrfs refuses a create, beyond the global reserve, bytes: 3.9 MB in all fills of
+/// small images.
 const BTRFS_UNUSED_BYTES: f64 = (4 << 20) as f64;
 
-/// Returns how far away the chunks of btrfs are.
+/// Distance to the limit of btrfs chunks.
 ///
-/// Entries fill metadata's chunks, contents those of data (small contents and mixed chunks: metadata's), and both take from what is
-/// in no chunk yet.
+/// Entries fill metadata chunks. Contents fill data chunks, or metadata chunks if they are small or chunks are
+/// mixed. Both kinds of chunk are allocated from unallocated space.
 fn chunks(facts: &Facts, btrfs: &BtrfsSpace) -> Ceiling {
     let contents = &facts.contents.value;
     let entry_bytes = super::btrfs::entry_bytes(facts);
@@ -116,14 +118,14 @@ fn chunks(facts: &Facts, btrfs: &BtrfsSpace) -> Ceiling {
             more + (entries * data - data_free).max(0.0)
         };
         let (mut low, mut high) = (0.0, (metadata_free + unallocated) / metadata.max(1.0));
-        // What is needed only grows with the entries: bisection.
+        // The space needed grows monotonically with the entries: bisect.
         for _ in 0..64 {
             let middle = (low + high) / 2.0;
             if needs(middle) <= unallocated { low = middle } else { high = middle }
         }
         low
     };
-    // A chunk of metadata, up to an eighth of the device, may be taken and stay empty while contents grow.
+    // A metadata chunk, up to an eighth of the device, may be allocated and stay empty while contents grow.
     let (likely_part, low_part) = if in_metadata { (1.0, 0.9) } else { (0.94, 0.8) };
     let more = Span::rounded(
         fits(entry_bytes, contents.mean_bytes, BTRFS_UNUSED_BYTES, likely_part * all),
@@ -155,7 +157,7 @@ fn of_quota(quota: &Quota, cost: &Cost) -> Vec<Ceiling> {
     inodes.into_iter().chain(bytes).collect()
 }
 
-/// Returns what applies to the file system as a whole.
+/// Traps of the whole file system.
 pub(super) fn traps(facts: &Facts) -> Vec<Trap> {
     let mut traps = Vec::new();
     let space = &facts.space;
@@ -206,7 +208,7 @@ fn nearly_out_blocks(facts: &Facts) -> Option<Trap> {
     Some(Trap { name: "blocks", text, cures: vec![cure::blocks()] })
 }
 
-/// The longest name that eCryptfs takes, bytes: what is encrypted and encoded is longer.
+/// Longest name on eCryptfs, bytes: encryption and encoding lengthen names.
 const ECRYPTFS_BYTES_MAX: u16 = 143;
 
 /// Names that other file systems would refuse.

@@ -1,4 +1,4 @@
-//! A sample of a directory's entries: the lengths of their names, how many are directories, what they hold.
+//! A sample of a directory's entries: name lengths, share of directories, content sizes.
 
 use super::basis::{Fact, Known};
 use super::facts::{Contents, Space};
@@ -19,27 +19,27 @@ pub(super) use self::system::allocated;
 #[cfg(windows)]
 pub(super) use self::system::of_size;
 
-/// The buffer for the sample, bytes: about a thousand entries.
+/// Buffer for the sample, bytes: about a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// So many entries are examined at most: uncached, each may be a read of the disk, on ext4 of 128 KiB.
+/// Most entries examined: uncached, each may cost a disk read, 128 KiB on ext4.
 const EXAMINED_MAX: usize = 32;
-/// What is assumed of names where none are present: a digest in hex.
+/// Assumed name length if no names are present: a hex digest.
 const NAME_BYTES_ASSUMED: u16 = 32;
 
-/// What is known of further entries.
+/// Estimates for the entries to come.
 pub(super) struct Sample {
     pub(super) names: Fact<NameLengths>,
     pub(super) directory_share: f64,
     pub(super) contents: Fact<Contents>,
 }
 
-/// Entries as the directory gives them.
+/// Entries in listing order.
 #[derive(Default)]
 pub(super) struct Sampled {
-    /// Entries of each length of name.
+    /// Number of names by length.
     lengths: Vec<u64>,
     directories: u64,
-    /// Every name, for examining some.
+    /// Every name, so that some can be examined.
     names: Vec<Vec<u8>>,
 }
 
@@ -62,13 +62,13 @@ impl Sampled {
 }
 
 impl Sample {
-    /// Takes the first entries of a directory for a sample.
+    /// Samples the first entries of a directory.
     pub(super) fn of(directory: &Dir, known: Known, space: &Space) -> Result<Self> {
         let options =
             crate::ReadOptions { buffer_bytes: SAMPLE_BYTES, threads: 1, shares: 1, resolve_types: true };
         let mut reader = crate::backend(system::BACKEND)?.open(directory, &options)?;
         let mut sampled = Sampled::default();
-        // The first buffer alone may hold nothing but the two dots.
+        // The first buffer may hold nothing but the two dots.
         while sampled.entries() == 0 {
             let Some(batch) = reader.next_batch()? else { break };
             for entry in batch.entries() {
@@ -78,7 +78,7 @@ impl Sample {
         Ok(Self::made(directory, &sampled, known, space))
     }
 
-    /// Makes what there is to know of a sample.
+    /// Evaluates a sample.
     pub(super) fn made(directory: &Dir, sampled: &Sampled, known: Known, space: &Space) -> Self {
         let entries = sampled.entries();
         let of = match known {
@@ -107,7 +107,7 @@ impl Sample {
     }
 }
 
-/// Examines some of the entries, evenly spread over the sample.
+/// Examines some entries, evenly spread over the sample.
 fn contents(directory: &Dir, names: &[Vec<u8>], known: Known, space: &Space, of: &str) -> Fact<Contents> {
     let step = names.len().div_ceil(EXAMINED_MAX);
     let sizes: Vec<f64> =
@@ -127,15 +127,15 @@ fn contents(directory: &Dir, names: &[Vec<u8>], known: Known, space: &Space, of:
     Fact::new(value, known, how)
 }
 
-/// A sample of fewer entries is too small for its variance to be trusted.
+/// Below this number of entries the variance of a sample is not reliable.
 const EXAMINED_ENOUGH: usize = 30;
 /// The 97.5 % quantile of Student's t with 29 degrees of freedom.
 const T: f64 = 2.045;
 
-/// Estimates the contents of further entries from those examined.
+/// Estimates the contents of entries to come from those examined.
 ///
-/// A large sample gives the 95 % interval of the mean. A small one gives its smallest and its largest entry, wider by the rule of
-/// three: `3 / n` of all entries may differ from the `n` examined.
+/// A large sample gives the 95 % interval of the mean. A small one gives its smallest and largest entry,
+/// widened by the rule of three: `3 / n` of all entries may differ from the `n` examined.
 fn of_sample(sizes: &[f64]) -> Contents {
     let count = sizes.len() as f64;
     let mean_bytes = sizes.iter().sum::<f64>() / count;
@@ -170,11 +170,11 @@ mod tests {
         sizes.push(300e6);
         let found = of_sample(&sizes);
         assert_eq!((found.low_bytes, found.mean_bytes, found.high_bytes), (0.0, 30e6, 300e6));
-        // Also if all entries were examined: those to come are others.
+        // Applies also if all entries were examined: entries to come may differ.
         sizes.extend([0.0; 22]);
         let found = of_sample(&sizes);
         assert!(found.low_bytes == 0.0 && found.high_bytes > 2.0 * found.mean_bytes, "{found:?}");
-        // One entry bounds little, ten alike bound more, and many alike are taken as the rule.
+        // One entry bounds little, ten equal ones bound more, and many equal ones are the rule.
         let one = Contents { mean_bytes: 4096.0, low_bytes: 0.0, high_bytes: 4.0 * 4096.0 };
         assert_eq!(of_sample(&[4096.0]), one);
         let ten = of_sample(&[4096.0; 10]);

@@ -1,8 +1,8 @@
-//! The registry, and directories made up for tests of models.
+//! Tests of the list of models, and artificial facts for the tests of models.
 
 use super::*;
 
-/// Returns an empty directory with room for everything, and with names of these lengths to come.
+/// An empty directory with ample space, and these name lengths to come.
 pub(crate) fn facts(names: &str) -> Facts {
     Facts {
         path: "dir".into(),
@@ -39,7 +39,7 @@ fn every_file_system_has_one_model_with_a_reason() {
         assert!(MODELS[..index].iter().all(|other| other.file_system() != model.file_system()));
         assert!(model.about().len() > 20, "{}", model.file_system());
         assert!(model_of(model.file_system()).is_some());
-        // A model that meets another file system's facts says nothing rather than something wrong.
+        // Facts of another file system must give no answer rather than a wrong one.
         let judged = model.judge(&facts("32"), false);
         assert!(judged.ceilings.iter().all(|ceiling| ceiling.used.is_finite()));
     }
@@ -84,7 +84,7 @@ fn the_nearest_limit_comes_first_and_quotas_count() {
     let limits = Limits::judge(facts, false);
     assert_eq!(limits.runs_out_first(), Some(Limit::Quota(QuotaOf::User(7))));
     assert_eq!(limits.ceilings[0].more, Span::exact(50));
-    // 469 bytes an entry, by items of the tree.
+    // 469 bytes an entry, from the items of the tree.
     assert_eq!(limits.ceilings[1].limit, Limit::Quota(QuotaOf::Subvolume(256)));
     assert_eq!(limits.ceilings[1].more.likely, 213);
     assert_eq!(limits.ceilings[2].limit, Limit::Blocks);
@@ -118,7 +118,7 @@ fn names_that_others_refuse_are_a_trap() {
         Limits::judge(facts, false).judgement.traps
     };
     assert!(traps("8-143", 255).is_empty());
-    // Nobody has eCryptfs on Windows.
+    // eCryptfs does not exist on Windows.
     let found = traps("8-144", 255);
     assert_eq!(found.len(), usize::from(cfg!(not(windows))), "{found:?}");
     assert!(found.iter().all(|trap| trap.text.contains("eCryptfs")), "{found:?}");

@@ -1,6 +1,6 @@
-//! tmpfs: entries are numbered up to 2^31 in a directory; in practice `nr_inodes` or the memory ends first.
+//! tmpfs: a directory numbers its entries up to 2^31; in practice `nr_inodes` or memory runs out first.
 //!
-//! Reference: `simple_offset_add` in `fs/libfs.c` (Linux 6.6 and later; before that there was no limit).
+//! Reference: `simple_offset_add` in `fs/libfs.c` (Linux 6.6 and later; no limit before).
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::facts::Facts;
@@ -10,7 +10,6 @@ use crate::file_system::FileSystem;
 
 const OFFSETS: u64 = 1 << 31;
 
-/// The model.
 pub(super) struct Tmpfs;
 
 impl Model for Tmpfs {

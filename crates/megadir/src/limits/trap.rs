@@ -1,14 +1,14 @@
-//! Traps: what applies to a directory and is not what one would expect, each with its cures.
+//! Traps: surprising properties of a directory, each with its remedies.
 
 use super::cure::Cure;
 
-/// Something to know of a directory.
+/// A surprising property of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trap {
-    /// A short name, the same for ever.
+    /// Short, stable name.
     pub name: &'static str,
-    /// What it is and what it does here, in a sentence or two.
+    /// The property and its effect here, in a sentence or two.
     pub text: String,
-    /// What can be done, the best first.
+    /// Remedies, best first.
     pub cures: Vec<Cure>,
 }

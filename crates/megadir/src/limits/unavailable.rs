@@ -1,4 +1,4 @@
-//! Systems on which nothing is found out yet.
+//! Systems on which limits are not supported.
 
 use super::answer::Limits;
 use super::asked::Asked;
@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 const REASON: &str = "not available on this system";
 
-/// Refuses to tell how many entries fit a directory.
+/// Always fails: not supported on this system.
 ///
 /// # Errors
 ///

@@ -1,7 +1,8 @@
 //! XFS: the data segment of a directory ends at 32 GiB.
 //!
-//! An entry takes 8 + 1 + length + 1 + 2 bytes, rounded up to 8 (`xfs_dir2_data_entsize`), in directory blocks with a header
-//! of 64 bytes. Filled directories packed like that: 704 M names of 32 characters, 117 M of 255.
+//! An entry takes 8 + 1 + length + 1 + 2 bytes, rounded up to 8 (`xfs_dir2_data_entsize`), in directory blocks
+//! with a 64-byte header. At the packing measured in filled directories: 704 M names of 32 characters, 117 M of
+//! 255.
 
 use super::basis::{Basis, Fact, Span};
 use super::facts::{Details, Facts};
@@ -13,12 +14,11 @@ use crate::file_system::FileSystem;
 const DATA_BYTES_MAX: u64 = 32 << 30;
 /// `struct xfs_dir3_data_hdr`.
 const HEADER_BYTES: f64 = 64.0;
-/// An inode, as mkfs.xfs makes it.
+/// Inode size, the default of mkfs.xfs.
 const INODE_BYTES: f64 = 512.0;
-/// The hash and the place of an entry, in the leaf segment.
+/// Hash and address of an entry, in the leaf segment.
 const LEAF_BYTES: f64 = 8.0;
 
-/// The model.
 pub(super) struct Xfs;
 
 pub(super) fn entry_bytes(name_bytes: u16) -> f64 {

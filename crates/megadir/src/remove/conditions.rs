@@ -1,53 +1,53 @@
-//! Which entries go.
+//! Conditions that select the entries to remove.
 
 use crate::attributes::Time;
 use crate::file_type::FileType;
 
-/// Tells whether a name is accepted.
+/// Predicate on an entry's name.
 pub type NameCondition<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
 
-/// Which entries go: those that meet every condition.
+/// Selects the entries to remove: those that meet every condition.
 ///
-/// A directory goes if it meets them too, by its times before anything in it was removed, and nothing is left in it; one that
-/// does not is entered all the same. The directory that a removal names stays as soon as there is any condition.
+/// A directory is removed if it meets them too and is empty by then; its times count as of before the removal
+/// of its entries. A directory that does not meet them is entered as well. The directory named in the call
+/// stays if there is any condition.
 #[derive(Clone, Copy)]
 pub struct Conditions<'a> {
-    /// Only entries modified before this. Costs a `statx` an entry.
+    /// Only entries modified before this time. Costs a `statx` per entry.
     pub older_than: Option<Time>,
-    /// Only entries whose name, without path, this accepts.
+    /// Only entries whose name, without path, this predicate accepts.
     pub name: Option<NameCondition<'a>>,
-    /// Only entries of these types; empty for all. Costs a `statx` an entry that goes: what the listing told may no longer be so.
+    /// Only entries of these types; empty for all. Costs a `statx` per entry to remove: the listed type may be
+    /// outdated.
     pub types: &'a [FileType],
 }
 
 impl Conditions<'_> {
-    /// No condition: everything goes.
+    /// No condition: removes everything.
     pub const NONE: Self = Self { older_than: None, name: None, types: &[] };
 
-    /// Returns whether everything goes.
+    /// `true` if there is no condition.
     pub fn is_none(&self) -> bool {
         self.older_than.is_none() && self.name.is_none() && self.types.is_empty()
     }
 
-    /// Tells whether a name is accepted.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) fn accepts_name(&self, name: &[u8]) -> bool {
         self.name.is_none_or(|accepts| accepts(name))
     }
 
-    /// Tells whether a type is accepted.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) fn accepts_type(&self, kind: FileType) -> bool {
         self.types.is_empty() || self.types.contains(&kind)
     }
 
-    /// Tells whether an entry must be looked at just before it goes.
+    /// `true` if an entry must be examined just before its removal.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) fn needs_look(&self) -> bool {
         self.older_than.is_some() || !self.types.is_empty()
     }
 
-    /// Tells whether a type and a time of modification are accepted; one that is not known is not.
+    /// `true` if a type and a modification time are accepted; an unknown time is not.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) fn accept(&self, kind: FileType, modified: Option<Time>) -> bool {
         let is_old = |limit| modified.is_some_and(|modified| modified < limit);

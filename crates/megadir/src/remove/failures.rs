@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::Error;
 
-/// Collects failures: keeps the first and drops the others ([`Counts::failures`](super::Counts) counts them all).
+/// Collects failures: keeps the first ones and drops the rest ([`Counts::failures`](super::Counts) counts all).
 ///
-/// A message holds a path of 16 KiB at most, so that their memory is bounded too.
+/// A message has a path of 16 KiB at most, which bounds the memory.
 #[derive(Debug)]
 pub struct Failures {
     kept_max: usize,
@@ -14,12 +14,12 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Makes a collector that keeps so many.
+    /// Creates a collector that keeps up to `kept_max` failures.
     pub fn new(kept_max: usize) -> Self {
         Self { kept_max, kept: Mutex::new(Vec::new()) }
     }
 
-    /// Takes a failure; for [`RemoveOptions::on_failure`](super::RemoveOptions).
+    /// Adds a failure; for [`RemoveOptions::on_failure`](super::RemoveOptions).
     pub fn add(&self, failure: Error) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < self.kept_max {
@@ -27,7 +27,7 @@ impl Failures {
         }
     }
 
-    /// Takes those that are kept out of the collector, which then has room again.
+    /// Takes the failures out of the collector, which then has space again.
     pub fn take(&self) -> Vec<Error> {
         std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }

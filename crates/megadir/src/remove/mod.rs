@@ -1,44 +1,50 @@
 //! Removing trees and huge directories, relative to descriptors.
 //!
 //! ```text
-//! remove_tree(parent, name) ----> worker: read a window -> unlinkat each -> directories wait -> go down, or give some away
-//! remove_contents(directory) -/                                   a directory is removed by whoever finishes its last part
+//! remove_tree(parent, name) ----> worker: read a window -> unlinkat each -> directories wait -> descend, or share some
+//! remove_contents(directory) -/                                   the worker that ends the last part removes the directory
 //! ```
 //!
-//! What is promised:
+//! Guarantees:
 //!
-//! * Every entry is reached by one name below an open directory. No symbolic link is followed, whoever swaps what meanwhile;
-//!   the way up (`..`) is believed only when it leads to the directory that was come from: same device, inode and mount.
-//! * Whatever is mounted below is not entered unless [`RemoveOptions::cross_mounts`] says so; a directory of the same file system
-//!   mounted elsewhere (bind mount) counts as mounted. btrfs subvolumes are no mounts: they are emptied and removed like
-//!   directories (which the kernel allows since 4.18, to users by the mount option `user_subvol_rm_allowed`); a read-only
-//!   snapshot is a failure at each of its entries.
-//! * One `unlinkat` a file, no look at its inode. Only [`Conditions::older_than`], [`Conditions::types`], [`RemoveOptions::dry_run`] and
-//!   types that a directory does not tell cost a `statx` an entry, just before it goes: what was listed may be another by then.
-//! * One directory is emptied by one worker (the kernel locks it for each removal); workers share the directories of a tree.
-//!   No thread is started before there is a second directory to work on.
-//! * Memory and descriptors are bounded, whatever is removed: a worker has a window of names and directories that wait, and keeps
-//!   few of the directories above it open. Some 300 bytes a level are all that depth costs. Too few descriptors (`EMFILE`)
-//!   close more of those above; the removal goes on with two.
-//! * A failure at one entry is told and the rest goes on. Directories above it cannot become empty: they are counted
-//!   ([`Counts::directories_kept`]), not told as failures of their own.
-//! * It may be cancelled or killed at any moment; what is left is a smaller tree, and removing it again goes on.
+//! * Every entry is reached by a single name relative to an open directory. No symbolic link is followed,
+//!   whatever other processes rename. The way up (`..`) is used only if it leads back to the expected
+//!   directory: same device, inode and mount.
+//! * File systems mounted below are not entered unless [`RemoveOptions::cross_mounts`] is set. A directory of
+//!   the same file system mounted elsewhere (bind mount) counts as mounted. btrfs subvolumes are not mounts:
+//!   they are emptied and removed like directories (the kernel allows this since 4.18, for users with the mount
+//!   option `user_subvol_rm_allowed`). In a read-only snapshot each entry is a failure.
+//! * One `unlinkat` per file, without examining its inode. Only [`Conditions::older_than`],
+//!   [`Conditions::types`], [`RemoveOptions::dry_run`] and unknown types cost a `statx` per entry, just before
+//!   the removal: the listing may be outdated.
+//! * One worker empties a directory (the kernel locks the directory for each removal); workers share the
+//!   directories of a tree. No thread is started before there is a second directory to work on.
+//! * Memory and descriptors are bounded for any tree. A worker has a window of names and a list of waiting
+//!   directories, and keeps a few parent directories open. Each level of depth costs about 300 bytes. If
+//!   descriptors run out (`EMFILE`), more parents are closed; two descriptors are enough.
+//! * A failure at one entry is reported and the removal continues. Directories above it cannot become empty:
+//!   they are counted ([`Counts::directories_kept`]) but are not failures of their own.
+//! * A removal may be cancelled or killed at any moment. It leaves a smaller tree; run it again to continue.
 //!
-//! Linux and Windows have one engine; what it asks of the system is in `engine/linux.rs` and `engine/windows.rs`. On Windows:
+//! Linux and Windows share one engine; its system calls are in `engine/linux.rs` and `engine/windows.rs`. On
+//! Windows:
 //!
-//! * An entry is opened below its directory and removed by its handle: three calls a file. Where there are conditions it is that handle
-//!   that is held against them. With POSIX semantics (Windows 10 1607 and
-//!   later, NTFS) its name is free then; elsewhere when the last has closed it, which is waited for a second.
-//! * What is read-only goes too. Where the system does not do that by itself, the mark is taken away only once the file is open to be
-//!   removed, and put back if it is refused all the same.
-//! * Reparse points (symbolic links, junctions, mount points, folders that lie elsewhere) go themselves and are never entered, so that
-//!   [`RemoveOptions::cross_mounts`] is refused. A directory is removed by its handle if it is the one that was emptied.
-//! * Directories above stay open: nothing leads up from a handle. A directory that has more directories than there is room for is read on
-//!   by its own handle, in pieces of 12 KiB; so much more a level of depth may cost.
-//! * Under Wine, which follows the symbolic links of the system below it, what a name has led to is held against the path that it
-//!   should have; what lies elsewhere is a failure and stays.
+//! * An entry is opened relative to its directory and removed by its handle: three calls per file. Conditions
+//!   are checked on that handle. With POSIX semantics (Windows 10 1607 and later, NTFS) the name is free at
+//!   once; otherwise when the last handle is closed, which the engine waits for up to a second.
+//! * Read-only entries are removed too. If the system refuses that, the attribute is cleared once the file is
+//!   open for removal, and restored if the removal still fails.
+//! * Reparse points (symbolic links, junctions, mount points, cloud folders) are removed themselves and never
+//!   entered, so [`RemoveOptions::cross_mounts`] is refused. A directory is removed by its handle if it is the
+//!   one that was emptied.
+//! * Parent directories stay open: they cannot be reached from a handle. If a directory has more subdirectories
+//!   than there is space for, it is read further through its own handle, 12 KiB at a time; this adds to the
+//!   cost of a level.
+//! * Wine follows symbolic links of the host system, so the real path of each entry is checked; an entry that
+//!   is elsewhere is a failure and stays.
 //!
-//! The order in which a directory's entries go is in [`policy`]. [`aside`] puts a directory aside before it is removed.
+//! [`policy`] has the removal order of a directory's entries. [`aside`] puts a directory aside before it is
+//! removed.
 //!
 //! Reference: unlinkat(2), openat2(2), getdents(2); `FILE_DISPOSITION_INFORMATION_EX` in the documentation of the Windows driver kit.
 
@@ -65,45 +71,50 @@ pub use self::progress::{Counts, Progress};
 pub use self::unavailable::{remove_contents, remove_tree};
 use crate::error::Error;
 
-/// The most workers that can be asked for.
+/// Maximum number of workers.
 pub const WORKERS_MAX: usize = 256;
 
-/// How something is removed.
+/// Options of a removal.
 #[derive(Clone, Copy)]
 pub struct RemoveOptions<'a> {
-    /// Threads that remove, the caller's among them: 1 to [`WORKERS_MAX`]. They are started when there is work for them.
+    /// Threads that remove, including the caller's: 1 to [`WORKERS_MAX`]. Started when there is work for them.
     pub workers: usize,
-    /// Enter other file systems mounted below. The mount points themselves stay, as failures ("busy"). Refused on Windows.
+    /// Enter other file systems mounted below. The mount points themselves stay, as failures ("busy"). Refused
+    /// on Windows.
     pub cross_mounts: bool,
-    /// Which entries go; [`Conditions::NONE`] for all.
+    /// Entries to remove; [`Conditions::NONE`] for all.
     pub conditions: Conditions<'a>,
-    /// Remove nothing, and count what would go, with bytes. What the system would refuse is not foreseen.
+    /// Remove nothing; count the entries that would be removed, and their bytes. Errors of the system are not
+    /// predicted.
     pub dry_run: bool,
-    /// An entry directly below the directory that stays, with all that it holds. Its name is compared byte by byte, on
-    /// Windows too.
+    /// An entry directly below the directory that stays, with everything in it. Names are compared byte by
+    /// byte, on Windows too.
     pub keep: Option<&'a [u8]>,
-    /// The most entries that are removed a second, by all workers together, and by all removals that have the same [`Progress`].
-    /// A dry run does not wait. What conditions look at is looked at after the wait, and what they keep takes no place.
+    /// Most entries removed per second, by all workers together and by all removals with the same [`Progress`].
+    /// A dry run does not wait. Conditions are checked after the wait, and entries that stay do not count.
     pub entries_per_second_max: Option<NonZeroU32>,
-    /// The order in which a directory's entries go; `None` for that of the file system's row in [`policy::ROWS`].
+    /// Order in which a directory's entries are removed; `None` for the order of the file system's row in
+    /// [`policy::ROWS`].
     pub order: Option<Order>,
-    /// Give each further worker a table of descriptors of its own, where the system allows it, so that workers do not share
-    /// its lock and counters. Refused on Windows, which has no such tables. What the process has open when one starts stays open until a moment after the
-    /// removal has ended, whoever closes it; and [`NameCondition`] and `on_failure`, which workers call, find no descriptor there that was opened later.
+    /// Give each further worker its own descriptor table, if the system allows it, so that workers do not share
+    /// its lock and counters. Refused on Windows, which has no such tables. Files that the process has open
+    /// when a worker starts stay open until shortly after the removal has ended, even if other threads close
+    /// them. [`NameCondition`] and `on_failure`, which workers call, cannot use descriptors opened later.
     pub own_tables: bool,
-    /// Is told of each failure, by the thread that meets it. [`Failures`] keeps a bounded number of them.
+    /// Called with each failure, on the thread where it happens. [`Failures`] keeps a bounded number of them.
     pub on_failure: &'a (dyn Fn(Error) + Sync),
 }
 
-/// What a call has done.
+/// Result of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removed {
-    /// What was removed and what was not, by this call.
+    /// Counts of this call.
     pub counts: Counts,
-    /// Everything that was asked for is gone (with [`RemoveOptions::dry_run`]: would be, as far as is known). Not so after a
-    /// failure, nor when it was cancelled. What conditions or [`RemoveOptions::keep`] keep was not asked for.
+    /// Everything requested is gone (with [`RemoveOptions::dry_run`]: would be, as far as is known). `false`
+    /// after a failure or if cancelled. Entries kept by conditions or [`RemoveOptions::keep`] were not
+    /// requested.
     pub complete: bool,
-    /// [`Progress::cancel`] ended it.
+    /// [`Progress::cancel`] ended the removal.
     pub cancelled: bool,
 }
 

@@ -1,48 +1,50 @@
-//! In which order the entries of a directory go, and how many are read before they do: a table with the reason in each row.
+//! Removal order of a directory's entries and number of entries read ahead: a table, with the reason in each
+//! row.
 
 use crate::file_system::FileSystem;
 
-/// In which order the entries of a directory go.
+/// Order in which a directory's entries are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As they are listed.
+    /// Listing order.
     Listed,
-    /// By inode, in windows of the row's size.
+    /// By inode, within windows of the row's size.
     Inode,
-    /// By inode, the highest of a window first.
+    /// By inode within each window, highest first.
     InodeDescending,
 }
 
-/// One row: how directories of a file system are emptied.
+/// How the directories of a file system are emptied.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// The file system; `None` for whatever has no row.
+    /// File system; `None` for all without a row.
     pub file_system: Option<FileSystem>,
-    /// The order.
+    /// Order of removal.
     pub order: Order,
-    /// How much is read before it is removed, bytes of records (24 and the name, rounded up).
+    /// Size of a window that is read before it is removed, bytes of records (24 plus the name, rounded up).
     pub window_bytes: usize,
-    /// Why.
+    /// Evidence for this row.
     pub reason: &'static str,
 }
 
-/// A large window, bytes: some 400 000 entries with names of 16 bytes. A directory of ext4 that takes two is removed slower by a third
-/// when it is not cached (200 000 entries, windows of 4 and of 16 MiB): the blocks of inodes are gone through for each.
+/// A large window, bytes: about 400 000 entries with names of 16 bytes. An uncached ext4 directory that takes
+/// two windows is removed a third slower (200 000 entries, windows of 4 and of 16 MiB): each window goes
+/// through the inode blocks.
 pub const WINDOW_BYTES: usize = 16 << 20;
-/// All windows of a removal together, bytes: with more than two workers each has a smaller one.
-/// Where they go by inode, two thirds of it come to it at most: [`INDEX_BYTES`] an entry.
+/// All windows of a removal together, bytes: with more than two workers each has a smaller one. Sorting by
+/// inode adds up to two thirds of this: [`INDEX_BYTES`] per entry.
 pub const WINDOWS_BYTES_ALL: usize = 32 << 20;
-/// Names of directories that wait with all workers together, bytes.
+/// Names of waiting directories of all workers together, bytes.
 pub const WAITING_BYTES_ALL: usize = 4 << 20;
-/// The shortest record, bytes.
+/// Size of the shortest record, bytes.
 #[cfg(any(target_os = "linux", windows))]
 pub(super) const RECORD_BYTES_MIN: usize = 24;
-/// What the order by inode takes for an entry, bytes.
+/// Memory per entry for sorting by inode, bytes.
 pub const INDEX_BYTES: usize = 16;
-/// What is read at once where positions stay valid while entries go, bytes.
+/// Size of a read if positions stay valid during removals, bytes.
 const LISTED_BYTES: usize = 128 << 10;
 
-/// The table.
+/// The table of file systems.
 pub static ROWS: &[Row] = &[
     Row {
         file_system: Some(FileSystem::Ext4),
@@ -84,13 +86,13 @@ pub static ROWS: &[Row] = &[
     },
 ];
 
-/// Returns the window of each of so many workers, bytes.
+/// Window of each worker, bytes.
 #[cfg(any(target_os = "linux", windows))]
 pub(super) fn window_bytes(row: &Row, workers: usize) -> usize {
     row.window_bytes.min(WINDOWS_BYTES_ALL / workers).max(LISTED_BYTES)
 }
 
-/// Returns the row for a file system.
+/// Finds the row for a file system.
 pub fn row(file_system: FileSystem) -> &'static Row {
     crate::policy::row_of(ROWS, |row| row.file_system, file_system)
 }
@@ -106,7 +108,7 @@ mod tests {
             assert_eq!(of_table.file_system.is_none(), index == ROWS.len() - 1);
             assert!(ROWS[..index].iter().all(|other| other.file_system != of_table.file_system));
             assert!(of_table.reason.len() > 20);
-            // Positions in a window are 32 bits wide, and a worker has one.
+            // Positions in a window have 32 bits, and each worker has one window.
             assert!((64 << 10..=16 << 20).contains(&of_table.window_bytes));
         }
         assert_eq!(row(FileSystem::Nfs).file_system, None);

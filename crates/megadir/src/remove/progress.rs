@@ -1,38 +1,38 @@
-//! What has been removed so far, for another thread to look at, and its way to end the removal.
+//! Counts of a running removal for another thread to read, and the flag that cancels it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What was removed and what was not.
+/// Counts of a removal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Entries removed that are no directories (with `dry_run`: that would be).
+    /// Entries removed that are not directories (with `dry_run`: to be removed).
     pub entries: u64,
     /// Directories removed.
     pub directories: u64,
-    /// Space on the disk of what was removed, bytes, as far as it was looked at: with `dry_run` or `older_than`, else 0. Files with
-    /// other links are not in it, since their space may stay in use.
+    /// Allocated size of the removed entries, bytes, if examined: with `dry_run` or `older_than`, else 0.
+    /// Excludes files with other links, whose blocks may stay in use.
     pub bytes: u64,
-    /// Entries removed that had other links, where they were looked at.
+    /// Removed entries with other links, if examined.
     pub linked: u64,
-    /// Entries that could not be removed; each has been told.
+    /// Entries that could not be removed; each was reported.
     pub failures: u64,
-    /// Of these, directories on which another file system is mounted, not entered.
+    /// Directories among these on which another file system is mounted and was not entered.
     pub mounts: u64,
-    /// Directories that stay because something below them could not be removed; not among the failures.
+    /// Directories that stay because an entry below them could not be removed; not counted as failures.
     pub directories_kept: u64,
 }
 
-/// The counts of a removal while it runs, and the flag that ends it. One value may serve several removals, one after another.
+/// Counts of a running removal, and the flag that cancels it. One value may serve several removals in turn.
 #[derive(Debug, Default)]
 pub struct Progress {
     counters: Counters,
     cancelled: Flag,
-    /// When entries may go, where a rate is to be kept.
+    /// Time slots of the rate limit.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) places: super::engine::Places,
 }
 
-/// On a cache line of its own: every worker reads it at each entry.
+/// On its own cache line: every worker reads it at each entry.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Flag(AtomicBool);
@@ -49,12 +49,12 @@ struct Counters {
 }
 
 impl Progress {
-    /// Starts at nothing.
+    /// Starts with all counts at 0.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns the counts so far; they follow what is done by some hundred entries a worker at most.
+    /// Returns the counts so far; they lag by at most a few hundred entries per worker.
     pub fn counts(&self) -> Counts {
         let counters = &self.counters;
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -69,20 +69,20 @@ impl Progress {
         }
     }
 
-    /// Ends the removal: each worker stops at its next entry.
+    /// Cancels the removal: each worker stops at its next entry.
     ///
     /// Only sets a flag, so a signal handler may call it.
     pub fn cancel(&self) {
         self.cancelled.0.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the removal is to end.
+    /// `true` if the removal was cancelled.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.0.load(Ordering::Relaxed)
     }
 
-    /// Adds what a worker has counted for itself.
+    /// Adds the counts of a worker.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) fn add(&self, counts: &Counts) {
         let counters = &self.counters;
@@ -103,7 +103,7 @@ impl Progress {
 
 #[cfg(any(target_os = "linux", windows))]
 impl Counts {
-    /// Returns what has been added since.
+    /// Difference to an earlier value.
     pub(super) fn since(&self, before: &Self) -> Self {
         Self {
             entries: self.entries - before.entries,

@@ -1,10 +1,10 @@
-//! Systems on which nothing is removed yet.
+//! Systems on which removal is not supported.
 
 use super::{Progress, RemoveOptions, Removed};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Refuses to remove a tree.
+/// Always fails: not supported on this system.
 ///
 /// # Errors
 ///
@@ -18,7 +18,7 @@ pub fn remove_tree(
     remove_contents(parent, _options, _progress)
 }
 
-/// Refuses to empty a directory.
+/// Always fails: not supported on this system.
 ///
 /// # Errors
 ///

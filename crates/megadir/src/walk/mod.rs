@@ -1,9 +1,9 @@
-//! Walking a tree: many directories, a bounded queue between the threads that read them.
+//! Walks a tree: a bounded queue of directories, shared by the threads that read them.
 //!
-//! A directory is opened relative to its parent's descriptor, never by path, and never through a symbolic
-//! link. What is found waits in a queue of bounded length; when that is full, a worker puts the directory
-//! it is reading aside and goes down itself, so that memory is bounded by the queue and the depth of the
-//! tree, not by its width. A bad directory is an item of the walk, not its end.
+//! A directory is opened relative to its parent's descriptor, never by path and never through a symbolic link.
+//! Subdirectories wait in a queue of bounded length. If it is full, a worker suspends the directory it is
+//! reading and descends itself, so that memory is bounded by the queue and the depth of the tree, not by its
+//! width. An unreadable directory is an item of the walk, not its end.
 
 mod parts;
 mod queue;
@@ -63,8 +63,9 @@ pub struct WalkOptions {
 }
 
 impl WalkOptions {
-    /// Returns what suits most trees: 32 KiB a buffer, at most 256 directories waiting, names only, other mounts not entered.
-    /// Several threads gain across directories; [`std::thread::available_parallelism`] up to 8 is a good number.
+    /// Defaults for most trees: 32 KiB buffers, at most 256 waiting directories, names only, other mounts not
+    /// entered. Several threads help if there are several directories; [`std::thread::available_parallelism`]
+    /// up to 8 is a good number.
     #[must_use]
     pub const fn new(threads: usize) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! A walk in parts: each thread gets the items that it reads itself.
+//! A walk in parts: each thread processes the items that it reads.
 
 use std::sync::Arc;
 
@@ -8,10 +8,11 @@ use super::{Walk, WalkItem, WalkOptions, item, workers};
 use crate::dir::Dir;
 use crate::error::Result;
 
-/// What one thread reads of a tree. What is done with an item is done where it was read, while its bytes are near.
+/// Part of a walk that belongs to one thread. Items are processed by the thread that read them, while they are
+/// in its cache.
 ///
-/// A part waits for what others may find: each is to be run to its end by a thread of its own. Dropping one before that
-/// ends the walk, for all of them.
+/// A part waits for directories that other parts may find, so run each on its own thread until it ends.
+/// Dropping a part early ends the walk for all parts.
 ///
 /// ```
 /// # fn main() -> megadir::Result<()> {

@@ -1,4 +1,4 @@
-//! btrfs: free space in chunks of data and of metadata, and unallocated space, read from sysfs without privileges.
+//! btrfs: free space in data and metadata chunks, and unallocated space, read from sysfs without privileges.
 //!
 //! Reference: `fs/btrfs/sysfs.c` (`/sys/fs/btrfs/UUID/allocation`), `fs/btrfs/space-info.c`.
 
@@ -17,7 +17,7 @@ const DEVICE_UNUSED_BYTES: u64 = 1 << 20;
 /// Default of the mount option `max_inline`, bytes.
 pub(super) const PACKED_BYTES: u64 = 2048;
 
-/// Returns the space of the directory's file system; `None` if sysfs does not have it.
+/// Space of the directory's file system; `None` if it is not in sysfs.
 pub(super) fn space(directory: &Dir) -> Option<BtrfsSpace> {
     let identifier = BtrfsDirectory::check(directory.as_fd()).and_then(file_system_identifier).ok()?;
     let mut name = String::new();

@@ -1,7 +1,8 @@
-//! Entries now, and the first of them as a sample, at a cost that is bounded also where a directory is hollow.
+//! Number of entries and a sample of the first, at a bounded cost even in a hollow directory.
 //!
-//! Estimating reads samples that fill a buffer. Where a huge directory of ext4 is almost empty that would read all of it, many
-//! times. So the first entries are read by small buffers, and how far they are from each other in the hash tells first.
+//! The estimate reads samples that fill a buffer. On ext4, in a huge directory that is almost empty, each
+//! sample would read the whole directory. So the first entries are read with small buffers, and their distance
+//! in the hash detects this case first.
 
 use std::os::fd::AsFd;
 
@@ -17,29 +18,28 @@ use crate::limits::basis::{Fact, Known, Span};
 use crate::limits::facts::{Details, Space};
 use crate::limits::sample::{Sample, Sampled};
 
-/// The buffer for the first look, bytes: some 15 entries.
+/// Buffer for the first look, bytes: about 15 entries.
 const LOOK_BYTES: usize = 1 << 10;
-/// After so many blocks of a hollow directory the look ends.
+/// The look ends after this many blocks of a hollow directory.
 const BLOCKS_MAX: f64 = 512.0;
-/// So many entries are enough to tell a hollow directory from others.
+/// Enough entries to distinguish a hollow directory from a full one.
 const ENTRIES_ENOUGH: u64 = 64;
-/// Blocks that are filled less than this are those of a hollow directory.
+/// In a hollow directory, blocks are filled less than this.
 const FILLED_MIN: f64 = 0.1;
-/// Bytes of an entry of ext4 beside its name.
+/// Size of an ext4 entry without its name, bytes.
 const EXT4_ENTRY_BYTES: f64 = 10.0;
-/// Positions of an indexed directory are hashes below this.
+/// Upper bound of the positions in an indexed directory, which are hashes.
 const HASHES: f64 = i64::MAX as f64;
 
-/// What a look at a directory's entries gave.
+/// Result of a look at a directory's entries.
 pub(super) struct Looked {
-    /// How many there are; `None` where nothing cheap tells.
+    /// Number of entries; `None` without cheap evidence.
     pub(super) entries: Option<Fact<Span>>,
-    /// The first entries of a hollow directory, which are not read again.
+    /// First entries of a hollow directory, so that they are not read again.
     hollow: Option<Sampled>,
 }
 
 impl Looked {
-    /// Returns the sample of the directory's entries.
     pub(super) fn sample(&mut self, directory: &Dir, space: &Space) -> Result<Sample> {
         match self.hollow.take() {
             Some(sampled) => Ok(Sample::made(directory, &sampled, Known::Measured, space)),
@@ -48,7 +48,7 @@ impl Looked {
     }
 }
 
-/// Looks at the directory's entries: how many there are, and the first ones where it is hollow.
+/// Finds the number of entries and, if the directory is hollow, its first entries.
 pub(super) fn look(
     directory: &Dir,
     count: bool,
@@ -80,7 +80,7 @@ pub(super) fn look(
     }
 }
 
-/// Reads the first entries by small buffers; `None` if the directory is not hollow.
+/// Reads the first entries with small buffers; `None` if the directory is not hollow.
 fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looked>> {
     let descriptor = directory.reopen_for_reader()?;
     let mut buffer = [0; LOOK_BYTES];
@@ -97,7 +97,7 @@ fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looke
             }
         }
         let entries = sampled.entries();
-        // The position behind the last entry of all is no hash.
+        // The position after the very last entry is not a hash.
         if filled == 0 {
             let entries = Fact::new(Span::exact(entries), Known::Measured, "counted");
             return Ok(Some(Looked { entries: Some(entries), hollow: Some(sampled) }));
@@ -109,9 +109,10 @@ fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looke
         if entries >= ENTRIES_ENOUGH && filled_part >= FILLED_MIN {
             return Ok(None);
         }
-        // Behind the last entry there is only the end, which makes it exact.
+        // Nothing but the end follows the last entry, so the count is exact.
         if passed >= BLOCKS_MAX && part < 1.0 {
-            // Entries in a stretch of the hash are as good as counted at random: a 95 % interval by the root of the count.
+            // The number of entries in a range of hashes is about Poisson: a 95 % interval from the root of the
+            // count.
             let count = entries as f64;
             let low = (count.sqrt() - 1.0).max(0.0).powi(2) / part;
             let high = ((count + 1.0).sqrt() + 1.0).powi(2) / part;
@@ -126,7 +127,6 @@ fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looke
     }
 }
 
-/// Counts all entries.
 fn counted(directory: &Dir) -> Result<u64> {
     let options = crate::ReadOptions { buffer_bytes: 256 << 10, threads: 1, shares: 1, resolve_types: false };
     let mut reader = crate::backend("getdents")?.open(directory, &options)?;

@@ -1,10 +1,10 @@
-//! ext4: the directory's flags, and the features of its file system from the best source that answers.
+//! ext4: flags of the directory, and features of its file system from the best available source.
 //!
-//! | source | for whom |
+//! | source | available to |
 //! |---|---|
-//! | `EXT4_IOC_GET_TUNE_SB_PARAM` | anybody, Linux 6.18 and later |
-//! | the superblock on the device | who may read the device: root |
-//! | none | assumed to be as mke2fs has made ext4 since 2016 |
+//! | `EXT4_IOC_GET_TUNE_SB_PARAM` | all users, Linux 6.18 and later |
+//! | the superblock on the device | users who may read the device: root |
+//! | none | the defaults of mke2fs since 2016 are assumed |
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -30,21 +30,22 @@ const RO_COMPAT_DIR_NLINK: u32 = 0x20;
 const RO_COMPAT_METADATA_CSUM: u32 = 0x400;
 const INCOMPAT_INLINE_DATA: u32 = 0x8000;
 
-/// Where the superblock begins, bytes.
+/// Offset of the superblock, bytes.
 const SUPERBLOCK_AT: u64 = 1024;
-/// As much of it as is needed.
+/// Size of the part that is read.
 const SUPERBLOCK_BYTES: usize = 256;
 /// `s_def_hash_version`; legacy is 0, and 3 for unsigned characters.
 const HASH_AT: usize = 252;
 const HASHES_LEGACY: [u8; 2] = [0, 3];
-/// Contents up to this size always fit into the inode, in place of its block numbers, bytes. Inodes of 256 bytes hold up to 100 more.
+/// Contents up to this size always fit in the inode, in place of its block numbers, bytes. Inodes of 256 bytes
+/// hold up to 100 more.
 pub(super) const INLINE_BYTES: u64 = 60;
-/// `s_magic` and the three masks of features in it.
+/// `s_magic` and the three feature masks in it.
 const MAGIC_AT: usize = 56;
 const MAGIC: u16 = 0xef53;
 const COMPAT_AT: usize = 92;
 
-/// Returns what matters of a directory on ext4.
+/// Facts about a directory on ext4.
 pub(super) fn details(directory: &Dir, mount: Option<&Mount>, device: u64) -> Ext4 {
     let flags = rustix::fs::ioctl_getflags(directory.as_fd()).ok().map(|flags| flags.bits());
     let has = |flag| flags.is_some_and(|flags| flags & flag != 0);
@@ -59,7 +60,8 @@ pub(super) fn details(directory: &Dir, mount: Option<&Mount>, device: u64) -> Ex
 fn known_features(directory: &Dir, mount: Option<&Mount>, device: u64) -> Fact<Ext4Features> {
     let from_device = mount.map(|mount| superblock(&mount.source, device));
     if let Ok(masks) = Ext4Directory::check(directory.as_fd()).and_then(features) {
-        // Only the superblock holds the hash version. If it cannot be read: half_md4, the default of mke2fs.
+        // Only the superblock has the hash version. If it cannot be read, assume half_md4, the default of
+        // mke2fs.
         let legacy_hash = matches!(from_device, Some(Ok(Superblock { legacy_hash: true, .. })));
         return Fact::new(decoded(masks, legacy_hash), Known::Read, "features by ioctl");
     }
@@ -86,20 +88,19 @@ fn decoded(masks: Features, legacy_hash: bool) -> Ext4Features {
     }
 }
 
-/// Fields of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Superblock {
     masks: Features,
     legacy_hash: bool,
 }
 
-/// Returns the free blocks for this process, including those reserved for root; `None` if it may not use reserved blocks.
+/// Free blocks for this process, including root's reserve; `None` if it may not use the reserve.
 ///
-/// As in `ext4_has_free_clusters`: the user or group of the reserve, or `CAP_SYS_RESOURCE` in the initial user namespace. No process
-/// gets the clusters that ext4 reserves for its own metadata.
+/// As in `ext4_has_free_clusters`: the reserve is for its user or group, or for `CAP_SYS_RESOURCE` in the
+/// initial user namespace. No process gets the clusters that ext4 reserves for its own metadata.
 pub(super) fn blocks_with_reserve(space: &Space, mount: Option<&Mount>, device: u64) -> Option<u64> {
     let number = |name| mount.and_then(|mount| mount.option(name)).and_then(|text| text.parse::<u32>().ok());
-    // In a user namespace, IDs differ from those of the file system, and capabilities do not count.
+    // In a user namespace, IDs differ from those on disk, and capabilities do not count.
     let map = std::fs::read_to_string("/proc/thread-self/uid_map").unwrap_or_default();
     let mut map = map.split_whitespace();
     if (map.next(), map.next()) != (Some("0"), Some("0")) {
@@ -125,7 +126,7 @@ fn has_sys_resource() -> bool {
     mask.is_some_and(|mask| mask & CAP_SYS_RESOURCE != 0)
 }
 
-/// Returns the clusters that the file system reserves for its own metadata; a cluster is at least a block.
+/// Clusters that the file system reserves for its own metadata; a cluster is at least a block.
 fn reserved_clusters(device: u64) -> Option<u64> {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let link = std::fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok()?;
@@ -133,9 +134,9 @@ fn reserved_clusters(device: u64) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Reads the masks of features from the device, if it is the one that the directory is on.
+/// Reads the feature masks from the device, after checking that the directory is on it.
 fn superblock(source: &str, device: u64) -> io::Result<Superblock> {
-    // The mount table may name what has another device behind it by now, or a pipe to wait for.
+    // The path in the mount table may be another device by now, or a pipe that would block.
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let mut file = File::options().read(true).custom_flags(flags).open(source)?;
     let status = file.metadata()?;
@@ -169,7 +170,7 @@ mod tests {
     use megadir_testkit::mount::{self, Mount as Made, Recipe};
     use megadir_testkit::require;
 
-    /// Features that are otherwise than usual, all four.
+    /// Features that differ from the usual ones, all four.
     const UNUSUAL: Recipe = Recipe {
         name: "ext4 with unusual features",
         mkfs: &["mkfs.ext4", "-q", "-F", "-O", "^dir_index,large_dir,^metadata_csum,^dir_nlink"],

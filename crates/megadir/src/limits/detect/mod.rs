@@ -1,7 +1,8 @@
-//! Finding out what there is to know of a directory: what an unprivileged process sees, and more as root (Linux).
+//! Reads the facts about a directory on Linux, with or without privileges.
 //!
-//! The cost does not grow with the directory: some samples of 64 KiB of entries, 32 of their inodes, a few calls. Only a
-//! directory that is almost empty and was huge is an exception: the kernel passes over its empty blocks up to the next entry.
+//! The cost does not grow with the directory: a few samples of 64 KiB of entries, 32 of their inodes, a few
+//! calls. The exception is a directory that was huge and is almost empty: the kernel skips its empty blocks up
+//! to the next entry.
 
 mod btrfs;
 mod entries;
@@ -24,7 +25,7 @@ use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::file_system::FileSystem;
 
-/// Tells how many entries fit a directory and what runs out first.
+/// Finds how many entries fit a directory and which limit is reached first.
 ///
 /// ```
 /// use megadir::limits::{Asked, limits};
@@ -39,13 +40,13 @@ use crate::file_system::FileSystem;
 ///
 /// # Errors
 ///
-/// Whatever opening and reading the directory gives; permission to write is not needed. What else cannot be found out is
-/// assumed, and said to be.
+/// If the directory cannot be opened or read. Write permission is not needed. Other missing facts are assumed
+/// and marked as such.
 pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
     Ok(Limits::judge(facts(directory, asked)?, asked.churn))
 }
 
-/// Finds out what there is to know of a directory.
+/// Reads the facts about a directory.
 ///
 /// # Errors
 ///
@@ -71,7 +72,7 @@ pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     of_layer(directory, asked, mount)
 }
 
-/// Finds out what there is to know of a directory that is no view of another one.
+/// Facts about a directory that is not a view of another (overlayfs).
 fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
     let io = |operation, error: rustix::io::Errno| Error::io(operation, directory.path(), error.into());
     let status = rustix::fs::fstat(directory).map_err(|error| io("stat", error))?;
@@ -121,7 +122,6 @@ fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
     })
 }
 
-/// Returns blocks and inodes of the directory's file system.
 pub(super) fn space(directory: impl AsFd) -> std::result::Result<Space, rustix::io::Errno> {
     let of_type = rustix::fs::fstatfs(&directory)?;
     let status = rustix::fs::fstatvfs(&directory)?;
@@ -149,19 +149,18 @@ fn xfs_block(directory: &Dir, space: &Space) -> Fact<u64> {
     }
 }
 
-/// Contents up to this size may fit into an inode of ext4 of 256 bytes, bytes.
+/// Contents up to this size may fit in an ext4 inode of 256 bytes, bytes.
 const INLINE_BYTES_POSSIBLE: u64 = 160;
 
 fn given_contents(bytes: u64, space: &Space) -> Fact<Contents> {
     let mut contents = Contents::exact(allocated(bytes, space) as f64);
-    // Between the two sizes it depends on the size and the extended attributes of the inode.
+    // Between the two sizes it depends on the inode's size and extended attributes.
     if space.inline_bytes_max > 0 && bytes <= INLINE_BYTES_POSSIBLE && contents.mean_bytes > 0.0 {
         contents.low_bytes = 0.0;
     }
     Fact::new(contents, Known::Given, format!("contents of {bytes} bytes, as asked for"))
 }
 
-/// Returns a number that was estimated as a span.
 fn span(estimate: &crate::estimate::Estimate) -> Span {
     Span { likely: estimate.entries, low: estimate.interval.0, high: estimate.interval.1 }
 }

@@ -1,17 +1,17 @@
-//! How a directory's file system is mounted, from the mount table. Reference: proc_pid_mountinfo(5).
+//! Mount options of a directory's file system, from the mount table. Reference: proc_pid_mountinfo(5).
 
 use crate::dir::Dir;
 use crate::limits::facts::Mount;
 
-/// Returns the mount that the directory was opened on; `None` where the table does not have it.
+/// Mount that the directory was opened on; `None` if it is not in the table.
 pub(super) fn mount_of(directory: &Dir) -> Option<Mount> {
     let id = directory.id().ok()?;
-    // The thread's own: threads may have namespaces of their own.
+    // The thread's own table: threads may have separate namespaces.
     let table = std::fs::read("/proc/thread-self/mountinfo").ok()?;
     find(&table, id.mount?)
 }
 
-/// Returns the path of the mount's root within its file system.
+/// Path of the mount's root within its file system.
 pub(super) fn root_of(directory: &Dir) -> Option<String> {
     let id = directory.id().ok()?.mount?;
     let table = std::fs::read("/proc/thread-self/mountinfo").ok()?;
@@ -36,7 +36,7 @@ fn line(table: &[u8], id: u64) -> Option<&str> {
     std::str::from_utf8(table.split(|byte| *byte == b'\n').find(of_id)?).ok()
 }
 
-/// Returns a field with its octal escapes (`\040` is a space) resolved; as it is where that gives no UTF-8.
+/// Resolves octal escapes (`\040` is a space); returns the field unchanged if the result is not UTF-8.
 pub(super) fn unescaped(field: &str) -> String {
     let bytes = field.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());

@@ -1,4 +1,4 @@
-//! overlayfs: the directory of the upper layer, in which entries are made, where it can be seen from here.
+//! overlayfs: finds the directory in the upper layer, where new entries are created, if it is visible.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use crate::file_system::FileSystem;
 use crate::limits::basis::{Fact, Known, Span};
 use crate::limits::facts::{Details, Facts, Mount};
 
-/// The directory of the upper layer that stands for one of an overlayfs.
+/// Directory of the upper layer that corresponds to an overlayfs directory.
 pub(super) struct Upper {
     pub(super) directory: Dir,
-    /// Whether it is the directory itself, not the layer's root in its place.
+    /// The directory itself; `false` for the layer's root in its place.
     is_itself: bool,
 }
 
 impl Upper {
-    /// Makes what was found out of the layer's root what would be of a new directory.
+    /// If the facts are of the layer's root, adjusts them to a new directory.
     pub(super) fn adjust(&self, facts: &mut Facts) {
         if self.is_itself {
             return;
@@ -32,14 +32,14 @@ impl Upper {
     }
 }
 
-/// Returns the directory of the upper layer, or why it cannot be had.
+/// Opens the directory of the upper layer, or returns why it is unavailable.
 pub(super) fn upper(directory: &Dir, mount: Option<&Mount>) -> Result<Upper, String> {
     let mount = mount.ok_or("the mount table does not tell where it is")?;
     let option = mount.option("upperdir").ok_or("it has none, and nothing can be made here")?;
     let layer = PathBuf::from(unescaped(option));
     let hidden = |_| format!("'{}' cannot be seen from here", layer.display());
     let root = Dir::open(&layer).map_err(hidden)?;
-    // The path was right where it was mounted; here something else may have it.
+    // The path was valid where the overlay was mounted; in this namespace it may be another directory.
     let same = match (space(directory), space(&root)) {
         (Ok(here), Ok(there)) => {
             (here.blocks, here.inodes, here.block_bytes) == (there.blocks, there.inodes, there.block_bytes)
@@ -59,7 +59,7 @@ pub(super) fn upper(directory: &Dir, mount: Option<&Mount>) -> Result<Upper, Str
     }
 }
 
-/// Returns the directory's path from the root of its file system.
+/// Path of the directory from the root of its file system.
 fn path_below(directory: &Dir, mount: &Mount) -> Option<PathBuf> {
     let path = std::fs::read_link(format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd())).ok()?;
     let below = path.strip_prefix(&mount.point).ok()?;

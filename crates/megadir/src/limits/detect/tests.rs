@@ -1,4 +1,4 @@
-//! What is found out on real file systems, by whoever asks.
+//! Facts read from real file systems, with and without privileges.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn of_directory(directory: &Dir) -> Limits {
     limits(directory, &Asked::MORE_OF_THE_SAME).unwrap()
 }
 
-/// Looks as a user without privileges, who could not even reach the mount by its path.
+/// Limits as an unprivileged user sees them, who could not even reach the mount by path.
 fn unprivileged_of(path: &Path) -> Limits {
     let directory = Dir::open(path).unwrap();
     unprivileged(|| of_directory(&directory))
@@ -82,7 +82,7 @@ fn an_empty_directory_is_assumed_to_get_names_like_digests() {
 
 #[test]
 fn a_hollow_directory_is_told_from_its_first_entries() {
-    // With the same hashes each time: an interval of 95 % fails once in twenty.
+    // A fixed hash seed: a 95 % interval fails once in twenty runs otherwise.
     const SEEDED: Recipe = Recipe {
         name: "ext4 with 1 KiB blocks and a hash of our own",
         mkfs: &[

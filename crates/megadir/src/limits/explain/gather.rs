@@ -1,4 +1,4 @@
-//! From the error of a create to its explanation: what the decision needs is found out after the fact (Linux).
+//! Explains the error of a create on Linux: reads the evidence afterwards.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -10,10 +10,10 @@ use super::{Explanation, Refusal, Step, decide};
 use crate::dir::Dir;
 use crate::limits::{Asked, limits};
 
-/// Tells which limit a refused create or write has met; `None` if the error is not one that limits give.
+/// Finds the limit behind a refused create or write; `None` if no limit gives this error.
 ///
-/// Costs some milliseconds, whatever the directory's size; makes nothing and tries nothing again. Best called at once: what
-/// others free meanwhile is no longer evidence.
+/// Takes a few milliseconds whatever the directory's size; creates nothing and retries nothing. Call it at
+/// once: space freed by other processes meanwhile hides the evidence.
 ///
 /// ```no_run
 /// use megadir::limits::{Step, explain};
@@ -29,12 +29,12 @@ use crate::limits::{Asked, limits};
 /// ```
 pub fn explain(directory: &Dir, step: Step, error: &io::Error) -> Option<Explanation> {
     let refusal = refusal(error)?;
-    // What cannot be looked at cannot be explained: the error stands for itself.
+    // Without evidence there is no explanation: the error stands for itself.
     let limits = limits(directory, &Asked::MORE_OF_THE_SAME).ok()?;
     Some(decide(&limits, refusal, step, rustix::process::geteuid().is_root()))
 }
 
-/// As [`explain`], for a directory that is open by other means; `path` is for messages.
+/// As [`explain`], for a directory that is already open; `path` is for messages.
 pub fn explain_at(
     directory: BorrowedFd<'_>,
     path: &Path,

@@ -1,8 +1,10 @@
-//! Which limit a refused create has met: `ENOSPC`, `EDQUOT`, `EMLINK` and `EOVERFLOW`, told apart by evidence.
+//! Finds the limit behind a refused create: `ENOSPC`, `EDQUOT`, `EMLINK` and `EOVERFLOW`, distinguished by
+//! evidence.
 //!
-//! Nothing is tried again and nothing made: what is free, how large the directory is, what it is mounted with and which quotas
-//! are set says it. The order is that of certainty: what is used up by the file system's own figures, then the mount option,
-//! then the size of the directory. Windows has numbers of its own for that, and a volume's room as evidence.
+//! Nothing is retried or created: the evidence is free space, the directory's size, mount options and quotas.
+//! The most certain evidence comes first: resources that the file system reports as exhausted, then the mount
+//! option, then the directory's size. Windows has its own error numbers for this, and the volume's free space
+//! as evidence.
 
 #[cfg(target_os = "linux")]
 mod gather;
@@ -22,18 +24,18 @@ use super::facts::{Details, Facts, QuotaOf};
 use super::limit::Limit;
 use crate::file_system::FileSystem;
 
-/// What was refused.
+/// The operation that was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Making a file or another entry.
+    /// Creating a file or another entry.
     Create,
-    /// Making a directory.
+    /// Creating a directory.
     MakeDirectory,
     /// Writing contents.
     Write,
 }
 
-/// The errors that limits give.
+/// Errors that limits cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// `ENOSPC`, "No space left on device".
@@ -46,16 +48,16 @@ pub enum Refusal {
     Overflow,
 }
 
-/// Which limit was met.
+/// The limit that was reached, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// The limit.
     pub limit: Limit,
-    /// By what it is told, with figures; a sentence without its full stop.
+    /// Evidence with figures; a sentence without its full stop.
     pub evidence: String,
-    /// Whether another name may be taken where this one is not.
+    /// Another name may be accepted.
     pub another_name_may_do: bool,
-    /// What can be done, the best first.
+    /// Remedies, best first.
     pub cures: Vec<Cure>,
 }
 
@@ -69,21 +71,21 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Fewer free blocks than this count as none: file systems keep a few back.
+/// Fewer free blocks than this count as none: file systems keep a few in reserve.
 const BLOCKS_LEFT_MAX: u64 = 16;
-/// XFS and btrfs keep back more, this part and so many bytes.
+/// XFS and btrfs keep more in reserve: this share, plus a number of bytes.
 const PART_KEPT: f64 = 0.02;
 const BYTES_KEPT: u64 = 256 << 20;
-/// From this part of its size when full on an index is what refuses: no fill ended below 0.85.
+/// From this share of its full size, the index is what refuses: no fill ended below 0.85.
 const INDEX_USED_MIN: f64 = 0.8;
-/// A directory of bounded size takes no further block from here on.
+/// From this share, a directory of limited size takes no further block.
 const SIZE_USED_MIN: f64 = 0.97;
 /// `EXT4_LINK_MAX`.
 const EXT4_LINKS: u64 = 65_000;
 
-/// Tells which limit was met from what was known of the directory at that moment; `privileged` may use what is kept for root.
+/// Finds the limit from the facts at the moment of the refusal. A `privileged` process may use root's reserve.
 ///
-/// Looks at nothing but `limits`; `explain` finds them out and calls this.
+/// Looks at nothing but `limits`; `explain` reads them and calls this function.
 pub fn decide(limits: &Limits, refusal: Refusal, step: Step, privileged: bool) -> Explanation {
     match refusal {
         Refusal::NoSpace => no_space(limits, step, privileged),
@@ -113,7 +115,7 @@ fn no_space(limits: &Limits, step: Step, privileged: bool) -> Explanation {
         })
 }
 
-/// Returns what is free, in words.
+/// Free space, for the message.
 fn free(facts: &Facts) -> String {
     let space = &facts.space;
     let inodes = match space.inodes {
@@ -147,7 +149,7 @@ fn used_blocks(facts: &Facts, privileged: bool) -> Option<Explanation> {
     (space.blocks > 0 && few).then(|| blocks_of(facts, privileged))
 }
 
-/// Returns the blocks that may still be used: root has those that are kept for it, but for ext4's own reserve.
+/// Usable blocks: root may use its reserve, but not ext4's own.
 fn blocks_left(facts: &Facts, privileged: bool) -> u64 {
     let space = &facts.space;
     if !privileged {
@@ -157,7 +159,7 @@ fn blocks_left(facts: &Facts, privileged: bool) -> u64 {
     space.blocks_free.saturating_sub(reserve).max(space.blocks_available)
 }
 
-/// Explains that blocks have run out; contents may need more of them than are left.
+/// Explains exhausted blocks; contents may need more blocks than are left.
 fn blocks_of(facts: &Facts, privileged: bool) -> Explanation {
     let space = &facts.space;
     let left = blocks_left(facts, privileged);
@@ -169,7 +171,7 @@ fn blocks_of(facts: &Facts, privileged: bool) -> Explanation {
     Explanation { limit: Limit::Blocks, evidence, another_name_may_do: false, cures: vec![cure::blocks()] }
 }
 
-/// Tells a quota that is used up; projects of XFS give `ENOSPC` for theirs.
+/// Finds an exhausted quota; project quotas of XFS give `ENOSPC`.
 fn used_quota(facts: &Facts) -> Option<Explanation> {
     let used_up = |(used, allowed): (u64, u64), unit: u64| allowed.saturating_sub(used) < unit;
     let over = facts.quotas.iter().find(|quota| {
@@ -198,7 +200,7 @@ fn quota(facts: &Facts) -> Explanation {
     if let Some(explanation) = used_quota(facts) {
         return explanation;
     }
-    // Space that is reserved counts before it is used, so that the nearest quota may still have room by its figures.
+    // Reserved space counts before it is used, so the nearest quota may seem to have space left.
     let left = |pair: Option<(u64, u64)>| {
         pair.map_or(f64::MAX, |(used, allowed)| 1.0 - used as f64 / allowed.max(1) as f64)
     };
@@ -233,7 +235,7 @@ fn size_option(facts: &Facts) -> Option<Explanation> {
     Some(Explanation { limit: Limit::MountOption, evidence, another_name_may_do: true, cures })
 }
 
-/// Tells a directory that is as large as it gets.
+/// Finds a directory that has reached its maximum size.
 fn index(limits: &Limits) -> Option<Explanation> {
     let facts = &limits.facts;
     let gauge = limits.judgement.gauge.as_ref()?;

@@ -1,10 +1,10 @@
-//! Every limit from its evidence, and none from another's.
+//! Each limit is found from its own evidence only.
 
 use super::*;
 use crate::limits::facts::{Ext4, Ext4Features, Mount, Quota};
 use crate::limits::{Fact, Known};
 
-/// Returns a directory of ext4 with 1 KiB blocks of this size, with nothing used up.
+/// An ext4 directory of this size with 1 KiB blocks and nothing used up.
 fn facts(directory_bytes: u64) -> Facts {
     let mut facts = crate::limits::tests::facts("32");
     facts.directory_bytes = directory_bytes;
@@ -31,7 +31,7 @@ fn what_is_used_up_is_told_by_the_file_systems_figures() {
     let mut inodes = plain.clone();
     inodes.space.inodes_free = 0;
     assert_eq!(no_space_of(&inodes), Limit::Inodes);
-    // Where inodes are not counted none are used up.
+    // A file system that does not count inodes cannot run out of them.
     inodes.space.inodes = 0;
     assert_eq!(no_space_of(&inodes), Limit::Unknown);
     let mut blocks = plain.clone();
@@ -53,7 +53,7 @@ fn a_full_index_is_told_by_its_size_and_another_name_may_do() {
         assert!(said.ends_with("full at about 9.5 MB; another name may still be taken"), "{said}");
         assert_eq!(explanation.cures.len(), 2);
     }
-    // Contents need no entry: what refuses them is something else.
+    // Contents need no entry: another limit refuses them.
     assert_eq!(told(&facts(9_500_000), Refusal::NoSpace, Step::Write, false).limit, Limit::Blocks);
     let mut linear = facts(9_500_000);
     let Details::Ext4(ext4) = &mut linear.details else { unreachable!() };
@@ -83,7 +83,7 @@ fn quotas_are_told_by_the_error_and_named_where_they_can_be_seen() {
     let explanation = told(&facts, Refusal::Quota, Step::Create, false);
     assert_eq!(explanation.limit, Limit::Quota(QuotaOf::Group(8)));
     assert!(explanation.evidence.starts_with("the quota of group 8 is used up (100 of 100 inodes used)"));
-    // XFS has projects that say "No space left on device".
+    // XFS reports an exhausted project quota as "No space left on device".
     assert_eq!(no_space_of(&facts), Limit::Quota(QuotaOf::Group(8)));
     facts.quotas.truncate(1);
     assert_eq!(told(&facts, Refusal::Quota, Step::Create, false).limit, Limit::Quota(QuotaOf::User(7)));

@@ -1,7 +1,8 @@
-//! From the error of a create to its explanation on Windows: the error's number, and the room that the volume tells.
+//! Explains the error of a create on Windows, from the error number and the volume's free space.
 //!
-//! NTFS says "disk full" of a volume and of a quota alike; what this user may still take and what nobody has tell them apart.
-//! Reference: System Error Codes, learn.microsoft.com/windows/win32/debug/system-error-codes.
+//! NTFS reports "disk full" for a volume and for a quota; the space left to this user and the space left in
+//! total distinguish the two. Reference: System Error Codes,
+//! learn.microsoft.com/windows/win32/debug/system-error-codes.
 
 use std::io;
 use std::os::windows::io::{AsHandle, BorrowedHandle};
@@ -16,7 +17,7 @@ use crate::limits::{Limit, QuotaOf};
 
 /// `ERROR_HANDLE_DISK_FULL`, `ERROR_DISK_FULL`.
 const FULL: [i32; 2] = [39, 112];
-/// `ERROR_DISK_QUOTA_EXCEEDED`, and what `STATUS_QUOTA_EXCEEDED` becomes, `ERROR_NOT_ENOUGH_QUOTA`.
+/// `ERROR_DISK_QUOTA_EXCEEDED`, and `ERROR_NOT_ENOUGH_QUOTA`, which `STATUS_QUOTA_EXCEEDED` maps to.
 const QUOTA: [i32; 2] = [1295, 1816];
 /// `ERROR_FILE_SYSTEM_LIMITATION`: NTFS cannot describe the file or directory any further.
 const LIMITATION: i32 = 665;
@@ -27,15 +28,15 @@ const CANNOT_MAKE: i32 = 82;
 /// Fewer free clusters than this count as none.
 const CLUSTERS_LEFT_MAX: i64 = 16;
 
-/// Tells which limit a refused create or write has met; `None` if the error is not one that limits give.
+/// Finds the limit behind a refused create or write; `None` if no limit gives this error.
 ///
-/// One question about the volume; makes nothing and tries nothing again. Best called at once: what others free meanwhile is no
-/// longer evidence.
+/// Queries the volume once; creates nothing and retries nothing. Call it at once: space freed by other
+/// processes meanwhile hides the evidence.
 pub fn explain(directory: &Dir, step: Step, error: &io::Error) -> Option<Explanation> {
     explain_at(directory.as_handle(), directory.path(), step, error)
 }
 
-/// As [`explain`], for a directory that is open by other means; `_path` is for messages.
+/// As [`explain`], for a directory that is already open; `_path` is for messages.
 pub fn explain_at(
     directory: BorrowedHandle<'_>,
     _path: &Path,
@@ -46,7 +47,7 @@ pub fn explain_at(
     decide(code, step, volume::size(directory).ok())
 }
 
-/// Decides by the error's number and the volume's room, where it is told.
+/// Decides from the error number and the volume's free space, if available.
 fn decide(code: i32, step: Step, room: Option<Size>) -> Option<Explanation> {
     if QUOTA.contains(&code) {
         return Some(quota(room));
@@ -91,7 +92,7 @@ fn quota(room: Option<Size>) -> Explanation {
     }
 }
 
-/// NTFS describes a file in records of 1 KiB, of which one file can have so many.
+/// NTFS describes a file in records of 1 KiB, and a file can have only a limited number of them.
 fn limitation(step: Step) -> Explanation {
     let cures = match step {
         Step::Write => vec![Cure::new("copy the file to a new one, which lies in fewer pieces")],

@@ -1,4 +1,4 @@
-//! The formula against published and measured figures, and what is said of directories in each state.
+//! Checks the formula against published and measured figures, and the judgement of directories in each state.
 
 use super::super::facts::{Details, Ext4Features};
 use super::super::tests::facts as empty;
@@ -13,7 +13,7 @@ fn capacity(block_bytes: u64, names: &str) -> Capacity {
     shape(block_bytes, true).capacity(&names.parse().unwrap())
 }
 
-/// Asserts that two numbers differ by no more than a part of the second.
+/// Asserts that two numbers differ by at most this share of the second.
 #[track_caller]
 fn near(value: f64, expected: f64, part: f64) {
     assert!((value / expected - 1.0).abs() <= part, "{value} is not within {part} of {expected}");
@@ -21,7 +21,7 @@ fn near(value: f64, expected: f64, part: f64) {
 
 #[test]
 fn the_formula_gives_the_predictions_and_meets_the_fills() {
-    // Block, length, predicted, measured (0 where no image was filled).
+    // Block size, name length, predicted, measured (0 if no image was filled).
     let table = [
         (1024, 8, 397e3, 388e3),
         (1024, 32, 160e3, 161e3),
@@ -38,7 +38,7 @@ fn the_formula_gives_the_predictions_and_meets_the_fills() {
         (4096, 64, 5.56e6, 5.59e6),
         (4096, 128, 3.01e6, 2.92e6),
         (4096, 255, 1.53e6, 1.52e6),
-        // The published study's two.
+        // The two fills of the published study.
         (4096, 32, 10.04e6, 10_118_651.0),
         (4096, 32, 10.04e6, 10_233_706.0),
     ];
@@ -78,7 +78,7 @@ fn mixes_meet_their_fills() {
 
 #[test]
 fn leaves_of_few_names_lose_more_to_churn() {
-    // 1 KiB blocks; the index's part in use after 20 turnovers, divided by the part that the names are.
+    // 1 KiB blocks; used share of the index after 20 turnovers, divided by the share of the names.
     for (names, grown) in [("255", 4.0), ("128", 2.69), ("64", 2.03), ("32", 1.68)] {
         let capacity = capacity(1024, names);
         let part = capacity.churning / capacity.entries;
@@ -92,7 +92,7 @@ fn leaves_of_few_names_lose_more_to_churn() {
 #[test]
 fn a_third_level_makes_room_for_far_more() {
     let large = Shape { large_dir: true, ..shape(1024, true) };
-    // Means of three fills and one.
+    // Means of three fills and of one.
     near(large.capacity(&NameLengths::of(255)).entries, 1_616_624.0, 0.05);
     near(large.capacity(&NameLengths::of(128)).entries, 4_349_298.0, 0.11);
     assert!(Shape { large_dir: true, ..shape(4096, true) }.capacity(&NameLengths::of(32)).entries > 3e9);
@@ -105,11 +105,11 @@ fn what_is_stored_beside_the_name_counts() {
     assert_eq!(Shape { hash_in_entry: true, encrypted: true, ..plain }.entry_bytes(33), 80.0);
     assert_eq!(Shape { encrypted: true, ..plain }.entry_bytes(250), 264.0);
     assert!(shape(4096, false).capacity(&NameLengths::of(32)).entries > capacity(4096, "32").entries);
-    // Blocks of 64 KiB would hold more than 32 bits of size can say.
+    // With blocks of 64 KiB the size would exceed 32 bits.
     near(capacity(65_536, "32").bytes, 4_294_967_296.0, 0.001);
 }
 
-/// Returns an ext4 directory of so many entries and bytes.
+/// An ext4 directory with this number of entries and bytes.
 fn directory(names: &str, entries: u64, directory_bytes: u64) -> Facts {
     let features = Fact::new(Ext4Features::USUAL, Known::Read, "ioctl");
     let indexed = Some(directory_bytes > 4096);
@@ -132,7 +132,7 @@ fn traps_of(limits: &Limits) -> Vec<&'static str> {
 
 #[test]
 fn a_grown_directory_is_read_off_the_gauge() {
-    // Half of the size when full.
+    // Half of the full size.
     let limits = Limits::judge(directory("32", 5_100_000, 290_000_000), false);
     let more = limits.entries_until_full().unwrap();
     near(more.likely as f64, 5_100_000.0, 0.02);
@@ -174,7 +174,7 @@ fn churn_is_planned_for_and_recognised() {
     assert!(limits.ceilings[0].more.likely < 4_000_000);
 }
 
-// The cure is a command for a shell, with paths of this system.
+// The remedy is a shell command with Unix paths.
 #[cfg(unix)]
 #[test]
 fn a_hollow_directory_is_recognised_and_nothing_harmful_advised() {

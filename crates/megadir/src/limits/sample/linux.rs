@@ -1,4 +1,4 @@
-//! What is asked about an entry of the sample on Linux.
+//! Content size of a sampled entry on Linux.
 
 use std::os::fd::AsFd;
 
@@ -7,12 +7,12 @@ use rustix::fs::{AtFlags, StatxFlags, statx};
 use crate::dir::Dir;
 use crate::limits::facts::Space;
 
-/// What lists the sample.
+/// Backend that lists the sample.
 pub(super) const BACKEND: &str = "getdents";
-/// The unit of a file's blocks in stat, bytes.
+/// Unit of stat's block count, bytes.
 const STAT_BLOCK_BYTES: u64 = 512;
 
-/// Returns the space that contents of a size take in blocks, bytes; none where they fit into the inode.
+/// Space of contents of this size in blocks, bytes; 0 if they fit in the inode.
 pub(in crate::limits) fn allocated(bytes: u64, space: &Space) -> u64 {
     match bytes {
         _ if bytes <= space.inline_bytes_max => 0,
@@ -21,7 +21,8 @@ pub(in crate::limits) fn allocated(bytes: u64, space: &Space) -> u64 {
     }
 }
 
-/// Returns the space that an entry's contents take, bytes; shared among the names of a file. `None` if it has vanished.
+/// Space of an entry's contents, bytes, divided by the file's number of links. `None` if the entry has
+/// vanished.
 pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
     let want = StatxFlags::BLOCKS | StatxFlags::SIZE | StatxFlags::NLINK | StatxFlags::TYPE;
@@ -29,7 +30,7 @@ pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Opti
     let kind = rustix::fs::FileType::from_raw_mode(u32::from(status.stx_mode));
     let links = if kind.is_dir() { 1 } else { status.stx_nlink.max(1) };
     let bytes = match status.stx_blocks {
-        // A file that is not yet written has a size and no blocks.
+        // A file not yet written back has a size but no blocks.
         0 if kind.is_file() => allocated(status.stx_size, space),
         _ if kind.is_file() && status.stx_size <= space.packed_bytes_max => status.stx_size,
         blocks => blocks * STAT_BLOCK_BYTES,

@@ -1,4 +1,4 @@
-//! What is asked about an entry of the sample on Windows.
+//! Content size of a sampled entry on Windows.
 
 use std::os::windows::io::AsHandle;
 
@@ -11,26 +11,26 @@ use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::limits::facts::Space;
 
-/// What lists the sample.
+/// Backend that lists the sample.
 pub(super) const BACKEND: &str = "by-handle";
-/// Contents of about this size lie in the file's own record of 1 KiB on NTFS, bytes.
+/// Contents up to about this size are stored in the file's own 1 KiB record on NTFS, bytes.
 const RESIDENT_BYTES_MAX: u64 = 600;
 
-/// Returns the space that an entry's contents take beside its record, bytes; shared among the names of a file. `None` if it has
-/// vanished or must not be asked.
+/// Space of an entry's contents without its record, bytes, divided by the file's number of links. `None` if the
+/// entry has vanished or must not be opened.
 pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
     let entry = directory.open_entry(name, Purpose::Ask).ok()?;
     let told = facts::of_open(entry.as_handle()).ok()?;
     let found = Found { attributes: told.attributes, reparse_tag: told.reparse_tag, ..Found::default() };
     let bytes = match found.kind() {
         FileType::File => of_size(told.size_bytes, directory.file_system(), space),
-        // The first entries of a directory lie in its record too; links have no contents.
+        // A directory's first entries are stored in its record; links have no contents.
         _ => 0,
     };
     Some(bytes as f64 / f64::from(told.links.max(1)))
 }
 
-/// Returns the space that contents of a size take.
+/// Space of contents of this size, bytes.
 pub(in crate::limits) fn of_size(bytes: u64, file_system: FileSystem, space: &Space) -> u64 {
     match file_system {
         FileSystem::Ntfs if bytes <= RESIDENT_BYTES_MAX => 0,

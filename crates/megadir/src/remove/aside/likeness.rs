@@ -1,4 +1,5 @@
-//! Making a new directory like another: owner, mode, ACLs and other extended attributes, inode flags, project.
+//! Copies a directory's owner, mode, ACLs and other extended attributes, inode flags and project to a new
+//! directory.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,20 +11,21 @@ use rustix::io::Errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 
-/// The inode flags that are the user's choice (`FS_*_FL` of linux/fs.h): compression, sync, nodump, noatime, journalled data,
-/// dirsync, topdir, nocow, dax, inheritance of the project, case folding. Others say how the directory is stored.
+/// Inode flags that users set (`FS_*_FL` of linux/fs.h): compression, sync, nodump, noatime, journalled data,
+/// dirsync, topdir, nocow, dax, project inheritance, case folding. The others describe how the directory is
+/// stored.
 const CHOSEN: u32 =
     0x4 | 0x8 | 0x40 | 0x80 | 0x4000 | 0x1_0000 | 0x2_0000 | 0x80_0000 | 0x200_0000 | 0x6000_0000;
 /// `FS_ENCRYPT_FL`.
 const ENCRYPTED: u32 = 0x800;
-/// The inode of a subvolume's root on btrfs.
+/// Inode of a btrfs subvolume's root.
 const SUBVOLUME: u64 = 256;
-/// Names and values are no longer than this in Linux (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`), bytes.
+/// Kernel limit for names and values (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`), bytes.
 const ATTRIBUTES_BYTES: usize = 64 << 10;
-/// What only this kind of attribute may be inherited from the directory above.
+/// Only attributes with this prefix can be inherited from the parent directory.
 const ACL: &[u8] = b"system.posix_acl_";
 
-/// Makes an empty directory of one's own like another.
+/// Copies the metadata of a directory to an empty one that this process created.
 pub(super) fn make_alike(of: &OwnedFd, made: &OwnedFd, path: &Path) -> Result<()> {
     let refuse = |reason| Err(Error::new("make anew", path, ErrorKind::Unavailable, reason));
     let failed = |error: Errno| Error::io("make anew", path, error.into());
@@ -50,7 +52,7 @@ pub(super) fn make_alike(of: &OwnedFd, made: &OwnedFd, path: &Path) -> Result<()
     })?;
     make_flags_alike(flags, made).map_err(failed)?;
     make_project_alike(of, made).map_err(|error| Error::io("make anew", path, error))?;
-    // Last: an ACL sets some of its bits.
+    // Last: an ACL sets some of the mode's bits.
     rustix::fs::fchmod(made, Mode::from_raw_mode(status.st_mode)).map_err(failed)
 }
 
@@ -71,7 +73,7 @@ fn make_attributes_alike(of: &OwnedFd, made: &OwnedFd) -> std::result::Result<()
         let failed = |error| (name.to_bytes().to_vec(), error);
         let bytes = rustix::fs::fgetxattr(of, name, &mut buffer[..]).map_err(failed)?;
         let value = buffer[..bytes].to_vec();
-        // What it has already (a label by the system's policy) need not, and may not, be set.
+        // A value that is already set (a label by system policy) need not, and may not, be set again.
         if rustix::fs::fgetxattr(made, name, &mut buffer[..]).is_ok_and(|bytes| buffer[..bytes] == value) {
             continue;
         }
@@ -105,7 +107,7 @@ fn make_project_alike(of: &OwnedFd, made: &OwnedFd) -> std::io::Result<()> {
     }
 }
 
-/// Takes it that a file system has none of what it does not know.
+/// Maps "not supported" to `None`: such a file system has no attributes to copy.
 fn known<T>(asked: std::result::Result<T, Errno>) -> std::result::Result<Option<T>, Errno> {
     match asked {
         Ok(value) => Ok(Some(value)),

@@ -1,4 +1,4 @@
-//! Putting directories aside on Linux.
+//! Puts directories aside on Linux.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
@@ -12,22 +12,25 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::remove::engine::component;
 use crate::remove::engine::system::{self, Opener};
 
-/// The lock of what lies aside.
+/// Lock on a directory that was put aside.
 pub(super) type Lock = OwnedFd;
 
-/// Locks what lies aside; nothing where another process has, or where it is no directory.
+/// Locks a leftover; `None` if another process holds the lock or it is not a directory.
 pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
     let directory = Opener::new(false).below(parent, name).ok()?;
     lock(&directory).ok()?;
     Some(directory)
 }
 
-/// Renames a directory to a hidden name beside it. It goes aside also where somebody else holds its lock: nobody then takes it for a
-/// leftover either, and of two who put it aside one finds it gone.
+/// Renames a directory to a hidden name beside it.
+///
+/// Works also if another process holds the directory's lock: then no process takes it for a leftover, and if
+/// two processes detach it, one finds it gone.
 ///
 /// # Errors
 ///
-/// As opening it gives ([`ErrorKind::NotADirectory`] for what is none, a symbolic link too), [`ErrorKind::MountPoint`], or what renaming it gives.
+/// [`ErrorKind::NotADirectory`] (also for a symbolic link), [`ErrorKind::MountPoint`], or the error of opening
+/// or renaming it.
 pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
     let aside = entry.fresh_name(Why::Detached);
@@ -39,13 +42,14 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     Ok(Aside { parent, name: aside, why: Why::Detached, _lock: entry.directory })
 }
 
-/// Makes a directory anew: empty, and otherwise the same. What it was is aside.
+/// Replaces a directory with an empty one that has the same metadata; the old one is put aside.
 ///
 /// # Errors
 ///
-/// As [`detach`]; [`ErrorKind::Unavailable`] where the file system cannot exchange two directories in one step, and for btrfs
-/// subvolumes and encrypted directories, of which one made anew would not be the same; what making the new one like the old one
-/// gives; also where somebody holds its lock, who may be making it anew too. The directory is then as it was.
+/// As [`detach`]; [`ErrorKind::Unavailable`] if the file system cannot exchange two directories atomically, and
+/// for btrfs subvolumes and encrypted directories, which cannot be re-created the same; an error of copying the
+/// metadata; an error if another process holds the lock, since it may be replacing the directory too. The
+/// directory is unchanged after an error.
 pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
     if !entry.is_locked {
@@ -56,7 +60,7 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let aside = entry.fresh_name(Why::Renewed);
     rustix::fs::mkdirat(parent, &aside, Mode::RWXU).map_err(|error| entry.error("make anew", error))?;
     let undo = |error| {
-        // Only if it is empty, which it is unless somebody put something in it.
+        // Removes it only if it is empty, as it is unless another process created something in it.
         let _ = rustix::fs::unlinkat(parent, &aside, AtFlags::REMOVEDIR);
         error
     };
@@ -84,7 +88,7 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     Ok(Aside { parent, name: aside, why: Why::Renewed, _lock: entry.directory })
 }
 
-/// The directory that is to be put aside.
+/// Directory to be put aside.
 struct Entry<'a> {
     parent: &'a Dir,
     name: CString,
@@ -94,7 +98,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Opens it, and locks it if nobody has: whoever may read it can.
+    /// Opens the directory, and locks it if the lock is free: any process that may read it can lock it.
     fn open(parent: &'a Dir, name: &[u8]) -> Result<Self> {
         let path = parent.path().join(crate::names::to_os(name)?);
         let name = component(name, &path)?;
@@ -117,7 +121,7 @@ impl<'a> Entry<'a> {
         CString::new(name::fresh(why, self.name.to_bytes())).unwrap_or_default()
     }
 
-    /// Holds what has a name now against what is open: somebody may have replaced it meanwhile.
+    /// Checks that the name still refers to the open directory: another process may have replaced it.
     fn expect(&self, opened: &OwnedFd, name: &CStr) -> Result<()> {
         let found = Opener::new(false).below(self.parent, name);
         match (found.and_then(|found| system::identity(&found)), system::identity(opened)) {
@@ -134,7 +138,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Locks a directory, if its file system can.
+/// Locks a directory, if its file system supports locks.
 fn lock(directory: &OwnedFd) -> std::result::Result<(), Errno> {
     match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Err(Errno::WOULDBLOCK),
@@ -142,10 +146,9 @@ fn lock(directory: &OwnedFd) -> std::result::Result<(), Errno> {
     }
 }
 
-/// Renames an entry within a directory.
 fn rename(directory: &Dir, from: &CStr, to: &CStr, how: RenameFlags) -> std::result::Result<(), Errno> {
     match rustix::fs::renameat_with(directory, from, directory, to, how) {
-        // Some file systems do not know the flag. The name is random, so nothing has it.
+        // Some file systems do not support the flag. The name is random, so it is unused.
         Err(Errno::INVAL | Errno::NOSYS) if how == RenameFlags::NOREPLACE => {
             rustix::fs::renameat(directory, from, directory, to)
         }

@@ -1,15 +1,17 @@
-//! Directories that are put aside before they are removed, so that their name is free, or empty, at once.
+//! Puts directories aside before removing them, so that their name is free, or empty, at once.
 //!
-//! [`detach`] renames a directory to a hidden name beside it. [`renew`] makes an empty directory with the same owner, mode, ACLs and
-//! other extended attributes, inode flags and project, and exchanges the two in one step, so that the name is never missing. (An ext4
-//! directory keeps its size for ever; only one made anew is small.) Both give an [`Aside`], which is then to be removed.
+//! [`detach`] renames a directory to a hidden name beside it. [`renew`] creates an empty directory with the
+//! same owner, mode, ACLs and other extended attributes, inode flags and project, and exchanges the two
+//! atomically, so that the name always exists. (An ext4 directory never shrinks; only a new one is small.) Both
+//! return an [`Aside`], which is then to be removed.
 //!
-//! Killed in between, there is at most a directory with a hidden name, `.megadir-detached-...` or `.megadir-renewed-...`: the old
-//! one, or the new one that had not yet taken its place, which is empty. [`leftovers`] finds those of one entry and no others: the name holds a
-//! digest of the entry's, and a directory that another process is still removing is locked (flock(2)) and left alone.
-//! Processes that have the old directory open, or as their current one, stay in it.
-//! A lock that somebody else holds keeps nothing from being detached.
-//! On Windows nothing is made anew, a directory in which anything is open cannot be put aside, and the lock is a mutex.
+//! If the process is killed in between, at most one directory with a hidden name is left,
+//! `.megadir-detached-...` or `.megadir-renewed-...`: the old one, or the new one before the exchange, which is
+//! empty. [`leftovers`] finds those of one entry only: the name contains a digest of the entry's name. A
+//! directory that another process is still removing is locked (flock(2)) and is skipped. Processes that have
+//! the old directory open, or as their working directory, stay in it. A lock held by another process does not
+//! prevent detaching. On Windows directories are not replaced, a directory with open files in it cannot be put
+//! aside, and the lock is a mutex.
 
 #[cfg(target_os = "linux")]
 mod likeness;
@@ -33,10 +35,10 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 
-/// The backend that finds what lies aside.
+/// Backend used to find leftovers.
 const LISTED_BY: &str = if cfg!(windows) { "by-handle" } else { "getdents" };
 
-/// Why a directory is aside.
+/// Reason why a directory was put aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// By [`detach`].
@@ -54,7 +56,7 @@ impl Why {
     }
 }
 
-/// A directory that was put aside and is to be removed. Locked while this lives.
+/// A directory that was put aside, to be removed. Locked during the lifetime of this value.
 #[derive(Debug)]
 pub struct Aside<'a> {
     parent: &'a Dir,
@@ -64,21 +66,23 @@ pub struct Aside<'a> {
 }
 
 impl Aside<'_> {
-    /// Returns its name, in the directory that it was in before.
+    /// Its current name, in the same parent directory.
     pub fn name(&self) -> &[u8] {
         self.name.to_bytes()
     }
 
-    /// Returns why it is aside.
+    /// The reason why it was put aside.
     pub fn why(&self) -> Why {
         self.why
     }
 
-    /// Removes it. What cannot be removed stays below its hidden name, for [`leftovers`] to find.
+    /// Removes the directory. Entries that cannot be removed stay below the hidden name, for [`leftovers`] to
+    /// find.
     ///
     /// # Errors
     ///
-    /// As [`remove_tree`]; [`ErrorKind::BadOption`] with conditions, something to keep or a dry run: it is all to go.
+    /// As [`remove_tree`]; [`ErrorKind::BadOption`] with conditions, an entry to keep or a dry run: all of it
+    /// must go.
     pub fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
         if !options.conditions.is_none() || options.keep.is_some() || options.dry_run {
             let path = self.parent.path().join(crate::names::to_os(self.name())?);
@@ -89,12 +93,12 @@ impl Aside<'_> {
     }
 }
 
-/// Finds what was put aside of an entry and not removed, because the process was killed or could not; the entry need not exist. What
-/// another process is removing right now is not among them.
+/// Finds directories that were put aside for an entry and not removed, because the process was killed or
+/// failed. The entry need not exist. Skips directories that another process is removing.
 ///
 /// # Errors
 ///
-/// When the directory that holds it cannot be listed.
+/// If the parent directory cannot be listed.
 pub fn leftovers<'a>(parent: &'a Dir, name: &[u8]) -> Result<Vec<Aside<'a>>> {
     let options = ReadOptions { buffer_bytes: 128 << 10, threads: 1, shares: 1, resolve_types: false };
     let mut reader = backend::by_name(LISTED_BY)?.open(parent, &options)?;

@@ -1,21 +1,21 @@
-//! Names that only this module gives: they tell for which entry they were made, and can be held against it.
+//! Names of directories put aside; each contains a digest of the original name, so that it can be checked.
 
 use sha2::{Digest, Sha256};
 
 use super::Why;
 
-/// Bytes of a digest that stand in a name.
+/// Bytes of the digest in a name.
 const CHECK_BYTES: usize = 8;
 
-/// Returns a name for what is put aside of an entry; another each time.
+/// Generates a new name for an entry to be put aside; different on each call.
 pub(super) fn fresh(why: Why, of: &[u8]) -> String {
     use std::hash::{BuildHasher, Hasher};
-    // The keys of each are random.
+    // Each `RandomState` has random keys.
     let random = std::hash::RandomState::new().build_hasher().finish();
     given(why, of, &format!("{random:016x}"))
 }
 
-/// Tells whether a name was given to what was put aside of an entry.
+/// `true` if `name` was generated for the entry `of`.
 pub(super) fn is_of(why: Why, of: &[u8], name: &[u8]) -> bool {
     let Some(rest) = name.strip_prefix(why.prefix().as_bytes()) else { return false };
     let Some(random) =

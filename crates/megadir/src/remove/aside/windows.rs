@@ -1,8 +1,9 @@
-//! Putting directories aside on Windows.
+//! Puts directories aside on Windows.
 //!
-//! The directory is renamed by its handle, so that it is the one that was opened, and a mutex that its new name tells, held by
-//! its process as long as that lives, is the lock. A directory in which anything is open cannot be renamed there. None is made anew: Windows
-//! exchanges no two directories in one step, so that the name would be missing meanwhile.
+//! The directory is renamed by its handle, so it is the one that was opened. The lock is a mutex named after
+//! the new name, which the process holds for its lifetime. A directory with open files in it cannot be renamed.
+//! Directories are not replaced: Windows cannot exchange two of them atomically, so the name would be missing
+//! for a moment.
 
 use std::ffi::{CStr, CString};
 use std::os::windows::io::{AsHandle, OwnedHandle};
@@ -16,17 +17,17 @@ use crate::names;
 use crate::remove::engine::component;
 use crate::remove::engine::system::{Errno, Opener, open_directory_to_rename};
 
-/// The lock of what lies aside.
+/// Lock on a directory that was put aside.
 pub(super) type Lock = OwnedHandle;
 
-/// Locks what lies aside; nothing where another process has, or where it is no directory.
+/// Locks a leftover; `None` if another process holds the lock or it is not a directory.
 pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
     Opener::new(false).below(parent, name).ok()?;
     lock(name.to_bytes())
 }
 
 fn lock(name: &[u8]) -> Option<Lock> {
-    // Of all sessions, since services have one of their own.
+    // Global to all sessions, since services run in a separate one.
     let name: Vec<u16> = "Global\\".encode_utf16().chain(names::to_wide(name)?).collect();
     mutex::hold_new(&name)
 }
@@ -35,8 +36,8 @@ fn lock(name: &[u8]) -> Option<Lock> {
 ///
 /// # Errors
 ///
-/// As opening it gives ([`ErrorKind::NotADirectory`] for what is none, a reparse point too), or what renaming it gives: it is refused while
-/// anything in it is open.
+/// [`ErrorKind::NotADirectory`] (also for a reparse point), or the error of opening or renaming it: Windows
+/// refuses to rename it while a file in it is open.
 pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let path = parent.path().join(names::to_os(name)?);
     let entry = component(name, &path)?;
@@ -56,7 +57,7 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     Ok(Aside { parent, name, why: Why::Detached, _lock: lock })
 }
 
-/// Refuses: Windows exchanges no two directories in one step.
+/// Always fails: Windows cannot exchange two directories atomically.
 ///
 /// # Errors
 ///

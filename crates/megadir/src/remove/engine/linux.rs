@@ -1,5 +1,5 @@
-//! What the engine asks of Linux: reading, opening, removing, each relative to a descriptor; ways down and up between
-//! directories, none of which can be led astray.
+//! System calls of the engine on Linux: read, open, remove, each relative to a descriptor. Moves between
+//! directories are checked, so that renames by other processes cannot divert them.
 
 use std::ffi::CStr;
 use std::io;
@@ -12,46 +12,43 @@ use crate::attributes::Time;
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 
-/// An error of the system.
 pub(in crate::remove) use rustix::io::Errno;
-/// What is open.
 pub(in crate::remove) use std::os::fd::AsFd as Open;
 
-/// An open directory.
 pub(in crate::remove) type Directory = OwnedFd;
 
-/// A directory can be read on from a position that a record told, whoever has closed it meanwhile.
+/// Reading can resume at the position of a record, even after the directory was closed.
 pub(super) const SEEKS: bool = true;
-/// A directory goes while somebody has it open, and goes by its name alone.
+/// An open directory can be removed, and by name only.
 pub(super) const GOES_WHILE_OPEN: bool = true;
-/// Directories that a worker keeps open at most.
+/// Most directories that a worker keeps open.
 pub(super) const OPEN_MAX: usize = 64;
 /// Other file systems mounted below can be entered.
 pub(super) const CROSSES_MOUNTS: bool = true;
-/// Gives the calling thread a table of descriptors of its own.
+/// Gives the calling thread its own descriptor table.
 pub(super) const OWN_TABLE: Option<fn()> = Some(own_table);
-/// What no name of an entry holds.
+/// Bytes that no entry name contains.
 pub(super) const NOT_IN_NAMES: &[u8] = b"/";
-/// What is said of a directory that is not empty however often it was emptied.
+/// Error for a directory that never becomes empty.
 pub(super) const KEEPS_FILLING: &str =
     "not empty after it was emptied 10 times: something keeps making entries in it";
-/// For one call that reads; a longer one holds the directory's lock for long.
+/// Buffer of one read; a longer read would hold the directory's lock for long.
 pub(super) const CALL_BYTES: usize = 128 << 10;
 
-/// What tells a directory from every other, as long as it is there.
+/// Distinguishes a directory from all others, for as long as it exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remove) struct Identity {
     device: (u32, u32),
     inode: u64,
-    /// 0 where the kernel does not tell it (before Linux 5.8).
+    /// 0 if the kernel does not report it (before Linux 5.8).
     mount: u64,
 }
 
-/// Opens directories next to those that are open.
+/// Opens directories relative to open ones.
 #[derive(Debug)]
 pub(in crate::remove) struct Opener {
     cross_mounts: bool,
-    /// The kernel has no `openat2` (before Linux 5.6), or a filter of system calls forbids it.
+    /// The kernel has no `openat2` (before Linux 5.6), or a seccomp filter forbids it.
     lacks_openat2: AtomicBool,
 }
 
@@ -62,8 +59,9 @@ impl Opener {
         Self { cross_mounts, lacks_openat2: AtomicBool::new(false) }
     }
 
-    /// Opens a directory by its name, which is one component: through no link, and, unless mounts are crossed, `XDEV` where
-    /// anything is mounted on it, be it a directory of the same file system, or where that cannot be known.
+    /// Opens a directory by its name, a single component, following no link. Unless mounts are crossed, returns
+    /// `XDEV` if anything is mounted on it, including a directory of the same file system, or if that cannot be
+    /// determined.
     pub(in crate::remove) fn below(&self, parent: &impl Open, name: &CStr) -> Result<Directory, Errno> {
         let parent = parent.as_fd();
         if self.lacks_openat2.load(Ordering::Relaxed) {
@@ -75,7 +73,7 @@ impl Opener {
         }
         loop {
             match rustix::fs::openat2(parent, name, FLAGS, Mode::empty(), resolve) {
-                // `AGAIN`: something was renamed meanwhile, which matters to paths of several components only.
+                // `AGAIN`: a rename happened meanwhile, which matters only to paths with several components.
                 Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
                     let opened = self.below_and_compare(parent, name);
@@ -89,7 +87,7 @@ impl Opener {
         }
     }
 
-    /// As [`Opener::below`], by what the system tells of the two directories once both are open.
+    /// As [`Opener::below`], but compares the two directories once both are open.
     fn below_and_compare(&self, parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
         let directory = open(parent, name)?;
         if self.cross_mounts {
@@ -99,7 +97,7 @@ impl Opener {
         if self::mount(directory.as_fd())? == Some(mount) { Ok(directory) } else { Err(Errno::XDEV) }
     }
 
-    /// Opens the directory above, if it is the one that is expected: others may have moved this one.
+    /// Opens the parent directory; `None` if it is not the expected one because this directory was moved.
     pub(super) fn above(directory: &Directory, expected: &Identity) -> Result<Option<Directory>, Errno> {
         let above = open(directory.as_fd(), c"..")?;
         Ok((identity(&above)? == *expected).then_some(above))
@@ -110,15 +108,14 @@ fn open(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     rustix::io::retry_on_intr(|| rustix::fs::openat(parent, name, FLAGS, Mode::empty()))
 }
 
-/// Returns what a directory is known by.
 pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Errno> {
     let status = stat(directory.as_fd(), AtFlags::STATX_DONT_SYNC, IDENTIFIES)?;
     Ok(Identity::of(&status))
 }
 
-/// What an identity is made of.
+/// Attributes in an identity.
 const IDENTIFIES: StatxFlags = StatxFlags::INO.union(StatxFlags::MNT_ID);
-/// How a name is asked for it.
+/// Flags for examining a name.
 const ASKED: AtFlags = AtFlags::STATX_DONT_SYNC.union(AtFlags::NO_AUTOMOUNT);
 
 impl Identity {
@@ -131,7 +128,6 @@ impl Identity {
     }
 }
 
-/// Asks what an open directory is.
 fn stat(directory: BorrowedFd<'_>, flags: AtFlags, wanted: StatxFlags) -> Result<Statx, Errno> {
     let flags = flags | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
     rustix::fs::statx(directory, c"", flags, wanted)
@@ -141,30 +137,30 @@ fn mount_of(status: &Statx) -> Option<u64> {
     StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID).then_some(status.stx_mnt_id)
 }
 
-/// Returns the number of the mount that a directory was opened on: by statx (Linux 5.8), else by /proc.
+/// ID of the mount that a directory was opened on: from statx (Linux 5.8), else from /proc.
 fn mount(directory: BorrowedFd<'_>) -> Result<Option<u64>, Errno> {
     if let Some(id) = mount_of(&stat(directory, AtFlags::STATX_DONT_SYNC, StatxFlags::MNT_ID)?) {
         return Ok(Some(id));
     }
-    // Of this thread, whose table may be its own.
+    // This thread's entry: it may have its own descriptor table.
     let info = std::fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", directory.as_raw_fd()));
     let line = |info: String| info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
     Ok(info.ok().and_then(line))
 }
 
-/// What is known of an entry, where that matters.
+/// Attributes of an entry, read only if they matter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     pub(super) kind: FileType,
-    /// `None` where the file system does not tell it.
+    /// `None` if the file system does not report it.
     pub(super) modified: Option<Time>,
-    /// Its space on the disk, bytes.
+    /// Allocated size, bytes.
     pub(super) bytes: u64,
-    /// Its hard links.
+    /// Number of hard links.
     pub(super) links: u64,
 }
 
-/// What is asked of an entry whose attributes matter.
+/// Attributes requested for an entry.
 const WANTED: StatxFlags =
     StatxFlags::TYPE.union(StatxFlags::MTIME).union(StatxFlags::BLOCKS).union(StatxFlags::NLINK);
 
@@ -181,34 +177,34 @@ impl Facts {
     }
 }
 
-/// Looks at an entry, following nothing.
+/// Examines an entry, following no link.
 pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Facts, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     rustix::fs::statx(directory, name, flags, WANTED).map(|status| Facts::of(&status))
 }
 
-/// Looks at an open directory.
+/// Examines an open directory.
 pub(super) fn facts_of_open(directory: &Directory) -> Result<Facts, Errno> {
     stat(directory.as_fd(), AtFlags::empty(), WANTED).map(|status| Facts::of(&status))
 }
 
-/// Returns the space of an open directory on the disk, bytes; 0 where that cannot be told.
+/// Allocated size of an open directory, bytes; 0 if unknown.
 pub(super) fn space(directory: &Directory) -> u64 {
     rustix::fs::fstat(directory).map_or(0, |status| status.st_blocks as u64 * 512)
 }
 
-/// Returns the type of an entry; unknown when it has vanished.
+/// Type of an entry; unknown if it has vanished.
 pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
     crate::resolve::kind_of(directory.as_fd(), name)
 }
 
-/// Removes an entry that is no directory, `ISDIR` or `PERM` where it is one, whatever type it was listed with.
+/// Removes an entry that is not a directory; `ISDIR` or `PERM` if it is one, whatever its listed type.
 #[inline]
 pub(super) fn remove_file(directory: &impl Open, name: &CStr, _listed: FileType) -> Result<(), Errno> {
     rustix::io::retry_on_intr(|| rustix::fs::unlinkat(directory, name, AtFlags::empty()))
 }
 
-/// Removes an entry that was looked at just now, if it is `still` to go. No call tells that of what it removes.
+/// Removes an entry that was just examined, if `still` accepts it. No system call can check what it removes.
 pub(super) fn remove_examined(
     directory: &impl Open,
     name: &CStr,
@@ -218,7 +214,8 @@ pub(super) fn remove_examined(
     remove_file(directory, name, listed).map(|()| true)
 }
 
-/// Removes a directory that is empty; `NOTDIR` for another than is expected, if one is. The system takes whichever has the name.
+/// Removes an empty directory; `NOTDIR` if it is not the `expected` one, if given. The kernel removes whichever
+/// directory has the name at that moment.
 pub(super) fn remove_directory(
     parent: &impl Open,
     name: &CStr,
@@ -242,7 +239,7 @@ impl Reader {
         Self
     }
 
-    /// Reads the next records, from a position if one is given; returns how many bytes, 0 at the end.
+    /// Reads the next records, from `position` if given; returns the number of bytes, 0 at the end.
     pub(super) fn read(
         &mut self,
         directory: &Directory,
@@ -256,26 +253,25 @@ impl Reader {
     }
 }
 
-/// Opens a directory again, as the same: both share their position.
+/// Duplicates the descriptor of a directory; both share a position.
 pub(super) fn duplicate(directory: &impl Open) -> io::Result<Directory> {
     directory.as_fd().try_clone_to_owned()
 }
 
-/// Returns the file system that a directory lies on.
 pub(super) fn file_system(directory: &impl Open) -> FileSystem {
     FileSystem::of(directory.as_fd())
 }
 
-/// There is nothing to wait for: what was removed is gone.
+/// Does nothing: on Linux a removed name is gone at once.
 pub(super) fn wait_for_others(_pass: u8) {}
 
-/// Returns how many descriptors the process may have.
+/// Limit on the process's descriptors.
 pub(super) fn handles_max() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
 fn own_table() {
-    // Where a filter of system calls forbids it, the table stays shared, which is as good but for its lock.
+    // If a seccomp filter forbids it, the table stays shared; only its lock costs time.
     let _ = megadir_sys::descriptors::own_table();
 }

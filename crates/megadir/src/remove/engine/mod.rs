@@ -1,4 +1,4 @@
-//! The workers that empty directories and share those of a tree.
+//! Workers that empty directories and share the directories of a tree.
 
 mod entry;
 mod leave;
@@ -36,41 +36,41 @@ use super::policy::Order;
 use super::{Progress, RemoveOptions};
 use crate::error::Error;
 
-/// Of the names of directories that may wait with one worker, those of one directory take one of so many parts at most.
+/// One directory's subdirectories get at most a worker's space for waiting names divided by this.
 const DIRECTORIES_WAITING: usize = 4;
 
-/// What all workers of a removal know.
+/// State shared by all workers of a removal.
 struct Shared<'a> {
     options: &'a RemoveOptions<'a>,
     progress: &'a Progress,
-    /// The path of the root, for messages.
+    /// Path of the root, for messages.
     path: PathBuf,
     root: Arc<Directory>,
-    /// Whether anything may go: without conditions a directory is simply emptied.
+    /// No entry needs to be checked: without conditions a directory is simply emptied.
     unconditional: bool,
     opener: Opener,
     pace: Option<Pace>,
     pool: Pool,
     order: Order,
-    /// The window of a worker, bytes.
+    /// Window of a worker, bytes.
     window_bytes: usize,
-    /// The names of directories that may wait with a worker, bytes.
+    /// Space for names of waiting directories per worker, bytes.
     waiting_bytes: usize,
-    /// The directories that a worker keeps open.
+    /// Most directories that a worker keeps open.
     open_max: usize,
-    /// Workers started so far, for the names of threads.
+    /// Number of workers started so far, for the names of threads.
     threads: AtomicUsize,
 }
 
 impl Shared<'_> {
-    /// Returns for how many names of directories a worker has room where some wait already; beyond it a directory is read on once
-    /// those it gave have gone.
+    /// Space left for names of directories if `waiting_bytes` already wait. A directory with more is read
+    /// further once its listed subdirectories are gone.
     fn room(&self, waiting_bytes: usize) -> Room {
         let of_all = self.waiting_bytes.saturating_sub(waiting_bytes);
         Room { of_one: of_all.min(self.waiting_bytes / DIRECTORIES_WAITING), of_all }
     }
 
-    /// Tells of a failure.
+    /// Reports a failure.
     fn fail(&self, failure: Error) {
         (self.options.on_failure)(failure);
     }

@@ -1,8 +1,8 @@
-//! Names that wait, one after another in one allocation.
+//! Queue of waiting names in one allocation.
 
 use std::ffi::{CStr, CString};
 
-/// Names, each with its NUL; taken from the front.
+/// Names with their NUL; taken from the front.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     bytes: Vec<u8>,
@@ -18,7 +18,7 @@ impl Names {
         self.taken == self.bytes.len()
     }
 
-    /// Returns the memory in use, bytes: that of names which were taken is free when the last has been.
+    /// Memory in use, bytes. The memory of names already taken is freed with the last name.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -33,7 +33,7 @@ impl Names {
         Some(name)
     }
 
-    /// Takes the first few names, at most so many.
+    /// Takes up to `few` names from the front.
     pub(super) fn take_few(&mut self, few: usize) -> Self {
         let rest = &self.bytes[self.taken..];
         let ends = rest.iter().enumerate().filter(|(_, byte)| **byte == 0);

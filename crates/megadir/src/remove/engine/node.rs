@@ -22,8 +22,8 @@ pub(super) struct Node {
     /// `None` for the root of the removal.
     pub(super) parent: Option<Arc<Node>>,
     pub(super) name: CString,
-    /// The reader, its subdirectories, and jobs shared with other workers. Whoever ends the last part removes
-    /// the directory.
+    /// The reader, its subdirectories, and jobs shared with other workers. The worker that ends the last part
+    /// removes the directory.
     parts: AtomicUsize,
     /// [`FAILED`] and [`KEPT`].
     stays: AtomicU8,

@@ -1,4 +1,4 @@
-//! So many entries a second and no more, by all workers together.
+//! Rate limit in entries per second for all workers together.
 
 use std::num::NonZeroU32;
 use std::sync::OnceLock;
@@ -8,23 +8,23 @@ use std::time::{Duration, Instant};
 use super::worker::Worker;
 use crate::remove::Progress;
 
-/// A worker sleeps no longer than this before it looks whether the removal is to end.
+/// Longest sleep of a worker before it checks for cancellation.
 const SLEEP_MAX: Duration = Duration::from_millis(50);
-/// What was not used is not saved up beyond this.
+/// Most unused time that is saved up.
 const SAVED: Duration = Duration::from_millis(10);
 
-/// Which places in time have been given out; one for all removals that have the same [`Progress`].
+/// Time slots given out; shared by all removals with the same [`Progress`].
 #[derive(Debug, Default)]
 pub(in crate::remove) struct Places {
     started: OnceLock<Instant>,
-    /// When the next entry may go, nanoseconds after the start.
+    /// Time of the next slot, nanoseconds after the start.
     next_ns: AtomicU64,
-    /// What others do while somebody waits.
+    /// Runs while a worker waits, in place of other processes.
     #[cfg(test)]
     pub(super) meanwhile: super::tests::Meanwhile,
 }
 
-/// Gives out places in time.
+/// Gives out time slots.
 #[derive(Debug)]
 pub(super) struct Pace {
     interval_ns: u64,
@@ -35,7 +35,7 @@ impl Pace {
         Self { interval_ns: 1_000_000_000 / u64::from(entries_per_second.get()) }
     }
 
-    /// Waits until one entry may go; false where the removal is to end, so that none may any more.
+    /// Waits for the slot of one entry; `false` if the removal is cancelled.
     #[must_use]
     pub(super) fn wait(&self, progress: &Progress) -> bool {
         let places = &progress.places;
@@ -65,8 +65,9 @@ impl Pace {
 }
 
 impl Worker<'_, '_, '_> {
-    /// Waits until one entry may go, where a rate is to be kept, unless a place is had already: whatever is looked at after this
-    /// goes at once or not at all, and what stays leaves the place to the next. False where the removal is to end: nothing more goes.
+    /// Waits for a slot if a rate is set and no unused slot is held. An entry examined after this is removed at
+    /// once or not at all; if it stays, its slot serves the next one. `false` if the removal is cancelled:
+    /// nothing more is removed.
     #[inline]
     pub(super) fn have_place(&mut self) -> bool {
         if let Some(pace) = &self.shared.pace
@@ -78,7 +79,7 @@ impl Worker<'_, '_, '_> {
         true
     }
 
-    /// Takes the place that is had, or waits for one; false where the removal is to end.
+    /// Uses the slot that is held, or waits for one; `false` if the removal is cancelled.
     #[inline]
     pub(super) fn take_place(&mut self) -> bool {
         if self.shared.pace.is_none() {

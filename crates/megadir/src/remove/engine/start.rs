@@ -1,4 +1,4 @@
-//! Where a removal begins and ends: the entry that it names.
+//! Begin and end of a removal: the entry named by the caller.
 
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
@@ -20,20 +20,22 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::remove::{Counts, Progress, RemoveOptions, Removed, WORKERS_MAX, policy};
 
-/// The share of the process's descriptors that all workers may use together.
+/// All workers together may use the process's descriptor limit divided by this.
 const DESCRIPTORS_SHARE: usize = 2;
-/// Descriptors that a worker is given room for, or it is not started.
+/// Descriptors that must be available for a worker to be started.
 const DESCRIPTORS_MIN: usize = 8;
-/// The buffer for a look whether something is left, bytes.
+/// Buffer for checking whether a directory is empty, bytes.
 const LOOK_BYTES: usize = 32 << 10;
 
-/// Removes an entry of a directory: with all that it holds if it is a directory. A symbolic link is removed, not followed.
+/// Removes an entry of a directory; a directory with everything in it. A symbolic link is removed, not
+/// followed.
 ///
 /// # Errors
 ///
-/// What concerns the entry that is named: it does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`],
-/// whether mounts are crossed or not: it could only be emptied), is no name, or an option is out of range. What happens
-/// below it is told by [`RemoveOptions::on_failure`], and so is that it could not be removed itself once it was emptied.
+/// If the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`], even if
+/// mounts are crossed: it could only be emptied) or is not a single name, or if an option is out of range.
+/// Failures below it are reported to [`RemoveOptions::on_failure`], as is a failure to remove the emptied
+/// directory itself.
 ///
 /// ```
 /// # let scratch = tempfile::tempdir().unwrap();
@@ -77,7 +79,7 @@ pub fn remove_tree(
             return Err(Error::new("remove", &path, ErrorKind::MountPoint, reason));
         }
         Err(error) => {
-            // An empty directory may be removed even if it cannot be read.
+            // An empty directory can be removed even if it cannot be read.
             let may = !options.dry_run && options.conditions.is_none() && options.keep.is_none();
             if pace(options).filter(|_| may).is_some_and(|pace| !pace.wait(progress)) {
                 return Ok(finish(progress, &before));
@@ -104,13 +106,14 @@ pub fn remove_tree(
     Ok(finish(progress, &before))
 }
 
-/// Removes everything in a directory, and keeps the directory itself. It may be a mount point.
+/// Removes everything in a directory and keeps the directory itself, which may be a mount point.
 ///
-/// It is looked at again until nothing is left in it, ten times at most: then a failure says that something keeps making entries.
+/// The directory is read again until it is empty, at most ten times; then a failure reports that entries keep
+/// appearing.
 ///
 /// # Errors
 ///
-/// When the directory cannot be opened once more, or an option is out of range. What happens below it is told by
+/// If the directory cannot be reopened, or an option is out of range. Failures below it are reported to
 /// [`RemoveOptions::on_failure`].
 pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
     check(options, directory.path())?;
@@ -120,18 +123,18 @@ pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &
     Ok(finish(progress, &before))
 }
 
-/// The directory that a removal names.
+/// The directory named by the caller.
 struct Root<'a> {
     parent: &'a Dir,
     name: &'a CStr,
     path: &'a Path,
     descriptor: Arc<Directory>,
-    /// What it is known by, where the system removes no other.
+    /// Identity, on systems that remove a directory only if it is the expected one.
     identity: Option<Identity>,
 }
 
 impl Root<'_> {
-    /// Empties it and removes it.
+    /// Empties and removes the directory.
     fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) {
         if !options.conditions.is_none() || options.keep.is_some() {
             return empty_all(&self.descriptor, self.path, options, progress);
@@ -156,7 +159,7 @@ impl Root<'_> {
             }
             match removed {
                 Ok(()) => return progress.add(&Counts { directories: 1, bytes, ..Counts::default() }),
-                // Somebody else has removed it, or put something in it.
+                // Another process has removed it, or created something in it.
                 Err(Errno::NOENT) => return,
                 Err(Errno::NOTEMPTY | Errno::EXIST) => system::wait_for_others(pass),
                 Err(error) => return fail(Error::io("remove", self.path, error.into())),
@@ -166,7 +169,7 @@ impl Root<'_> {
     }
 }
 
-/// Empties a directory that stays, until nothing that is to go is left in it.
+/// Empties a directory that stays, until nothing in it is left to remove.
 fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) {
     for _ in 0..=PASSES_MAX {
         let before = progress.counts();
@@ -176,7 +179,8 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, pr
         }
         let left = match options.conditions.is_none() {
             true => holds_any(root, options.keep),
-            // What stays does not tell whether something came that is to go: a pass that finds nothing to remove does.
+            // With conditions, remaining entries do not show whether new ones appeared: stop after a pass that
+            // removed none.
             false => {
                 let gone = progress.counts().since(&before);
                 Ok(gone.entries + gone.directories > 0)
@@ -192,7 +196,7 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, pr
     fail(Error::new("remove", path, ErrorKind::NotEmpty, reason), options, progress);
 }
 
-/// Tells whether a directory holds anything but the entry that is kept.
+/// `true` if a directory holds any entry other than `keep`.
 fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
     let (mut reader, mut from) = (Reader::new(), Some(0));
     let mut buffer = vec![0; LOOK_BYTES];
@@ -212,13 +216,13 @@ fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
     }
 }
 
-/// Counts and tells a failure of the directory that was named.
+/// Counts and reports a failure of the directory named by the caller.
 fn fail(failure: Error, options: &RemoveOptions<'_>, progress: &Progress) {
     progress.add(&Counts { failures: 1, ..Counts::default() });
     (options.on_failure)(failure);
 }
 
-/// Empties a directory; returns why something in it stays.
+/// Empties a directory; returns why entries in it stay.
 fn empty(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) -> u8 {
     let node = Arc::new(Node::new(None, CString::default(), 0, 0));
     let shared = shared(Arc::clone(root), path.to_owned(), options, progress);
@@ -238,7 +242,7 @@ fn empty(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progre
     node.stays()
 }
 
-/// Removes an entry that is no directory.
+/// Removes an entry that is not a directory.
 fn remove_file(
     directory: Directory,
     path: &Path,
@@ -284,7 +288,7 @@ fn shared<'a>(
     }
 }
 
-/// Returns what keeps the rate, unless nothing is removed anyway.
+/// Rate limiter, unless it is a dry run.
 fn pace(options: &RemoveOptions<'_>) -> Option<Pace> {
     options.entries_per_second_max.filter(|_| !options.dry_run).map(Pace::new)
 }
@@ -306,7 +310,7 @@ fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
     Err(Error::new("remove", path, ErrorKind::BadOption, reason))
 }
 
-/// Returns a name as system calls take it, if it is one component.
+/// Converts a name for system calls, if it is a single component.
 pub(in crate::remove) fn component(name: &[u8], path: &Path) -> Result<CString> {
     let refuse = |reason| Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     if name.is_empty()

@@ -1,4 +1,4 @@
-//! What others do while an entry waits for its place in time.
+//! Changes by other processes while an entry waits for its time slot.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -15,10 +15,10 @@ use crate::file_type::FileType;
 use crate::remove::NameCondition;
 use crate::remove::{Conditions, Progress, RemoveOptions, Removed};
 
-/// Is called whenever somebody waits for a place.
+/// Called whenever a worker waits for a slot.
 type Call = Box<dyn FnMut(&Progress) + Send>;
 
-/// What happens while somebody waits for a place, however short.
+/// Hook that runs while a worker waits for a slot, however short the wait.
 #[derive(Default)]
 pub(super) struct Meanwhile(Mutex<Option<Call>>);
 
@@ -36,7 +36,7 @@ impl fmt::Debug for Meanwhile {
     }
 }
 
-/// What is older goes.
+/// Entries older than this are removed.
 const LIMIT: Time = Time { seconds: 2_000_000, nanoseconds: 0 };
 const OLD: Conditions<'static> = Conditions { older_than: Some(LIMIT), ..Conditions::NONE };
 
@@ -47,7 +47,7 @@ fn options(conditions: Conditions<'_>) -> RemoveOptions<'_> {
         conditions,
         dry_run: false,
         keep: None,
-        // So many that nobody sleeps.
+        // A rate so high that no worker sleeps.
         entries_per_second_max: NonZeroU32::new(u32::MAX),
         order: None,
         own_tables: false,
@@ -55,7 +55,7 @@ fn options(conditions: Conditions<'_>) -> RemoveOptions<'_> {
     }
 }
 
-/// Calls something with the number of each wait, beginning with 1.
+/// Calls `call` with the number of each wait, starting at 1.
 fn meanwhile(mut call: impl FnMut(u32, &Progress) + Send + 'static) -> Progress {
     let (progress, mut waits) = (Progress::new(), 0);
     *progress.places.meanwhile.0.lock().unwrap() = Some(Box::new(move |progress| {
@@ -65,7 +65,7 @@ fn meanwhile(mut call: impl FnMut(u32, &Progress) + Send + 'static) -> Progress 
     progress
 }
 
-/// Makes a directory with files that are old.
+/// Creates a directory with old files.
 fn filled(tree: &Path, files: u32) {
     fs::create_dir(tree).unwrap();
     for index in 0..files {
@@ -104,7 +104,8 @@ fn what_takes_a_name_during_the_wait_is_looked_at() {
         let removed = remove(&tree, &options(Conditions { types, ..OLD }), &progress);
         assert_eq!((removed.counts.entries, left(&tree)), (2, 4), "two were old when they went");
         assert!(removed.complete);
-        // The third was for one that stayed, and served the others; the fourth was in the second pass.
+        // The third wait was for an entry that stayed and so served the next ones; the fourth was in the second
+        // pass.
         assert_eq!(*waits.lock().unwrap(), 4, "what stays takes no place");
     }
 }
@@ -137,7 +138,7 @@ fn nothing_more_goes_once_the_removal_is_to_end() {
 
 #[test]
 fn no_directory_goes_once_the_removal_is_to_end() {
-    // The one that is named, and those below it.
+    // The entry named by the caller, and the entries below it.
     for stop in 1..=3 {
         let scratch = tempfile::tempdir().unwrap();
         let tree = scratch.path().join("tree");
@@ -175,7 +176,7 @@ fn a_directory_that_takes_the_name_of_one_that_met_the_conditions_stays() {
     assert!(told[0].to_string().contains("moved or replaced"), "{told:?}");
 }
 
-/// Links become files after two of them have gone.
+/// Links become files after two of them have been removed.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_becomes_another_type_after_it_was_listed_stays() {
@@ -203,7 +204,7 @@ fn what_becomes_another_type_after_it_was_listed_stays() {
             change(numbers.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1);
             true
         };
-        // In the wait, or, where there is none, at the last moment before the look.
+        // During the wait or, without a rate, at the last moment before the entry is examined.
         let (name, progress): (Option<NameCondition<'_>>, _) = match rated {
             true => (
                 None,

@@ -1,4 +1,4 @@
-//! A window: entries of one directory that are read before any of them is removed.
+//! A window: entries of one directory, read before any of them is removed.
 
 use std::io;
 
@@ -8,20 +8,20 @@ use super::system::{self, CALL_BYTES, Directory, Reader};
 use crate::decode::{Record, Records};
 use crate::file_type::FileType;
 
-/// A call with less room than this is not worth it.
+/// Least free space worth another read, bytes.
 const ROOM_BYTES_MIN: usize = 16 << 10;
 
-/// How many bytes names of directories may take until these have been gone into.
+/// Space for names of subdirectories until these have been entered, bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
-    /// Of one directory.
+    /// For one directory.
     pub(super) of_one: usize,
-    /// Of all together; names whose type is not known count here only.
+    /// For all directories together; names of unknown type count here only.
     pub(super) of_all: usize,
 }
 
 impl Room {
-    /// Adds the names in some records.
+    /// Counts the names in some records.
     fn add(&mut self, records: &[u8]) {
         for record in Records::new(records) {
             let bytes = record.name.len() + 1;
@@ -37,13 +37,13 @@ impl Room {
     }
 }
 
-/// The memory of a worker for the names it is removing.
+/// A worker's memory for the entries it is removing.
 #[derive(Debug)]
 pub(super) struct Window {
     reader: Reader,
     buffer: Vec<u8>,
     filled: usize,
-    /// Where records begin, in the order in which they go; not used where that is the order of the listing.
+    /// Record offsets in removal order; unused if entries go in listing order.
     by_inode: Vec<(u64, u32)>,
     order: Order,
     /// The directory ends with this window.
@@ -52,13 +52,14 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new(bytes: usize, order: Order) -> Self {
-        // Zeroed memory that is not touched costs nothing.
+        // Zeroed memory costs nothing until it is touched.
         let buffer = vec![0; bytes.max(CALL_BYTES)];
         Self { reader: Reader::new(), buffer, filled: 0, by_inode: Vec::new(), order, is_last: false }
     }
 
-    /// Reads entries, from a position if one is given, until the window is full, there are more names of directories than there is room
-    /// for, the directory ends or the removal is to end: a window of a directory that is not cached takes seconds.
+    /// Reads entries, from `position` if given, until the window is full, there is no space for names of
+    /// subdirectories, the directory ends, or the removal is cancelled: a window of an uncached directory takes
+    /// seconds.
     pub(super) fn fill(
         &mut self,
         directory: &Directory,
@@ -69,7 +70,7 @@ impl Window {
         self.filled = 0;
         self.is_last = false;
         let mut names = Room { of_one: 0, of_all: 0 };
-        // What was read cannot be put back everywhere: little is read where there is no room.
+        // Not every system can return to an earlier position: read little if there is little space.
         let call_bytes =
             if system::SEEKS || room.of_one >= ROOM_BYTES_MIN { CALL_BYTES } else { ROOM_BYTES_MIN };
         while self.buffer.len() - self.filled >= ROOM_BYTES_MIN
@@ -87,7 +88,7 @@ impl Window {
                     names.add(&self.buffer[self.filled..self.filled + filled]);
                     self.filled += filled;
                 }
-                // What has been read goes first; the next window meets the error again, unless it has passed.
+                // Remove what was read first; the next window gets the error again, unless it was temporary.
                 Err(_) if self.filled > 0 => break,
                 Err(error) => return Err(error),
             }
@@ -95,19 +96,19 @@ impl Window {
         Ok(())
     }
 
-    /// Leaves out what follows a number of bytes.
+    /// Drops all records after the first `bytes`.
     pub(super) fn cut(&mut self, bytes: usize) {
         self.filled = bytes;
         self.is_last = false;
     }
 
-    /// Puts the entries in the order in which they are to go.
+    /// Sorts the entries into removal order.
     pub(super) fn sort(&mut self) {
         self.by_inode.clear();
         if self.order == Order::Listed {
             return;
         }
-        // Not grown by doubling; memory that is not touched costs nothing.
+        // Reserve exactly instead of doubling; untouched memory costs nothing.
         self.by_inode.reserve_exact(self.filled / RECORD_BYTES_MIN);
         let mut at = 0;
         for record in Records::new(&self.buffer[..self.filled]) {
@@ -120,12 +121,12 @@ impl Window {
         }
     }
 
-    /// Returns the entries as they were listed.
+    /// Entries in listing order.
     pub(super) fn listed(&self) -> Records<'_> {
         Records::new(&self.buffer[..self.filled])
     }
 
-    /// Returns the entries in the order in which they are to go.
+    /// Entries in removal order.
     pub(super) fn ordered(&self) -> impl Iterator<Item = Record<'_>> {
         let listed = (self.order == Order::Listed).then(|| self.listed());
         let sorted = self

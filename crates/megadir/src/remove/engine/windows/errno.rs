@@ -1,8 +1,8 @@
-//! Errors of Windows, by the names that the engine knows them by.
+//! Windows errors under the Linux names that the engine uses.
 
 use std::io;
 
-/// An error of the system, by its number in Win32; those that matter have the names that Linux has for them.
+/// A Win32 error number; the numbers that matter have the names of the corresponding Linux errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remove) struct Errno(i32);
 
@@ -29,11 +29,11 @@ impl Errno {
     pub(in crate::remove) const NFILE: Self = Self(1450);
     /// `ERROR_REPARSE_POINT_ENCOUNTERED`.
     pub(in crate::remove) const LOOP: Self = Self(4395);
-    /// No number of the system's: Wine has followed a link.
+    /// Not a system error: Wine has followed a link.
     pub(super) const LED_AWAY: Self = Self(-1);
-    /// No number of the system's: nothing tells this directory from another that takes its name.
+    /// Not a system error: the file system does not distinguish this directory from one that takes its name.
     pub(super) const NO_IDENTITY: Self = Self(-2);
-    /// No number of the system's: what a folder holds lies elsewhere.
+    /// Not a system error: the contents of a folder are elsewhere.
     pub(super) const LIES_ELSEWHERE: Self = Self(-3);
 
     pub(in crate::remove) fn raw_os_error(self) -> i32 {

@@ -1,4 +1,4 @@
-//! Reads directories by handle, into the format that the engine decodes.
+//! Reads directories by handle and converts the records to the format that the engine decodes.
 
 use std::io;
 use std::os::windows::io::AsHandle;
@@ -11,15 +11,15 @@ use crate::decode;
 use crate::directory_information::{Layout, Records};
 use crate::names;
 
-/// For one call that reads, as it comes out of [`Reader::read`].
+/// Buffer of one read, as converted by [`Reader::read`].
 pub(in crate::remove::engine) const CALL_BYTES: usize = LARGE_BYTES / 2 * 3;
 
-/// What one call reads, bytes of the system's records: 80 and two a character, which become 27 and three at most.
+/// Buffer of one system call, bytes: records of 80 bytes plus two per character, converted to at most 27 plus
+/// three.
 const LARGE_BYTES: usize = 64 << 10;
-/// The same where little room is left.
+/// The same if little space is left.
 pub(super) const SMALL_BYTES: usize = 8 << 10;
 
-/// Reads directories.
 pub(in crate::remove::engine) struct Reader {
     large: Buffer,
     small: Buffer,
@@ -34,16 +34,16 @@ impl std::fmt::Debug for Reader {
     }
 }
 
-/// A class of records.
+/// A class of directory information.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     number: i32,
     layout: Layout,
 }
 
-/// `FileIdFullDirectoryInformation`, which brings the numbers of files along.
+/// `FileIdFullDirectoryInformation`, which includes file IDs.
 const NUMBERED: Class = Class { number: 38, layout: Layout::IdFull };
-/// `FileFullDirectoryInformation`, which every file system knows.
+/// `FileFullDirectoryInformation`, which every file system supports.
 const PLAIN: Class = Class { number: 2, layout: Layout::Full };
 
 impl Reader {
@@ -57,9 +57,11 @@ impl Reader {
         }
     }
 
-    /// Reads the next records, those from the start if any position is given; returns how many bytes, 0 at the end.
+    /// Reads the next records, from the start if any position is given; returns the number of bytes, 0 at the
+    /// end.
     ///
-    /// `to` holds what one call reads: [`CALL_BYTES`], or what two thirds of it are at least [`SMALL_BYTES`] of.
+    /// `to` holds the result of one call: [`CALL_BYTES`], or enough that two thirds of it are at least
+    /// [`SMALL_BYTES`].
     pub(in crate::remove::engine) fn read(
         &mut self,
         directory: &Directory,

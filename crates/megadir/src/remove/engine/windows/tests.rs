@@ -1,4 +1,4 @@
-//! What the engine relies on, call by call.
+//! Tests of each system call that the engine relies on.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -85,7 +85,7 @@ fn no_folder_that_lies_elsewhere_is_gone_into() {
 #[test]
 fn a_directory_is_read_in_pieces_of_any_size_and_from_its_start_again() {
     let scratch = tempfile::tempdir().unwrap();
-    // As long as names may be, and of characters that have three bytes each.
+    // Names of maximum length, with characters of three bytes each.
     for index in 0..200 {
         fs::write(scratch.path().join(format!("{index}{}", "漢".repeat(80))), "").unwrap();
     }
