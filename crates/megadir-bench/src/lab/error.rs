@@ -40,6 +40,7 @@ pub enum LabError {
     #[error("--device '{}' is left alone: {reason}", .path.display())]
     Device {
         path: PathBuf,
+        /// Completes the message, after "is left alone:".
         reason: String,
     },
     /// A step failed.
@@ -60,6 +61,7 @@ pub enum LabError {
     /// Not supported on this operating system.
     #[error("{reason}")]
     Elsewhere {
+        /// The whole message.
         reason: &'static str,
     },
     /// The stop flag was set.
