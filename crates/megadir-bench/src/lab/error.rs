@@ -55,7 +55,7 @@ pub enum LabError {
     NotCold {
         /// As requested by the user.
         name: String,
-        /// The parts still alive.
+        /// Clause that completes the message, after "but".
         left: String,
     },
     /// Not supported on this operating system.
