@@ -122,6 +122,7 @@ pub enum FilesError {
     /// The layout has no place for a name.
     #[error("layout {layout} has no place for the name '{name}': {reason}")]
     Refused {
+        /// The file's name, without its directory.
         name: String,
         layout: String,
         reason: Refused,
@@ -137,12 +138,14 @@ pub enum FillError {
     /// The directory cannot be opened.
     #[error("cannot open '{}': {}{}", .path.display(), words(.source), missing(.source))]
     Open {
+        /// As the caller passed it.
         path: PathBuf,
         source: std::io::Error,
     },
     /// The directory cannot be made.
     #[error("cannot make the directory '{}': {}{}", .path.display(), words(.source), missing(.source))]
     Directory {
+        /// As the caller passed it.
         path: PathBuf,
         source: std::io::Error,
     },

@@ -40,6 +40,7 @@ pub enum LabError {
     #[error("--device '{}' is left alone: {reason}", .path.display())]
     Device {
         path: PathBuf,
+        /// Completes the message, after "is left alone:".
         reason: String,
     },
     /// A step failed.
@@ -54,12 +55,13 @@ pub enum LabError {
     NotCold {
         /// As requested by the user.
         name: String,
-        /// The parts still alive.
+        /// Clause that completes the message, after "but".
         left: String,
     },
     /// Not supported on this operating system.
     #[error("{reason}")]
     Elsewhere {
+        /// The whole message.
         reason: &'static str,
     },
     /// The stop flag was set.
