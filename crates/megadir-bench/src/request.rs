@@ -161,7 +161,7 @@ pub struct FileSystemFact {
 /// Facts of a file system, found by creating and mounting a small one.
 #[derive(Clone, Debug)]
 pub struct FoundFileSystem {
-    /// Name in tables, see [`LabFileSystem::label`].
+    /// Name in tables, see `LabFileSystem::label`.
     pub label: String,
     /// Kernel or FUSE driver.
     pub driver: String,

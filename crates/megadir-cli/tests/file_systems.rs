@@ -220,9 +220,9 @@ fn what_cannot_be_is_refused_in_one_line_before_anything_is_written() {
         3,
         "only what is made and mounted for the run is unmounted: name file systems with --fs",
     );
-    says(&with(&["--erase-device"]), 2, "there is no --device to be erased");
+    says(&with(&["--erase-device"]), 2, "--erase-device: no --device is given");
     let device = ["--fs", "ext4", "--device", "/dev/null"];
-    says(&with(&device), 2, "all that it holds would be lost; allow that with --erase-device");
+    says(&with(&device), 2, "all its data would be lost; allow that with --erase-device");
     says(
         &with(&["--fs", "ext4,xfs", "--device", "/dev/null", "--erase-device"]),
         2,

@@ -56,7 +56,7 @@ fn work_on_files_can_be_chosen_and_what_a_study_has_no_use_for_is_refused() {
         run(directory.path(), &[&["bench", "run"], arguments, &["--quick", "--dry-run"]].concat())
     };
     let layouts = dry(&["layout", "--layout", "flat,prefix:1/1", "--order", "inode", "--sync", "at-end"]);
-    says(&layouts, 0, "read by inode, prefix:1/1, directories created first");
+    says(&layouts, 0, "read by inode, prefix:1/1, directories made before");
     // Files that arms create take space until the end; data created once does not grow.
     says(&layouts, 0, "space: the files that arms create stay until the end, up to ");
     assert!(!text(&dry(&["lookup"]).stdout).contains("stays to the end"));

@@ -79,7 +79,7 @@ fn a_device_is_erased_only_when_that_is_allowed_and_it_may_go() {
     let device = disk.device.as_str();
     refused(&["ext4", "--device", device], "--erase-device");
     refused(&["ext4,xfs", "--device", device, "--erase-device"], "--device is given");
-    refused(&["ext4", "--erase-device"], "no --device to be erased");
+    refused(&["ext4", "--erase-device"], "--erase-device: no --device is given");
     refused(&["tmpfs", "--device", device, "--erase-device"], "memory");
     let file = scratch.path().join("file");
     std::fs::write(&file, "precious").expect("written");
