@@ -1,8 +1,8 @@
 //! Work on single files: create, read, rewrite, stat, unlink; by one worker or several.
 //!
 //! ```text
-//! setup   each worker: its files, their order, names and contents of the first batch     untimed
-//! run     barrier; each worker: batch, pause to compute the next, batch ...; syncfs             the block
+//! setup   each worker: its files, their order, names and contents of the first batch    untimed
+//! run     barrier; each worker: batch, pause to compute the next, batch ...; syncfs     the block
 //! ```
 //!
 //! A block lasts from the first worker's start to its end by the slowest worker, without that worker's pauses

@@ -31,7 +31,7 @@ use windows as system;
 
 /// Maximum number of names in a block: 4096 of 32 bytes and their pointers fit in the L2 cache.
 pub(crate) const NAMES_MAX: u64 = 4096;
-/// Number of absent names to draw from, of which a run uses a small fraction: 2^38, which all schemes support.
+/// Number of absent names to draw from, 2^38: far more than a run uses, and within the range of all schemes.
 pub(crate) const ABSENT_NAMES: u64 = 1 << 38;
 /// Number of names sampled from an existing directory, unless an arm needs more at once.
 pub(crate) const SAMPLE_MAX: usize = 65_536;

@@ -49,7 +49,7 @@ impl NameSource {
         Ok(Self::Listed(kept))
     }
 
-    /// Returns the scheme of computed names; for listed names, that of the published studies.
+    /// Returns the scheme of computed names; for listed names, the scheme of the published studies.
     pub(crate) fn scheme(&self) -> NameScheme {
         match self {
             Self::Made { names, .. } => names.scheme,

@@ -24,7 +24,7 @@ fn link_to_what_is_beside(at: &Path) {
     std::fs::write(at.join("-link"), "").unwrap();
 }
 
-/// Moves `victim` to the path `at`.
+/// Makes the path `at` lead to `victim`: by a link, or on Windows by a rename.
 fn put_in_its_place(victim: &Path, at: &Path) {
     #[cfg(unix)]
     std::os::unix::fs::symlink(victim, at).unwrap();

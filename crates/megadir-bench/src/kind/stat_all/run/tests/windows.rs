@@ -24,7 +24,7 @@ fn only_methods_that_need_something_may_be_missing() {
         assert!(needs && (require::is_wine() || *name == "cpp-filesystem"), "{name}: {reason}");
         require::unavailable(&format!("attributes by {name}"), reason);
     }
-    // Those of the published source, which need nothing; C++ needs a compiler.
+    // The published source's methods have no requirements; C++ needs a compiler.
     for name in [
         "find-and-ask-each",
         "find-first-file-basic",
