@@ -89,7 +89,7 @@ impl Durable for Vec<u8> {
 }
 
 impl<W: Durable> Recorder<W> {
-    /// Returns a recorder that starts writing to `output` with [`Event::Started`].
+    /// Returns a recorder that writes to `output` once the run has started.
     pub fn new(output: W) -> Self {
         Self { output: Some(output), chain: None, writer: None, private: None }
     }

@@ -30,7 +30,7 @@ const PREFIX: &str = "megadir-bench-";
 const UNFINISHED: &str = ".new";
 const MARKER: &str = ".megadir-run";
 const PROGRAM: &str = "megadir";
-/// Windows removes an empty directory by its name alone, so that name must not occur by chance.
+/// Longer on Windows: there an empty leftover is recognised by its name alone, which must not occur by chance.
 const RANDOM_CHARACTERS: usize = if cfg!(windows) { 16 } else { 6 };
 /// Upper bound of a marker's size, bytes.
 const MARKER_BYTES_MAX: u64 = 4096;

@@ -1,9 +1,9 @@
-//! Kinds of work: one folder each, with its part of a study file (`mod.rs`), its arms (`plan.rs`) and what a block does
-//! (`run.rs`).
+//! Kinds of work: one folder each, with its section of a study file (`mod.rs`), its arms (`plan.rs`) and its
+//! blocks (`run.rs`).
 //!
-//! A new kind is a folder, a variant of [`Kind`], and a variant of `megadir_record::Work` if no existing one describes it.
-//! A block knows nothing of rounds, clocks or records: it does a number of operations and returns what it counted.
-//! `files` is the engine that all kinds of work on single files share, `arms` what all plans are put together from.
+//! A new kind is a folder, a variant of [`Kind`], and a variant of `megadir_record::Work` if no existing one
+//! fits. A block is independent of rounds, clocks and records: it runs a number of operations and returns its
+//! counts. `files` is the engine for work on single files, `arms` the builder of all plans.
 
 pub(crate) mod arms;
 pub(crate) mod files;
@@ -51,11 +51,11 @@ pub(crate) use work_hash::name_hash;
 pub enum Kind {
     /// Listing: `[baseline]` and groups.
     List(ListSpec),
-    /// Looking names up: `[lookup]`.
+    /// Name look-ups: `[lookup]`.
     Lookup(LookupSpec),
-    /// Finding the attributes of all files: `[attributes]`.
+    /// Attributes of all files: `[attributes]`.
     StatAll(StatAllSpec),
-    /// Asking for the attributes of some files: `[ask]`.
+    /// Attributes of some files by name: `[ask]`.
     StatSome(StatSomeSpec),
     /// Filling a directory: `[fill]`.
     Fill(FillSpec),
@@ -63,14 +63,14 @@ pub enum Kind {
     FillUntilFull(FillUntilFullSpec),
     /// Comparing layouts: `[layout]`.
     Layout(LayoutSpec),
-    /// The life of small files: `[smallfile]`.
+    /// Life cycle of small files: `[smallfile]`.
     SmallFiles(SmallFilesSpec),
     /// Removing trees: `[remove]`.
     Remove(RemoveSpec),
 }
 
 impl Kind {
-    /// Returns the first contradiction within this kind's part of a study.
+    /// Returns the first contradiction within this kind's section of a study.
     pub(crate) fn contradiction(&self) -> Option<String> {
         match self {
             Self::List(spec) => spec.contradiction(),
@@ -84,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// `true` if the arms make their files themselves, new in every round: then nothing is warmed up.
+    /// `true` if the arms create their files themselves, again in every round; such studies have no warm-up.
     pub(crate) fn makes_files(&self) -> bool {
         match self {
             Self::List(_) | Self::Lookup(_) | Self::StatAll(_) | Self::StatSome(_) => false,
@@ -100,23 +100,21 @@ impl Kind {
 /// Command that starts a worker process: it calls [`serve`] of this same version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerCommand {
-    /// The program.
     pub program: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
 }
 
 /// One arm's work.
 pub(crate) trait Workload {
-    /// Returns the reason why it cannot be done on `directory`, if it cannot.
+    /// Returns the reason why it is impossible on `directory`.
     fn unavailable(&self, directory: &Dir) -> Option<String>;
 
-    /// Returns a note if the work differs here from the plan and is still worth measuring.
+    /// Returns a note if the work differs here from the plan but is still worth measuring.
     fn remark(&self) -> Option<Note> {
         None
     }
 
-    /// Prepares a block outside the time that is measured.
+    /// Prepares a block, untimed.
     fn setup(
         &mut self,
         _directory: &Dir,
@@ -127,8 +125,8 @@ pub(crate) trait Workload {
         Ok(())
     }
 
-    /// Does the block. Work that times single operations does them with the stopwatch, which is empty before; other work
-    /// leaves it alone.
+    /// Runs the block. Work that times single operations uses the stopwatch, which is empty at the start; other
+    /// work ignores it.
     fn run(
         &mut self,
         directory: &Dir,
@@ -137,13 +135,13 @@ pub(crate) trait Workload {
         control: RunControl<'_>,
     ) -> Result<Counted, WorkError>;
 
-    /// Returns the resources of the last block if the work knows them better than its caller: it paused, or other processes
-    /// did it.
+    /// Returns the resources of the last block, if the caller cannot measure them: the work paused, or ran in
+    /// other processes.
     fn usage(&self) -> Option<BlockUsage> {
         None
     }
 
-    /// Takes away what a block has left, after it was timed.
+    /// Cleans up after a block, untimed.
     fn teardown(&mut self, _directory: &Dir, _signals: RunControl<'_>) -> Result<(), WorkError> {
         Ok(())
     }
@@ -154,22 +152,22 @@ pub(crate) trait Workload {
 pub(crate) struct BlockUsage {
     /// Wall time, nanoseconds.
     pub(crate) elapsed_ns: u64,
-    /// Processor time of all who worked.
+    /// Processor time of all workers.
     pub(crate) usage: Usage,
 }
 
-/// Which block it is: whatever a workload draws for it is drawn from this and the plan's seed.
+/// Identifies a block; with the plan's seed it determines all random choices of a workload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockKey {
     pub(crate) phase: Phase,
     pub(crate) round: u32,
     pub(crate) attempt: u32,
-    /// `true` if nothing may be asked for twice: after a drop the second time would be warm.
+    /// `true` if no name may repeat: after a drop the second use would be warm.
     pub(crate) distinct: bool,
 }
 
 impl BlockKey {
-    /// Returns a number that belongs to this block alone, as good as random.
+    /// Returns a pseudorandom number specific to this block.
     fn number(self) -> u64 {
         let phase = match self.phase {
             Phase::WarmUp => 1,
@@ -180,7 +178,7 @@ impl BlockKey {
     }
 }
 
-/// Returns the work of an arm on a data set with these names.
+/// Returns the workload of an arm, on a data set with these names.
 pub(crate) fn workload<'a>(
     plan: &Plan,
     cell: &Cell,

@@ -212,7 +212,7 @@ struct Needs {
 
 /// Returns the needs of a data set: files, directories, and the blocks of both.
 ///
-/// Of the files that arms make, one copy is counted.
+/// Files that arms make are counted once.
 fn needs(plan: &Plan, data: &Data) -> Needs {
     let mut needs = Needs::default();
     let Some(made) = data.source.made() else { return needs };

@@ -162,7 +162,7 @@ fn unequal(truths: &[Counted], cell: &Cell, sample: &Sample) -> Option<String> {
     difference(sample, cell.work.expected(truth.entries, truth.hash)?, cell)
 }
 
-/// Describes how a block's work differs from what is expected.
+/// Describes how a block's work differs from the expected work.
 fn difference(sample: &Sample, expected: (u64, u64), cell: &Cell) -> Option<String> {
     let counted = &sample.counted;
     let (round, arm) = (sample.round, &cell.name);

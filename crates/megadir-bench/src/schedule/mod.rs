@@ -103,7 +103,7 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     }
 }
 
-/// Returns the arms of one attempt at a round, in order and without stopped arms. After an arm's block was
+/// Returns the arms of one attempt at a round, in order, without stopped arms. After an arm's block was
 /// refused, the arm and those that depend on it have no further blocks.
 pub(crate) fn order_after(
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! Looking names up: one system call an operation, for names that exist and names that do not.
+//! Name look-ups: one system call per operation, for existing and for absent names.
 
 mod plan;
 mod run;
@@ -9,7 +9,8 @@ use serde::Deserialize;
 pub(crate) use plan::lookups;
 pub(crate) use run::{ABSENT_NAMES, Lookup, NAMES_MAX, NameSource, SAMPLE_MAX};
 
-/// `[lookup]` of a study: every directory with every presence and every way of drawing names. The first arm is the baseline.
+/// `[lookup]` of a study: every directory with every presence and every distribution of names. The first arm is
+/// the baseline.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LookupSpec {
@@ -17,12 +18,12 @@ pub struct LookupSpec {
     pub presence: Vec<Presence>,
     /// Distributions from which names are drawn.
     pub keys: Vec<Keys>,
-    /// System calls; the system's own if left out.
+    /// System calls; the system's own if omitted.
     #[serde(default = "system_calls")]
     pub calls: Vec<LookupCall>,
 }
 
-/// Returns the calls by which this system finds out whether a name exists; the published study's comes first.
+/// Returns this system's calls that check whether a name exists; the published study's comes first.
 pub(crate) fn system_calls() -> Vec<LookupCall> {
     if cfg!(windows) {
         vec![LookupCall::AttributesByPath, LookupCall::AttributesByHandle]

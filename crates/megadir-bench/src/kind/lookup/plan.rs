@@ -1,7 +1,7 @@
-//! Arms and groups of look-ups: every directory with every presence and every way of drawing names.
+//! Arms and groups of look-ups: every directory with every presence and every distribution of names.
 //!
-//! The groups read the same arms: all against the first, as the source's table does; absent names against present ones; by name
-//! against by path, if a system has both; and with growing directories.
+//! The groups share the arms: all against the first, as in the source's table; absent names against present
+//! ones; by name against by path, if the system has both; and growing directories.
 
 use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Keys, LookupCall, Pair, Presence, Work};
 
@@ -9,7 +9,7 @@ use crate::kind::arms::{Arms, call_name, grouped, keys_name, presence_name};
 use crate::kind::lookup::LookupSpec;
 use crate::note::NoteKind;
 
-/// One arm with what it is made of.
+/// Arm with its properties.
 struct One {
     call: LookupCall,
     data: DataId,
@@ -29,7 +29,7 @@ pub(crate) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
     growth(&all, arms);
 }
 
-/// Makes the arms, the smallest directory first; the first of all is the baseline.
+/// Adds the arms, smallest directory first; the first arm is the baseline.
 fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
     let mut sets: Vec<(u64, DataId)> = arms.data.iter().map(|data| (data.entries, data.id)).collect();
     sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
@@ -37,7 +37,7 @@ fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
     for (entries, data) in sets {
         for &presence in &spec.presence {
             for &keys in &spec.keys {
-                // Which of one name is asked for is no choice; only of absent names there are always others.
+                // A single file leaves no choice among present names; absent names are always many.
                 let choice = presence == Presence::Absent && keys == Keys::Random;
                 if entries == 1 && !choice && keys != Keys::Fixed && spec.keys.contains(&Keys::Fixed) {
                     continue;
@@ -83,7 +83,7 @@ fn absent(all: &[One], arms: &mut Arms<'_>) {
     arms.pairs("absent", "Do absent names cost more than present ones?", pairs.collect());
 }
 
-/// Contrasts other ways of drawing names with one and the same name.
+/// Contrasts other distributions of names with one constant name.
 fn patterns(all: &[One], arms: &mut Arms<'_>) {
     let pairs = pairs(all, |one, other| {
         one.keys != Keys::Fixed
@@ -151,7 +151,7 @@ fn growth(all: &[One], arms: &mut Arms<'_>) {
     arms.groups.push(Group { name: "growth".into(), title, answers: true, rule: GroupRule::Grow { series } });
 }
 
-/// Returns every two arms of one directory that go together.
+/// Returns all pairs of arms on the same directory that `together` selects.
 fn pairs(all: &[One], together: impl Fn(&One, &One) -> bool) -> Vec<(&One, &One)> {
     let of = |one: &One| all.iter().find(|other| other.data == one.data && together(one, other));
     all.iter().filter_map(|one| Some((one, of(one)?))).collect()

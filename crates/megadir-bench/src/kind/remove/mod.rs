@@ -12,9 +12,9 @@ pub(crate) use run::Removal;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RemoveSpec {
-    /// Numbers of directories that the files are spread over, ascending; 1 is one huge directory.
+    /// Numbers of directories that share the files, ascending; 1 is one huge directory.
     pub directories: Vec<u64>,
-    /// Numbers of threads of the library, ascending.
+    /// Thread counts of the library, ascending.
     pub workers: Vec<u32>,
 }
 

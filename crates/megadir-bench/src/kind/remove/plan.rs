@@ -1,9 +1,10 @@
-//! The plan of a study that removes trees: by a loop in one thread, by `rm -rf` and by the library with ever more workers.
+//! Plan of a study that removes trees: by a loop in one thread, by `rm -rf`, and by the library with various
+//! thread counts.
 //!
 //! ```text
-//! chain      one remover on one shape, on files of its own
-//! step 0     create: as many files in as many directories; its time is told, and compared with nothing
-//! step 1     remove all of it
+//! chain      one remover on one shape, with its own files
+//! step 0     create the files and directories; the time is reported but not compared
+//! step 1     remove everything
 //! ```
 
 use megadir_record::{
@@ -15,7 +16,7 @@ use crate::kind::files::plan::{Place, WORKERS_MAX, by_name};
 use crate::kind::remove::RemoveSpec;
 use crate::request::PlanError;
 
-/// One arm that removes.
+/// Arm that removes.
 struct One {
     by: Remover,
     workers: u32,
@@ -86,7 +87,7 @@ pub(crate) fn removals(
     Ok(Order::Chains)
 }
 
-/// Adds a data set and the two arms that work on it; returns the one that removes.
+/// Adds a data set and the two arms that work on it; returns the removing arm.
 fn chain_of(
     made: &Made,
     entries: u64,

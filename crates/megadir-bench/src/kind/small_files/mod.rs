@@ -1,4 +1,4 @@
-//! The life of many small files: created, examined, read, rewritten, removed by several workers.
+//! Life cycle of many small files: created, examined, read, rewritten, removed by several workers.
 
 mod plan;
 
@@ -7,22 +7,22 @@ use serde::Deserialize;
 
 pub(crate) use plan::small_files;
 
-/// `[smallfile]` of a study.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SmallFilesSpec {
-    /// Numbers of workers, ascending.
+    /// Worker counts, ascending.
     pub workers: Vec<u32>,
-    /// Threads or processes.
     pub worker_kind: WorkerKind,
-    /// Own files for each worker, or one tree for all.
+    /// Separate files for each worker, or one tree for all.
     pub sharing: Sharing,
-    /// When written files are made durable: the first with all operations, the rest with those that write.
+    /// When written files are made durable: the first policy with all operations, the rest with writing
+    /// operations only.
     pub sync: Vec<SyncPolicy>,
-    /// How files are found: the first with all workers, the rest with the fewest workers and in the first state of the cache.
+    /// How files are found: the first access with all worker counts, the rest with the fewest workers in the
+    /// first cache state.
     pub access: Vec<AccessSpec>,
-    /// Cold states in which files are examined, read and removed besides the warm one, if they are available and the user
-    /// asks for no states.
+    /// Cold states for examining, reading and removing, in addition to warm. Used if available, unless the user
+    /// requests states.
     #[serde(default)]
     pub cold: Vec<CacheState>,
 }
@@ -31,9 +31,9 @@ pub struct SmallFilesSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessSpec {
-    /// Each directory is opened and listed, and each entry worked on: compound operations.
+    /// Each directory is opened and listed, and each entry processed: compound operations.
     Directory,
-    /// By names known beforehand, in the order in which they were made: discrete operations.
+    /// By known names, in order of creation: discrete operations.
     Name,
 }
 

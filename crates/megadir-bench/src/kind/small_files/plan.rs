@@ -1,14 +1,14 @@
-//! The plan of a study of the life of many small files: written, asked about, read, rewritten, removed, by ever more
-//! workers, warm and cold.
+//! Plan of a study of small files: create, stat, read, rewrite, unlink, by various worker counts, warm and
+//! cold.
 //!
 //! ```text
-//! chain      one number of workers, one sync policy and one state of the cache, on files of its own
-//! steps      create, stat, read, rewrite, unlink; stat, read and unlink in the chain's state of the cache
+//! chain      one worker count, one sync policy and one cache state, with its own files
+//! steps      create, stat, read, rewrite, unlink; stat, read and unlink in the chain's cache state
 //! ```
 //!
-//! What is removed can be asked about no more, so each state needs files of its own. The first state goes with the first sync
-//! policy, the second with the second: chains that are there for what they write serve those that look. Policies beyond the states
-//! have chains of create and rewrite; states beyond the policies have chains of their own, written by the first policy.
+//! Removed files cannot be examined again, so each state needs its own files. States are paired with sync
+//! policies in order, so a chain that measures writing also serves a state. Further policies have chains of
+//! create and rewrite; further states have their own chains, written with the first policy.
 
 use megadir_record::{
     Access, CacheState, CellId, FileOperation, FileOrder, FileWork, Made, Order, Pair, Role, Sharing,
@@ -20,7 +20,7 @@ use crate::kind::files::plan::{Place, WORKERS_MAX};
 use crate::kind::small_files::{AccessSpec, SmallFilesSpec};
 use crate::request::PlanError;
 
-/// The steps of a whole life.
+/// Steps of a complete life cycle.
 const LIFE: [FileOperation; 5] = [
     FileOperation::Create,
     FileOperation::Stat,
@@ -28,15 +28,15 @@ const LIFE: [FileOperation; 5] = [
     FileOperation::Rewrite,
     FileOperation::Unlink,
 ];
-/// The steps that write, where another sync policy makes a difference.
+/// Steps that write, which the sync policy affects.
 const WRITING: [FileOperation; 2] = [FileOperation::Create, FileOperation::Rewrite];
 
-/// One arm with what it is made of.
+/// Arm with its properties.
 struct One {
     operation: FileOperation,
     workers: u32,
     sync: SyncPolicy,
-    /// The name of the state of the cache, where it is a cold one.
+    /// Name of the cache state, if it is a cold one.
     cold: Option<String>,
     access: AccessSpec,
     arm: CellId,
@@ -70,8 +70,8 @@ pub(crate) fn small_files(
     let mut all = Vec::new();
     for &count in &spec.workers {
         for host in hosts(spec, states) {
-            // Every state of the cache has a resolution of its own, and files of its own for it: what was looked at a moment ago is
-            // still held by whatever is below the guest's cache.
+            // Every cache state has its own A/A comparison, on its own files: caches below the guest still hold
+            // files that were read a moment ago.
             let cold = host.state.is_some_and(|had| had.state.is_cold());
             let is_baseline = count == fewest && (host.place == 0 || cold);
             let role = if is_baseline { Role::Baseline } else { Role::Arm };
@@ -81,7 +81,7 @@ pub(crate) fn small_files(
             }
         }
     }
-    // What several list together they reach by name anyway.
+    // In a shared tree files are accessed by name anyway.
     if spec.sharing == Sharing::Own {
         for &access in &spec.access[1..] {
             let host = Host { place: 0, sync: spec.sync[0], state: first, access };
@@ -94,15 +94,15 @@ pub(crate) fn small_files(
 
 /// Role of one chain.
 struct Host<'a> {
-    /// Which of those with as many workers.
+    /// Index among the chains with the same worker count.
     place: usize,
     sync: SyncPolicy,
-    /// The state in which its files are asked about, read and removed; else they are only written.
+    /// State in which its files are examined, read and removed; `None` for chains that only write.
     state: Option<&'a CacheChoice>,
     access: AccessSpec,
 }
 
-/// Returns the chains that every number of workers has.
+/// Returns the chains that every worker count has.
 fn hosts<'a>(spec: &SmallFilesSpec, states: &'a [CacheChoice]) -> Vec<Host<'a>> {
     let host = |place: usize| Host {
         place,
@@ -113,7 +113,7 @@ fn hosts<'a>(spec: &SmallFilesSpec, states: &'a [CacheChoice]) -> Vec<Host<'a>> 
     (0..spec.sync.len().max(states.len())).map(host).collect()
 }
 
-/// The chains that are added one after the other.
+/// Adds chains one after the other.
 struct Chains<'a> {
     spec: &'a SmallFilesSpec,
     made: &'a Made,
@@ -145,7 +145,7 @@ impl Chains<'_> {
                 arms.cells[arm.0 as usize].cache = had.state;
             }
             let cold = cold.map(|had| had.name.clone());
-            // Writing for a state's sake is measured elsewhere.
+            // Another chain measures this writing; here it only provides files.
             let counts = own_writing || !writes;
             added.push((
                 counts,
@@ -163,11 +163,11 @@ impl Chains<'_> {
             to: self.entries,
             access: match (self.spec.sharing, host.access) {
                 (Sharing::Own, AccessSpec::Directory) => Access::Directory,
-                // A directory that several list has no listing order for each.
+                // In a shared directory a single worker has no listing order of its own.
                 (Sharing::Same, _) | (_, AccessSpec::Name) => Access::Name { order: FileOrder::AsWritten },
             },
             sync: if writes { host.sync } else { SyncPolicy::Never },
-            // Windows has no calls for that.
+            // Windows has no calls for these.
             owner_and_mode: writes && !cfg!(windows),
             workers: Workers { count, kind: self.spec.worker_kind, sharing: self.spec.sharing },
         }
@@ -190,7 +190,7 @@ impl Chains<'_> {
     }
 }
 
-/// `true` if files are worked on so in a state, and that differs in it.
+/// `true` if a state is possible for an operation, and makes a difference.
 fn applies(state: CacheState, operation: FileOperation) -> bool {
     match state {
         CacheState::Unseen => false,

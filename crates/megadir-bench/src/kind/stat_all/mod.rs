@@ -1,4 +1,4 @@
-//! Finding name, size and time of every file of a directory, by each of the methods of this system.
+//! Reading name, size and time of every file of a directory, by each of this system's methods.
 
 mod plan;
 mod run;
@@ -17,7 +17,7 @@ pub struct StatAllSpec {
     /// Names of methods; all of them if empty.
     #[serde(default)]
     pub methods: Vec<String>,
-    /// Numbers of threads for the methods that have threads.
+    /// Thread counts for multi-threaded methods.
     pub threads: Vec<u32>,
 }
 

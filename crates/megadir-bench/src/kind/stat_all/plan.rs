@@ -1,7 +1,7 @@
-//! Arms and groups of a study of attributes: every method on every directory.
+//! Arms and groups of an attribute study: every method on every directory.
 //!
-//! Each directory has its own comparison against the first method, as the source has a table for each. One more group follows
-//! every method to larger directories.
+//! As in the source's tables, each directory has its own comparison with the first method. A further group
+//! follows every method to larger directories.
 
 use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Work};
 
@@ -41,17 +41,17 @@ pub(crate) fn attributes(
     Ok(())
 }
 
-/// Returns the data sets of a plan, the smallest first.
+/// Returns the data sets of a plan, smallest first.
 pub(crate) fn ascending(arms: &Arms<'_>) -> Vec<(u64, DataId)> {
     let mut sets: Vec<(u64, DataId)> = arms.data.iter().map(|data| (data.entries, data.id)).collect();
     sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
     sets
 }
 
-/// A method with a number of threads.
+/// Method with a thread count.
 type Way = (&'static Method, u32);
 
-/// Returns the methods that can be used here, each with every number of threads it is to have.
+/// Returns the methods available here, each with all its thread counts.
 fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Result<Vec<Way>, PlanError> {
     let all: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
     let names: Vec<&str> =
@@ -77,7 +77,7 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
     Ok(ways)
 }
 
-/// Returns the place of the method that others are compared with: the first, one of another system passed over.
+/// Returns the index of the baseline method: the first that is not another system's.
 pub(crate) fn baseline(names: &[impl AsRef<str>]) -> usize {
     names.iter().position(|name| system_of(name.as_ref()).is_none()).unwrap_or(0)
 }
@@ -102,8 +102,8 @@ fn fact<'a>(request: &Request<'a>, name: &str) -> Result<Result<&'a MethodFact, 
     Err(PlanError::Value { what: "the method", value: name.to_owned(), allowed: unknown })
 }
 
-/// Returns the work of listing by a method that is named in a study, keeping nothing, with one thread or one a processor; or why it
-/// cannot be had.
+/// Returns the work of listing by a method that a study names, without keeping results, with one thread or one
+/// per processor; or the reason why it is unavailable.
 pub(crate) fn work_of(request: &Request<'_>, name: &str) -> Result<Result<Work, String>, PlanError> {
     Ok(fact(request, name)?.map(|fact| work(&with_threads(fact, &[1])[0], false)))
 }

@@ -1,4 +1,4 @@
-//! Asking for the attributes of some of a directory's files by name, compared with listing all of them.
+//! Reading the attributes of some of a directory's files by name, compared with listing all of them.
 
 mod plan;
 mod run;
@@ -10,7 +10,6 @@ use crate::method::method_named;
 pub(crate) use plan::asks;
 pub(crate) use run::{Ask, FILES_MAX};
 
-/// `[ask]` of a study.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatSomeSpec {
@@ -18,7 +17,7 @@ pub struct StatSomeSpec {
     pub title: String,
     /// Methods that list.
     pub list: Vec<String>,
-    /// Shares of the files that are asked for, ascending, at most 1.
+    /// Fractions of the files to stat, ascending, at most 1.
     pub shares: Vec<f64>,
 }
 

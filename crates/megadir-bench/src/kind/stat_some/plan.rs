@@ -1,4 +1,5 @@
-//! Arms and groups of a study that finds the share of a directory's files from which on listing all of them costs less than asking for some.
+//! Arms and groups of a study of the break-even: the fraction of files above which listing a directory costs
+//! less than a stat of each.
 
 use megadir_record::{BreakEvenArms, CellId, DataId, Group, GroupRule, Work};
 
@@ -8,10 +9,9 @@ use crate::kind::stat_some::StatSomeSpec;
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request};
 
-/// The name of the group.
 const GROUP: &str = "break-even";
 
-/// Adds arms that list and arms that ask, on every data set of `arms`, and the group that reads them.
+/// Adds arms that list and arms that stat, on every data set of `arms`, and the group that compares them.
 pub(crate) fn asks(spec: &StatSomeSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let mut lists: Vec<(&str, Work)> = Vec::new();
     for (place, name) in spec.list.iter().enumerate() {
@@ -41,7 +41,7 @@ pub(crate) fn asks(spec: &StatSomeSpec, request: &Request<'_>, arms: &mut Arms<'
     Ok(())
 }
 
-/// Returns the arm that lists; the one that is the baseline runs against itself too.
+/// Returns the listing arm; a baseline also gets an A/A arm.
 fn list(arms: &mut Arms<'_>, data: DataId, work: &Work, baseline: bool) -> CellId {
     if !baseline {
         return arms.arm(GROUP, data, work);
@@ -59,7 +59,7 @@ fn name_of(name: &str, work: &Work) -> String {
     }
 }
 
-/// Returns how many files the shares of a directory are, ascending, each once.
+/// Converts fractions of a directory to distinct numbers of files, ascending.
 fn counts(shares: &[f64], entries: u64) -> Vec<u64> {
     let count = |share: &f64| ((entries as f64 * share).round() as u64).clamp(1, entries.max(1));
     let mut counts: Vec<u64> = shares.iter().map(count).collect();

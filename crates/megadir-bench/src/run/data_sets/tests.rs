@@ -95,7 +95,7 @@ fn what_the_arms_make_is_not_made_before() {
     let (volumes, made) = build_in(parent.path(), &plan, &mut Vec::new());
     assert!(made.built.sets.is_empty());
     assert_eq!((made.usages[0].used.files, made.usages[0].used.directories), (0, 1));
-    // Windows does not remove what is open.
+    // Windows does not remove open files.
     drop(made);
     volumes.remove(RunControl { stop: &AtomicBool::new(false), heartbeat: &AtomicU64::new(0) }).unwrap();
 }

@@ -1,4 +1,4 @@
-//! System calls of a block: only those of its operations. Counted by strace with two numbers of files.
+//! A block makes no system calls beyond its operations: counted by strace with two numbers of files.
 
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -1,8 +1,8 @@
-//! What a block's time includes and excludes. Clocks under Wine are too coarse for comparisons of times.
+//! Inclusions and exclusions of a block's time. Clocks under Wine are too coarse for comparisons of times.
 
 use super::*;
 
-/// Number of attempts, of which the least disturbed block is judged.
+/// Number of attempts; only the least disturbed block is judged.
 #[cfg(target_os = "linux")]
 const LOOKS: u32 = 20;
 

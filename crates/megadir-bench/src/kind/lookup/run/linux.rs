@@ -1,4 +1,4 @@
-//! Linux: one `fstatat` a look-up, relative to the directory, no symbolic link followed.
+//! Linux: one `fstatat` per look-up, relative to the directory, without following symbolic links.
 
 use std::ffi::CString;
 use std::io;
@@ -10,15 +10,14 @@ use rustix::io::Errno;
 
 use crate::os::Borrowed;
 
-/// A name as the call takes it.
 pub(crate) type Name = CString;
 
-/// Returns the reason why a call cannot be made here.
+/// Every call is available here.
 pub(crate) fn unavailable(call: LookupCall, _directory: &Dir, _present: Option<CString>) -> Option<String> {
     (call != LookupCall::Fstatat).then(|| "a call of Windows".to_owned())
 }
 
-/// Returns the names of a block as the call takes them.
+/// Returns the names of a block in the call's format.
 pub(crate) fn prepare(
     _call: LookupCall,
     _directory: &Dir,

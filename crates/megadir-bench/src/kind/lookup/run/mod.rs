@@ -1,10 +1,10 @@
-//! Look-ups: does a name exist? One call an operation, which follows no symbolic link: on Linux `fstatat` relative to the directory,
-//! on Windows what the plan says.
+//! Look-ups: does a name exist? One call per operation, without following symbolic links: `fstatat` relative to
+//! the directory on Linux, the plan's call on Windows.
 //!
-//! The names of a block are drawn and written out before it starts, at most [`NAMES_MAX`] of them; a longer block
-//! goes through them again. Only any absent name is another one for every operation: the system answers the second question
-//! about one from what it keeps in mind (negative entries), not from the directory. Present names are drawn from those of the data set; absent ones are names that the
-//! scheme gives for indices that were not made, so that both have the same length and the same randomness.
+//! At most [`NAMES_MAX`] names are drawn and written out before a block; longer blocks cycle through them.
+//! Random absent names all differ: from the second time on the kernel answers from a negative entry in its
+//! cache, not from the directory. Absent names are the scheme's names for indices without a file, so they have
+//! the length and randomness of present names.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -29,11 +29,11 @@ pub(crate) use names::NameSource;
 #[cfg(windows)]
 use windows as system;
 
-/// The most names that a block has: 4096 of 32 bytes and their pointers fit into a second-level cache.
+/// Maximum number of names in a block: 4096 of 32 bytes and their pointers fit in the L2 cache.
 pub(crate) const NAMES_MAX: u64 = 4096;
-/// Any name that is absent is one of so many, which a run asks for a small part of: 2^38, for which all schemes have room.
+/// Number of absent names to draw from, 2^38: far more than a run uses, and within the range of all schemes.
 pub(crate) const ABSENT_NAMES: u64 = 1 << 38;
-/// Names that are kept of a directory that was there already, unless some arm asks for more at once.
+/// Number of names sampled from an existing directory, unless an arm needs more at once.
 pub(crate) const SAMPLE_MAX: usize = 65_536;
 
 /// One arm's look-ups.
@@ -44,7 +44,7 @@ pub(crate) struct Lookup<'a> {
     source: &'a NameSource,
     seed: u64,
     names: Vec<system::Name>,
-    /// Blocks made ready so far.
+    /// Blocks prepared so far.
     blocks: u64,
 }
 
@@ -63,17 +63,18 @@ impl<'a> Lookup<'a> {
     fn draw(&self, block: BlockKey, count: u64) -> Vec<u64> {
         let entries = self.source.entries().max(1);
         let mut random = SplitMix64::new(self.seed ^ block.number());
-        // Which names are popular, or the one, is the same in all blocks and nothing to do with their age.
+        // The constant name and the popularity of names are the same in all blocks, and independent of the
+        // files' age.
         let shuffled = Permutation::new(entries, self.seed);
         let at = |rank| shuffled.get(rank).unwrap_or(0);
         match self.keys {
             Keys::Fixed => vec![at(0)],
             Keys::Random if self.presence == Presence::Absent => {
-                // The system keeps in mind which names were not there: one that was asked for is no longer any name.
+                // Names must be new in every block: the kernel has cached the absence of earlier ones.
                 let mut fresh = SplitMix64::new(random.next_u64() ^ self.blocks.rotate_left(32));
                 (0..count).map(|_| entries + fresh.below(ABSENT_NAMES).unwrap_or(0)).collect()
             }
-            // The first so many ranks of a shuffling of the block's own.
+            // The first ranks of a permutation specific to the block.
             Keys::Random if block.distinct => {
                 let own = Permutation::new(entries, random.next_u64());
                 (0..count.min(entries)).map(|rank| own.get(rank).unwrap_or(0)).collect()
@@ -134,7 +135,7 @@ impl Workload for Lookup<'_> {
     }
 }
 
-/// One look-up after the other, of the names of a block.
+/// Looks up the names of a block, one after the other.
 struct Ask<'a> {
     call: LookupCall,
     directory: Borrowed<'a>,
@@ -149,7 +150,7 @@ impl Operation for Ask<'_> {
     /// Returns 1 for a name that exists.
     #[inline]
     fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
-        // A division would take longer than the rest of what is done here.
+        // A division would take longer than the rest of this function.
         if self.next == self.names.len() {
             self.next = 0;
         }
@@ -164,7 +165,7 @@ impl Operation for Ask<'_> {
     }
 }
 
-/// The generator of the plan's randomness as the library of distributions takes it.
+/// Adapts the plan's generator to the library of distributions.
 struct Source(SplitMix64);
 
 impl rand_core::TryRng for Source {

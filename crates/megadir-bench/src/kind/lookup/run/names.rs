@@ -1,4 +1,4 @@
-//! Source of the names for look-ups: computed as the data set's own, or drawn from a listing.
+//! Source of the names for look-ups: computed by the data set's scheme, or drawn from a listing.
 
 use std::ffi::CString;
 
@@ -12,11 +12,10 @@ use crate::dataset::{NAME_BYTES_MAX, Names};
 /// Source of the names of a data set.
 #[derive(Debug)]
 pub(crate) enum NameSource {
-    /// Computed; files were made for indices below `entries`.
+    /// Computed; files exist for indices below `entries`.
     Made {
-        /// Scheme of the names.
         names: Names,
-        /// Number of files made.
+        /// Number of files.
         entries: u64,
     },
     /// Drawn from a listing, each name equally likely.
@@ -38,7 +37,7 @@ impl NameSource {
             control.check()?;
             for entry in batch.entries() {
                 seen += 1;
-                // A name of a directory has no NUL.
+                // Names in a directory have no NUL.
                 let Ok(name) = CString::new(entry.name) else { continue };
                 if kept.len() < at_most {
                     kept.push(name);
@@ -50,7 +49,7 @@ impl NameSource {
         Ok(Self::Listed(kept))
     }
 
-    /// Returns how names are computed, where they are; as in the published studies elsewhere.
+    /// Returns the scheme of computed names; for listed names, the scheme of the published studies.
     pub(crate) fn scheme(&self) -> NameScheme {
         match self {
             Self::Made { names, .. } => names.scheme,
@@ -58,7 +57,7 @@ impl NameSource {
         }
     }
 
-    /// Returns the present names there are to draw from.
+    /// Returns the number of present names to draw from.
     pub(crate) fn entries(&self) -> u64 {
         match self {
             Self::Made { entries, .. } => *entries,

@@ -1,4 +1,4 @@
-//! What is found and what is not, how names are drawn, and that a block allocates nothing.
+//! Present and absent names, their distributions, and that a block allocates nothing.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -60,7 +60,7 @@ fn present_names_are_found_and_absent_ones_are_not() {
             }
         }
     }
-    // A file that is missing shows: 301 were made, it is said, and there are 300.
+    // A missing file is detected: the source claims 301 files, and there are 300.
     let source = made(301);
     let mut lookup = Lookup::new(Presence::Present, Keys::Random, CALL, &source, 9);
     lookup.setup(&directory, key(1), 4096, control).unwrap();
@@ -94,7 +94,7 @@ fn a_block_allocates_nothing() {
             assert_eq!(allocated, [0, 0], "{presence:?} {call:?}");
         }
     }
-    // What is counted can be counted.
+    // The counter does detect an allocation.
     assert!(allocation_counter::measure(|| drop(std::hint::black_box(vec![0_u8; 9]))).count_total > 0);
 }
 
@@ -105,7 +105,7 @@ fn blocks_draw_their_own_names_and_the_same_ones_again() {
     assert_eq!(lookup.draw(key(1), 100), lookup.draw(key(1), 100));
     assert_ne!(lookup.draw(key(1), 100), lookup.draw(key(2), 100));
     let all: HashSet<u64> = (0..40).flat_map(|round| lookup.draw(key(round), 1000)).collect();
-    // 40 000 draws of 1 000 000 hit 39 211 different ones in the mean, with a deviation of 28.
+    // 40 000 draws of 1 000 000 hit 39 211 different names on average, with a deviation of 28.
     assert!((39_000..39_400).contains(&all.len()), "{}", all.len());
     let fixed = Lookup::new(Presence::Absent, Keys::Fixed, CALL, &source, 9);
     assert_eq!(fixed.draw(key(1), 100), fixed.draw(key(7), 100));
@@ -140,7 +140,8 @@ fn popular_names_are_popular() {
     }
     let mut counts: Vec<u64> = counts.into_values().collect();
     counts.sort_unstable_by(|a, b| b.cmp(a));
-    // 100 000 draws; the harmonic number of 1000 is 7.4855, so the first has 13 360 in the mean, the tenth 1336.
+    // 100 000 draws; the harmonic number of 1000 is 7.4855, so the first name has 13 360 on average, the tenth
+    // 1336.
     assert!((12_800..13_900).contains(&counts[0]), "{}", counts[0]);
     assert!((1150..1550).contains(&counts[9]), "{}", counts[9]);
 }

@@ -1,5 +1,5 @@
-//! Windows: `GetFileAttributesExW` by the whole path, or `NtQueryFullAttributesFile` relative to the directory's handle; neither opens
-//! a handle of ours nor follows a link that the name itself is.
+//! Windows: `GetFileAttributesExW` by whole path, or `NtQueryFullAttributesFile` relative to the directory's
+//! handle. Neither opens a handle in this process, nor follows a link that is the last component.
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -12,16 +12,16 @@ use megadir_sys::windows::facts;
 
 use crate::os::{self, At, Borrowed};
 
-/// A name as the call takes it: UTF-16; by path the whole path with a NUL at its end, else the bare name.
+/// UTF-16 name in the call's format: whole path with NUL, or the name alone.
 pub(crate) type Name = Box<[u16]>;
 
-/// Paths of so many UTF-16 units, their NUL included, need no `\\?\` before them (`MAX_PATH`).
+/// Paths up to this length, in UTF-16 units with NUL, need no `\\?\` prefix (`MAX_PATH`).
 const PLAIN_UNITS_MAX: usize = 260;
-/// `ERROR_FILE_NOT_FOUND`; that the directory itself is gone has another number.
+/// `ERROR_FILE_NOT_FOUND`; a missing directory gives another error.
 const NOT_FOUND: i32 = 2;
 const BACKSLASH: u16 = b'\\' as u16;
 
-/// Returns the reason why a call cannot be made here; `present` is a name that should be there.
+/// Returns the reason why a call is unavailable here; `present` is a name that should exist.
 pub(crate) fn unavailable(call: LookupCall, directory: &Dir, present: Option<CString>) -> Option<String> {
     match call {
         LookupCall::Fstatat => Some("a call of Linux".to_owned()),
@@ -36,7 +36,7 @@ pub(crate) fn unavailable(call: LookupCall, directory: &Dir, present: Option<CSt
     }
 }
 
-/// Returns the names of a block as the call takes them.
+/// Returns the names of a block in the call's format.
 pub(crate) fn prepare(
     call: LookupCall,
     directory: &Dir,
@@ -50,8 +50,8 @@ pub(crate) fn prepare(
     names.map(|name| Ok(whole(&top, &wide(&name)?).into_boxed_slice())).collect()
 }
 
-/// Returns the whole path of a name as programs write it: without `\\?\`, unless it is too long for that or would be taken for
-/// something else.
+/// Returns the whole path of a name in its usual form: with `\\?\` only if it is too long or would be
+/// misparsed.
 fn whole(top: &[u16], name: &[u16]) -> Vec<u16> {
     let text = OsString::from_wide(name);
     let plain_name = text.to_str().is_some_and(|text| refused_by_windows(text).is_none());

@@ -1,4 +1,4 @@
-//! Linux: a process `rm -rf` in the open directory, with all names in it as arguments.
+//! Linux: a process `rm -rf` in the open directory, with all its names as arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsRawFd;
@@ -12,20 +12,20 @@ use rustix::fs::RawDir;
 use super::failed;
 use crate::control::WorkError;
 
-/// More directories would not go onto one command line.
+/// Upper bound of the arguments on one command line.
 const NAMES_MAX: usize = 50_000;
 
 fn rm() -> Command {
     Command::new("rm")
 }
 
-/// Returns the reason why there is no such process.
+/// Returns the reason why `rm` is unavailable.
 pub(crate) fn unavailable() -> Option<String> {
     let found = rm().arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     found.err().map(|error| format!("no program rm: {error}"))
 }
 
-/// Returns the names in a directory, the arguments of the process.
+/// Returns the names in a directory, as arguments of `rm`.
 pub(crate) fn names(directory: &Dir) -> Result<Vec<OsString>, WorkError> {
     let own = directory.reopen().map_err(|error| failed(error.into()))?;
     let mut buffer = Vec::with_capacity(64 << 10);
@@ -46,7 +46,7 @@ pub(crate) fn names(directory: &Dir) -> Result<Vec<OsString>, WorkError> {
 
 /// Removes the entries with these names.
 pub(crate) fn remove(directory: &Dir, names: &[OsString]) -> Result<(), WorkError> {
-    // The directory that is open, whatever has its path by now; /proc/self is the child's own, which has a copy of the descriptor.
+    // By descriptor, whatever the path means now: the child inherits a copy, and /proc/self is the child's own.
     let own = directory.reopen().map_err(|error| failed(error.into()))?;
     let mut rm = rm();
     rm.args(["-rf", "--"]).args(names).current_dir(format!("/proc/self/fd/{}", own.as_raw_fd()));
@@ -61,7 +61,7 @@ pub(crate) fn remove(directory: &Dir, names: &[OsString]) -> Result<(), WorkErro
     }
 }
 
-/// Returns the processor time of all processes that were waited for.
+/// Returns the processor time of all child processes that were waited for.
 pub(crate) fn usage() -> Usage {
     children_usage()
 }

@@ -1,4 +1,4 @@
-//! Removing everything in a directory at once: by a plain loop, by the library or by a process `rm -rf`.
+//! Removing everything in a directory: by a plain loop, by the library or by a process `rm -rf`.
 //!
 //! The directory itself stays. For every remover the run counts the files before and after.
 
@@ -29,7 +29,7 @@ const STAGE: &str = "removing";
 /// One arm's removals.
 pub(crate) struct Removal {
     work: RemoveWork,
-    /// The names in the directory, arguments of the process `rm`.
+    /// Names in the directory, as arguments of `rm`.
     names: Vec<std::ffi::OsString>,
     taken: Option<BlockUsage>,
 }
@@ -50,7 +50,8 @@ impl Removal {
             keep: None,
             entries_per_second_max: None,
             order: None,
-            // A copy of the table lives a moment longer than its thread is waited for, and would keep what is to be unmounted busy.
+            // A thread's own descriptor table outlives `join` for a moment, and would make the unmount fail
+            // with EBUSY.
             own_tables: false,
             on_failure: &|failure| failures.add(failure),
         };
@@ -100,7 +101,7 @@ impl Workload for Removal {
                 remove_content(own.at(), b"", control.heartbeat).map_err(failed)?;
                 self.work.files
             }
-            // Neither gives signs of life meanwhile, and neither hangs for as long as the disk works.
+            // Neither increments the heartbeat meanwhile; both take as long as the disk needs.
             Remover::Library => {
                 marked(control.heartbeat, WRITING_BACK, || self.by_library(directory, control))?
             }

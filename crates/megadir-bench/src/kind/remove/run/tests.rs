@@ -1,4 +1,4 @@
-//! Everyone removes all that is in the directory that is open, and nothing beside it.
+//! Every remover empties the open directory, and touches nothing else.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -10,13 +10,13 @@ use megadir_testkit::require;
 use super::*;
 use crate::measure::Calibration;
 
-/// Those who remove on this system.
+/// Returns the removers of this system.
 fn removers() -> impl Iterator<Item = Remover> {
     let all = [Remover::PlainLoop, Remover::Library, Remover::Rm].into_iter();
     all.filter(|by| *by != Remover::Rm || cfg!(target_os = "linux"))
 }
 
-/// Makes a link to a file beside the directory, where making one needs no privilege.
+/// Creates a link to a file next to the directory, if that needs no privilege.
 fn link_to_what_is_beside(at: &Path) {
     #[cfg(unix)]
     std::os::unix::fs::symlink("../beside", at.join("-link")).unwrap();
@@ -24,7 +24,7 @@ fn link_to_what_is_beside(at: &Path) {
     std::fs::write(at.join("-link"), "").unwrap();
 }
 
-/// Has another directory's path lead to what `victim` is.
+/// Makes the path `at` lead to `victim`: by a link, or on Windows by a rename.
 fn put_in_its_place(victim: &Path, at: &Path) {
     #[cfg(unix)]
     std::os::unix::fs::symlink(victim, at).unwrap();
@@ -79,7 +79,7 @@ fn what_takes_the_path_of_the_directory_meanwhile_stays() {
         put_in_its_place(&victim, &at);
         let removed = removal.run(&directory, 1, &mut stopwatch, control);
         assert!(at.join("file").exists(), "{by:?}");
-        // Wine finds an open directory by where it was.
+        // Wine finds an open directory by its original path.
         if let (Err(error), true) = (&removed, require::is_wine()) {
             require::unavailable("removing in a directory that has been moved", &error.to_string());
             continue;

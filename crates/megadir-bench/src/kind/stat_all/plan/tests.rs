@@ -1,4 +1,4 @@
-//! What the plans of studies of attributes hold, and what is refused.
+//! Plans of attribute studies, and refused requests.
 
 use megadir_record::{CacheState, Cell, CellId, GroupRule, Preset, Role, Work};
 
@@ -40,7 +40,7 @@ fn every_method_meets_the_first_on_every_size_and_is_followed_through_all() {
     for group in &planned.plan.groups[..4] {
         let GroupRule::Compare { baseline } = group.rule else { panic!("{}", group.name) };
         let cells = of(&group.name);
-        // Each method once, those with threads twice, and the first against itself.
+        // Each method once, multi-threaded ones twice, and an A/A arm of the first.
         assert_eq!(cells.len(), METHODS.len() + many + 1, "{}", group.name);
         assert!(cells.iter().all(|cell| entries(&planned, cell.id) == entries(&planned, baseline)));
         assert_eq!(cells.iter().filter(|cell| cell.role == Role::Baseline).count(), 1);
@@ -152,7 +152,7 @@ fn threads_can_be_chosen_and_backends_cannot() {
     let methods = facts(&[]);
     let target = Target::Existing { path: "/d".into(), entries: 5000 };
     let chosen = Request { threads: vec![1], target, ..request(&methods) };
-    // Numbers of threads are checked against what backends take, and there are none in this test.
+    // Thread counts are checked against the backends' limits, and this test has no backends.
     let planned = planned("attributes", &chosen).unwrap();
     let groups: Vec<&str> = planned.plan.groups.iter().map(|group| group.name.as_str()).collect();
     assert_eq!(groups, ["5000 files"]);
@@ -172,7 +172,7 @@ fn every_size_is_listed_in_every_way_and_asked_for_every_share() {
     let planned = planned("stat-or-list", &request(&methods)).unwrap();
     let [group] = &planned.plan.groups[..] else { panic!("{:?}", planned.plan.groups) };
     let GroupRule::BreakEven { series } = &group.rule else { panic!() };
-    // Of the two methods that the study names one is Linux's.
+    // One of the study's two methods is Linux's.
     let (lists, first) = if cfg!(windows) { (1, "policy") } else { (2, "getdents-statx") };
     assert_eq!(series.len(), 3 * lists);
     for one in series {

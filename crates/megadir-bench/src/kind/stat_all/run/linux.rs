@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::{Files, failed};
 use crate::control::{RunControl, WorkError};
 
-/// Lists by readdir and asks for each entry by its path, as the programs under study do.
+/// Lists by readdir and reads the attributes of each entry by path, as the programs under study do.
 pub(crate) fn by_path(
     directory: &Dir,
     options: &ReadOptions,
@@ -40,7 +40,7 @@ pub(crate) fn by_path(
                         files.add(entry.name, status.st_size as u64, modified);
                     }
                 }
-                // What vanished is missing from the count, which shows.
+                // Vanished entries are missing from the count, so the block counts as unequal.
                 Err(Errno::NOENT) => {}
                 Err(error) => return Err(failed("lstat")(error.into())),
             }
@@ -50,7 +50,7 @@ pub(crate) fn by_path(
     Ok(())
 }
 
-/// Returns when a file was last modified.
+/// Returns a file's modification time.
 #[inline]
 pub(crate) fn modified(metadata: &std::fs::Metadata) -> Time {
     Time { seconds: metadata.mtime(), nanoseconds: metadata.mtime_nsec() as u32 }

@@ -1,10 +1,10 @@
-//! Name, size and time of the last modification of every regular file of a directory, by one of the methods of `method.rs`.
+//! Name, size and modification time of every regular file of a directory, by one of the methods of `method.rs`.
 //!
-//! Each operation opens the directory, fills a vector of names and times (or looks at each file once, where the plan says so), and gives everything back, as a program that looks for
-//! changed files does. Files are hashed as they are kept, in every method alike by two multiplications more than a name takes; types
-//! are in the hash in so far as only regular files are kept. Of a method that does not tell sizes, names and times are hashed, of one that
-//! tells whole seconds those; what the oracle (Rust's standard library) found before the run gives each hash, so all methods are held to the
-//! same set. What a system has for itself is in `linux.rs` and `windows.rs`.
+//! Each operation opens the directory, fills a vector of names and times (or visits each file once, depending
+//! on the plan) and frees everything, as a program that looks for changed files does. Each file is hashed, in
+//! every method alike. Before the run the oracle (Rust's standard library) computes the expected hash: over
+//! names, times and sizes, or only what the method reports (no sizes, or whole seconds). The types enter only
+//! in that non-files are skipped.
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
@@ -44,7 +44,7 @@ pub(crate) struct FileAttributes {
 /// Files of a directory: a vector of names and times, and the hashes of the reported values.
 #[derive(Debug, Default)]
 struct Files {
-    /// The vector, where files are kept.
+    /// The vector, if files are kept.
     rows: Option<Vec<(Box<[u8]>, Time)>>,
     files: u64,
     /// Hash of names and times.
@@ -52,7 +52,7 @@ struct Files {
     /// Hash of names, times and sizes.
     all: u64,
     seen: u64,
-    /// Calls that ask, where the method can count them.
+    /// Number of attribute calls, if the method counts them.
     calls: Option<u64>,
 }
 
@@ -68,7 +68,7 @@ impl Files {
         }
     }
 
-    /// Gives a sign of life now and then.
+    /// Increments the heartbeat from time to time.
     #[inline]
     fn check(&mut self, control: RunControl<'_>) -> Result<(), WorkError> {
         self.seen += 1;
@@ -98,7 +98,7 @@ fn time_hash(name: &[u8], time: Time) -> u64 {
     fold(name_hash(name), time.seconds as u64 ^ (u64::from(time.nanoseconds) << 34))
 }
 
-/// Returns a hash of a hash and a number.
+/// Combines a hash with a number.
 #[inline]
 fn fold(hash: u64, number: u64) -> u64 {
     const KEY: u64 = 0xd1b5_4a32_d192_ed03;
@@ -119,7 +119,7 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// Lets Rust's standard library find out every regular file of a directory.
+    /// Reads every regular file of a directory with Rust's standard library.
     pub(crate) fn of(directory: &Dir, control: RunControl<'_>) -> Result<Self, WorkError> {
         let tells_seconds = METHODS.iter().any(|method| method.tells == Tells::Seconds);
         let mut files = Files { rows: tells_seconds.then(Vec::new), ..Files::default() };
@@ -131,7 +131,7 @@ impl Expected {
         })
     }
 
-    /// Returns what a method must find.
+    /// Returns the expected result of a method.
     pub(crate) fn expected(&self, method: &str) -> Option<ExpectedFiles> {
         Some(match method_named(method).ok()?.tells {
             Tells::SizesAndTimes => self.with_sizes,
@@ -154,7 +154,6 @@ impl FileAttributes {
         Ok(Self { method, buffer_bytes, threads: threads as usize, keeps })
     }
 
-    /// Does it once.
     fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted, WorkError> {
         let mut files = Files { rows: self.keeps.then(Vec::new), ..Files::default() };
         match self.method.way {
@@ -173,7 +172,7 @@ impl FileAttributes {
         ReadOptions { buffer_bytes: self.buffer_bytes as usize, threads: 1, shares: 1, resolve_types: false }
     }
 
-    /// Lists and asks by the library.
+    /// Lists and reads attributes with the library.
     fn examined(&self, directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<(), WorkError> {
         let again = directory.again()?;
         let choice = self.choice(&again)?;
@@ -194,7 +193,7 @@ impl FileAttributes {
         Ok(())
     }
 
-    /// Returns how the library lists and asks.
+    /// Returns the library's backend and examiner for the method.
     fn choice(&self, directory: &Dir) -> Result<AttributeChoice, WorkError> {
         let Way::Examined { backend, examiner, order } = self.method.way else {
             return Ok(attribute_policy::choose(directory, WANT, self.threads)?);
@@ -217,7 +216,7 @@ impl FileAttributes {
     }
 }
 
-/// Lists and asks by Rust's standard library.
+/// Lists and reads attributes with Rust's standard library.
 fn std_fs(directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<(), WorkError> {
     for entry in std::fs::read_dir(directory.path()).map_err(failed("read_dir"))? {
         files.check(control)?;
@@ -234,7 +233,7 @@ fn std_fs(directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result
     Ok(())
 }
 
-/// Lets C++ list and examine, in a vector of its own, and hashes the vector.
+/// Has C++ list and examine into a vector of its own, and hashes the vector.
 fn cpp_filesystem(directory: &Dir, files: &mut Files) -> Result<(), WorkError> {
     let mut row = |name: &[u8], seconds, nanoseconds| {
         let times = Time { seconds, nanoseconds };

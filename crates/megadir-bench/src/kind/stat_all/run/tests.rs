@@ -1,4 +1,4 @@
-//! Every method finds what the oracle finds, on every file system; one that loses entries is caught.
+//! Every method agrees with the oracle on every file system; a method that loses entries is detected.
 
 use std::fs::File;
 use std::path::Path;
@@ -23,7 +23,7 @@ mod system;
 
 const FILES: u64 = 700;
 
-/// Makes files of several sizes and ages, with some names that are not text, among what is no file.
+/// Creates files of several sizes and ages, some with names that are not UTF-8, and entries that are not files.
 fn fill(directory: &Path) {
     for index in 0..FILES {
         let name = match system::ODD_NAMES.get(index as usize) {
@@ -41,13 +41,13 @@ fn fill(directory: &Path) {
     system::others(directory);
 }
 
-/// Runs a check with what long operations need.
+/// Runs a check with a control that never stops it.
 fn with_signals<R>(check: impl FnOnce(RunControl<'_>) -> R) -> R {
     let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
     check(RunControl { stop: &stop, heartbeat: &heartbeat })
 }
 
-/// Holds every method against the oracle, and returns those that say that they cannot be used, with why.
+/// Compares every method with the oracle; returns the unavailable ones with the reason.
 fn compare(parent: &Path) -> Vec<(&'static str, String)> {
     let path = parent.join("files");
     std::fs::create_dir(&path).unwrap();
@@ -57,8 +57,8 @@ fn compare(parent: &Path) -> Vec<(&'static str, String)> {
     refused
 }
 
-/// Holds those methods that are wanted against the oracle in a directory, each keeping files or not; returns how many files there are and
-/// which methods say that they cannot be used, with why.
+/// Compares the selected methods with the oracle in a directory, with and without keeping files. Returns the
+/// number of files, and the unavailable methods with the reason.
 fn hold(path: &Path, keeps: &[bool], wanted: impl Fn(&Method) -> bool) -> (u64, Vec<(&'static str, String)>) {
     let directory = Dir::open(path).unwrap();
     with_signals(|control| {
@@ -96,7 +96,8 @@ fn cpp_and_all_other_methods_find_what_the_oracle_finds_here() {
     compare(parent.path());
 }
 
-/// Lists a buffer at a time and asks by path, but loses the last entry of every buffer, as the published loop does.
+/// Lists one buffer at a time and reads attributes by path, but loses the last entry of every buffer, as the
+/// published loop does.
 fn faulty(directory: &Dir, buffer_bytes: usize) -> ExpectedFiles {
     let options = ReadOptions { buffer_bytes, threads: 1, shares: 1, resolve_types: false };
     let mut reader = megadir::backend(system::BUFFERED).unwrap().open(directory, &options).unwrap();

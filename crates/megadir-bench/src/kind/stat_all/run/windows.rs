@@ -7,7 +7,7 @@ use megadir::{Dir, ReadOptions, Time};
 use super::{Files, failed};
 use crate::control::{RunControl, WorkError};
 
-/// No method of Windows asks so: an examiner of the library asks by path.
+/// Unused on Windows: an examiner of the library reads attributes by path.
 pub(crate) fn by_path(
     _directory: &Dir,
     _options: &ReadOptions,
@@ -17,7 +17,7 @@ pub(crate) fn by_path(
     Err(failed("lstat")(std::io::ErrorKind::Unsupported.into()))
 }
 
-/// Returns when a file was last modified.
+/// Returns a file's modification time.
 #[inline]
 pub(crate) fn modified(metadata: &std::fs::Metadata) -> Time {
     Time::from_windows(metadata.last_write_time().cast_signed())

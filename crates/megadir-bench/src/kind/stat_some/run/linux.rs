@@ -1,4 +1,4 @@
-//! Linux: open the directory, statx for each, close it.
+//! Linux: open the directory, one statx per file, close it.
 
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
@@ -9,7 +9,6 @@ use rustix::io::Errno;
 
 use crate::control::WorkError;
 
-/// Unit of names.
 pub(crate) type Unit = u8;
 /// State prepared before a block.
 pub(crate) type Ground = ();
@@ -18,7 +17,7 @@ pub(crate) type Ground = ();
 const MASK: StatxFlags = StatxFlags::TYPE.union(StatxFlags::SIZE).union(StatxFlags::MTIME);
 const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
-/// Finds out what asking needs to know of the directory.
+/// Prepares the state for a directory.
 pub(crate) fn ground(_directory: &Dir) -> Result<Ground, WorkError> {
     Ok(())
 }
@@ -29,7 +28,7 @@ pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> 
     Ok(())
 }
 
-/// The directory while it is asked about its entries.
+/// Directory open for attribute calls.
 pub(crate) struct Asker {
     directory: OwnedFd,
 }
@@ -39,7 +38,8 @@ impl Asker {
         Ok(Self { directory: directory.reopen()? })
     }
 
-    /// Asks for the first of `names`; returns `true` if all attributes were reported, and the remaining names; `None` without a name.
+    /// Reads the attributes of the first of `names`. Returns `true` if all were reported, and the remaining
+    /// names; `None` without a name.
     #[inline]
     pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
         let Ok(name) = CStr::from_bytes_until_nul(names) else { return Ok(None) };

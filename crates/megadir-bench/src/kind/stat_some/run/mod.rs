@@ -1,9 +1,9 @@
-//! Asking for the attributes of some entries by name: on Linux open the directory, statx for each, close it; on Windows one call by
-//! the whole path for each.
+//! Reading the attributes of some entries by name: on Linux open the directory, one statx per file, close it;
+//! on Windows one call by whole path per file.
 //!
-//! Which entries is drawn for every operation, each at most once, and their names are written out before the block starts, one after
-//! the other in one buffer, as a program that has a list of names finds them. Where a block has more operations than the buffer has
-//! names for, it goes through them again. Single questions are not timed: the arm is compared with listings, whose parts are not timed
+//! Each operation draws its entries without repetition. Their names are written into one buffer before the
+//! block, as for a program that has a list of names. If a block has more operations than fit in the buffer, it
+//! cycles through them. Single calls are not timed, because the listings that the arm is compared with are not
 //! either.
 
 #[cfg(target_os = "linux")]
@@ -24,12 +24,12 @@ use linux as system;
 #[cfg(windows)]
 use windows as system;
 
-/// The most names of one operation: 64 MiB of 32 bytes each.
+/// Maximum number of names of one operation: 64 MiB of 32 bytes each.
 pub(crate) const FILES_MAX: u64 = 1 << 21;
-/// Calls between two looks at whether the run is to end.
+/// Calls between two checks for cancellation.
 const STEP: u64 = 1024;
 
-/// One arm's questions.
+/// One arm's attribute calls.
 pub(crate) struct Ask<'a> {
     files: u64,
     source: &'a NameSource,
@@ -45,7 +45,7 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// Asks for the first `files` names; returns the number found, and the remaining names.
+/// Reads the attributes for the first `files` names; returns the number found, and the remaining names.
 fn once<'n>(
     files: u64,
     directory: &Dir,
@@ -184,7 +184,7 @@ mod tests {
         assert_ne!(first[..1000], first[1000..2000]);
         assert_eq!(names(&mut ask, 1, 3), first);
         assert_ne!(names(&mut ask, 2, 3), first);
-        // The buffer is bounded, whatever a block repeats.
+        // The buffer is bounded, however many operations a block repeats.
         assert_eq!(names(&mut ask, 1, 1 << 16).len(), 4000);
     }
 }

@@ -1,4 +1,4 @@
-//! Windows: `GetFileAttributesExW` with the whole path of each, which opens nothing that would have to be closed.
+//! Windows: `GetFileAttributesExW` with the whole path of each file, which leaves no handle to close.
 
 use std::ffi::CStr;
 use std::os::windows::ffi::OsStrExt;
@@ -8,18 +8,16 @@ use megadir_sys::windows::facts;
 
 use crate::control::WorkError;
 
-/// Unit of names.
 pub(crate) type Unit = u16;
-/// State prepared before a block: the directory's path with `\` at its end, and the buffer for a name after it.
+/// State prepared before a block: the directory's path with `\` at its end, and space for a name after it.
 pub(crate) type Ground = Vec<u16>;
 
 const STAGE: &str = "GetFileAttributesExW";
-/// `ERROR_FILE_NOT_FOUND`.
 const NOT_FOUND: i32 = 2;
-/// The longest name with its NUL, UTF-16 units.
+/// Maximum length of a name with NUL, UTF-16 units.
 const NAME_UNITS_MAX: usize = 256;
 
-/// Finds out what asking needs to know of the directory.
+/// Prepares the state for a directory.
 pub(crate) fn ground(directory: &Dir) -> Result<Ground, WorkError> {
     let mut path: Ground = directory.present_path()?.as_os_str().encode_wide().collect();
     path.push(u16::from(b'\\'));
@@ -35,7 +33,7 @@ pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> 
     Ok(())
 }
 
-/// The directory while it is asked about its entries.
+/// Directory for attribute calls.
 pub(crate) struct Asker<'g> {
     path: &'g mut Ground,
     prefix: usize,
@@ -46,7 +44,8 @@ impl<'g> Asker<'g> {
         Ok(Self { prefix: ground.len(), path: ground })
     }
 
-    /// Asks for the first of `names`; returns `true` if all attributes were reported, and the remaining names; `None` without a name.
+    /// Reads the attributes of the first of `names`. Returns `true` if all were reported, and the remaining
+    /// names; `None` without a name.
     #[inline]
     pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
         let Some(end) = names.iter().position(|unit| *unit == 0) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Thousands of files, checked through inode numbers and block counts.
+//! Thousands of files, checked through change times and block counts.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -61,7 +61,7 @@ fn data_sets_are_made_in_turns_and_what_they_use_is_counted() {
     // For all but about one seed in 70, 2500 names use all 256 leaves.
     assert_eq!(all, [(5000, 1, false), (2500, 273, true), (2500, 273, false)]);
     assert_eq!(made.built.sets[0].used.content_bytes, 5000 * 32);
-    // When the first half of one set had been made, so had that of the others.
+    // All sets are half complete before any is complete.
     let inode = |set: usize, index: u64| {
         let (_, files) = &trees(&plan, &plan.data[set]).unwrap()[0];
         let mut buffer = PlaceBuffer::new();

@@ -1,4 +1,4 @@
-//! On every file system of Linux, and which methods each of them has.
+//! Every file system of Linux, and the methods that each supports.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,14 +10,14 @@ use megadir_testkit::require;
 use super::compare;
 use crate::method::{METHODS, method_named, unavailable};
 
-/// The backend that fills a buffer a call.
+/// Backend that fills one buffer per call.
 pub(crate) const BUFFERED: &str = "getdents";
-/// Names that are no text, or hard to write: every file system takes them.
+/// Unusual names that every file system accepts.
 pub(crate) const ODD_NAMES: &[&[u8]] = &[&[b'n'; 255], b"new\nline", &[0xff, 0xfe, b'x']];
-/// `true` if times before 1970 are told by all.
+/// `true` if all methods report times before 1970.
 pub(crate) const BEFORE_1970: bool = true;
 
-/// Makes what is no file.
+/// Creates entries that are not regular files.
 pub(crate) fn others(directory: &Path) {
     std::os::unix::fs::symlink("file 9", directory.join("link")).unwrap();
     std::os::unix::fs::symlink("nowhere", directory.join("broken")).unwrap();
@@ -25,7 +25,7 @@ pub(crate) fn others(directory: &Path) {
     rustix::fs::mknodat(rustix::fs::CWD, directory.join("fifo"), fifo, 0o600.into(), 0).unwrap();
 }
 
-/// Asserts that exactly those methods are refused that must be, given those that this file system has for itself.
+/// Asserts that exactly the expected methods are refused; `own` names the file system's own method.
 fn refused(refused: &[(&str, String)], own: &str) {
     let optional = |name: &str| match name {
         "cpp-filesystem" => !cfg!(feature = "cpp"),
@@ -35,7 +35,7 @@ fn refused(refused: &[(&str, String)], own: &str) {
     let needing = METHODS.iter().filter(|method| method.needs.is_some()).map(|method| method.name);
     let expected: BTreeSet<&str> = needing.filter(|name| optional(name)).collect();
     let names: BTreeSet<&str> = refused.iter().map(|(name, _)| *name).collect();
-    // Containers may forbid io_uring, and a feature does not bring a compiler.
+    // Containers may forbid io_uring, and the C++ compiler may be missing.
     let beyond: Vec<&&str> = names.difference(&expected).collect();
     assert!(beyond.iter().all(|name| matches!(**name, "uring" | "cpp-filesystem")), "{refused:?}");
     assert_eq!(expected.difference(&names).count(), 0, "{refused:?}");

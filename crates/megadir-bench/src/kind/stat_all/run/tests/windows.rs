@@ -1,18 +1,18 @@
-//! On Windows: which methods must be there.
+//! Windows: methods that must be available.
 
 use megadir_testkit::require;
 
 use super::{compare, hold};
 use crate::method::method_named;
 
-/// The backend that fills a buffer a call.
+/// Backend that fills one buffer per call.
 pub(crate) const BUFFERED: &str = "by-handle";
-/// Names that are hard to write; longer ones are not for the C library, which C++ asks.
+/// Unusual names; longer ones exceed the limit of the C library, which C++ uses.
 pub(crate) const ODD_NAMES: &[&[u8]] = &[&[b'n'; 120], "\u{e4}\u{65e5}\u{1f600}".as_bytes(), b"two  blanks"];
-/// `true` if times before 1970 are told by all: C++ has none on Windows.
+/// `false`: C++ reports no times before 1970 on Windows.
 pub(crate) const BEFORE_1970: bool = false;
 
-/// Makes what is no file: nothing that needs no privilege but directories, which are made anyway.
+/// Creates nothing: without privileges there are only directories, which exist anyway.
 pub(crate) fn others(_directory: &std::path::Path) {}
 
 #[test]
@@ -24,7 +24,7 @@ fn only_methods_that_need_something_may_be_missing() {
         assert!(needs && (require::is_wine() || *name == "cpp-filesystem"), "{name}: {reason}");
         require::unavailable(&format!("attributes by {name}"), reason);
     }
-    // Those of the published source, which need nothing; C++ needs a compiler.
+    // The published source's methods have no requirements; C++ needs a compiler.
     for name in [
         "find-and-ask-each",
         "find-first-file-basic",
@@ -38,9 +38,9 @@ fn only_methods_that_need_something_may_be_missing() {
     assert_eq!(cpp, megadir_sys::cpp_filesystem::unavailable().is_some(), "{refused:?}");
 }
 
-/// Directories of these sizes are made where none are ready; larger ones take minutes.
+/// Maximum size of directories created by the test; larger ones take minutes.
 const MADE_MAX: u64 = 5000;
-/// Who asks for each file does so in directories up to this size, larger ones are for the long tier.
+/// Maximum directory size for methods with a call per file; larger ones are left to the long tests.
 const EACH_MAX: u64 = 2000;
 
 #[test]
@@ -58,7 +58,7 @@ fn methods_find_what_the_oracle_finds_in_directories_of_the_sources_sizes_and_ot
         let path = megadir_testkit::tree::Flat::plain(entries).ensure(parent.path());
         let wanted = |name: &str| match name {
             "find-and-ask-each" => entries <= EACH_MAX || require::full(),
-            // Files that are ready are of times up to 2116; the C library of Wine knows those to 2106.
+            // Existing test files have times up to 2116; Wine's C library supports years up to 2106.
             "cpp-filesystem" => !ready,
             _ => true,
         };
