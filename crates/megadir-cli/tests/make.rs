@@ -1,4 +1,4 @@
-//! `megadir make --layout` and `--dry-run` from end to end: what they print, write and refuse.
+//! `megadir make --layout` and `--dry-run`: output, files written, refusals.
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ fn run(directory: &Path, arguments: &[&str]) -> Ran {
     Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// Asserts the exit code, what is printed, and what is said.
+/// Asserts the exit code, the output and the messages.
 #[track_caller]
 fn gives(ran: &Ran, code: i32, out: &str, err: &str) {
     assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(code), out, err));
 }
 
-/// Returns the paths of all files below a directory, relative to it.
+/// Paths of all files below a directory, relative to it.
 fn files(top: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut directories = vec![PathBuf::new()];

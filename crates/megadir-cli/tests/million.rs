@@ -1,6 +1,6 @@
-//! A record of a million samples is reported in every format within 300 MiB, as the kernel counts it.
+//! A record of a million samples is reported in every format within 300 MiB, as measured by the kernel.
 //!
-//! How long that takes is told and not judged; with `--release` it is to be under 5 s.
+//! The time is printed but not asserted; with `--release` it should be below 5 s.
 
 #![cfg(target_os = "linux")]
 
@@ -21,7 +21,8 @@ fn megadir(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Makes a short run's record one of a million samples: its rounds over and over, with times that scatter.
+/// Extends the record of a short run to a million samples: repeats its rounds with random variation of the
+/// times.
 fn lengthen(short: &Record, output: impl std::io::Write) -> std::io::Result<()> {
     let arms = short.header.plan.cells.len();
     let rounds = u32::try_from(SAMPLES.div_ceil(arms)).expect("it fits");
@@ -34,7 +35,7 @@ fn lengthen(short: &Record, output: impl std::io::Write) -> std::io::Result<()> 
     let (mut noise, mut start_ns) = (1_u64, 0);
     for round in 0..rounds {
         for sample in &first {
-            // Knuth's generator: scatter is all that is asked of it.
+            // Knuth's generator: good enough for scatter.
             noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let elapsed_ns = 1_000_000 + 50_000 * u64::from(sample.cell.0) + (noise >> 47);
             start_ns += elapsed_ns;
@@ -45,7 +46,7 @@ fn lengthen(short: &Record, output: impl std::io::Write) -> std::io::Result<()> 
     writer.write(&Line::End(short.end.clone().expect("the run ended")))
 }
 
-/// Runs a command to its end and returns the most memory that it has had, bytes.
+/// Runs a command until it ends; returns its peak memory, bytes.
 fn peak(command: &mut Command) -> u64 {
     let mut child = command.spawn().expect("the program starts");
     let mut peak = 0;

@@ -1,4 +1,4 @@
-//! Values that cannot be understood are refused in plain words, not in those of the parsers.
+//! Invalid values are refused in plain words, not with a parser's message.
 
 use std::process::Command;
 
@@ -28,7 +28,7 @@ fn refused(directory: &std::path::Path, arguments: &[&str]) -> String {
     text
 }
 
-/// Returns every option of a subcommand that takes a value, from its help.
+/// Every option of a subcommand that takes a value, from its help.
 fn options(subcommand: &[&str]) -> Vec<String> {
     let program = env!("CARGO_BIN_EXE_megadir");
     let output = Command::new(program).args(subcommand).arg("--help").output().expect("the program starts");

@@ -1,4 +1,4 @@
-//! What `megadir changes` prints can be replayed, in each of its forms.
+//! Output of `megadir changes` can be replayed, in each of its formats.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -21,9 +21,9 @@ fn scan(tree: &Path, inventory: &Path) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// Which file: inode and time of birth.
+/// Identity of a file: inode and birth time.
 type File = (u64, Option<std::time::SystemTime>);
-/// Files by their paths.
+/// Files by path.
 type Tree = BTreeMap<String, Option<File>>;
 
 fn listing(tree: &Path) -> Tree {
@@ -38,7 +38,7 @@ fn listing(tree: &Path) -> Tree {
     all
 }
 
-/// Changes a tree of few names, so that names are often taken again.
+/// Changes a tree with few names, so that names are often reused.
 struct Changer {
     tree: PathBuf,
     rng: Rng,
@@ -59,7 +59,7 @@ impl Changer {
         }
     }
 
-    /// Nothing that fails for what happens to be there is an error.
+    /// Makes one random change. A change that does not apply to the current tree is skipped.
     fn change(&mut self) {
         let (from, to) = (self.any(), self.new_path());
         match self.rng.within(0, 8) {
@@ -68,7 +68,7 @@ impl Changer {
             2 if !to.exists() => fs::write(to, "new").unwrap(),
             3 => drop(fs::hard_link(from, to)),
             4 if from.is_file() => fs::write(from, "changed").unwrap(),
-            // The name of a directory is taken again, and some of what it held is moved back.
+            // Reuses the name of a directory and moves some of its old contents back.
             5 | 6 if from != self.tree && from.is_dir() && !to.exists() => take_name_again(&from, &to),
             _ if from != self.tree => drop(fs::rename(from, to)),
             _ => {}
@@ -76,7 +76,7 @@ impl Changer {
     }
 }
 
-/// Renames a directory, makes another of its name, and moves some of what it held back.
+/// Renames a directory, creates another with its old name, and moves some of the contents back.
 fn take_name_again(from: &Path, to: &Path) {
     if fs::rename(from, to).is_err() {
         return;
@@ -89,7 +89,7 @@ fn take_name_again(from: &Path, to: &Path) {
     }
 }
 
-/// A change as it is printed: kind, old path if it has one, path, whether it is another file.
+/// A printed change: kind, old path if any, path, `true` if it is another file.
 type Printed = (String, Option<String>, String, bool);
 
 fn of_text(output: &[u8]) -> Vec<Printed> {
@@ -133,7 +133,7 @@ fn of_null(output: &[u8]) -> Vec<Printed> {
     all
 }
 
-/// Takes a path out of a tree with everything below it.
+/// Removes a path with everything below it from a tree.
 fn take(tree: &mut Tree, path: &str) -> Tree {
     let below = format!("{path}/");
     tree.extract_if(.., |at, _| at == path || at.starts_with(&below))
@@ -141,7 +141,7 @@ fn take(tree: &mut Tree, path: &str) -> Tree {
         .collect()
 }
 
-/// Applies what was printed to a listing, as docs/inventory.md says.
+/// Applies the printed changes to a listing, as documented in docs/inventory.md.
 fn replay(mut tree: Tree, printed: &[Printed]) -> Tree {
     let mut out: Vec<(&String, usize)> = Vec::new();
     for (index, (kind, from, path, _)) in printed.iter().enumerate() {
@@ -214,7 +214,7 @@ fn changes_replayed_on_the_old_listing_give_the_new_one() {
             let replayed = replay(old.clone(), &printed);
             let paths: Vec<&String> = replayed.keys().collect();
             assert_eq!(paths, new.keys().collect::<Vec<_>>(), "seed {seed}: {old:#?} {printed:#?}");
-            // Without fields, what another file replaced looks like what was modified.
+            // Without fields, a replaced file looks like a modified one.
             for (path, file) in replayed.iter().filter(|_| !options.contains(&"-0")) {
                 assert!(
                     file.is_none() || *file == new[path],

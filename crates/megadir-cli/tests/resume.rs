@@ -1,4 +1,4 @@
-//! `megadir bench run --resume`: runs that were interrupted, killed or out of space go on as if they had not been.
+//! `megadir bench run --resume`: runs that were interrupted, killed or out of space continue seamlessly.
 #![cfg(target_os = "linux")]
 
 use std::io::BufReader;
@@ -18,7 +18,7 @@ use megadir_testkit::require::have;
 
 const RUN: [&str; 9] = ["bench", "run", "study.toml", "--quick", "--seed", "7", "-o", "record", "--dir"];
 
-/// Makes a directory that holds a study of look-ups which does not warm up for long and voids no round, and a place for the run.
+/// Creates a directory for the run with a study of look-ups that warms up briefly and voids no round.
 fn scratch() -> tempfile::TempDir {
     let study = include_str!("../../../studies/lookup.toml");
     let (head, sizes) = study.split_once("[size.quick]").expect("sizes");
@@ -26,7 +26,7 @@ fn scratch() -> tempfile::TempDir {
     let quick = "[size.quick]\nentries = 500\nrounds = 12\n";
     let text =
         format!("{head}{quick}[size.default]{others}").replace("warm_up_s_max = 10", "warm_up_s_max = 0");
-    // On a machine that others use too a round may be void after the line that tells it was lost.
+    // On a shared machine a round may be void, and the line that says so may be lost.
     let text = text.replace("stolen_fraction_max = 0.02", "stolen_fraction_max = 0.999");
     let scratch = tempfile::tempdir().expect("a directory");
     std::fs::write(scratch.path().join("study.toml"), text).expect("written");
@@ -44,12 +44,12 @@ fn start(directory: &Path, arguments: &[&str]) -> Child {
     megadir(directory, arguments).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
-/// Counts the whole lines of a record: one may be seen half written, and a run killed then has none to go on with.
+/// Counts the complete lines of a record: the last may be half written, and a run cannot resume from it.
 fn lines(path: &Path) -> usize {
     std::fs::read(path).map_or(0, |text| text.iter().filter(|byte| **byte == b'\n').count())
 }
 
-/// Waits until the record of a run that takes long has so many lines.
+/// Waits until the record of a long run has `count` lines.
 fn reaches(child: &mut Child, path: &Path, count: usize) {
     let deadline = Instant::now() + PATIENCE;
     while lines(path) < count {
@@ -59,8 +59,8 @@ fn reaches(child: &mut Child, path: &Path, count: usize) {
     }
 }
 
-/// Runs the program, killed before a thread of it writes for the n-th time: each line of a record is one of those times. Returns whether
-/// it was killed, or had ended well before.
+/// Runs the program and kills it before the n-th write of one of its threads; each line of a record is a write.
+/// Returns `false` if the program ended before.
 fn killed(directory: &Path, arguments: &[&str], number: u32) -> bool {
     let status = before_call(&megadir(directory, arguments), "write", number);
     assert!(was_killed(status) || status.success(), "{status}");
@@ -71,11 +71,11 @@ fn record(path: &Path) -> Record {
     read(BufReader::new(std::fs::File::open(path).expect("there"))).expect("a record")
 }
 
-/// Checks that every block is the one that the plan's rules call for after those before it.
+/// Asserts that every block follows from the earlier ones by the rules of the plan.
 fn follows_its_rules(record: &Record) {
     let place = |sample: &Sample| (sample.phase, sample.round, sample.attempt, sample.place, sample.cell);
     for (index, sample) in record.samples.iter().enumerate() {
-        // Whether a round is void is told after its last block.
+        // The record says that a round is void only after its last block.
         let mut before = record.samples[..index].to_vec();
         let of_round = |other: &&mut Sample| {
             (other.phase, other.round, other.attempt) == (sample.phase, sample.round, sample.attempt)
@@ -121,7 +121,7 @@ fn a_run_killed_again_and_again_goes_on_in_the_balanced_order() {
     says(&again, 3, "it is complete");
 }
 
-/// The calls before which a run may be killed while it begins its record.
+/// System calls before which a run may be killed while it begins its record.
 const BEGINNING_CALLS: [&str; 6] = ["write", "fsync", "flock", "renameat2", "rename", "link"];
 
 #[test]
@@ -140,11 +140,11 @@ fn a_run_killed_while_it_begins_leaves_no_record_or_one_that_can_be_resumed() {
                 assert!(number < 100, "{call}: no record comes to be");
                 continue;
             }
-            // Never empty, nor without its whole header.
+            // Never empty, and never without its whole header.
             let record = record(&path);
             assert_eq!(record.chain.map(|chain| chain.lines() > 0), Some(true), "{call} {number}");
             begun += u32::from(was_killed(status));
-            // The last of them is made only when all is measured.
+            // The last call comes only after all measurements.
             if was_killed(status) && record.end.is_none() {
                 let resumed = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
                 says(&resumed, 0, "resuming 'record'");
@@ -162,7 +162,7 @@ fn a_run_killed_while_it_begins_leaves_no_record_or_one_that_can_be_resumed() {
         names.retain(|name| name.ends_with(".partial"));
         names
     };
-    // Killed between the two names it leaves the first, which cleaning removes.
+    // A kill between the two names leaves the first, which `bench clean` removes.
     assert!(!left().is_empty(), "no kill came between the two names");
     let cleaned = megadir(at, &["bench", "clean"]).output().expect("starts");
     says(&cleaned, 0, ".partial");
@@ -206,7 +206,7 @@ fn a_line_without_its_end_is_whole_and_gets_it_and_a_shared_record_stays_shared(
     let scratch = scratch();
     let (at, path) = (scratch.path(), scratch.path().join("record"));
     assert!(killed(at, &[&RUN[..], &["below", "--share"]].concat(), 50));
-    // The last line that is whole, without its end.
+    // The last complete line, without its end.
     let text = std::fs::read(&path).expect("readable");
     let end = text.iter().rposition(|byte| *byte == b'\n').expect("lines");
     std::fs::write(&path, &text[..end]).expect("written");
@@ -265,7 +265,7 @@ fn what_is_not_the_same_any_more_is_not_gone_on_with() {
     let run = ["bench", "run", "lookup", "--rounds", "500", "-o", "record", "--dir", "mine"];
     let mut child = start(at, &run);
     reaches(&mut child, &path, 60);
-    // While it runs, nobody else writes to its record.
+    // During the run, no other process can write to its record.
     let other = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
     says(&other, 3, "another run is writing it");
     child.kill().expect("killed");
@@ -299,7 +299,7 @@ fn a_full_disk_costs_one_block_at_most() {
     says(&full, 1, "cannot write the record");
     let before = record(&path).samples.len();
     assert!(before > 10);
-    // On another disk there is room.
+    // Another disk has space.
     let moved = at.join("record");
     std::fs::copy(&path, &moved).expect("copied");
     let resumed = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");

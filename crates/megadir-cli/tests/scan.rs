@@ -1,4 +1,4 @@
-//! `megadir scan`: what is written where, what stays when it ends early, and what is refused.
+//! `megadir scan`: files written, state after an early end, and refusals.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -30,7 +30,7 @@ fn err(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Makes a directory that anybody may enter, with a tree in it.
+/// Creates a directory that all users may enter, with a tree in it.
 fn scratch(directories: usize, files: usize) -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
     fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -149,12 +149,12 @@ fn an_interrupted_scan_leaves_the_old_inventory_and_nothing_else() {
     let scratch = scratch(1, 3);
     assert!(run(scratch.path(), &["scan", "tree", "-o", "inventory"]).status.success());
     let before = fs::read(scratch.path().join("inventory")).unwrap();
-    // Long enough to be interrupted: everything that this machine shows of its processes and devices.
+    // Large enough to interrupt: all processes and devices of this machine.
     let mut interrupted = 0;
     for round in 1..=200u32 {
         let arguments = ["scan", "/proc", "/sys", "-o", "inventory", "-j2"];
         let mut child = megadir(scratch.path(), &arguments).stderr(Stdio::piped()).spawn().unwrap();
-        // From when it writes it takes care of the interrupt.
+        // The program handles interrupts by the time it writes.
         let partial = scratch.path().join(".inventory.megadir-partial");
         while !partial.exists() && child.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(1));
@@ -163,13 +163,13 @@ fn an_interrupted_scan_leaves_the_old_inventory_and_nothing_else() {
         let _ = kill_process(Pid::from_child(&child), Signal::INT);
         let output = child.wait_with_output().unwrap();
         if output.status.code() != Some(130) {
-            // It was done before.
+            // It had finished before the interrupt.
             assert!(matches!(output.status.code(), Some(0 | 1)), "{}", err(&output));
             fs::write(scratch.path().join("inventory"), &before).unwrap();
             continue;
         }
         if err(&output).contains("gave up waiting") {
-            // Nothing was done for a second on a machine that does much else; the next scan takes over what that left.
+            // On a busy machine nothing happened for a second; the next scan removes the partial file.
             assert!(fs::read(scratch.path().join("inventory")).unwrap() == before);
             continue;
         }
@@ -272,7 +272,7 @@ fn a_file_that_is_no_inventory_is_not_replaced() {
         let said = "megadir: write 'letter': this file is no inventory, and would be lost: name another, or remove it first\n";
         assert_eq!((output.status.code(), err(&output).as_str()), (Some(2), said));
         assert_eq!(fs::read(&letter).unwrap(), b"Dear reader");
-        // What was written here may take the place of any other form.
+        // A file written by megadir may be replaced in any other format.
         for replaced in [&[][..], &["--jsonl"], &["--csv"]] {
             let output = run(scratch.path(), &[&["scan", "tree", "-o", "inventory"], replaced].concat());
             assert_eq!(output.status.code(), Some(0), "{}", err(&output));

@@ -1,4 +1,4 @@
-//! What `--share` leaves out of records and reports.
+//! Data that `--share` omits from records and reports.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
@@ -8,14 +8,14 @@ use megadir_testkit::require;
 
 const HOST: &str = "alice-laptop";
 
-/// Returns whether this process may give itself another host name.
+/// Returns an error if this process may not change its host name.
 fn may_rename() -> Result<(), String> {
     let tried = Command::new("unshare").args(["--uts", "hostname", HOST]).output();
     let tried = tried.map_err(|error| format!("unshare: {error}"))?;
     if tried.status.success() { Ok(()) } else { Err("it takes root to have a host name of its own".into()) }
 }
 
-/// Runs the program at home, with a host and a user of the test's own.
+/// Runs the program with a host and a user created by the test.
 #[track_caller]
 fn run(home: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new("unshare");
@@ -44,14 +44,14 @@ fn neither_host_nor_home_nor_user_nor_device_is_in_a_shared_record() {
         ("relative", &["--share", "--dir=./wedding"]),
         ("made", &["--share", "--entries", "50"]),
     ] {
-        // Names the record by its whole path, so that the command holds it.
+        // Use the record's full path, so that the recorded command contains it.
         let path = home.join(record);
         let output = ["--output", path.to_str().expect("UTF-8")];
         let output = run(&home, &[&quick[..], options, &output].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = std::fs::read_to_string(&path).expect("readable");
         if record == "open" {
-            // The test can fail: without the option all of it is there, the device where there is one.
+            // Negative control: without the option all of it is present, and the device if there is one.
             assert!(holds(&text) >= private.len() - 1, "{text}");
         } else {
             assert_eq!(holds(&text), 0, "{text}");

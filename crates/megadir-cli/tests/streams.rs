@@ -1,4 +1,4 @@
-//! Standard output that is closed or full, and standard input that is closed: an error before anything is changed.
+//! Closed or full standard output and closed standard input: an error before anything is changed.
 
 #![cfg(target_os = "linux")]
 
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_megadir");
 
-/// Every way in which a subcommand prints on standard output. The places are those that [`prepare`] makes.
+/// Every way in which a subcommand prints to standard output, on the paths created by [`prepare`].
 const PRINTS: &[&[&str]] = &[
     &["list", "tree"],
     &["list", "tree", "--long", "--sort", "size"],
@@ -40,14 +40,14 @@ const PRINTS: &[&[&str]] = &[
     &["--version"],
 ];
 
-/// Runs a command line of the shell in which `"$0" "$@"` is the program with its arguments.
+/// Runs a shell command in which `"$0" "$@"` is the program with its arguments.
 fn shell(directory: &Path, line: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", line, PROGRAM]).args(arguments).current_dir(directory);
     command.output().expect("a shell")
 }
 
-/// Makes a tree that has changed since its inventory, and a record.
+/// Creates a record, and a tree that has changed since its inventory.
 fn prepare(directory: &Path) {
     let run = |arguments: &[&str]| {
         let output = shell(directory, r#""$0" "$@""#, arguments);
@@ -60,7 +60,7 @@ fn prepare(directory: &Path) {
     run(&["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "7", "-o", "record.jsonl"]);
 }
 
-/// Returns what a directory holds: names and contents.
+/// Names and contents of the files in a directory.
 fn state(directory: &Path) -> BTreeSet<(String, Vec<u8>)> {
     let mut found = BTreeSet::new();
     for entry in std::fs::read_dir(directory).expect("readable") {
@@ -74,7 +74,7 @@ fn state(directory: &Path) -> BTreeSet<(String, Vec<u8>)> {
     found
 }
 
-/// Returns the lines on standard error that are errors: a run also says there what it does.
+/// Error lines on standard error, without a run's progress messages.
 fn last_line(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     text.lines().last().unwrap_or_default().to_owned()
@@ -123,7 +123,7 @@ fn a_reader_that_has_gone_is_no_error() {
     prepare(at);
     let inventory = std::fs::read(at.join("inventory")).expect("readable");
     for arguments in PRINTS.iter().filter(|arguments| !arguments.contains(&"--watch=1s")) {
-        // The reader ends before the program begins.
+        // The reader ends before the program starts.
         let line = r#"{ sleep 0.1; "$0" "$@"; echo "$?" >code; } | true"#;
         let output = shell(at, line, arguments);
         let code = std::fs::read_to_string(at.join("code")).expect("written");
@@ -153,7 +153,7 @@ fn every_subcommand_that_prints_is_in_the_list() {
         assert!(PRINTS.iter().any(|arguments| arguments[0] == name), "{name}");
     }
     for name in help(&["bench"]) {
-        // `bench clean` prints only what a killed run left.
+        // `bench clean` prints only the leftovers of a killed run.
         let is_there = PRINTS.iter().any(|arguments| arguments[0] == "bench" && arguments[1] == name);
         assert!(is_there || name == "clean", "bench {name}");
     }
@@ -189,7 +189,7 @@ fn a_closed_standard_input_is_no_empty_list() {
     }
 }
 
-/// What cron runs: nothing is printed when all is well, so that it does not mail.
+/// For cron: prints nothing on success, so that no mail is sent.
 #[test]
 fn quiet_commands_print_nothing_when_all_is_well() {
     let directory = tempfile::tempdir().expect("a directory");

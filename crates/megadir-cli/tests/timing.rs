@@ -1,4 +1,4 @@
-//! What `megadir bench run` does between the start and the end of a block of single operations: the operations, nothing else.
+//! In a block of single operations, `megadir bench run` makes no other system calls between start and end.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
@@ -15,7 +15,7 @@ fn record_of(path: &Path) -> Record {
     read(std::io::BufReader::new(file)).expect("the record can be read")
 }
 
-/// Returns the calls of the thread that measures: of those that strace wrote into files below `directory`, the one that asks most.
+/// System calls of the measuring thread: the one with the most calls among the strace files below `directory`.
 fn calls(directory: &Path) -> Vec<String> {
     let files = std::fs::read_dir(directory).expect("readable").map(|entry| entry.expect("readable").path());
     let logs = files.map(|path| std::fs::read_to_string(path).expect("readable"));
@@ -24,9 +24,9 @@ fn calls(directory: &Path) -> Vec<String> {
     log.lines().map(str::to_owned).collect()
 }
 
-/// Returns how many look-ups follow each other without another call, for each such row of them.
+/// Lengths of the sequences of look-ups without any other call in between.
 fn rows_of_look_ups(calls: &[String]) -> Vec<u64> {
-    // Names of a study are 32 digits; what else is asked about is not.
+    // Names of a study have 32 digits; other names are not looked up by blocks.
     let look_up = |call: &String| {
         let name = call.strip_prefix("newfstatat(").and_then(|rest| rest.split('"').nth(1));
         name.is_some_and(|name| name.len() == 32 && name.bytes().all(|digit| digit.is_ascii_hexdigit()))
@@ -43,7 +43,7 @@ fn a_block_makes_the_measured_calls_and_no_other() {
     require!(have("strace"));
     let (at, logs) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
     let mut command = Command::new("strace");
-    // A file for each thread, so that their calls do not mix; strings long enough for the names.
+    // One file per thread, so that their calls do not mix; strings long enough for the names.
     command.args(["-ff", "-qq", "-s", "64", "-o"]).arg(logs.path().join("calls"));
     command.arg(env!("CARGO_BIN_EXE_megadir"));
     command.args([
@@ -62,10 +62,10 @@ fn a_block_makes_the_measured_calls_and_no_other() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let record = record_of(&at.path().join("r"));
     let blocks: Vec<u64> = record.samples.iter().map(|sample| sample.operations).collect();
-    // Before the blocks, what was made is verified.
+    // Before the blocks, the created files are verified.
     let rows = rows_of_look_ups(&calls(logs.path()));
     assert!(rows.ends_with(&blocks), "{rows:?} {blocks:?}");
-    // How many follow from how long one takes, which is a matter of strace.
+    // The number of operations depends on the time of one, which strace dominates.
     assert!(blocks.iter().any(|operations| *operations >= 2), "no block has several operations: {blocks:?}");
     let measured = record.samples.iter().filter(|sample| sample.phase == Phase::Measure);
     for sample in measured {
@@ -74,7 +74,7 @@ fn a_block_makes_the_measured_calls_and_no_other() {
     }
 }
 
-/// Runs look-ups at a rate and returns their record and report.
+/// Runs look-ups at a rate; returns the record and the report.
 #[track_caller]
 fn at_rate(rate: &str) -> (Record, String) {
     let at = tempfile::tempdir().expect("a directory");
@@ -91,7 +91,7 @@ fn a_rate_is_kept_or_said_not_to_be() {
     let (record, report) = at_rate("2000");
     assert!(report.contains("2 000 to start a second (open loop)"), "{report}");
     for sample in record.samples.iter().filter(|sample| sample.phase == Phase::Measure) {
-        // 200 operations begin in 199 intervals of half a millisecond, whatever the machine does.
+        // 200 operations start in 199 intervals of half a millisecond, whatever the machine does.
         assert!(sample.operations == 200 && sample.elapsed_ns >= 99_000_000, "{sample:?}");
         assert_eq!(sample.latency.as_ref().map(|latency| latency.since), Some(Since::IntendedStart));
     }

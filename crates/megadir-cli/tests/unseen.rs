@@ -1,4 +1,4 @@
-//! What `megadir changes` cannot see: directories that may not be read, and writes that change no time.
+//! Changes that `megadir changes` cannot see: unreadable directories, and writes that change no time.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -39,7 +39,7 @@ fn what_was_renamed_and_cannot_be_read_is_never_removed() {
     };
     assert_eq!(nobody(&["scan", "--output"], &[&inventory, &tree]).status.code(), Some(0));
     let before = fs::read(&inventory).unwrap();
-    // d with all it holds has another name, and a is in a directory that is new.
+    // d is renamed with its contents, and a is in a new directory.
     let (moved, new) = (tree.join("moved"), tree.join("new"));
     fs::rename(tree.join("d"), &moved).unwrap();
     fs::create_dir(&new).unwrap();
@@ -64,7 +64,7 @@ fn what_was_renamed_and_cannot_be_read_is_never_removed() {
             told.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(lines, ["renamed d -> moved", "added new", "renamed a -> new/a"]);
     }
-    // What the inventory records as unreadable may stay so.
+    // A directory recorded as unreadable may stay so.
     fs::set_permissions(&moved, PermissionsExt::from_mode(0o700)).unwrap();
     assert_eq!(nobody(&["scan", "--output"], &[&inventory, &tree]).status.code(), Some(1));
     fs::remove_file(tree.join("b")).unwrap();
@@ -90,7 +90,7 @@ impl Mapped {
         Self { path: path.to_owned(), process, commands }
     }
 
-    /// Writes through the mapping, and returns when that has been done.
+    /// Writes through the mapping; returns once that is done.
     fn write(&mut self, byte: u8) {
         writeln!(self.commands, "mwrite -S {byte} 0 4").unwrap();
         let deadline = Instant::now() + PATIENCE;

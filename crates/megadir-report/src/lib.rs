@@ -1,4 +1,4 @@
-//! From megadir benchmark records to summaries, findings and tables: judging, apart from measuring.
+//! Evaluates megadir benchmark records: summaries, findings and reports, separate from the measurement.
 //!
 //! ```text
 //! Record -> summarize() -> Summary{arms, groups, resolution, findings, warnings} -> FORMATS -> text
@@ -6,25 +6,26 @@
 //!
 //! | subject | where |
 //! |---|---|
-//! | what a record says: arms, groups by rule, resolution | [`summary`] |
+//! | summary of a record: arms, groups by rule, resolution | [`summary`] |
 //! | rules that turn numbers into sentences | [`finding`] |
-//! | doubts about a run and what to do about them | [`warning`] |
-//! | new runs against old ones, and the gate over them | [`between`] |
-//! | pictures, one file a chart, in the list [`chart::CHARTS`] | [`chart`] |
-//! | the report as one HTML file | [`page`] |
+//! | warnings about a run, with advice | [`warning`] |
+//! | comparison of new and old runs, and the gate | [`between`] |
+//! | charts, one file each, in the list [`chart::CHARTS`] | [`chart`] |
+//! | the report as a single HTML file | [`page`] |
 //! | the formats, in the list [`FORMATS`]: terminal table, HTML, SVG, Markdown, CSV, Parquet, JSON, HdrHistogram log | [`render`] |
-//! | numbers in words | [`text`] |
+//! | numbers as text | [`text`] |
 //!
-//! The whole of the public interface that a program needs:
+//! Interface for programs:
 //!
 //! * [`summarize`]`(&Record) -> Result<`[`Summary`]`, `[`SummaryError`]`>`;
-//! * [`FORMATS`], the list of formats, and [`format_named`] to find one; [`Format::write`] writes
-//!   a [`Report`] (a record with its summary) for a [`View`] (width, colour, character set);
-//! * [`render::table`], [`render::markdown`], [`render::csv`], [`render::json`], [`render::hdr`], the same by name.
+//! * [`FORMATS`], the list of formats, and [`format_named`] to find one; [`Format::write`] writes a [`Report`]
+//!   (a record with its summary) for a [`View`] (width, colour, character set);
+//! * [`render::table`], [`render::markdown`], [`render::csv`], [`render::json`], [`render::hdr`]: functions for
+//!   single formats.
 //!
-//! The crate is pure: it touches no file system, prints nothing, and reads neither the environment nor a clock. The
-//! same record gives the same bytes, on every machine. It never repeats statistics that `megadir-stats` has, and
-//! never says more than intervals and verdicts carry.
+//! The crate is pure: it accesses no file system, prints nothing, and reads neither the environment nor a
+//! clock. The same record gives the same bytes on every machine. Statistics are in `megadir-stats`; statements
+//! never go beyond intervals and verdicts.
 //!
 //! ```no_run
 //! # fn read() -> megadir_record::Record { unimplemented!() }

@@ -1,28 +1,28 @@
-//! Numbers in words: times, ratios, shares, counts and lists, the same in every format.
+//! Formats numbers as text: times, ratios, shares, counts and lists, the same in every report format.
 //!
-//! An interval is always printed in the unit and with the decimals of its figure, so that the two can be
-//! compared at a glance. Nothing here knows where a number comes from.
+//! An interval has the unit and the decimals of its value, so that the two can be compared at a glance. This
+//! module does not know the source of a number.
 
 use crate::summary::{Figure, Range, Threshold};
 
-/// The units of time: name, and nanoseconds in one.
+/// Units of time with their nanoseconds.
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// A ratio is printed with so many decimals at most.
+/// Most decimals of a ratio.
 const RATIO_DECIMALS_MAX: usize = 4;
 
-/// Returns a time in a unit that suits it, with three significant digits, e.g. `1.23 µs`.
+/// Formats a time in a suitable unit with three significant digits, e.g. `1.23 µs`.
 #[must_use]
 pub fn time(ns: f64) -> String {
     let (unit, scale) = time_unit(ns);
     format!("{} {unit}", fixed(ns / scale, decimals(ns / scale)))
 }
 
-/// Returns a time with its interval, e.g. `412 ms [410, 415]`; without one where there is none.
+/// Formats a time with its interval, if any, e.g. `412 ms [410, 415]`.
 #[must_use]
 pub fn time_with_interval(figure: &Figure) -> String {
     let Some(Range { low, high }) = figure.interval else { return time(figure.value) };
-    // A value lost in its own interval is printed on the interval's scale.
+    // A value that is small against its own interval is printed on the interval's scale.
     let lost = figure.value.abs() < 0.5 * (high - low);
     let scale_of = if lost { low.abs().max(high.abs()) } else { figure.value };
     let (unit, scale) = time_unit(scale_of);
@@ -31,7 +31,8 @@ pub fn time_with_interval(figure: &Figure) -> String {
     format!("{value} {unit} [{low}, {high}]")
 }
 
-/// Returns a ratio with its interval, e.g. `0.54x [0.53, 0.55]`; an end that is not 1 is not printed as 1.
+/// Formats a ratio with its interval, e.g. `0.54x [0.53, 0.55]`; an end that differs from 1 is not printed as
+/// 1.
 #[must_use]
 pub fn ratio(value: f64, interval: Option<Range>) -> String {
     let Some(Range { low, high }) = interval else { return format!("{}x", fixed(value, 2)) };
@@ -40,16 +41,16 @@ pub fn ratio(value: f64, interval: Option<Range>) -> String {
     format!("{value}x [{low}, {high}]")
 }
 
-/// Returns how many times as fast or as slow a ratio of times is, e.g. `1.85x faster`.
+/// Formats a ratio of times as a speed-up or slow-down, e.g. `1.85x faster`.
 #[must_use]
 pub fn speed(ratio: f64) -> String {
     let (times, word) = if ratio <= 1.0 { (1.0 / ratio, "faster") } else { (ratio, "slower") };
-    // Three significant digits, and as many more as it takes to show that the two differ.
+    // Three significant digits, or more if needed to show a difference from 1.
     let places = decimals(times).max(apart_from_one(times));
     format!("{}x {word}", fixed(times, places))
 }
 
-/// Returns a fraction in per cent with its interval, e.g. `61 % [58, 64]`.
+/// Formats a fraction in per cent with its interval, e.g. `61 % [58, 64]`.
 #[must_use]
 pub fn share(figure: &Figure) -> String {
     let percent = |fraction: f64, places| fixed(100.0 * fraction, places);
@@ -60,15 +61,15 @@ pub fn share(figure: &Figure) -> String {
     format!("{} % [{}, {}]", percent(figure.value, places), percent(low, places), percent(high, places))
 }
 
-/// Returns a fraction in per cent with two significant digits, e.g. `23 %`, `0.30 %`.
+/// Formats a fraction in per cent with two significant digits, e.g. `23 %`, `0.30 %`.
 #[must_use]
 pub fn share_alone(fraction: f64) -> String {
     let percent = 100.0 * fraction;
     format!("{} %", fixed(percent, decimals(percent).saturating_sub(1)))
 }
 
-/// Returns a share from which on something holds with its interval, whose ends may lie outside what was looked at, e.g. `23 %
-/// [21, 25]`, `80 % [61, never]`.
+/// Formats a threshold share with its interval, whose ends may be outside the measured range, e.g. `23 % [21,
+/// 25]`, `80 % [61, never]`.
 #[must_use]
 pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String {
     let Some((low, high)) = interval else { return share_alone(share) };
@@ -90,7 +91,7 @@ pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String
     format!("{} % [{low}, {high}]", fixed(percent, places))
 }
 
-/// Returns where a share lies by the ends of its interval, of which the outermost may lie beyond what was asked for.
+/// Describes the position of a threshold by the ends of its interval, which may be outside the requested range.
 #[must_use]
 pub fn between(low: Threshold, high: Threshold) -> String {
     let (below, above) =
@@ -113,7 +114,7 @@ pub fn between(low: Threshold, high: Threshold) -> String {
     }
 }
 
-/// Returns an exponent with its interval, e.g. `1.01 [0.99, 1.03]`.
+/// Formats an exponent with its interval, e.g. `1.01 [0.99, 1.03]`.
 #[must_use]
 pub fn exponent(figure: &Figure) -> String {
     let Some(Range { low, high }) = figure.interval else { return fixed(figure.value, 2) };
@@ -121,7 +122,7 @@ pub fn exponent(figure: &Figure) -> String {
     format!("{} [{}, {}]", fixed(figure.value, places), fixed(low, places), fixed(high, places))
 }
 
-/// Returns a percentage with two significant digits or none after the point, e.g. `0.42 %`.
+/// Formats a percentage with two significant digits, or as a whole number if that has more, e.g. `0.42 %`.
 #[must_use]
 pub fn percent(value: f64) -> String {
     let places = if value.abs() < 1.0 {
@@ -134,14 +135,14 @@ pub fn percent(value: f64) -> String {
     format!("{} %", fixed(value, places))
 }
 
-/// Returns a fraction that was chosen and not measured in per cent, without needless digits, e.g. `95 %`.
+/// Formats a chosen (not measured) fraction in per cent without needless digits, e.g. `95 %`.
 #[must_use]
 pub fn chosen(fraction: f64) -> String {
     let digits = format!("{:.2}", 100.0 * fraction);
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Returns a count with its digits in groups of three, e.g. `1 000 000`.
+/// Formats a count with digits in groups of three, e.g. `1 000 000`.
 #[must_use]
 pub fn count(count: u64) -> String {
     let digits = count.to_string();
@@ -155,20 +156,20 @@ pub fn count(count: u64) -> String {
     text
 }
 
-/// Returns a count with its noun, e.g. `1 round`, `30 rounds`.
+/// Formats a count with its noun, e.g. `1 round`, `30 rounds`.
 #[must_use]
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(number))
 }
 
-/// Returns a number of entries, e.g. `1 entry`, `100 000 entries`.
+/// Formats a number of entries, e.g. `1 entry`, `100 000 entries`.
 #[must_use]
 pub fn entries(number: u64) -> String {
     format!("{} {}", count(number), if number == 1 { "entry" } else { "entries" })
 }
 
-/// Returns a size in the largest binary unit that gives a whole number, else with one decimal.
+/// Formats a size in the largest binary unit that gives a whole number, else with one decimal.
 #[must_use]
 pub fn bytes(bytes: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
@@ -182,16 +183,16 @@ pub fn bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// What plans say of times that several workers share.
+/// Suffix in plans for times that several workers share.
 pub(crate) const WALL: &str = ", wall time per file";
 
-/// Returns under which circumstances a contrast holds, without that it is of wall times.
+/// Circumstances of a contrast, without the suffix for wall times.
 #[must_use]
 pub(crate) fn without_wall(at: &str) -> String {
     at.replacen(WALL, "", 1)
 }
 
-/// Returns parts as a list in a sentence, e.g. `a, b and c`.
+/// Joins parts to a list in a sentence, e.g. `a, b and c`.
 #[must_use]
 pub fn list(parts: &[String]) -> String {
     match parts {
@@ -201,31 +202,32 @@ pub fn list(parts: &[String]) -> String {
     }
 }
 
-/// Returns the unit that a time is printed in and the nanoseconds in one of it.
+/// Unit for printing a time, with its nanoseconds.
 fn time_unit(ns: f64) -> (&'static str, f64) {
     let unit = magnitude(ns).div_euclid(3).clamp(0, 3);
     TIME_UNITS[usize::try_from(unit).unwrap_or(0)]
 }
 
-/// Returns the decimals that give three significant digits, at most three.
+/// Number of decimals for three significant digits, at most three.
 fn decimals(value: f64) -> usize {
     usize::try_from(2 - magnitude(value)).unwrap_or(0).min(3)
 }
 
-/// Returns the power of ten of a value rounded to three significant digits.
+/// Power of ten of a value after rounding to three significant digits.
 fn magnitude(value: f64) -> i32 {
-    // The formatter rounds, so that 999.6 is seen as the 1000 that it is printed as.
+    // Let the formatter round, so that 999.6 counts as the 1000 that is printed.
     let text = format!("{value:.2e}");
     text.rsplit('e').next().and_then(|power| power.parse().ok()).unwrap_or(0)
 }
 
-/// Returns the decimals that resolve an interval of this width around a ratio.
+/// Number of decimals that resolve an interval of this width around a ratio.
 fn ratio_decimals(value: f64, width: f64) -> usize {
     let least = if value.abs() < 10.0 { 2 } else { 1 };
     resolving(width).clamp(least, RATIO_DECIMALS_MAX)
 }
 
-/// Returns the decimals that show on which side of 1 a ratio lies, four at most: an interval that ends there is told from one that does not.
+/// Number of decimals, at most four, that show on which side of 1 a ratio is: an interval that ends at 1 must
+/// be distinguishable from one that does not.
 fn apart_from_one(ratio: f64) -> usize {
     let is_one = |places: &usize| fixed(ratio, *places) == fixed(1.0, *places);
     if ratio == 1.0 {
@@ -235,12 +237,13 @@ fn apart_from_one(ratio: f64) -> usize {
     }
 }
 
-/// Returns the decimals with which half of a width is one unit of the last or more; the margin is for rounding.
+/// Number of decimals for which half the width is at least one unit in the last place; the margin is for
+/// rounding.
 fn resolving(width: f64) -> usize {
     if width > 0.0 { (-(0.5 * width).log10() - 1e-6).ceil().max(0.0) as usize } else { 3 }
 }
 
-/// Prints with so many decimals, and a zero never with a sign.
+/// Formats with this number of decimals; zero never has a sign.
 fn fixed(value: f64, places: usize) -> String {
     let text = format!("{value:.places$}");
     let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'));

@@ -15,7 +15,7 @@ use crate::support::{run, run_as_nobody, scratch, unprivileged};
 const RECIPES: [&Recipe; 5] = [&EXT4, &EXT4_1K, &XFS, &BTRFS, &TMPFS];
 /// Time budget of each answer ...
 const TIME: &str = "4s";
-/// ... and the time by which it must have ended.
+/// ... and the deadline of the process.
 const TIME_MAX: Duration = Duration::from_secs(4);
 /// Allowance for starting the program and reading its output on a loaded machine.
 const GRACE: Duration = Duration::from_millis(500);

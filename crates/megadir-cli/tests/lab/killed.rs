@@ -76,7 +76,7 @@ fn assert_ended(phase: &str, processes: &[(u32, String)]) {
 /// Asserts that leftovers are marked, and that the next start removes them.
 fn assert_cleaned(directory: &Path, phase: &str) {
     let path = directory.to_str().expect("UTF-8");
-    // Any subcommand must do it.
+    // Alternate between two subcommands that must do it.
     let next = match phase.len() % 2 {
         0 => output(&["bench", "filesystems", "tmpfs", "--dir", path]),
         _ => output(&["bench", "clean", path]),

@@ -1,4 +1,4 @@
-//! `megadir list` and `megadir backends` from end to end, as a user meets them; Linux.
+//! End-to-end tests of `megadir list` and `megadir backends` (Linux).
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 

@@ -1,7 +1,7 @@
-//! Memory that does not grow with what is listed, as the kernel counts it.
+//! Memory use does not grow with the directory, as measured by the kernel.
 //!
-//! The peak is read from `/proc/PID/status` while the program waits at a full pipe: the pipe is as small as
-//! it can be and full before the program starts, so that not even its first write gets through unseen.
+//! The peak is read from `/proc/PID/status` while the program blocks on a full pipe. The pipe has minimum size
+//! and is full before the program starts, so that the program blocks at its first write.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -16,21 +16,22 @@ use rustix::fs::{Mode, OFlags, mkdirat, openat};
 use crate::support::megadir;
 
 const PIPE_BYTES: usize = 4096;
-/// What a listing may take beside the program's own code, bytes.
+/// Most memory of a listing, without the program's code, bytes.
 const STREAMING: u64 = 8 << 20;
-/// What a listing with attributes may take beside it, bytes: of each entry in the buffers of every thread.
+/// Most memory of a listing with attributes, without the program's code, bytes: for each entry in the buffers
+/// of all threads.
 const EXAMINING: u64 = 16 << 20;
 
-/// What a run took and gave.
+/// Peak memory and output of a run.
 struct Peak {
     bytes: u64,
     output_bytes: u64,
     lines: u64,
 }
 
-/// Returns the most memory that a process has had beside the pages of its program, bytes; `None` when it has ended.
+/// Peak memory of a process without the pages of its program, bytes; `None` if it has ended.
 ///
-/// Those pages are the system's cache of a file, and many in builds without optimisation, whatever is listed.
+/// Those pages are the page cache of a file, and there are many of them in unoptimised builds.
 fn high_water(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let bytes = |field: &str| -> Option<u64> {
@@ -40,7 +41,7 @@ fn high_water(process: u32) -> Option<u64> {
     bytes("VmHWM:")?.checked_sub(bytes("RssFile:")?)
 }
 
-/// Waits until a process sleeps: at the full pipe.
+/// Waits until a process sleeps on the full pipe.
 fn wait_for_sleep(process: u32) {
     let sleeps = || {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
@@ -142,7 +143,7 @@ fn a_large_directory_takes_no_more_than_a_small_one() {
 fn a_wide_tree_takes_no_more_than_a_large_directory() {
     let mount = require!(Mount::make(&TMPFS));
     let top = mount.path().join("wide");
-    // 20 000 directories in two levels, a file in each of the lower ones.
+    // 20 000 directories in two levels, with a file in each of the lower ones.
     for upper in 0..20 {
         for lower in 0..999 {
             let path = top.join(format!("{upper}/{lower}"));
@@ -175,8 +176,8 @@ fn a_deep_tree_takes_its_depth_at_most() {
             at = openat(&at, below, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap();
         }
     }
-    // The directories of a comb that wait fill the queue; from then on a level that is not done yet costs its
-    // path, which is as long as the level is deep, and a little more.
+    // Waiting directories of a comb fill the queue. After that, each unfinished level costs slightly more than
+    // its path, which is as long as the level is deep.
     let comb = STREAMING + levels * (4 << 10);
     for threads in ["1", "2"] {
         check(&mount.path(), &["list", "-r", "-j", threads, "--count", "chain"], 1, STREAMING);

@@ -1,4 +1,4 @@
-//! Names of every kind through every format, and back to their bytes.
+//! Names of every kind in every format, decoded back to their bytes.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Names, by_std, path, run, scratch, set, shell, split};
 
-/// Returns the bytes of a member that is a string, or under its key with `_hex` the hex of its bytes.
+/// Bytes of a string member, or of the hex digits in the member with the suffix `_hex`.
 #[track_caller]
 fn bytes(line: &Value, key: &str) -> Vec<u8> {
     let hex_key = format!("{key}_hex");

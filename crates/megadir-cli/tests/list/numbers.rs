@@ -1,4 +1,4 @@
-//! Sizes and times far beyond what a double or 64 bits of nanoseconds hold, of real files.
+//! Sizes and times of real files beyond the range of a double or of 64-bit nanoseconds.
 
 use std::collections::BTreeSet;
 use std::fs::{File, FileTimes};
@@ -12,11 +12,11 @@ use megadir_testkit::require;
 
 use crate::support::run;
 
-/// Neighbours that a double cannot tell apart, and the largest that Linux knows, bytes.
+/// Adjacent sizes that a double cannot distinguish, and the largest size on Linux, bytes.
 const SIZES: [u64; 7] =
     [(1 << 53) - 1, 1 << 53, (1 << 53) + 1, 1 << 60, (1 << 60) + 1, (1 << 62) + 3, (1 << 63) - 1];
 
-/// Makes sparse files in reverse, so that neither names nor inodes have the order of sizes.
+/// Creates sparse files in reverse, so that neither names nor inodes are in order of size.
 fn fill(directory: &Path) {
     for (index, size) in SIZES.into_iter().rev().enumerate() {
         let file = File::create_new(directory.join(format!("{}", index * 5 % 7))).unwrap();
@@ -45,7 +45,7 @@ fn sizes_are_exact(recipe: &Recipe) {
         assert_eq!(line, expected);
         assert_eq!(read["size"].as_u64(), Some(size));
     }
-    // Conditions tell neighbours apart, too.
+    // Conditions distinguish adjacent sizes, too.
     for (option, count) in [("--larger-than", "3"), ("--smaller-than", "3")] {
         let limit = SIZES[3].to_string();
         let options = ["list", "--count", option, &limit];
@@ -68,7 +68,7 @@ fn sizes_beyond_a_double_are_exact_on_tmpfs() {
     sizes_are_exact(&mount::TMPFS);
 }
 
-/// GlusterFS takes inode numbers from random identifiers; in the long tier only.
+/// GlusterFS derives inode numbers from random identifiers; in the long tier only.
 #[test]
 fn inodes_beyond_2_to_the_63_are_exact_on_glusterfs() {
     if !require::full() {
@@ -106,7 +106,7 @@ fn times_are_told_as_far_as_the_file_system_keeps_them() {
     let path = mount.path().join("d");
     std::fs::create_dir(&path).unwrap();
     let second = Duration::from_secs(1);
-    // The very last second is kept without nanoseconds.
+    // The very last second is stored without nanoseconds.
     let largest = Duration::new(i64::MAX as u64 - 1, 999_999_999);
     let times: [(SystemTime, &str, &str); 5] = [
         (

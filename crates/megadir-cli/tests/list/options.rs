@@ -1,4 +1,4 @@
-//! Every option of `megadir list`: what it does, and what it does not go with.
+//! Every option of `megadir list`: its effect and its conflicts.
 
 use megadir::BACKENDS;
 use megadir_testkit::require;
@@ -152,7 +152,7 @@ fn globs_are_held_against_whole_names() {
     ] {
         assert_eq!(set(run(scratch.path(), &["list", "--match", glob]).lines()), named(expected), "{glob}");
     }
-    // Directories that do not match are entered all the same.
+    // Directories that do not match are entered as well.
     assert_eq!(run(scratch.path(), &["list", "-r", "-g", "z"]).lines(), [b"./sub.tmp/z"]);
 }
 
@@ -185,7 +185,7 @@ fn every_backend_every_buffer_and_every_number_of_threads_gives_the_same_names()
         set(split(&run(&directory, &all).quiet(), 0))
     };
     for backend in BACKENDS {
-        // Whether this directory can be split depends on the file system that the tests run on.
+        // The file system of the tests determines if this directory can be split.
         if backend.probe(&megadir::Dir::open(&directory).unwrap()).is_ok() {
             assert_eq!(listed(&["--backend", backend.name()]), expected, "{}", backend.name());
         }
@@ -242,7 +242,7 @@ fn help_and_version_go_to_standard_output() {
     assert!(nothing.err.contains("Usage: megadir <COMMAND>"));
 }
 
-/// The order of ls -U and find is that of the directory too.
+/// `ls -U` and `find` use directory order too.
 #[test]
 fn one_thread_gives_the_order_of_the_directory() {
     require!(have("find"));

@@ -1,4 +1,4 @@
-//! Standard output and standard error that take nothing: closed, full, gone.
+//! Standard output and standard error that are closed, full or broken pipes.
 
 use megadir_testkit::tree::Flat;
 

@@ -1,4 +1,4 @@
-//! The five columns of `--raw` against another decoder of getdents64.
+//! The five columns of `--raw` compared with another decoder of getdents64.
 
 use std::mem::MaybeUninit;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn by_rustix(directory: &Path) -> Vec<Row> {
         if name == b"." || name == b".." {
             continue;
         }
-        // A record is 19 bytes, the name and its NUL, filled up to a multiple of eight.
+        // A record is 19 bytes, the name and its NUL, padded to a multiple of eight.
         let record = (19 + name.len() as u64 + 1).next_multiple_of(8);
         rows.push((
             entry.ino(),

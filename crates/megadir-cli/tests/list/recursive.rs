@@ -1,4 +1,4 @@
-//! `--recursive` against find(1): loops, depth, width, mounts, directories that cannot be read.
+//! `--recursive` compared with find(1): loops, depth, width, mounts, unreadable directories.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -56,8 +56,8 @@ fn symbolic_links_are_listed_and_never_followed() {
     assert_eq!(links.len(), 6);
 }
 
-/// Makes a chain of directories with names of one byte, relative to descriptors: its path is longer than
-/// the system accepts.
+/// Creates a chain of directories with one-byte names, relative to descriptors: its path is longer than the
+/// kernel accepts.
 fn chain(top: &Path, levels: usize) {
     std::fs::create_dir(top).unwrap();
     let mut at = rustix::fs::open(top, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap();
@@ -88,7 +88,7 @@ fn a_chain_of_ten_thousand_directories_is_walked_to_its_end() {
 #[test]
 fn a_tree_wider_than_the_queue_is_walked_once() {
     let scratch = scratch();
-    // The queue takes 256 directories; here 700 stand beside each other, with 40 below some of them.
+    // The queue holds 256 directories; here 700 are side by side, with 40 below some of them.
     for index in 0..700 {
         std::fs::create_dir(scratch.path().join(format!("{index}"))).unwrap();
     }
@@ -129,7 +129,7 @@ fn what_cannot_be_read_is_said_and_the_rest_goes_on() {
         std::fs::set_permissions(scratch.path().join(path), std::fs::Permissions::from_mode(mode)).unwrap();
     };
     mode("t/locked", 0o700);
-    // Readable, but nothing in it can be reached.
+    // Readable but not searchable.
     mode("t/r", 0o744);
     let ran = run_as_nobody(&copy, scratch.path(), &["list", "-r", "t"]);
     assert_eq!(ran.code, Some(1));
@@ -145,7 +145,7 @@ fn what_cannot_be_read_is_said_and_the_rest_goes_on() {
     assert_eq!((count.code, count.out.as_slice()), (Some(1), &b"8\tt\n"[..]));
     let alone = run_as_nobody(&copy, scratch.path(), &["list", "-r", "t/locked"]);
     alone.complains(3, &["open 't/locked': Permission denied"]);
-    // The same without going down: r-- can be listed.
+    // The same without recursion: r-- can be listed.
     let flat = run_as_nobody(&copy, scratch.path(), &["list", "t/r"]);
     assert_eq!(set(split(&flat.out, b'\n')), named(&["only", "file"]));
     assert_eq!((flat.code, flat.err.as_str()), (Some(0), ""));
@@ -178,7 +178,7 @@ fn other_mounts_are_entered_only_when_asked_for() {
             named(&["./own", "./own/a", "./mnt", "./mnt/on-the-mount", "./bound", "./bound/a"])
         );
     }
-    // A mount that is named itself is entered, of course.
+    // A mount that is itself an argument is entered.
     assert_eq!(run(&root, &["list", "-r", "mnt"]).lines(), [b"mnt/on-the-mount"]);
     drop((below, bound));
 }

@@ -1,4 +1,4 @@
-//! `--sort`: byte-identical with `LC_ALL=C sort`, whatever the names.
+//! `--sort`: byte-identical with `LC_ALL=C sort`, for all names.
 
 use std::path::Path;
 
@@ -35,7 +35,8 @@ fn names_with_common_prefixes_sort_as_sort_does() {
     require!(have("sort"));
     let scratch = scratch();
     let maker = Maker::open(scratch.path());
-    // Prefixes of each other, of lengths around the eight bytes of a key, and with bytes around them.
+    // Prefixes of each other, with lengths around the eight bytes of a key, and with bytes just below and
+    // above.
     for stem in ["", "a", "prefix-", "prefix-of-eight-and-more-"] {
         for length in 0..20 {
             for last in [&b""[..], b"\x01", b"z", b"\xff", b"\xc3\xa4", b"\xc3"] {
@@ -56,7 +57,7 @@ fn names_with_common_prefixes_sort_as_sort_does() {
 fn paths_sort_by_their_bytes_not_directory_by_directory() {
     require!(have("sort"));
     let scratch = scratch();
-    // '-' and '.' come before '/', so "a-b" lies between "a" and "a/x".
+    // '-' and '.' sort before '/', so "a-b" is between "a" and "a/x".
     crate::support::fill(scratch.path(), &["a/", "a/x", "a-b", "a.b/", "a.b/y", "a0", "a/0", "ab"]);
     check(scratch.path(), "-r .");
     let lines = shell(scratch.path(), "$M list -r --sort name .").lines();

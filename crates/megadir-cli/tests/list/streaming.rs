@@ -1,4 +1,4 @@
-//! A listing begins to come out long before the directory has been read to its end.
+//! A listing starts to print long before the directory has been read completely.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use megadir_testkit::tree::Flat;
 
 use crate::support::{fill, have, scratch, shell};
 
-/// Traces a listing; returns at which of its calls it wrote first, and the numbers of its reads.
+/// Traces a listing; returns the index of its first write, and the indices of its reads.
 fn trace(directory: &Path, options: &str) -> (usize, Vec<usize>) {
     let line =
         format!("strace -f -qq -o trace -e trace=getdents64,write,writev $M list {options} | cat > out");
@@ -38,7 +38,7 @@ fn the_first_names_are_written_before_the_second_buffer_is_read() {
         assert!(reads.len() >= 3, "{options}: {} calls", reads.len());
         assert!(write < reads[1], "{options}: written at {write}, read at {reads:?}");
     }
-    // These gather what several calls of their own give.
+    // These return the entries of several system calls at once.
     for options in ["--backend readdir d", "--backend std d"] {
         let (write, reads) = trace(scratch.path(), options);
         assert!(write < *reads.last().unwrap(), "{options}: written at {write}, read at {reads:?}");
@@ -76,6 +76,6 @@ fn nothing_is_looked_at_but_the_directory() {
     let line = "strace -f -qq -o trace -e trace=%stat,%lstat,%fstat,statx,newfstatat $M list --json d > out";
     assert_eq!(shell(scratch.path(), line).quiet(), b"");
     let calls = std::fs::read_to_string(scratch.path().join("trace")).unwrap().lines().count();
-    // The loader's own, however many folders it searches for libraries, are fewer than the entries.
+    // The loader's own calls are fewer than the entries, however many folders it searches for libraries.
     assert!(calls < 500, "{calls} calls for attributes of 2000 entries");
 }

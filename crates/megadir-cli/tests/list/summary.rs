@@ -1,4 +1,4 @@
-//! `list --summary`: figures equal to those that `std` gives, whatever is summarised and however it is read.
+//! `list --summary`: figures equal to those computed with `std`, for all trees and ways of reading.
 
 use std::collections::BTreeMap;
 use std::fs::{File, FileTimes};
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::support::{Ran, fill, have, path, root, run, run_as_nobody, scratch, shell, unprivileged};
 
-/// Makes a file of a size, modified at a time.
+/// Creates a file with this size and modification time.
 pub(crate) fn file(path: &Path, bytes: u64, modified: SystemTime) {
     let file = File::create(path).unwrap();
     file.set_len(bytes).unwrap();
@@ -32,7 +32,7 @@ fn parse(ran: &Ran) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Runs with `--json` and returns the one object, after it has gone well.
+/// Runs with `--json`, asserts success and returns the only object.
 #[track_caller]
 fn summary(directory: &Path, options: &[&str]) -> Value {
     let all: Vec<&str> = ["list", "--json"].iter().chain(options).copied().collect();
@@ -43,7 +43,8 @@ fn summary(directory: &Path, options: &[&str]) -> Value {
     objects.remove(0)
 }
 
-/// A tree of all types, sizes over ten powers of ten, times over a century, hard links and names that need care.
+/// A tree with all file types, sizes over ten powers of ten, times over a century, hard links and difficult
+/// names.
 fn tree() -> tempfile::TempDir {
     let scratch = scratch();
     let mut directories = vec![scratch.path().join("top")];
@@ -96,7 +97,7 @@ fn kind(metadata: &std::fs::Metadata) -> &'static str {
     }
 }
 
-/// Returns the paths of entries that stand out, as bytes.
+/// Paths of the entries in a list, as bytes.
 fn paths(list: &Value) -> Vec<Vec<u8>> {
     let bytes = |entry: &Value, key: &str| match entry[key].as_str() {
         Some(text) => text.as_bytes().to_vec(),
@@ -109,7 +110,7 @@ fn paths(list: &Value) -> Vec<Vec<u8>> {
     all.map(|entry| [bytes(entry, "dir"), b"/".to_vec(), bytes(entry, "name")].concat()).collect()
 }
 
-/// Returns the paths of the first five by a key, and by the path between equals.
+/// Paths of the first five entries by a key; ties are ordered by path.
 fn first_five<K: Ord>(entries: &[Seen], key: impl Fn(&std::fs::Metadata) -> K) -> Vec<Vec<u8>> {
     let keyed = |entry: &Seen| (key(&entry.metadata), entry.path.as_os_str().as_bytes().to_vec());
     let mut sorted: Vec<_> = entries.iter().map(keyed).collect();
@@ -125,7 +126,7 @@ fn figures(of: &Value) -> Vec<u64> {
     ["entries", "bytes"].map(|key| of[key].as_u64().unwrap()).to_vec()
 }
 
-/// Holds a summary against what `std` sees.
+/// Compares a summary with the entries as `std` sees them.
 #[track_caller]
 fn check(summary: &Value, entries: &[Seen]) {
     let all: Vec<&Seen> = entries.iter().collect();
@@ -181,7 +182,7 @@ fn figures_are_those_of_std() {
         let mut entries = Vec::new();
         by_std(&top, recursive, &mut entries);
         for threads in ["1", "2", "5"] {
-            // Named twice, so that names come with their paths in one directory too.
+            // Given twice, so that names have paths even for a single directory.
             let mut options = vec!["list", "--json", "--summary", "-j", threads, name, name];
             options.extend(recursive.then_some("-r"));
             let ran = run(scratch.path(), &options);
@@ -197,7 +198,7 @@ fn figures_are_those_of_std() {
 fn directories_are_ranked_by_entries() {
     let scratch = tree();
     let top = scratch.path().join("top");
-    // Enough to have some left over, and so many that a worker goes down itself.
+    // More than the queue holds, so that a worker descends itself.
     for index in 0..400 {
         let below = top.join(format!("wide/{index}"));
         std::fs::create_dir_all(&below).unwrap();
@@ -255,7 +256,7 @@ fn filters_and_conditions_choose_what_counts() {
         let all: Vec<&str> = ["--summary", "d"].iter().chain(options).copied().collect();
         assert_eq!(figures(&summary(scratch.path(), &all)), [entries, bytes], "{options:?}");
     }
-    // Ages end where conditions do: whatever is 30 days old at most is newer than 30 days.
+    // Age classes end where conditions do: an entry at most 30 days old is newer than 30 days.
     let whole = summary(scratch.path(), &["--summary", "-r", "-t", "f", "d"]);
     let ages = whole["ages"].as_array().unwrap().iter();
     let young: u64 = ages
@@ -330,7 +331,7 @@ fn what_cannot_be_examined_is_counted_and_told() {
         text.contains("1 directory could not be read to the end: what is missing is not counted\n"),
         "{text}"
     );
-    // What failed before is not told again of the next.
+    // A failure in one directory is not repeated for the next.
     let ran = run_as_nobody(&program, scratch.path(), &["list", "--summary", "--json", "d/closed", "d"]);
     assert_eq!((ran.code, gaps(&ran)), (Some(1), [3, 0, 0, 0]), "{}", ran.err);
 }

@@ -1,4 +1,4 @@
-//! Running the program and looking at what it did; trees to run it on.
+//! Runs the program and checks the result; creates trees for it.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -10,10 +10,9 @@ use std::process::{Command, Stdio};
 pub(crate) use megadir_testkit::require::have;
 use tempfile::TempDir;
 
-/// Names as bytes.
 pub(crate) type Names = BTreeSet<Vec<u8>>;
 
-/// What a run gave.
+/// Result of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -22,25 +21,23 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// Returns the program's path.
 pub(crate) fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_megadir"))
 }
 
-/// Returns a command of the program in a directory, with nothing of the environment that could matter.
+/// Command of the program in a directory, with a clean environment.
 pub(crate) fn megadir<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> Command {
     let mut command = Command::new(program());
     command.args(arguments).current_dir(directory).stdin(Stdio::null()).env("COLUMNS", "100");
     command
 }
 
-/// Runs the program in a directory.
 #[track_caller]
 pub(crate) fn run<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> Ran {
     finish(&mut megadir(directory, arguments))
 }
 
-/// Runs a command to its end.
+/// Runs a command until it ends.
 #[track_caller]
 pub(crate) fn finish(command: &mut Command) -> Ran {
     let output = command.output().unwrap();
@@ -61,14 +58,14 @@ pub(crate) fn shell(directory: &Path, line: &str) -> Ran {
 }
 
 impl Ran {
-    /// Asserts that all went well and nothing was said; returns what was printed.
+    /// Asserts success without messages; returns the output.
     #[track_caller]
     pub(crate) fn quiet(self) -> Vec<u8> {
         assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{:?}", self.signal);
         self.out
     }
 
-    /// Asserts an exit code and one line on standard error that holds all of `words`.
+    /// Asserts an exit code and one line on standard error that contains all of `words`.
     #[track_caller]
     pub(crate) fn complains(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
@@ -79,14 +76,14 @@ impl Ran {
         }
     }
 
-    /// Returns the lines printed, in their order.
+    /// The printed lines in order.
     #[track_caller]
     pub(crate) fn lines(self) -> Vec<Vec<u8>> {
         split(&self.quiet(), b'\n')
     }
 }
 
-/// Splits output at what ends each line; the last must be ended too.
+/// Splits output at line terminators; the last line must have one too.
 #[track_caller]
 pub(crate) fn split(output: &[u8], end: u8) -> Vec<Vec<u8>> {
     let Some(output) = output.strip_suffix(&[end]) else {
@@ -96,7 +93,7 @@ pub(crate) fn split(output: &[u8], end: u8) -> Vec<Vec<u8>> {
     output.split(|byte| *byte == end).map(<[u8]>::to_vec).collect()
 }
 
-/// Makes a set of lines, each of which must be there once only.
+/// Set of lines; asserts that none is repeated.
 #[track_caller]
 pub(crate) fn set(lines: Vec<Vec<u8>>) -> Names {
     let count = lines.len();
@@ -105,12 +102,11 @@ pub(crate) fn set(lines: Vec<Vec<u8>>) -> Names {
     names
 }
 
-/// Makes a set of names.
 pub(crate) fn named(names: &[&str]) -> Names {
     names.iter().map(|name| name.as_bytes().to_vec()).collect()
 }
 
-/// Makes a directory that removes itself and that anybody may enter.
+/// Creates a temporary directory that all users may enter.
 pub(crate) fn scratch() -> TempDir {
     use std::os::unix::fs::PermissionsExt;
     let scratch = tempfile::Builder::new().prefix("megadir-list-").tempdir().unwrap();
@@ -118,7 +114,7 @@ pub(crate) fn scratch() -> TempDir {
     scratch
 }
 
-/// Makes files and (names with a slash at the end) directories below a directory.
+/// Creates files and directories (names with a trailing slash) below a directory.
 pub(crate) fn fill(directory: &Path, names: &[&str]) {
     for name in names {
         match name.strip_suffix('/') {
@@ -128,12 +124,11 @@ pub(crate) fn fill(directory: &Path, names: &[&str]) {
     }
 }
 
-/// Makes a path of bytes.
 pub(crate) fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes.to_vec()))
 }
 
-/// Returns the names of a directory by `std`, which knows nothing of this project.
+/// Names in a directory, read by `std`, which is independent of this project.
 pub(crate) fn by_std(directory: &Path) -> Names {
     std::fs::read_dir(directory)
         .unwrap()
@@ -141,12 +136,12 @@ pub(crate) fn by_std(directory: &Path) -> Names {
         .collect()
 }
 
-/// Tells whether this is root; `Err` says that it is not.
+/// Returns an error unless this is root.
 pub(crate) fn root() -> Result<(), String> {
     if rustix::process::geteuid().is_root() { Ok(()) } else { Err("not root".to_owned()) }
 }
 
-/// Makes a copy of the program that a user without privileges can run, in a directory open to all.
+/// Copies the program to a world-accessible directory, so that an unprivileged user can run it.
 pub(crate) fn unprivileged(scratch: &TempDir) -> Result<PathBuf, String> {
     use std::os::unix::fs::PermissionsExt;
     root()?;
@@ -157,7 +152,7 @@ pub(crate) fn unprivileged(scratch: &TempDir) -> Result<PathBuf, String> {
     Ok(copy)
 }
 
-/// Runs a copy of the program as nobody.
+/// Runs a copy of the program as the user `nobody`.
 #[track_caller]
 pub(crate) fn run_as_nobody(program: &Path, directory: &Path, arguments: &[&str]) -> Ran {
     let mut command = Command::new("setpriv");

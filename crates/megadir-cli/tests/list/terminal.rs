@@ -1,4 +1,4 @@
-//! On a terminal: control characters are escaped, JSON and `-0` stay what they are.
+//! On a terminal, control characters are escaped; JSON and `-0` are unchanged.
 
 use megadir_testkit::require;
 
@@ -37,7 +37,7 @@ fn a_name_cannot_act_on_the_terminal() {
         let json = on_terminal(&directory, "$M list --json");
         assert!(!json.trim_end().contains(megadir::names::acts_on_terminals), "{json:?}");
         serde_json::from_str::<serde_json::Value>(&json).unwrap();
-        // Whoever asks for NUL bytes wants the bytes of the names too.
+        // NUL-terminated output has the names as raw bytes too.
         let sent = shell(&directory, "script -qec '$M list -0' /dev/null < /dev/null").out;
         let name: Vec<u8> =
             sent.iter().copied().filter(|byte| *byte != b'\r' || name.contains(&b'\r')).collect();

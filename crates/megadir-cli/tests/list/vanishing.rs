@@ -1,7 +1,7 @@
 //! Directories that change, vanish or fail while they are read.
 //!
-//! The program is held in the middle of its work by a pipe that is full: by then it has read little more
-//! than what fills it.
+//! A full pipe blocks the program in the middle of its work: by then it has read little more than fits the
+//! pipe.
 
 use std::io::{PipeReader, Read};
 use std::path::Path;
@@ -13,7 +13,7 @@ use megadir_testkit::tree::{Flat, Maker};
 
 use crate::support::{Ran, fill, have, megadir, named, scratch, set, shell, split};
 
-/// A program that waits for somebody to read its output.
+/// A program blocked until its output is read.
 struct Held {
     child: Child,
     reader: PipeReader,
@@ -21,7 +21,7 @@ struct Held {
 }
 
 impl Held {
-    /// Starts the program and reads the beginning of its output, so that it is known to be at work.
+    /// Starts the program and reads the beginning of its output, which shows that it is running.
     fn start(directory: &Path, options: &[&str]) -> Self {
         let (mut reader, writer) = std::io::pipe().unwrap();
         rustix::pipe::fcntl_setpipe_size(&writer, 4096).unwrap();
@@ -40,7 +40,7 @@ impl Held {
     }
 }
 
-/// Removes every other entry while a listing is held; the others must be there, once.
+/// Removes every other entry while a listing is blocked; the remaining ones must be listed exactly once.
 fn change(directory: &Path, options: &[&str]) {
     let flat = Flat::plain(20_000);
     let path = directory.join("d");
@@ -83,7 +83,7 @@ fn a_directory_that_vanishes_is_said_and_what_was_read_stays() {
         let held = Held::start(&mount.path(), &["list", "-j1", "--buffer", "4k", "d"]);
         std::fs::remove_dir_all(mount.path().join("d")).unwrap();
         let ran = held.finish();
-        // Some file systems say that it is gone, others that it has ended.
+        // Some file systems report that the directory is gone, others that it has ended.
         if ran.code == Some(0) {
             assert_eq!(ran.err, "");
         } else {
@@ -129,7 +129,7 @@ fn a_directory_that_fails_in_the_middle_gives_1_and_what_was_read() {
         assert!((100..1000).contains(&names), "{options}: {names}");
         faulty(1, options).complains(3, &["read 'd': Input/output error"]);
     }
-    // A count that is not the whole is not printed, and does not leak into the next one.
+    // An incomplete count is not printed, and is not added to the next one.
     let count = faulty(3, "--count d e");
     count.complains(1, &["read 'd': Input/output error"]);
     assert_eq!(count.out, b"1\te\n");

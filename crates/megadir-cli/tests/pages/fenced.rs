@@ -1,17 +1,17 @@
-//! The commands that README.md and docs/*.md show in fenced blocks: each runs here, or has its reason beside it.
+//! Commands in fenced blocks of README.md and docs/*.md: each runs here, or has a reason why not.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use Held::{Elsewhere, Runs, Smaller};
 
-/// How a command of a page is held.
+/// Treatment of a command.
 enum Held {
-    /// It runs as it stands.
+    /// Runs unchanged.
     Runs,
-    /// It runs with these words replaced: fewer files, fewer rounds, paths of this test.
+    /// Runs with these words replaced: fewer files, fewer rounds, paths of this test.
     Smaller(&'static [(&'static str, &'static str)]),
-    /// It does not run here, for this reason.
+    /// Does not run here, with the reason.
     Elsewhere(&'static str),
 }
 
@@ -20,10 +20,10 @@ const WINDOWS: Held = Elsewhere("for Windows, or builds the program for it");
 const CODE: Held = Elsewhere("a function that the program prints; the goldens of megadir-advise hold it");
 const QUERY: Held = Elsewhere("another program, which reads the file: DuckDB");
 
-/// A run that takes seconds.
+/// A run of a few seconds.
 const QUICK: (&str, &str) = ("bench run listing", "bench run listing --quick --entries 50 --rounds 7");
 
-/// A page, and the commands of one of its blocks; a script is named by its beginning.
+/// A page, and the commands of one of its blocks; a script is identified by its beginning.
 type Block = (&'static str, &'static [(&'static str, Held)]);
 
 /// The blocks in the order of pages and lines.
@@ -36,7 +36,7 @@ const BLOCKS: &[Block] = &[
             ("time ls -U demo | wc -l", Runs),
             ("time megadir list demo | wc -l", Runs),
             ("megadir bench run listing --dir demo", Smaller(&[("listing", "listing --rounds 7")])),
-            // More than 1000 entries are asked about on a terminal, and there is none here.
+            // A terminal asks for confirmation above 1000 entries; there is none here.
             ("megadir remove demo", Smaller(&[("demo", "--yes demo")])),
         ],
     ),
@@ -44,7 +44,7 @@ const BLOCKS: &[Block] = &[
         "README.md",
         &[(
             "megadir advise /srv/files --files 10M --churn",
-            // A minute of measuring is another test's.
+            // Another test covers a minute of measurement.
             Smaller(&[("/srv/files", "files --time 0s")]),
         )],
     ),
@@ -90,7 +90,8 @@ const BLOCKS: &[Block] = &[
                 ("./megadir-old", "megadir"),
                 ("./megadir-new", "megadir"),
                 QUICK,
-                // On a loaded machine runs of one program differ, or warn: 10 and 11 are answers too.
+                // On a loaded machine, runs of one program differ or have warnings: 10 and 11 are valid results
+                // too.
                 ("slower:5%", "slower:5% || test $? -ge 10"),
             ]),
         )],
@@ -122,7 +123,7 @@ const BLOCKS: &[Block] = &[
     ("docs/windows.md", &[("cargo build --release -p megadir-cli", WINDOWS)]),
 ];
 
-/// Returns the fenced blocks of a page that hold commands, with the commands of each.
+/// Fenced blocks of a page that contain commands, with the commands of each.
 fn blocks(text: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut lines = text.lines();
@@ -134,7 +135,7 @@ fn blocks(text: &str) -> Vec<Vec<String>> {
                 found.push(commands.map(|line| uncommented(line).to_owned()).collect());
             }
             "sh" | "bash" | "yaml" | "sql" | "" => found.push(vec![block.join("\n")]),
-            // Text that no program runs, and functions of other languages.
+            // Text that no program runs, and functions in other languages.
             "text" | "json" | "toml" | "rust" | "python" | "go" => {}
             other => panic!("commands or text? add '{other}' here"),
         }
@@ -169,7 +170,7 @@ fn every_command_on_a_page_is_held() {
             assert_eq!(*named, page, "{commands:?}");
             let same = commands.len() == held.len()
                 && commands.iter().zip(*held).all(|(command, (begins, how))| match how {
-                    // A whole block is known by its beginning.
+                    // A script is identified by its beginning.
                     _ if command.contains('\n') => command.starts_with(begins),
                     _ => command == begins,
                 });
@@ -189,7 +190,7 @@ fn every_command_on_a_page_is_held() {
 
 #[test]
 fn the_commands_on_pages_run() {
-    // The page's commands name the program as it is installed.
+    // Commands on the pages use the installed program's name.
     let program = Path::new(env!("CARGO_BIN_EXE_megadir"));
     let folder = program.parent().expect("in a directory");
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
@@ -226,7 +227,7 @@ fn the_commands_on_pages_run() {
     }
 }
 
-/// Makes the directories that the pages speak of, where they are not there any more.
+/// Creates the directories that the pages mention, if missing.
 fn fill(at: &Path) {
     for directory in ["build", "cache", "doc", "files", "project", "spool", "uploads"] {
         std::fs::create_dir_all(at.join(directory)).expect("makeable");

@@ -1,4 +1,5 @@
-//! What `megadir bench run` leaves beside its record and what `megadir bench report` makes of records, good and bad.
+//! Pages that `megadir bench run` writes next to its record, and `megadir bench report` on good and bad
+//! records.
 
 #[cfg(unix)]
 mod fenced;
@@ -17,7 +18,7 @@ fn says(output: &Output, code: i32, words: &str) {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(code), "{out}{err}");
     assert!(out.contains(words) || err.contains(words), "nothing about '{words}' in:\n{out}{err}");
-    // Whatever is wrong is told in one line.
+    // Any error is one line.
     assert!(
         code == 0 || err.lines().filter(|line| line.contains("'") && line.contains(words)).count() <= 1,
         "{err}"
@@ -41,11 +42,11 @@ fn a_run_leaves_a_page_that_can_be_made_again_and_replaces_nobody_elses() {
         String::from_utf8_lossy(&megadir(at, &["bench", "report", "a.jsonl", "-f", "html"]).stdout),
         page
     );
-    // The page of another record takes the record's own name.
+    // The page of another record is named after that record.
     says(&megadir(at, &[&RUN[..], &["-o", "b.jsonl"]].concat()), 0, "is 'b.report.html'");
     assert_eq!(read(at.join("report.html")), page);
 
-    // A run that goes on makes its own page again.
+    // A resumed run writes its own page again.
     let record = read(at.join("a.jsonl"));
     let lines: Vec<&str> = record.lines().collect();
     std::fs::write(at.join("a.jsonl"), lines[..lines.len() - 3].join("\n") + "\n").expect("writable");
@@ -124,11 +125,11 @@ fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
     says(&report("empty"), 3, "'empty': not a megadir record: it is empty");
     says(&report("packed"), 3, "'packed': the file is compressed; decompress it with gunzip first");
     says(&report("none"), 3, "'none': ");
-    // What was read is shown, with the doubt in it.
+    // The part that was read is shown, with a warning.
     says(&report("mixed"), 1, "The record breaks off in line");
 }
 
-/// Returns a record as an older program wrote it: without checksums, so that it may be changed.
+/// A record as written by an older program: without checksums, so that it can be modified.
 fn without_checksums(text: &str) -> String {
     let bare = |line: &str| format!("{}}}\n", line.rsplit_once(",\"number\":").expect("it has one").0);
     text.lines().map(bare).collect::<String>().replacen("\"version\":4", "\"version\":3", 1)
@@ -153,7 +154,7 @@ fn two_runs_are_compared_and_what_is_slower_can_fail() {
     };
     let text: Vec<String> = without_checksums(&read(at.join("old"))).lines().map(slow).collect();
     std::fs::write(at.join("slow"), text.join("\n") + "\n").expect("writable");
-    // What a loaded machine makes the records warn of is not asked about here.
+    // Warnings in the records of a loaded machine are not tested here.
     let gate = ["--single-run", "--despite-warnings", "--fail-if"];
     let fails = |records: [&str; 2], condition| compare(&[&records[..], &gate, &[condition]].concat());
     says(&fails(["old", "slow"], "slower:3%"), 10, "slower than before: getdents");

@@ -1,4 +1,5 @@
-//! Directories that are put aside first: their name is free, or the directory empty, at once, and nothing is forgotten.
+//! Directories put aside first: their name is free, or the directory empty, at once, and leftovers are found
+//! again.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
@@ -20,7 +21,7 @@ fn killed(at: &Path, options: &[&str]) -> String {
     let hidden = loop {
         let names = by_std(at);
         if let Some(name) = names.iter().find(|name| name.starts_with(b".megadir-")) {
-            // What is put aside is more than the empty directory that may take its place.
+            // The old directory has entries; a new one, before the exchange, is empty.
             if std::fs::read_dir(at.join(String::from_utf8(name.clone()).unwrap())).unwrap().count() > 1 {
                 break String::from_utf8(name.clone()).unwrap();
             }
@@ -32,7 +33,7 @@ fn killed(at: &Path, options: &[&str]) -> String {
     hidden
 }
 
-/// Removes, and holds what went against what a dry run has told.
+/// Removes, and compares the result with the counts of a dry run.
 #[track_caller]
 fn goes_as_foretold(at: &Path, options: &[&str]) {
     let told = |how: &str| -> serde_json::Value {
@@ -62,7 +63,7 @@ fn a_detached_directory_frees_its_name_at_once_and_is_found_again() {
         if is_made_again {
             tree(at);
         }
-        // What is not of this directory stays.
+        // Hidden directories of another entry stay.
         fill(at, &["u/", ".megadir-detached-mine/"]);
         run(at, &["remove", "--yes", "--detach", "u"]);
         let kept =
@@ -92,7 +93,7 @@ fn a_directory_made_anew_is_small_and_otherwise_the_same() {
     let ran = run(&at, &["remove", "--yes", "--contents", "t"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let words = "never shrink, so listing it stays slow; --contents --renew replaces it\n";
-    // How full its blocks are depends on the seed of its hashes.
+    // The filled share of its blocks depends on the hash seed.
     assert!(ran.err.contains("megadir: 't' keeps its size of ") && ran.err.contains(words), "{ran:?}");
     let ran = run(&at, &["remove", "--yes", "--contents", "--renew", "t/"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -102,7 +103,7 @@ fn a_directory_made_anew_is_small_and_otherwise_the_same() {
     assert_ne!(after.ino(), before.ino());
     assert_eq!((after.mode(), after.uid(), after.gid()), (before.mode(), before.uid(), before.gid()));
     assert_eq!(by_std(&at), named(&["t"]));
-    // Killed in between, the same command goes on.
+    // After a kill in between, the same command continues.
     let hidden = killed(&at, &["--contents", "--renew"]);
     assert!(hidden.starts_with(".megadir-renewed-") && by_std(&directory).is_empty(), "{hidden}");
     fill(&at, &["t/new"]);

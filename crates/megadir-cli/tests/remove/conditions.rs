@@ -1,4 +1,4 @@
-//! Conditions: which entries go, and that the rest stays.
+//! Conditions: matching entries are removed, the others stay.
 
 use std::fs::File;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use megadir_testkit::require;
 
 use crate::support::{by_std, fill, have, named, run, scratch, shell};
 
-/// Makes something so many days old.
+/// Sets the modification time back by `days`.
 fn age(path: &Path, days: u64) {
     let then = SystemTime::now() - Duration::from_secs(days * 86_400);
     File::open(path).unwrap().set_modified(then).unwrap();
@@ -25,7 +25,7 @@ fn only_what_is_older_goes() {
     }
     let ran = run(at, &["remove", "--yes", "--older-than", "30d", "t"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    // Directories by their time before anything in them went.
+    // Directories count by their time before the removal of their entries.
     assert_eq!(by_std(&at.join("t")), named(&["new", "d"]));
     assert_eq!(by_std(&at.join("t/d")), named(&["new"]));
 }
@@ -39,7 +39,7 @@ fn what_no_age_is_told_of_stays() {
     for path in ["t/old", "t/d/old", "t/d"] {
         age(&at.join(path), 40);
     }
-    // The system says that it tells all but the time of modification.
+    // The result mask of statx has everything but the modification time.
     let line = "strace -f -qq -o /dev/null -e inject=statx:poke_exit=@arg5=bf170000 \
         $M remove --yes --older-than 30d t";
     let ran = shell(at, line);

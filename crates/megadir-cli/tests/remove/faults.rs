@@ -1,6 +1,7 @@
-//! The n-th system call fails, for every n: an end in order, no wrong claim, and a second run finishes.
+//! Makes the n-th system call fail, for every n: the program ends in order, claims nothing wrong, and a second
+//! run finishes.
 //!
-//! By strace, which injects the error into the real call, so that no library is passed by.
+//! strace injects the error into the real call, so that calls of all libraries are covered.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,8 +14,8 @@ use megadir_testkit::require::full;
 use crate::support::{fill, have, program, run};
 use crate::witness::{Witness, scratch_in_memory};
 
-/// The calls that a removal makes, but for those of the memory, without which no program is, and `prlimit64`, which
-/// cannot fail for a process that asks about itself.
+/// System calls of a removal, except memory management, without which no program runs, and `prlimit64`, which
+/// cannot fail for the calling process.
 const CALLS: &[&str] = &[
     "unlinkat",
     "openat2",
@@ -35,7 +36,7 @@ const CALLS: &[&str] = &[
     "read",
     "dup",
 ];
-/// So many calls of one kind there may be at most.
+/// Most calls of one kind.
 const CALLS_MAX: u32 = 400;
 
 fn tree(at: &Path) {
@@ -43,8 +44,8 @@ fn tree(at: &Path) {
     let _ = std::os::unix::fs::symlink("../outside", at.join("t/link"));
 }
 
-/// Removes with an error injected at a call (`7`) or from it on (`7+`); returns whether it was, how the program ended and what
-/// it said.
+/// Removes with an error injected at a call (`7`) or from it on (`7+`); returns `true` if it was injected, the
+/// exit code and the messages.
 fn with_error(at: &Path, call: &str, error: &str, when: &str) -> (bool, Option<i32>, String) {
     let log = at.join("log");
     let said = at.join("said");
@@ -105,7 +106,7 @@ fn whichever_call_fails_the_end_is_in_order() {
     let scratch = scratch_in_memory();
     let at = scratch.path();
     let witness = Witness::make(&at.join("outside"));
-    // Not ENOENT, which says that the entry is gone, and is believed.
+    // Not ENOENT: the program trusts it to mean that the entry is gone.
     let every = ["EIO", "EINTR", "EMFILE", "EACCES", "ENOSYS", "EPERM", "ENOTEMPTY", "ENOMEM", "EBUSY"];
     let errors = if full() { &every[..] } else { &every[..1] };
     for error in errors {
@@ -125,11 +126,12 @@ fn directories_that_cannot_be_read_any_more_hang_nothing() {
         let (injected, code, said) = with_error(at, "getdents64", "EIO", &format!("{when}+"));
         if !injected {
             assert_eq!(code, Some(0), "{said}");
-            // A directory takes two calls, and strace counts a thread's: of ten one thread makes five or more.
+            // A directory takes two calls and strace counts per thread: of ten calls, one thread makes at least
+            // five.
             assert!(when > 5, "only {when} calls");
             return;
         }
-        // Directories below one that was listed are tried too, each is told.
+        // Directories below a listed one are tried too, and each failure is reported.
         assert_eq!(code, Some(1), "{when}: {said}");
         assert!(said.contains("Input/output error") && at.join("t").exists(), "{when}: {said}");
         let again = run(at, &["remove", "--yes", "t"]);
@@ -143,7 +145,7 @@ fn what_was_read_before_an_error_goes() {
     require!(have("strace"));
     let scratch = scratch_in_memory();
     let at = scratch.path();
-    // Several calls, of which the fourth and all that follow fail: 128 KiB hold some 4000 names.
+    // Several calls, of which the fourth and all later ones fail: 128 KiB hold about 4000 names.
     std::fs::create_dir(at.join("t")).unwrap();
     megadir_testkit::tree::Flat::plain(20_000).build(&at.join("t/d"));
     let (injected, code, said) = with_error(at, "getdents64", "EIO", "4+");

@@ -1,4 +1,4 @@
-//! Ctrl-C and requests to terminate: an end with a summary, and the same command goes on.
+//! Ctrl-C and termination requests: the removal ends with a summary, and the same command continues it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{fill, have, program, run, scratch};
 
-/// Starts a slow removal of `t` and returns when it has removed something.
+/// Starts a slow removal of `t`; returns once it has removed an entry.
 fn started(at: &Path, options: &[&str]) -> Child {
     let mut command = Command::new("env");
     // A shell may have started these tests with the interrupt ignored.
@@ -45,7 +45,7 @@ fn an_interrupt_ends_with_a_summary_and_the_same_command_goes_on() {
         let (mut out, mut said) = (String::new(), String::new());
         child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        // All would be gone after four minutes.
+        // The whole removal would take four minutes.
         let gone = 500 - left(at);
         assert!(0 < gone && gone < 500, "{gone}");
         let end = "megadir: interrupted; run the same command to continue\n";
@@ -91,9 +91,9 @@ fn a_removal_that_hangs_is_not_waited_for() {
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     let gave_up =
         said.any(|line| line.contains("gave up waiting for the file system to remove an entry after 3 s"));
-    // Otherwise it would be done after that minute, and say so.
+    // Otherwise it would finish after that minute and print a summary.
     assert!(gave_up, "it waited until the file system had answered");
-    // The call that strace holds back would hold the end of the process back.
+    // The call delayed by strace would delay the end of the process.
     child.kill().unwrap();
     child.wait().unwrap();
     let again = run(at, &["remove", "--yes", "t"]);

@@ -1,4 +1,4 @@
-//! Killed at any moment: what is left is a smaller tree, and the same command goes on.
+//! A kill at any moment leaves a smaller tree, and the same command continues.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::witness::{Witness, scratch_in_memory};
 
 const DIRECTORIES: usize = 6;
 
-/// Makes a tree of 48 files and 18 directories, or completes what is left of it.
+/// Creates a tree of 48 files and 18 directories, or restores its missing parts.
 fn tree(at: &Path) {
     for directory in 0..DIRECTORIES {
         fill(at, &[&format!("t/{directory}/a/b/")]);
@@ -42,7 +42,7 @@ fn a_removal_killed_at_any_moment_goes_on() {
                 Ok(_) => midway += 1,
                 Err(_) => gone += 1,
             }
-            // What was gone by then is no longer there to be removed.
+            // Removing a path that is already gone fails with 3.
             let code = if at.join("t").exists() { 0 } else { 3 };
             let again = run(at, &["remove", "--yes", "t"]);
             assert_eq!(again.code, Some(code), "before {call}: {again:?}");

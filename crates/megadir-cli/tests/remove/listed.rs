@@ -1,4 +1,4 @@
-//! Lists of paths: what they name goes, what they may not name stays, and a broken one breaks nothing.
+//! Lists of paths: the listed paths are removed, forbidden ones stay, and a malformed list does no harm.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -47,12 +47,12 @@ fn the_beginning_of_a_path_is_never_removed() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["t/", "t/old", "t/kept"]);
-    // Cut short: what was 't/old' once reads as 't'.
+    // Truncated: 't/old' may be read as 't'.
     let ran = listed(at, b"t/old\0t");
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("path 2, 't', has no NUL terminator"), "{ran:?}");
     assert_eq!(by_std(&at.join("t")), named(&["kept"]));
-    // With lines instead of NUL bytes the whole list is one path.
+    // With newlines instead of NUL bytes, the whole list is one path.
     let ran = listed(at, b"t\nt/kept\n");
     ran.complains(1, &["'t\\nt/kept\\n'", "no NUL terminator", "find -print0"]);
     assert_eq!(by_std(&at.join("t")), named(&["kept"]));
@@ -74,7 +74,7 @@ fn a_long_list_takes_no_memory() {
     let scratch = scratch();
     let at = scratch.path();
     fill(at, &["t/"]);
-    // 300 000 paths of which none is there, and a path of 100 MB.
+    // 300 000 missing paths, and a path of 100 MB.
     let line = "(yes t/no | head -n 300000 | tr '\\n' '\\0'; head -c 100M /dev/zero | tr '\\0' x; printf '\\0t\\0') \
                 | (ulimit -v 800000; $M remove --yes --json --threads 2 --files0-from - 2>err)";
     let ran = shell(at, line);

@@ -1,4 +1,4 @@
-//! `megadir remove` from end to end, as a user meets it, and as somebody meets it who wants to misuse it; Linux.
+//! End-to-end tests of `megadir remove`, in normal use and under attack (Linux).
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 

@@ -1,4 +1,4 @@
-//! On a real network file system; in the long tier only (`MEGADIR_FULL=1`).
+//! Removal on a real network file system; in the long tier only (`MEGADIR_FULL=1`).
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use megadir_testkit::require::full;
 
 use crate::support::{by_std, fill, named, run};
 
-/// Makes and removes a tree and a directory that is larger than any buffer.
+/// Creates and removes a tree, and a directory larger than any buffer.
 fn removes(at: &Path) {
     for directory in 0..30 {
         fill(at, &[&format!("t/{directory}/a/b/")]);

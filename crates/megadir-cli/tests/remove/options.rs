@@ -1,4 +1,4 @@
-//! Options: what each does, and which contradict each other.
+//! Options of `remove`: the effect of each, and conflicts.
 
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use megadir_testkit::require;
 
 use crate::support::{Ran, by_std, fill, finish, have, named, program, run, scratch};
 
-/// Asserts that a run went well, and returns what it said.
+/// Asserts success; returns the messages.
 #[track_caller]
 fn done(ran: &Ran) -> &str {
     assert_eq!((ran.code, ran.out.as_slice()), (Some(0), &b""[..]), "{ran:?}");
@@ -47,7 +47,7 @@ fn a_dry_run_counts_and_touches_nothing() {
     assert_eq!(times(at), before);
 }
 
-/// Returns the times at which directories and files below were changed.
+/// Change times of directories and files below a path.
 fn times(at: &std::path::Path) -> Vec<std::time::SystemTime> {
     ["", "t", "t/a", "t/a/b", "t/a/f", "t/g", "t/big"]
         .map(|name| at.join(name).metadata().unwrap().modified().unwrap())
@@ -97,10 +97,10 @@ fn a_rate_is_kept() {
     fill(at, &names.iter().map(String::as_str).collect::<Vec<_>>());
     let started = Instant::now();
     done(&run(at, &["remove", "--yes", "--rate", "100/s", "t"]));
-    // 61 entries of which the first few may go at once.
+    // 61 entries, of which the first few may be removed at once.
     assert!(started.elapsed() > Duration::from_millis(350), "{:?}", started.elapsed());
     assert!(!at.join("t").exists());
-    // And over all paths of a list.
+    // The rate applies to all paths of a list together.
     fill(at, &["t/"]);
     fill(at, &names.iter().map(String::as_str).collect::<Vec<_>>());
     std::fs::write(at.join("list"), names.iter().flat_map(|name| [name.as_str(), "\0"]).collect::<String>())

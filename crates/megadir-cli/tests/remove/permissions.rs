@@ -1,4 +1,5 @@
-//! What may not be removed is listed with the reason, the rest goes, and the exit code is 1.
+//! Entries that may not be removed are reported with the reason, the others are removed, and the exit code is
+//! 1.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The question: when it is asked, what it says, and that nothing goes without a yes.
+//! The confirmation: when it appears, its text, and that nothing is removed without a yes.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use megadir_testkit::require;
 
 use crate::support::{fill, have, run, scratch, shell};
 
-/// Runs the program with a terminal on all streams, on which something is typed; returns the code and what was shown.
+/// Runs the program with a terminal on all streams and `typed` as input; returns the exit code and the screen.
 #[track_caller]
 fn on_terminal(at: &Path, typed: &str, options: &str) -> (Option<i32>, String) {
     let line = format!("(printf '{typed}'; sleep 1) | script -qec \"$M remove {options}\" /dev/null");
@@ -95,7 +95,7 @@ fn files_that_are_named_are_judged_and_counted() {
         );
         assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1100);
     }
-    // None of them is so old, and few match.
+    // No entry is that old, and few match.
     for conditions in ["--type f --older-than 30d", "--match '1?'"] {
         let (code, shown) = on_terminal(at, "", &format!("{conditions} --files0-from list"));
         assert_eq!(code, Some(0), "{shown}");
@@ -133,7 +133,7 @@ fn what_lies_aside_is_counted_too() {
     assert!(!shown.contains("nothing was removed") && !at.join("t").exists(), "{shown}");
 }
 
-/// With so few descriptors the count fails, and the removal would not.
+/// With too few descriptors for the count, a removal must not start unasked.
 #[test]
 fn what_cannot_be_counted_is_asked_about() {
     require!(have("script"));
@@ -149,7 +149,7 @@ fn what_cannot_be_counted_is_asked_about() {
         let read = |what: &str| std::fs::read_to_string(at.join(format!("{what}.{limit}"))).unwrap();
         let (code, said) = (read("code"), read("said"));
         asked += usize::from(said.contains("remove 't', an unknown number of entries (counting failed: "));
-        // With very few the program does not even begin.
+        // With very few descriptors the program does not even start.
         assert!(code.trim() != "0" && !said.contains("megadir: removed"), "{limit}: {code} {said}");
     }
     assert!(asked > 0, "none of the limits was one at which only counting fails");
@@ -197,7 +197,7 @@ fn without_a_terminal_few_entries_go_and_many_need_a_yes_beforehand() {
     let ran = run(at, &["remove", "none", "t"]);
     ran.complains(2, &["no terminal"]);
     assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1000);
-    // One fewer, and nothing would be asked on a terminal either.
+    // With one entry fewer, there would be no question on a terminal either.
     let ran = shell(at, "$M remove t/0 t/1 </dev/null && $M remove t </dev/null");
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.err.contains("removed 2 entries") && ran.err.contains("removed 999 entries"), "{ran:?}");

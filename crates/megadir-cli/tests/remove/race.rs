@@ -1,6 +1,7 @@
-//! Somebody else swaps directories of the tree for symbolic links, and moves them about, all the time.
+//! Another process keeps replacing directories of the tree with symbolic links, and moving directories.
 //!
-//! The tree may lose anything, what lies outside nothing. That the attack works is shown by a remover that goes by paths.
+//! The tree may lose anything; the files outside must not change. A remover that works by path shows that the
+//! attack is effective.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::symlink;
@@ -15,7 +16,8 @@ use crate::witness::{Witness, scratch_in_memory};
 
 const DIRECTORIES: usize = 4;
 
-/// Makes `t`, whose directories have the names that those of the witness have, and links to these to swap them with.
+/// Creates `t` with the same directory names as the witness, and links to the witness's directories to exchange
+/// with.
 fn prepare(at: &Path) {
     for name in ["t", "links", "guests"] {
         let _ = std::fs::remove_dir_all(at.join(name));
@@ -35,7 +37,7 @@ fn open(path: &Path) -> OwnedFd {
     openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap()
 }
 
-/// Swaps and moves until it is told to stop; counts what succeeded.
+/// Exchanges and moves entries until stopped; counts the successful attempts.
 fn attack(at: &Path, stop: &AtomicBool, swaps: &AtomicU64) {
     let [tree, links, guests, outside] = ["t", "links", "guests", "outside"].map(|name| open(&at.join(name)));
     let rename = |from: &OwnedFd, old: &str, to: &OwnedFd, new: &str, flags| {
@@ -45,22 +47,23 @@ fn attack(at: &Path, stop: &AtomicBool, swaps: &AtomicU64) {
     while !stop.load(Ordering::Relaxed) {
         for directory in 0..DIRECTORIES {
             let (name, link) = (format!("d{directory}"), format!("l{directory}"));
-            // A link to the witness takes the place of a directory, and gives it back.
+            // A link to the witness takes the place of a directory, then gives it back.
             rename(&tree, &name, &links, &link, RenameFlags::EXCHANGE);
             rename(&tree, &name, &links, &link, RenameFlags::EXCHANGE);
-            // A directory that is being emptied comes to lie elsewhere, so that its '..' is another: beside the witness.
+            // A directory that is being emptied moves elsewhere, so that its '..' changes to the witness's
+            // parent.
             let below = format!("{name}/s");
             rename(&tree, &below, &outside, "guest", RenameFlags::NOREPLACE);
             rename(&outside, "guest", &guests, &name, RenameFlags::NOREPLACE);
             rename(&guests, &name, &tree, &below, RenameFlags::NOREPLACE);
         }
     }
-    // What was left there is not the witness's.
+    // Entries left there do not belong to the witness.
     while renameat_with(outside.as_fd(), "guest", guests.as_fd(), "last", RenameFlags::NOREPLACE).is_ok() {}
     let _ = unlinkat(outside.as_fd(), "guest", AtFlags::REMOVEDIR);
 }
 
-/// Runs `remove` while the tree is under attack; returns how many swaps succeeded.
+/// Runs `remove` during an attack; returns the number of successful exchanges.
 fn under_attack(at: &Path, remove: impl FnOnce()) -> u64 {
     prepare(at);
     let (stop, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -82,14 +85,14 @@ fn nothing_outside_is_touched_while_links_take_the_place_of_directories() {
     let witness = Witness::make(&at.join("outside"));
     let (mut swaps, mut disturbed, mut rounds) = (0, 0, 0);
     let rounds_min = if full() { 10_000 } else { 500 };
-    // Whether a removal meets the attacker is a matter of who runs when: until one has.
+    // Scheduling decides if a removal meets the attacker: repeat until one has.
     while rounds < rounds_min || (disturbed == 0 && rounds < 100 * rounds_min) {
         let round = rounds;
         rounds += 1;
         swaps += under_attack(at, || {
             let ran = run(at, &["remove", "--yes", "--threads", if round % 2 == 0 { "2" } else { "1" }, "t"]);
             assert!(matches!(ran.code, Some(0 | 1)), "round {round}: {ran:?}");
-            // An end without complaint is the end of the tree, but for what came to it afterwards.
+            // After an end without errors the tree is gone, except for entries that arrived later.
             disturbed += u64::from(ran.code == Some(1));
         });
         if round % 50 == 49 {
@@ -99,14 +102,14 @@ fn nothing_outside_is_touched_while_links_take_the_place_of_directories() {
     witness.is_untouched();
     assert!(swaps > rounds * 10, "{swaps} swaps in {rounds} rounds");
     assert!(disturbed > 0, "no removal met what was swapped");
-    // Without an attacker the same command ends what is left.
+    // Without an attacker, the same command removes the rest.
     if at.join("t").exists() {
         let ran = run(at, &["remove", "--yes", "t"]);
         assert_eq!(ran.code, Some(0), "{ran:?}, disturbed {disturbed}");
     }
 }
 
-/// Removes what is in a directory as programs do that ask for the type and then go by path.
+/// Removes the contents of a directory as naive programs do: checks the type, then goes by path.
 fn by_path(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     for entry in entries.flatten() {

@@ -1,4 +1,4 @@
-//! What is never removed, and that a refusal comes before anything is touched.
+//! Paths that are never removed; a refusal comes before anything is touched.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn paths_that_name_what_must_stay_are_refused() {
     ] {
         refused(at, path, words);
     }
-    // By whatever path they are named.
+    // By any path.
     let absolute = at.to_str().unwrap();
     refused(&at.join("here/below"), absolute, &["the current directory lies below it"]);
     refused(&at.join("here/below"), &format!("{absolute}/here"), &["the current directory lies below it"]);
@@ -59,7 +59,7 @@ fn one_refused_path_keeps_all_others_from_going() {
         let ran = run(scratch.path(), &["remove", "--yes", "a", bad, "b"]);
         ran.complains(2, &["refused"]);
     }
-    // What is not there is no reason to keep the rest.
+    // A missing path does not prevent the removal of the others.
     let ran = run(scratch.path(), &["remove", "--yes", "a", "missing", "b"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.starts_with("megadir: remove 'missing': No such file or directory\n"), "{ran:?}");
@@ -83,7 +83,7 @@ fn what_something_is_mounted_on_is_emptied_only_when_asked_for() {
     fill(&root, &["d/", "d/f", "g", "source", "target", "inner/", "inner/deep/", "bound/", "bound/kept"]);
     run(above, &["remove", "--yes", name]).complains(2, &["it is a mount point", "--contents"]);
     run(above, &["remove", "--yes", "root/"]).complains(2, &["it is a mount point"]);
-    // A file may be one too, and a directory of the same file system.
+    // A file may be a mount point too, and so may a directory of the same file system.
     let bind = |from: &str, to: &str| {
         run_tool(Command::new("mount").arg("--bind").arg(root.join(from)).arg(root.join(to)))
     };
@@ -109,7 +109,7 @@ fn the_current_directory_is_found_by_what_it_is_and_not_by_its_path() {
     let root = mount.path();
     fill(&root, &["real/", "real/here/", "view/", "real/f"]);
     require!(run_tool(Command::new("mount").arg("--bind").arg(&root).arg(root.join("view"))));
-    // The same directory, seen through another mount.
+    // The same directory through another mount.
     run(&root.join("view/real/here"), &["remove", "--yes", root.join("real").to_str().unwrap()])
         .complains(2, &["the current directory lies below it"]);
     unmount(&root.join("view")).unwrap();
@@ -123,7 +123,7 @@ fn a_directory_mounted_in_itself_does_not_hide_what_is_above() {
     fill(&root, &["x/", "x/a/", "x/a/b/", "x/a/f", "x/f"]);
     let (directory, point) = (root.join("x/a"), root.join("x/a/b"));
     require!(run_tool(Command::new("mount").arg("--bind").arg(&directory).arg(&point)));
-    // `..` of what is mounted is the same directory once more, and no root.
+    // `..` of a mounted directory is the directory itself, not a root.
     for path in ["x", "x/a"] {
         let path = root.join(path);
         run(&point, &["remove", "--yes", path.to_str().unwrap()]).complains(2, &["refused to remove"]);

@@ -1,4 +1,4 @@
-//! Something that nobody may touch: a tree whose names, contents, types and times are compared before and after.
+//! A witness: a tree that must not change. Its names, contents, types and times are compared before and after.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// Makes a directory that removes itself, in memory where that is to be had: for many rounds.
+/// Creates a temporary directory, in memory if possible, for many rounds.
 pub(crate) fn scratch_in_memory() -> TempDir {
     let shared = Path::new("/dev/shm");
     let parent = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
     tempfile::Builder::new().prefix("megadir-remove-").tempdir_in(parent).unwrap()
 }
 
-/// What is known of one entry: everything that a change would change.
+/// Attributes of an entry that any change would alter.
 type Known = (u32, u64, i64, i64, i64, i64, Vec<u8>);
 
-/// A tree and what it was when it was made.
+/// A tree and its original state.
 #[derive(Debug)]
 pub(crate) struct Witness {
     root: PathBuf,
@@ -24,7 +24,7 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    /// Makes a tree with files, directories and links.
+    /// Creates a tree with files, directories and links.
     pub(crate) fn make(root: &Path) -> Self {
         std::fs::create_dir(root).unwrap();
         for directory in 0..4 {
@@ -39,7 +39,7 @@ impl Witness {
         Self { root: root.to_owned(), before: known(root) }
     }
 
-    /// Asserts that nothing of it has changed.
+    /// Asserts that it is unchanged.
     #[track_caller]
     pub(crate) fn is_untouched(&self) {
         assert!(known(&self.root) == self.before, "{} was changed", self.root.display());

@@ -1,4 +1,4 @@
-//! `megadir bench`: runs, what they leave and remove, going on, reports.
+//! `megadir bench`: runs, the files they leave and remove, resuming, reports.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -8,11 +8,11 @@ use megadir_testkit::tree::names;
 
 use crate::support::megadir;
 
-/// A record that was made on Linux.
+/// A record made on Linux.
 const OF_LINUX: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../records/2026-11-21-listing-ext4/record.jsonl");
 
-/// Makes a directory that holds a study which does not warm up for long.
+/// Creates a directory with a study that warms up briefly.
 fn scratch(study: &str) -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
     let text = study.replace("warm_up_s_max = 10", "warm_up_s_max = 0");
@@ -30,7 +30,7 @@ fn runs(directory: &Path, words: &[&str], expected: i32) -> (String, String) {
     (text, complaint)
 }
 
-/// Starts a run that does not end by itself, and waits until its record holds measured blocks.
+/// Starts a run that does not end by itself; waits until its record holds measured blocks.
 fn start(directory: &Path, words: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
     command.args(words).current_dir(directory).stdin(Stdio::null());
@@ -66,7 +66,7 @@ fn the_study_of_listings_runs_on_all_backends_and_is_reported() {
         "nt-query-extended",
         "nt-query-ex",
     ] {
-        // An arm, or a note on why it is none.
+        // An arm, or a note with the reason why there is none.
         let known = [format!("\"backend\":\"{backend}\""), format!("{backend} is not available here")];
         assert!(known.iter().any(|words| record.contains(words)), "{backend}");
     }
@@ -90,7 +90,7 @@ fn what_a_killed_run_leaves_is_removed_and_nothing_else() {
     let endless =
         ["bench", "run", "study.toml", "--quick", "--entries", "30", "--rounds", "100000", "-o", "record"];
     let mut child = start(scratch.path(), &endless);
-    // It lives: it is left alone, its record is read, and nobody else writes that.
+    // The run is alive: `bench clean` skips it, its record is readable, and no other process can write to it.
     let (_, complaint) = runs(scratch.path(), &["bench", "clean"], 0);
     assert!(complaint.contains("nothing left by killed runs"), "{complaint}");
     runs(scratch.path(), &["bench", "report", "record"], 0);
@@ -133,7 +133,7 @@ fn a_run_that_was_cut_off_goes_on_in_its_record() {
     let path = scratch.path().join("record");
     let whole = std::fs::read_to_string(&path).unwrap();
     let measured = |text: &str| text.matches("\"phase\":\"measure\"").count();
-    // In the middle of the line of a block.
+    // In the middle of a block's line.
     let cut = whole.match_indices("\"phase\":\"measure\"").nth(measured(&whole) / 2).unwrap().0;
     std::fs::write(&path, &whole[..cut]).unwrap();
     let (_, complaint) = runs(scratch.path(), &["bench", "run", "--resume", "record"], 0);

@@ -1,4 +1,4 @@
-//! Studies of work on files: `fill`, `layout`, and `smallfile` with processes.
+//! Studies of file operations: `fill`, `layout`, and `smallfile` with processes.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::megadir;
 
-/// Runs a study; returns its report, when nothing but the record is left.
+/// Runs a study; asserts that only the record is left; returns the report.
 fn study(at: &Path, words: &[&str]) -> Value {
     let (code, _, said) = megadir(at, &[&["bench", "run"], words, &["-o", "record"]].concat());
     assert_eq!(code, Some(0), "{words:?}: {said}");
@@ -19,7 +19,7 @@ fn study(at: &Path, words: &[&str]) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Returns the operation of each arm and how many workers did it, when every arm has worked on what it was to.
+/// Operation and number of workers of each arm; asserts that every arm processed its expected entries.
 fn arms(report: &Value) -> Vec<(String, u64)> {
     let arms = report["arms"].as_array().unwrap();
     let one = |arm: &Value| {
@@ -45,7 +45,7 @@ fn small_files_are_worked_on_by_processes() {
             assert!(arms.contains(&(operation.to_owned(), workers)), "{operation} {workers}: {arms:?}");
         }
     }
-    // Where it is no administrator's, the volume is not made durable, and the report says so.
+    // Without administrator rights the volume cannot be flushed, and the report says so.
     let text = report.to_string();
     let at_end = text.contains("\"sync\":\"at-end\"");
     assert!(at_end || text.contains("only administrators have a whole volume made durable"), "{text}");
@@ -66,7 +66,7 @@ fn directories_are_filled_and_layouts_written() {
     }
 }
 
-/// Returns how many files there are below a directory; those that vanish meanwhile do not count.
+/// Number of files below a directory, without those that vanish meanwhile.
 fn files_below(path: &Path) -> usize {
     let Ok(entries) = std::fs::read_dir(path) else { return 0 };
     let count = |path: &Path| if path.is_dir() { files_below(path) } else { 1 };

@@ -1,4 +1,4 @@
-//! What `limits` tells of a directory's volume.
+//! Output of `limits` about a directory's volume.
 
 use crate::support::{megadir, tree};
 

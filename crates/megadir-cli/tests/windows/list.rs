@@ -1,4 +1,4 @@
-//! What `list` tells by each backend.
+//! Output of `list` with each backend.
 
 use megadir_testkit::require;
 

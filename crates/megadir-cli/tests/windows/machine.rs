@@ -1,4 +1,4 @@
-//! What a run says of the machine that it ran on, and of the states of the cache that cannot be had there.
+//! A run's description of its machine, and cache states that are unavailable there.
 
 use megadir_testkit::require;
 
@@ -46,7 +46,7 @@ fn states_of_the_cache_are_had_or_say_why_not() {
     assert!(text.contains("only a volume that is made for the run could be dismounted"), "{text}");
     let refused = text.contains("the volume does not tell how much is read from it");
     assert!(refused || text.contains("data-cold: available"), "{text}");
-    // Nothing else is measured instead.
+    // No other state is measured instead.
     let words = ["bench", "run", "attributes", "--quick", "--dry-run", "--cache", "fs-cold"];
     let (code, plan, complaint) = megadir(scratch.path(), &words);
     assert_eq!(code, Some(3), "{plan}{complaint}");

@@ -1,4 +1,4 @@
-//! The command on Windows, by subject.
+//! Tests of the program on Windows, by subject.
 #![cfg(windows)]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 

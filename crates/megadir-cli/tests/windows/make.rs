@@ -1,4 +1,4 @@
-//! `make`: whole, again, beside what is not its own, and where names cannot be.
+//! `make`: complete, repeated, next to other files, and with impossible names.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,10 +10,10 @@ use megadir_testkit::require;
 
 use crate::support::megadir;
 
-/// The names of the first files of seed 1: the digests of `1:0`, `1:1` and so on.
+/// Name of the first file of seed 1: the digest of `1:0`.
 const FIRST: &str = "81b206a89f89d5b1123b87606075c6a8";
 
-/// Returns what lies below a directory: paths with `/`, and contents of what is a file.
+/// Entries below a directory: paths with `/`, and the contents of files.
 fn below(top: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
     let mut directories = vec![PathBuf::new()];
@@ -37,7 +37,7 @@ fn files(top: &Path) -> usize {
     below(top).values().flatten().count()
 }
 
-/// Runs `make`; returns its exit code and what it said.
+/// Runs `make`; returns the exit code and the messages.
 fn make(at: &Path, words: &[&str]) -> (Option<i32>, String) {
     let (code, text, complaint) = megadir(at, &[&["make"], words].concat());
     assert_eq!(text, "", "{words:?}");
@@ -76,7 +76,7 @@ fn what_is_not_its_own_is_left_alone() {
     std::fs::write(path(1), "longer than ten bytes").unwrap();
     std::fs::write(path(2), "other").unwrap();
     std::fs::write(path(3), "0123456789").unwrap();
-    // An empty file that may not be written to, and one that has another name.
+    // An empty read-only file, and one that has another link.
     std::fs::write(path(4), "").unwrap();
     let mut permissions = path(4).metadata().unwrap().permissions();
     permissions.set_readonly(true);
@@ -128,7 +128,7 @@ fn layouts_are_made_as_rehearsed() {
 #[test]
 fn the_same_seed_makes_the_same_files_as_on_linux() {
     let scratch = tempfile::tempdir().unwrap();
-    // The hashes are those of what the same commands make on Linux.
+    // Hashes of the files that the same commands create on Linux.
     for (command, expected) in [
         (
             "a -n 40 --sizes lognormal:2kB+sigma=1 --content json --names sequence --layout digest:1/1 --seed 7",
@@ -160,7 +160,7 @@ fn links_are_not_followed() {
     let at = scratch.path();
     std::fs::create_dir(at.join("outside")).unwrap();
     std::fs::create_dir(at.join("d")).unwrap();
-    // A junction, which takes no privilege.
+    // A junction, which needs no privilege.
     let mut link = Command::new("cmd");
     link.args(["/c", "mklink", "/J"]).arg(at.join("d").join("8")).arg(at.join("outside"));
     let made = link.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -213,13 +213,13 @@ fn one_that_was_killed_is_gone_on_with() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
     command.args(words).current_dir(at).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    // Until it has begun, or ended: either is gone on with.
+    // Until it has begun or ended: both can be resumed.
     while !at.join("d").join("8").exists() && child.try_wait().unwrap().is_none() {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     let _ = child.kill();
     child.wait().unwrap();
-    // A kill may come between making a file and writing it.
+    // A kill may come between creating a file and writing it.
     let empty = below(&at.join("d")).into_iter().find(|(_, content)| content.is_some());
     if let Some((path, _)) = empty {
         let file = std::fs::OpenOptions::new().write(true).truncate(true).open(at.join("d").join(path));

@@ -1,4 +1,4 @@
-//! Paths in all forms that Windows takes them in, and names that are special there.
+//! All forms of Windows paths, and names with a special meaning there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use megadir_testkit::require;
 
 use crate::support::{megadir, tree};
 
-/// Runs the command, wants it to end well without complaint, and returns its lines, sorted.
+/// Runs the program; asserts success without messages; returns its lines, sorted.
 fn lines(directory: &Path, words: &[&str]) -> Vec<String> {
     let (code, text, complaint) = megadir(directory, words);
     assert_eq!((code, complaint.as_str()), (Some(0), ""), "{words:?}");
@@ -16,13 +16,13 @@ fn lines(directory: &Path, words: &[&str]) -> Vec<String> {
     lines
 }
 
-/// Makes the inventory of a tree.
+/// Creates the inventory of a tree.
 fn scan(directory: &Path, path: &str) {
     let (code, text, complaint) = megadir(directory, &["scan", path, "--output", "inventory"]);
     assert_eq!((code, text.as_str()), (Some(0), ""), "{path}: {complaint}");
 }
 
-/// Returns what `changes` tells of a tree since `inventory`; suspects, whose clock has not gone on, are left out.
+/// Output of `changes` for a tree since `inventory`, without suspects, which are within one clock tick.
 fn changes(directory: &Path, words: &[&str]) -> Vec<String> {
     let words = [&["changes", "inventory"], words].concat();
     let (code, text, complaint) = megadir(directory, &words);
@@ -33,12 +33,12 @@ fn changes(directory: &Path, words: &[&str]) -> Vec<String> {
     lines
 }
 
-/// Scans, adds a file, and wants to be told exactly that.
+/// Scans, adds a file, and asserts that exactly this change is reported.
 fn scan_and_notice(directory: &Path, path: &str) {
     scan_and_notice_in(directory, path, &directory.join(path));
 }
 
-/// Does so where the path leads to `tree`.
+/// The same if the path leads to `tree`.
 fn scan_and_notice_in(directory: &Path, path: &str, tree: &Path) {
     scan(directory, path);
     assert_eq!(changes(directory, &[]), [""; 0], "{path}");
@@ -72,7 +72,7 @@ fn paths_beyond_260_characters_are_read_with_and_without_their_prefix() {
     }
     let all = lines(scratch.path(), &["list", "--recursive", "tree"]);
     assert!(all.len() == 13 && all.iter().any(|line| line.ends_with("\\at the end")), "{all:?}");
-    // Of a tree the paths below are as long.
+    // Paths below a tree are as long.
     scan_and_notice(scratch.path(), "tree");
     fs::remove_file(deep.join("at the end")).unwrap();
     scan(scratch.path(), "tree");
@@ -81,7 +81,8 @@ fn paths_beyond_260_characters_are_read_with_and_without_their_prefix() {
     assert!(told.len() == 1 && told[0].ends_with("-x\\late"), "{told:?}");
 }
 
-/// `\\localhost\C$` is every Windows machine's own disk for its administrators; `cargo xtask ci` makes the like under Wine.
+/// `\\localhost\C$` is every Windows machine's own disk, for administrators; `cargo xtask ci` sets up the same
+/// under Wine.
 #[test]
 fn shares_of_servers_are_read() {
     let scratch = tree();
@@ -110,7 +111,7 @@ fn drives_slashes_and_trailing_dots_mean_what_they_mean_to_windows() {
     let absolute = scratch.path().join("tree");
     let drive = &text(&absolute)[..2];
     let no_drive = &text(&absolute)[2..];
-    // The current directory of the drive is where the command runs.
+    // The current directory of the drive is the program's working directory.
     let relative = format!("{drive}tree");
     let slashes = text(&absolute).replace('\\', "/");
     for path in [
@@ -140,7 +141,7 @@ fn drives_slashes_and_trailing_dots_mean_what_they_mean_to_windows() {
         !told.is_empty() && told == lines(scratch.path(), &["list", &root.replace('\\', "/")]),
         "{told:?}"
     );
-    // With the prefix nothing is changed about a path.
+    // A path with the prefix is used unchanged.
     let (code, _, complaint) = megadir(scratch.path(), &["list", &format!(r"\\?\{}.", absolute.display())]);
     if code == Some(0) && require::is_wine() {
         require::unavailable("trailing_dots", "Wine takes a trailing dot off behind \\\\?\\ too");
@@ -166,7 +167,7 @@ fn devices_are_refused_as_directories_and_taken_as_outputs() {
     assert_eq!(left, ["tree"], "no temporary file stays");
 }
 
-/// Files may have such names where they are made with the prefix, or by other systems.
+/// Such names are possible with the prefix, or on other systems.
 #[test]
 fn files_with_reserved_names_are_listed_and_compared() {
     let scratch = tree();
@@ -186,14 +187,14 @@ fn files_with_reserved_names_are_listed_and_compared() {
         .collect();
     there.sort_unstable();
     if there != made {
-        // Wine takes what follows off, whatever the prefix.
+        // Wine drops trailing characters even with the prefix.
         assert!(require::is_wine(), "made {made:?}, there is {there:?}");
         require::unavailable("files_with_reserved_names", &format!("made {made:?}, there is {there:?}"));
     }
     let listed = lines(scratch.path(), &["list", "--fields=size,name", "tree/below/empty"]);
     assert_eq!(listed, there.iter().map(|name| format!("4\t{name}")).collect::<Vec<_>>());
     scan_and_notice(scratch.path(), "tree");
-    // Each is opened by its name as it is.
+    // Each is opened by its exact name.
     for backend in ["by-handle", "std"] {
         let asked = [
             "list",
@@ -219,14 +220,14 @@ fn upper_and_lower_case_lead_to_the_same_and_are_told_apart_in_names() {
     );
     scan(scratch.path(), "TREE");
     assert_eq!(changes(scratch.path(), &["tRee"]), [""; 0]);
-    // A path of a list in another case is the entry that it leads to.
+    // A path in a list may differ in case from its entry.
     fs::write(scratch.path().join("list"), "TREE\\FILE 7\0tree\\Below\\EMPTY\0").unwrap();
     assert_eq!(changes(scratch.path(), &["--files0-from", "list"]), [""; 0]);
     fs::write(scratch.path().join("tree").join("file 7"), "more than it held before").unwrap();
     let told = changes(scratch.path(), &["--files0-from", "list"]);
     assert!(told.len() == 1 && told[0].starts_with("modified") && told[0].contains("file 7 ("), "{told:?}");
     scan(scratch.path(), "tree");
-    // By a third name: Wine takes a name in another case for the same and does nothing.
+    // Through a third name: Wine treats a rename that changes only case as a no-op.
     for (from, to) in [("file 3", "FILE 3"), ("below", "Below")] {
         let tree = scratch.path().join("tree");
         fs::rename(tree.join(from), tree.join("aside")).unwrap();
@@ -243,7 +244,8 @@ fn rows_are_sorted_by_the_bytes_of_names_as_everywhere() {
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");
     fs::create_dir(&tree).unwrap();
-    // By the rules of Windows b would precede C, and a letter beyond 16 bits one at their end.
+    // Windows order would put b before C, and a character beyond 16 bits before one at the end of the 16-bit
+    // range.
     let mut names = ["C", "b", "\u{ff5e}", "\u{1f600}", "-", "_", "a b", "\u{e4}"];
     for name in names {
         fs::write(tree.join(name), "").unwrap();
@@ -258,7 +260,7 @@ fn rows_are_sorted_by_the_bytes_of_names_as_everywhere() {
     assert_eq!(told, names, "{text}");
 }
 
-/// Such directories are what WSL makes; the switch needs Windows 10 1803 and an administrator.
+/// WSL creates such directories; the flag needs Windows 10 1803 and an administrator.
 #[test]
 fn directories_that_tell_case_apart_are_read_name_by_name() {
     let scratch = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What the command says of what is not there yet, and of what people of Windows get wrong.
+//! Errors for features that are not supported yet, and for common mistakes on Windows.
 
 use crate::support::{megadir, tree};
 

@@ -1,4 +1,4 @@
-//! `megadir remove`: what goes, what stays, what is refused, and that it goes on after it was killed.
+//! `megadir remove`: entries removed and kept, refusals, and continuing after a kill.
 
 use std::fs;
 use std::os::windows::fs::OpenOptionsExt;
@@ -31,7 +31,7 @@ fn a_tree_is_told_and_then_goes() {
     assert!(complaint.starts_with("megadir: removed 54 entries (3 directories)"), "{complaint}");
     assert_eq!(entries(scratch.path()), 0);
     runs(scratch.path(), &["remove", "--yes", "tree"], 3);
-    // Of the current directory of a drive.
+    // The current directory of a drive.
     let drive = scratch.path().to_str().unwrap().get(..2).unwrap();
     fs::write(scratch.path().join("one"), "").unwrap();
     runs(scratch.path(), &["remove", "--yes", &format!("{drive}one")], 0);
@@ -81,7 +81,7 @@ fn what_must_stay_is_refused_and_nothing_goes() {
         ("file:stream", "stream"),
         ("", "an empty path"),
     ] {
-        // Seen from the path alone, whatever the options.
+        // Refused by path alone, whatever the options.
         refused(&below, path, reason, &all[..1]);
     }
     for (path, reason) in [
@@ -91,7 +91,7 @@ fn what_must_stay_is_refused_and_nothing_goes() {
     ] {
         refused(&below, path, reason, &all);
     }
-    // Where scratch directories lie in the user's folder, so does the current directory otherwise.
+    // Otherwise the working directory is in the user's folder, if scratch directories are.
     let root = Path::new(r"C:\");
     let windows = std::env::var("SystemRoot").unwrap();
     let own = std::env::var("USERPROFILE").unwrap();
@@ -127,14 +127,14 @@ fn a_directory_is_put_aside_and_what_was_left_of_it_is_found() {
     let kept = scratch.path().join("tree").join("below").join("held");
     fs::write(&kept, "").unwrap();
     let (_, complaint) = {
-        // So it can be renamed, and the file not removed.
+        // With this share mode it can be renamed, but the file cannot be removed.
         let held = fs::OpenOptions::new().read(true).share_mode(3).open(&kept).unwrap();
         let told = megadir(scratch.path(), &["remove", "--yes", "--detach", "tree"]);
         drop(held);
         (told.0, told.2)
     };
     if complaint.contains("rename 'tree'") {
-        // As Windows has it: a directory in which anything is open keeps its name.
+        // On Windows, a directory with open files in it cannot be renamed.
         assert_eq!(entries(&scratch.path().join("tree")), 51, "{complaint}");
     } else {
         assert!(complaint.contains("the rest of 'tree' is in"), "{complaint}");
@@ -201,7 +201,7 @@ fn read_only_files_and_long_paths_go() {
     permissions.set_readonly(true);
     fs::set_permissions(&marked, permissions).unwrap();
     assert!(long.len() > 400);
-    // By a path that is longer than most programs take.
+    // By a path longer than most programs accept.
     runs(scratch.path(), &["remove", "--yes", &long], 0);
     assert!(!Path::new(&long).exists() && Path::new(&long).parent().unwrap().exists());
     runs(scratch.path(), &["remove", "--yes", "tree"], 0);
@@ -221,7 +221,7 @@ fn killed_at_any_moment_it_goes_on() {
     let gone = || (0..20).filter(|directory| !root.join(format!("{directory}")).exists()).count();
     let mut was_killed = false;
     for wanted in [1, 5, 10] {
-        // So slow that it is still at work when it has been seen to begin.
+        // Slow enough to be still running once it is seen to have begun.
         let mut child = Command::new(env!("CARGO_BIN_EXE_megadir"))
             .args(["remove", "--yes", "--threads", "2", "--rate", "400/s", "tree"])
             .current_dir(scratch.path())

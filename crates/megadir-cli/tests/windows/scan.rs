@@ -18,7 +18,7 @@ fn paths_of_an_inventory_are_those_of_windows() {
         assert_eq!(code, Some(0), "{complaint}");
         let paths: Vec<&str> = text.lines().skip(1).map(|line| line.split(',').nth(3).unwrap()).collect();
         assert_eq!(paths.len(), 1 + 51 + 2);
-        // By `\\?\` nothing is found whose path is not written as Windows has it.
+        // With `\\?\`, only paths in Windows notation are found.
         assert!(paths.iter().all(|path| !path.contains('/') && Path::new(path).exists()), "{text}");
     }
 }
@@ -39,11 +39,11 @@ fn what_is_scanned_has_not_changed() {
     assert_eq!(rows, 1 + 51 + 2, "the root, what is in it, and below");
     let (code, text, complaint) = megadir(scratch.path(), &["changes", "inventory", "tree"]);
     assert_eq!(code, Some(0), "{complaint}");
-    // All is younger than the scan's clock can tell apart.
+    // All files are younger than the resolution of the scan's clock.
     assert!(text.lines().all(|line| line.starts_with("suspect")), "{text}");
 }
 
-/// Sets the times of all files back, so that the clock has gone on since.
+/// Sets the times of all files back, so that they are older than one clock tick.
 fn age(tree: &Path) {
     for entry in fs::read_dir(tree).unwrap() {
         let path = entry.unwrap().path();
@@ -57,7 +57,7 @@ fn age(tree: &Path) {
     }
 }
 
-/// Scans and returns what was said.
+/// Scans; returns the messages.
 fn scan(directory: &Path, more: &[&str]) -> String {
     let words = [&["scan", "tree", "--output", "inventory"], more].concat();
     let (code, text, complaint) = megadir(directory, &words);
@@ -65,7 +65,7 @@ fn scan(directory: &Path, more: &[&str]) -> String {
     complaint
 }
 
-/// Returns the lines that `changes` prints, without the names of the fields where these are not wanted.
+/// Lines that `changes` prints, with or without field names.
 fn changes(directory: &Path, more: &[&str]) -> Vec<String> {
     let words = [&["changes", "inventory", "tree"], more].concat();
     let (code, text, complaint) = megadir(directory, &words);
@@ -77,7 +77,7 @@ fn changes(directory: &Path, more: &[&str]) -> Vec<String> {
 fn suspects_are_decided_about_by_what_they_hold() {
     let scratch = tree();
     let file = scratch.path().join("tree").join("file 3");
-    // On a machine that is busy the clock may have gone on before the scan begins.
+    // On a busy machine the clock may tick before the scan begins.
     let is_suspect = (0..20).any(|_| {
         fs::write(&file, "xxx").unwrap();
         scan(scratch.path(), &["--hash-suspects"]);
@@ -91,7 +91,7 @@ fn suspects_are_decided_about_by_what_they_hold() {
     fs::write(&file, "yyy").unwrap();
     fs::File::options().write(true).open(&file).unwrap().set_modified(before).unwrap();
     let told = changes(scratch.path(), &["--verify"]);
-    // The time of change tells, unless the clock has not gone on; the contents do in any case.
+    // The change time differs unless it is within one clock tick; the contents differ in any case.
     assert!(told.len() == 1 && told[0].starts_with("modified     tree\\file 3 ("), "{told:?}");
 }
 
@@ -121,7 +121,7 @@ fn an_inventory_in_the_tree_is_left_out_and_brought_up_to_date() {
     assert_eq!(fs::read_dir(&tree).unwrap().count(), 51, "no temporary file stays");
 }
 
-/// Whenever it ends, the old inventory is whole or the new one is.
+/// Whenever the scan is killed, either the old inventory or the new one is complete.
 #[test]
 fn a_scan_that_is_killed_leaves_a_whole_inventory() {
     let scratch = tree();
@@ -153,12 +153,12 @@ fn files_are_known_by_their_numbers_whatever_their_names_and_times_are() {
     let scratch = tree();
     let tree = scratch.path().join("tree");
     scan(scratch.path(), &[]);
-    // Names that are exchanged: a file that takes the name of one that has just gone is given that one's time of birth on NTFS.
+    // Exchanged names: on NTFS a file that takes the name of a file just removed gets its birth time.
     fs::rename(tree.join("file 10"), tree.join("aside")).unwrap();
     fs::rename(tree.join("file 11"), tree.join("file 10")).unwrap();
     fs::rename(tree.join("aside"), tree.join("file 11")).unwrap();
     fs::rename(tree.join("below"), tree.join("elsewhere")).unwrap();
-    // Behind the paths stand times that differ, and that contents may.
+    // After the path, the line shows differing times, and that the contents may differ.
     let mut told = changes(scratch.path(), &[]);
     told.retain(|line| !line.starts_with("suspect"));
     told.iter_mut().for_each(|line| line.truncate(line.find(" (").unwrap_or(line.len())));
@@ -170,14 +170,14 @@ fn files_are_known_by_their_numbers_whatever_their_names_and_times_are() {
     assert_eq!(told, expected);
     age(&tree);
     scan(scratch.path(), &[]);
-    // A time of birth or of modification that is set makes no other file of it.
+    // Setting the birth or modification time does not make it another file.
     age(&tree);
     let told = changes(scratch.path(), &["--json"]);
     assert!(told.iter().all(|line| !line.contains("\"inode\"]")), "{told:?}");
 }
 
-/// NTFS brings the entry by which a file was opened up to date; other names of it may tell what was. Whoever opens each file is told
-/// what is.
+/// NTFS updates only the directory entry through which a file was opened; its other links may show old
+/// attributes. Opening each file gives the current ones.
 #[test]
 fn files_with_several_names_are_exact_where_each_is_opened() {
     let scratch = tree();

@@ -1,11 +1,11 @@
-//! The two studies whose sources measured on Windows, from end to end.
+//! End-to-end tests of the two studies whose published sources measured on Windows.
 
 use megadir_testkit::require;
 use megadir_testkit::tree::names;
 
 use crate::support::megadir;
 
-/// The six methods of the source of the study `attributes`, the slowest first.
+/// The six methods in the source of the study `attributes`, slowest first.
 const OF_THE_SOURCE: [&str; 6] = [
     "find-and-ask-each",
     "find-first-file-basic",
@@ -15,7 +15,7 @@ const OF_THE_SOURCE: [&str; 6] = [
     "by-handle-full",
 ];
 
-/// Runs a built-in study with a short warm-up; returns its report, what it complained about, and its record.
+/// Runs a built-in study with a short warm-up; returns the report, the messages and the record.
 fn run(study: &str, words: &[&str]) -> (String, String, String) {
     let here = tempfile::tempdir().unwrap();
     let text = match study {
@@ -33,7 +33,7 @@ fn run(study: &str, words: &[&str]) -> (String, String, String) {
     (report, complaint, record)
 }
 
-/// Returns the rows of the source's table, field by field.
+/// Rows of the source's table, field by field.
 fn rows(report: &str) -> Vec<Vec<String>> {
     let start = report.find("The source's table, measured here").expect(report);
     let rows = report[start..].lines().skip(1).take_while(|line| !line.is_empty());
@@ -43,7 +43,8 @@ fn rows(report: &str) -> Vec<Vec<String>> {
 #[test]
 fn methods_of_finding_out_attributes_find_the_same_in_both_runs_of_the_source() {
     let (report, complaint, record) = run("attributes", &["--entries", "20", "--cache", "warm,unseen"]);
-    // What every block must find was found by the standard library before the first; a method that cannot be had says why.
+    // The standard library counted the expected entries before the first block; an unavailable method has a
+    // reason.
     assert!(record.contains("\"expected\":{\"files\":20,"), "{record}");
     assert!(!record.contains("unequal-work"), "{report}{complaint}");
     let rows = rows(&report);

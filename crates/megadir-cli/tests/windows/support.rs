@@ -1,9 +1,9 @@
-//! What the subjects share.
+//! Helpers shared by these tests.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs the command; returns its exit code, what it printed and what it complained about.
+/// Runs the program; returns the exit code, the output and the messages.
 pub(crate) fn megadir(directory: &Path, words: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
     let output = command.args(words).current_dir(directory).stdin(Stdio::null()).output().unwrap();
@@ -11,7 +11,7 @@ pub(crate) fn megadir(directory: &Path, words: &[&str]) -> (Option<i32>, String,
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// Makes a tree and returns the directory that it lies in.
+/// Creates a tree; returns its parent directory.
 pub(crate) fn tree() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");

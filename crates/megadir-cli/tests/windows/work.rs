@@ -1,10 +1,10 @@
-//! Studies of asking, removing and filling up, from end to end.
+//! End-to-end tests of the studies of lookups, removal and filling.
 
 use megadir_testkit::tree::names;
 
 use crate::support::megadir;
 
-/// Runs a built-in study with next to no warm-up; returns its exit code, its report and what it complained about.
+/// Runs a built-in study with almost no warm-up; returns the exit code, the report and the messages.
 fn run(study: &str, text: &str) -> (Option<i32>, String, String) {
     let here = tempfile::tempdir().unwrap();
     assert!(text.contains("warm_up_s_max = "), "{study}");
@@ -27,7 +27,7 @@ fn asking_for_some_files_is_held_against_listing_all() {
     let (code, report, complaint) =
         run("stat-or-list", include_str!("../../../../studies/stat-or-list.toml"));
     assert_eq!(code, Some(0), "{complaint}");
-    // All and a single one of 40 were asked for, and each block has found as many.
+    // Both all 40 names and a single one were looked up, and each block found the expected number.
     assert!(report.contains("100 %") && report.contains("break-even"), "{report}");
     assert!(!report.contains("unequal"), "{report}");
 }

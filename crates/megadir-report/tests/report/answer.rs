@@ -1,4 +1,5 @@
-//! What a reader is told first answers the study's question: the group that the study declares leads, in one sentence with intervals.
+//! The report first answers the study's question: the group that the study declares leads, in one sentence with
+//! intervals.
 
 use megadir_record::{CellId, Group, GroupRule, Pair, Record};
 use megadir_report::chart::{Width, main_picture};
@@ -41,7 +42,7 @@ fn growth_is_told_by_the_largest_against_the_smallest() {
     assert!(told.contains("x [") && told.contains("(read, 100 000 entries against 1 000): slower"), "{told}");
 }
 
-/// Returns a record of so many workers against one, in one directory and in a hundred.
+/// A record of several workers compared with one, in one directory and in a hundred.
 fn workers(ratios: &[f64]) -> Record {
     let mut synthetic = Synthetic::ratios(&[]);
     let names = ["two in 1", "four in 1", "two in 100", "four in 100", "eight in 1", "eight in 100"];

@@ -1,4 +1,4 @@
-//! Methods of finding out attributes: speed-ups, and whether the claims of their source stand.
+//! Methods of reading attributes: speed-ups, and the verdict on the source's claims.
 
 use megadir_record::{
     CacheState, Cell, CellId, ExpectedFiles, Group, GroupRule, Published, Record, Role, Sample, Work,
@@ -7,7 +7,7 @@ use megadir_report::{FindingKind, Report, Style, Summary, View, format_named, su
 
 use crate::synthetic::{ENTRIES, Synthetic};
 
-/// Returns a record of methods that take so many times what the baseline takes.
+/// A record of methods with these ratios to the baseline's time.
 pub(crate) fn record(ratios: &[(&'static str, f64)]) -> Record {
     let mut record = Synthetic::ratios(ratios).record();
     let plan = &mut record.header.plan;
@@ -110,7 +110,7 @@ fn first_and_second_runs_stand_in_one_table_as_the_source_has_them() {
     };
     assert_eq!(row(&text, "find-first-file")[3..], ["2.00x"]);
     assert_eq!(row(&text, "readdir-lstat")[3..], ["1"]);
-    // The same arms once more, in a state of their own, in a group of their own.
+    // The same arms again, in their own state and group.
     let (arms, groups) = (record.header.plan.cells.len() as u32, record.header.plan.groups.clone());
     for cell in record.header.plan.cells.clone() {
         let groups = cell.groups.iter().map(|name| format!("{name}-unseen")).collect();

@@ -1,4 +1,5 @@
-//! Runs are compared arm by arm; what does not belong together is said, and several runs a side are judged over runs.
+//! Runs are compared arm by arm; incomparable runs are reported, and several runs per side are compared across
+//! runs.
 
 use megadir_record::Record;
 use megadir_report::between::{Between, Condition, GateSays, Run, between, csv, markdown, table};
@@ -9,17 +10,17 @@ use crate::golden::golden;
 use crate::synthetic::{Synthetic, note};
 
 pub(crate) const PLAIN: Style = Style { color: false, unicode: true };
-/// A condition that waives nothing.
+/// A condition without waivers.
 pub(crate) const STRICT: Condition =
     Condition { slower_by: Some(0.03), single_run: false, despite_warnings: false };
-/// A condition for one run a side.
+/// A condition for one run per side.
 pub(crate) const SINGLE: Condition = Condition { single_run: true, ..STRICT };
 
 pub(crate) fn run(seed: u64, ratios: &[(&'static str, f64)]) -> Record {
     Synthetic { seed, ..Synthetic::ratios(ratios) }.record()
 }
 
-/// Returns runs of one version, each as a whole longer or shorter by what stands in `wholes`.
+/// Runs of one version; all times of each run are multiplied by its factor in `wholes`.
 pub(crate) fn runs(seed: u64, wholes: &[f64], ratios: &[(&'static str, f64)]) -> Vec<Record> {
     let one = |(place, whole): (u64, &f64)| {
         let mut of = Synthetic { seed: seed + place, ..Synthetic::ratios(ratios) };
@@ -48,7 +49,7 @@ pub(crate) fn compare(old: &Record, new: &Record) -> Between {
     compare_all(std::slice::from_ref(old), std::slice::from_ref(new))
 }
 
-/// Asks the gate and returns what it says with its lines.
+/// Evaluates the gate; returns its result and its lines.
 pub(crate) fn ask(mut compared: Between, condition: Condition) -> (GateSays, String) {
     compared.ask(condition);
     let gate = compared.gate.expect("asked for");
@@ -104,7 +105,7 @@ fn other_machines_file_systems_and_data_are_told() {
             "file system: ext4 against xfs"
         ]
     );
-    // What is in force is told where both know of it, by the lines that differ.
+    // Vulnerability mitigations are compared line by line if both records have them.
     let mut new = run(2, &[("a", 0.5)]);
     let mut old = old;
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
@@ -122,7 +123,7 @@ fn other_machines_file_systems_and_data_are_told() {
             "devices below the file system: (1.0 GiB) against none of these"
         ]
     );
-    // Another data set makes other arms of the same names.
+    // Another data set makes arms of the same name different.
     let mut new = run(2, &[("a", 0.5)]);
     new.header.plan.data[0].entries += 1;
     let compared = compare(&old, &new);
@@ -166,7 +167,7 @@ fn too_few_rounds_judge_nothing() {
 
 #[test]
 fn with_several_runs_a_side_what_differs_from_run_to_run_is_no_difference_of_versions() {
-    // Runs differ by 4 % as wholes, and rounds by 1 %: over rounds every pair of runs would differ.
+    // Runs differ by 4 % as a whole and rounds by 1 %: compared across rounds, every pair of runs would differ.
     let (old, new) = ([1.0, 1.04, 0.96, 1.02], [1.03, 0.97, 1.05]);
     let arms = [("a", 0.5), ("b", 2.0)];
     let compared = compare_all(&runs(1, &old, &arms), &runs(11, &new, &arms));
@@ -180,7 +181,7 @@ fn with_several_runs_a_side_what_differs_from_run_to_run_is_no_difference_of_ver
     assert_eq!(ask(compared, STRICT).0, GateSays::Passed);
     let one_a_side = compare(&runs(1, &[0.96], &arms)[0], &runs(11, &[1.05], &arms)[0]);
     assert!(one_a_side.rows.iter().all(|row| row.is_slower(None)), "{:?}", one_a_side.rows);
-    // A version that is slower by a third is found.
+    // A slow-down by a third is found.
     let slow = compare_all(&runs(1, &old, &arms), &runs(11, &new, &[("a", 0.5), ("b", 2.7)]));
     let (says, lines) = ask(slow.clone(), STRICT);
     assert_eq!((says, lines.lines().next()), (GateSays::Slower, Some("slower than before: b")));

@@ -1,4 +1,5 @@
-//! The gate over a comparison of runs: it passes only over what was measured in full on equal work, by runs that nothing speaks against.
+//! The gate over a comparison of runs passes only if both sides measured equal work completely and have no
+//! warnings.
 
 use megadir_record::{Cut, Record, Stop, VoidReason};
 use megadir_report::View;
@@ -10,12 +11,12 @@ use megadir_report::summary::Outcome;
 use crate::between::{PLAIN, SINGLE, STRICT, ask, compare, compare_all, run, runs};
 use crate::synthetic::Synthetic;
 
-/// Two runs between which only what `change` does to the new one differs.
+/// Compares two runs that differ only by `change` in the new one.
 fn gate_over(change: impl Fn(&mut Record)) -> (GateSays, String) {
     let (old, mut new) = (run(1, &[("a", 0.5), ("b", 2.0)]), run(2, &[("a", 0.5), ("b", 2.0)]));
     change(&mut new);
     let forward = ask(compare(&old, &new), SINGLE);
-    // What is missing of the old run is missing, too.
+    // Missing parts of the old run count, too.
     let back = ask(compare(&new, &old), SINGLE);
     assert_eq!(forward.0 == GateSays::NotJudged, back.0 == GateSays::NotJudged, "{}\n{}", forward.1, back.1);
     forward
@@ -33,7 +34,7 @@ fn is_not_judged(change: impl Fn(&mut Record), because: &str) {
 fn a_gate_passes_where_every_arm_was_measured_on_equal_work() {
     let (says, lines) = gate_over(|_| {});
     assert_eq!(says, GateSays::Passed, "{lines}");
-    // A run that stops at a width is complete with fewer rounds than it was allowed.
+    // A run that stops at a target width is complete with fewer rounds than allowed.
     let (says, lines) = gate_over(|new| {
         new.header.plan.rules.stop = Stop::Ratio { half_width: 0.01, rounds_min: 30 };
         new.header.plan.rules.rounds = 1000;
@@ -50,10 +51,10 @@ fn a_gate_is_not_judged_over_unequal_work() {
         });
     };
     is_not_judged(third, "the new run did other work than it should: b");
-    // All arms of the run agree with each other, and saw half of what the old run saw.
+    // All arms of the run agree, and saw half as many entries as the old run.
     let all = |new: &mut Record| new.samples.iter_mut().for_each(|sample| sample.counted.entries /= 2);
     is_not_judged(all, "the new work is not that of the old: base; a; b");
-    // A directory that was there before has other names than then.
+    // The names in an existing directory have changed since.
     let existing = |record: &mut Record, hash| {
         record.header.plan.data[0].source = megadir_record::DataSource::Existing { path: "tree".into() };
         record.header.plan.data[0].hash = Some(hash);
@@ -77,7 +78,7 @@ fn a_gate_is_not_judged_over_arms_that_were_not_measured_in_full() {
         |new| new.samples.retain(|sample| sample.cell.0 != 3 || sample.round < 20),
         "the new run measured 20 of 30 rounds: b",
     );
-    // Half of the rounds dropped, and the record says that it is complete.
+    // Half of the rounds are missing, but the record claims to be complete.
     is_not_judged(
         |new| new.samples.retain(|sample| sample.round % 2 == 0),
         "the new run measured 15 of 30 rounds: base; a; b",
@@ -123,10 +124,10 @@ fn a_gate_is_not_judged_over_arms_that_are_missing() {
         (says, lines.as_str()),
         (GateSays::NotJudged, "the gate cannot be judged: only in the old run: gone")
     );
-    // What is only in the new run was promised nobody.
+    // Arms that are only in the new run are not required.
     let (old, new) = (run(1, &[("a", 0.5)]), run(2, &[("a", 0.5), ("come", 1.0)]));
     assert_eq!(ask(compare(&old, &new), SINGLE).0, GateSays::Passed);
-    // Of hundreds some are named.
+    // Some of the hundreds are named.
     const MANY: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let (old, new) = (run(1, &MANY.map(|arm| (arm, 1.0))), run(2, &[]));
     let (_, lines) = ask(compare(&old, &new), SINGLE);
@@ -151,7 +152,7 @@ fn a_gate_does_not_let_a_wider_band_of_the_new_record_decide() {
     let compared = compare(&old, &new);
     assert_eq!(compared.band, 0.03);
     assert_eq!(ask(compared, SINGLE).0, GateSays::Slower);
-    // A percentage that was named is not overruled by the band either.
+    // The band does not overrule an explicit percentage either.
     let (mut old, mut new) = (run(1, &[("a", 0.5)]), run(2, &[("a", 0.6)]));
     [&mut old, &mut new].into_iter().for_each(|record| record.header.plan.rules.equivalence_band = 0.5);
     let beyond_band = Condition { slower_by: None, ..SINGLE };
@@ -273,7 +274,7 @@ fn the_gate_stands_in_every_format() {
     compared.ask(SINGLE);
     for format in FORMATS {
         let text = (format.render)(&compared, &View { width: 200, style: PLAIN });
-        // On a terminal the reasons stand on standard error.
+        // On a terminal, the reasons are on standard error.
         let words = match format.name {
             "table" => "The gate could not be judged, for 1 reason.",
             _ => "it was killed or still goes on",

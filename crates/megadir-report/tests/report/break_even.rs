@@ -1,4 +1,5 @@
-//! The share from which on listing beats asking is recovered, with its interval; where there is none, that is said.
+//! The share from which listing beats asking is recovered, with its interval; if there is none, the report says
+//! so.
 
 use megadir_record::{BreakEvenArms, CellId, DataId, ExpectedFiles, Group, GroupRule, Record, Work};
 use megadir_report::summary::{BreakEven, GroupReading, Threshold};
@@ -8,7 +9,7 @@ use crate::synthetic::{Arm, Synthetic, arm};
 
 const SHARES: [f64; 5] = [0.01, 0.03, 0.1, 0.3, 1.0];
 
-/// Returns a record of two directories in which asking for an entry takes so many times as long as listing one does.
+/// A record of two directories in which looking up an entry takes this many times as long as listing one.
 pub(crate) fn record(costs: [f64; 2]) -> Record {
     let sizes = [1_000_u64, 100_000];
     let mut arms: Vec<Arm> = Vec::new();

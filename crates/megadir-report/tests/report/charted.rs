@@ -1,4 +1,4 @@
-//! Records that charts are drawn of: for every chart one with known effects.
+//! Records for charts: one with known effects for each chart.
 
 use megadir_record::{
     CacheState, CellId, DataSource, FileOperation, Group, GroupRule, Keys, LookupCall, Pair, Presence,
@@ -8,7 +8,7 @@ use megadir_record::{
 use crate::fill::{files, work_on_files};
 use crate::synthetic::{Arm, Synthetic, arm};
 
-/// The charts, each with a record that has what it draws.
+/// The charts, each with a record that contains its data.
 pub(crate) fn records() -> Vec<(&'static str, Record)> {
     vec![
         ("shares", crate::listing::study().record()),
@@ -30,7 +30,7 @@ pub(crate) fn records() -> Vec<(&'static str, Record)> {
     ]
 }
 
-/// Returns a record of arms of these names and times, each on a data set of its own, contrasted with the one before.
+/// A record of arms with these names and times, each on its own data set, contrasted with the arm before.
 fn pairs(
     arms: &[(&'static str, f64)],
     entries: Vec<u64>,
@@ -137,7 +137,7 @@ fn durable() -> Record {
     record
 }
 
-/// Present and absent names by two patterns: the pattern triples the time, absence adds a half.
+/// Present and absent names in two patterns: the pattern triples the time, absence adds a half.
 fn factors() -> Record {
     let arms = [("present, one", 1e3), ("absent, one", 1.5e3), ("present, any", 3e3), ("absent, any", 4.5e3)];
     let mut record = pairs(&arms, vec![1_000], &[("absent", "present", "one", 1, 0)]);

@@ -1,4 +1,4 @@
-//! Every chart draws what is there, covers nothing, and says in words what it shows; as golden files.
+//! Every chart draws all its data without overlaps and describes it in words; golden files.
 
 use megadir_record::Record;
 use megadir_report::chart::{CHARTS, Picture, Width, chart_named, main_picture, pictures};
@@ -89,7 +89,7 @@ fn effects_are_those_that_were_put_in() {
     let (_, record) = records().into_iter().find(|(chart, _)| *chart == "main-effects").unwrap();
     let drawn = draw(&record, Width::Wide);
     let effects = drawn.iter().find(|picture| picture.chart == "main-effects").unwrap();
-    // Tripled by one of two levels: the square root of 3 above and below the mean.
+    // One of two levels triples the time: the square root of 3 above and below the mean.
     let told = &effects.description;
     let effect = |level: &str| -> f64 {
         told.split(&format!("{level}: ")).nth(1).unwrap().split('x').next().unwrap().parse().unwrap()

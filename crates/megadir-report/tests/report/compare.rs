@@ -1,4 +1,4 @@
-//! Known ratios are called, no ratio is not, and the resolution is that of the noise.
+//! Known ratios are found, equal arms are not called different, and the resolution matches the noise.
 
 use megadir_report::summary::{Comparison, Difference, GroupReading, Outcome, Verdict};
 use megadir_report::{Style, Summary, summarize};
@@ -63,7 +63,8 @@ fn no_difference_is_called_in_forty_runs_of_equal_arms() {
         let says = ["a", "b", "c"].map(|arm| verdict(&summary, arm).1);
         says.iter().any(|says| matches!(says, Verdict::Faster { .. } | Verdict::Slower { .. }))
     };
-    // The family errs in one run of twenty: two of forty expected, six or more happen once in a hundred times.
+    // One run in twenty has a false positive in its family: two of forty expected; six or more happen once in a
+    // hundred times.
     assert!((100..140).filter(different).count() < 6);
 }
 
@@ -105,7 +106,8 @@ fn fewer_calls_are_weighed_against_the_time() {
     assert!(told.text.contains("that makes a negligible difference in time, if any"), "{}", told.text);
 }
 
-/// Returns a record of six epochs of five rounds, whose data sets make the second arm take these multiples of its time.
+/// A record of six epochs of five rounds; the data set of each epoch multiplies the second arm's time by its
+/// factor.
 fn epochs(factors: [f64; 6]) -> Record {
     let mut record = Synthetic::ratios(&[("shifted", 1.0)]).record();
     for sample in &mut record.samples {
@@ -130,7 +132,7 @@ fn what_one_data_set_does_by_chance_is_no_difference() {
     let table = table_of(&summary);
     assert!(table.contains("by hierarchical bootstrap over 6 epochs"), "{table}");
 
-    // The same rounds of a single epoch would have been called slower, and a difference in all epochs is.
+    // As rounds of a single epoch they would be called slower. A difference in all epochs still is.
     let mut flat = record;
     flat.samples.iter_mut().for_each(|sample| sample.epoch = 0);
     assert_eq!(verdict_of(&flat), Verdict::Slower { negligible: false });
@@ -140,7 +142,7 @@ fn what_one_data_set_does_by_chance_is_no_difference() {
     );
 }
 
-/// Returns the table in one line.
+/// The table in one line.
 fn table_of(summary: &Summary) -> String {
     let table = megadir_report::render::table(summary, 200, Style { color: false, unicode: false });
     table.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -56,7 +56,7 @@ fn a_buffer_that_makes_little_is_not_the_cause() {
     assert!(told.ends_with("the buffer is not the cause, contrary to the article."), "{told}");
 }
 
-/// Makes reading 32 KiB at a time cost so many milliseconds more, in all arms of the slow program.
+/// Adds this cost in milliseconds to 32 KiB reads, in all arms of the slow program.
 fn slow_buffer(ms: f64) -> Synthetic {
     let mut study = study();
     for arm in study.arms.iter_mut().filter(|arm| arm.buffer_bytes == 32_768) {

@@ -1,4 +1,4 @@
-//! Several file systems side by side: what is shown, what is compared, and which claims can be told.
+//! Several file systems side by side: figures, comparisons, and claims that can be judged.
 
 use megadir_record::{
     Access, CacheState, CellId, DataId, FileOperation, FsId, Group, GroupRule, LabFileSystem, Pair, Place,
@@ -12,7 +12,7 @@ use crate::fill::{files, work_on_files};
 use crate::synthetic::{Arm, Synthetic, arm};
 use crate::warnings::stretch;
 
-/// Times of writing and of asking about a file, nanoseconds; where there is no device all is in memory.
+/// Times of writing and of examining a file, nanoseconds; an entry without a device is in memory.
 const FILE_SYSTEMS: [(&str, &str, f64, f64); 5] = [
     ("ext2", "ext4", 1.0e6, 2.0e5),
     ("ext3", "ext4", 1.5e6, 2.0e5),
@@ -25,7 +25,7 @@ fn label(kind: &str, driver: &str) -> String {
     if kind == driver { kind.into() } else { format!("{kind} ({driver} driver)") }
 }
 
-/// Returns a file system as a plan has it.
+/// A file system as in a plan.
 fn file_system((number, (kind, driver, ..)): (u32, &(&str, &str, f64, f64))) -> LabFileSystem {
     let place = match *kind {
         "tmpfs" => Place::Memory { bytes: 1 << 30 },
@@ -45,7 +45,7 @@ fn file_system((number, (kind, driver, ..)): (u32, &(&str, &str, f64, f64))) -> 
     }
 }
 
-/// Returns a record of writing and asking, warm and cold, on each.
+/// A record of writing and examining on each file system, warm and cold.
 pub(crate) fn record() -> Record {
     let kinds =
         [("write, 1 process", 1.0), ("stat, 1 process", 1.0), ("stat, 1 process, guest-fs-cold", 5.0)];
@@ -112,7 +112,7 @@ fn every_kind_of_work_is_a_row_and_every_file_system_a_column() {
     assert_eq!(rows, [("write", "1 process"), ("stat", "1 process"), ("stat, guest-fs-cold", "1 process")]);
     for row in &overview.rows {
         let best: Vec<bool> = row.cells.iter().map(|cell| cell.as_ref().unwrap().best).collect();
-        // The least of all is not on the same ground.
+        // The fastest of all has another backing.
         assert_eq!(best, [false, false, true, false, false], "{}", row.what);
     }
     // Geometric means of 1.5, 1, 1 and of 1.6, 2, 2.
@@ -134,7 +134,8 @@ fn every_kind_of_work_is_a_row_and_every_file_system_a_column() {
 #[test]
 fn expected_false_calls_stand_on_every_report_of_several_file_systems() {
     let mut summary = summarize(&record()).unwrap();
-    // One group with a family for each of three others, each against each over all rows, and the marks.
+    // One group with a family for each of the three other file systems, one for all pairs over all rows, and
+    // the marks.
     let told = "False calls: verdicts are adjusted within each of 5 families of comparisons, not over all of them. If nothing differed anywhere, about 0.3 of these 5 would";
     assert!(render::markdown(&summary).contains(told), "{}", render::markdown(&summary));
     let terminal = |summary: &Summary| {
@@ -142,7 +143,7 @@ fn expected_false_calls_stand_on_every_report_of_several_file_systems() {
         table.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert!(terminal(&summary).contains(told), "{}", terminal(&summary));
-    // Nothing was judged.
+    // No comparison was made.
     summary.progress.rounds_used = 5;
     assert!(!terminal(&summary).contains("False calls"));
 }
@@ -162,7 +163,7 @@ fn the_main_picture_shows_what_the_answer_says() {
     let picture = main_picture(&report, Width::Wide).expect("a picture");
     assert_eq!((picture.chart, picture.group), ("overall", None));
     assert!(picture.title.ends_with("against ext4"), "{}", picture.title);
-    // Every ratio of the sentence stands in the picture.
+    // The picture contains every ratio of the sentence.
     for ratio in answer.split("x [").skip(1).map(|rest| rest.split(']').next().expect("an interval")) {
         assert!(picture.description.contains(ratio), "{ratio}: {}", picture.description);
     }
@@ -176,7 +177,7 @@ fn one_of_a_row_is_marked_where_it_is_shown_to_beat_every_other() {
     let table = render::table(&summary, 200, Style { color: false, unicode: true });
     assert!(table.contains("in 0 of 3 rows no file system is."), "{table}");
     assert_eq!(table.lines().filter(|line| line.contains("%*")).count(), 3, "{table}");
-    // Two that are told apart from the others and not from each other are both unbeaten, and none is marked.
+    // Two that differ from the others but not from each other are both unbeaten, and neither is marked.
     let mut even = record();
     let like: Vec<(u32, CellId)> = (0..3).map(|row| (6 + row, CellId(9 + row))).collect();
     for (of, to) in like {
@@ -210,7 +211,7 @@ fn what_lies_on_other_ground_is_shown_and_not_compared() {
     assert_eq!(pairs.rows.len(), 9, "three of each but ext2 and tmpfs");
     let told = findings(&summary);
     assert!(told.contains("tmpfs lies on memory, where ext2 (ext4 driver) lies on an image file: they differ in more than the file system"), "{told}");
-    // Devices are ground of their own each.
+    // Each device is a backing of its own.
     let mut record = record();
     for (number, of) in record.header.plan.file_systems.iter_mut().enumerate() {
         of.place = Place::Device { path: format!("/dev/vd{number}") };
@@ -236,7 +237,7 @@ fn what_is_said_of_two_does_not_depend_on_how_many_others_were_measured() {
     assert_eq!(of_xfs(&all), of_xfs(&two));
     let mut one = two;
     let GroupRule::Pairs { pairs } = &mut one.header.plan.groups[0].rule else { panic!("not pairs") };
-    // Its kinds of work are one family: with fewer of them each interval is narrower.
+    // Its kinds of work are one family: with fewer kinds each interval is narrower.
     pairs.truncate(1);
     let width = |outcome: &Outcome| match outcome {
         Outcome::Judged { adjusted: Some(range), .. } => range.high - range.low,
@@ -261,7 +262,7 @@ fn claims_stand_fall_or_cannot_be_told_and_why() {
     ] {
         assert!(told.contains(words), "{words}\n{told}");
     }
-    // With drivers of their own, and XFS as fast as can be.
+    // With their own drivers, and with a very fast XFS.
     let mut record = record();
     for of in &mut record.header.plan.file_systems {
         of.driver = of.kind.clone();
@@ -300,7 +301,7 @@ fn tables_fit_the_width_by_being_split_and_bars_have_no_cap() {
         let line = page.lines().filter(|line| line.starts_with(&format!("  {name} ")));
         line.map(|line| line.matches('█').count()).collect::<Vec<_>>()
     };
-    // The longest of an operation is as long as can be, whatever the others are.
+    // The longest bar of an operation has full length, whatever the other operations take.
     assert_eq!((bars("xfs")[0], bars("xfs")[2]), (40, 40));
     assert_eq!(bars("ext2")[0], 25);
     let csv = render::csv(&record);
@@ -322,7 +323,7 @@ fn how_lives_begin_is_told_of_those_whose_disk_tells_what_was_removed() {
         assert!(text.contains(words), "{words}\n{text}");
     }
     assert!(!text.contains("what others removed in the last minutes, which is on its disk"), "{text}");
-    // As in records of older programs; with a journal in the place of ext2, and without one in that of ext4.
+    // As in records of older programs; with a journal on ext2 and without one on ext4.
     record.header.plan.file_systems[0].made_anew = false;
     let text = told(&record);
     for words in [
@@ -357,7 +358,7 @@ fn a_first_column_that_is_no_reference_is_told_before_anything_else() {
     let place = |words: &str| table.find(words).unwrap_or_else(|| panic!("{words}\n{table}"));
     assert!(place("is no reference in") < place("Over all 3 kinds of work"));
     assert!(page::advice(&summary)[0].starts_with("Do not act on these numbers"));
-    // What befalls all arms alike is borne by ratios; what befalls another column is not said of the first.
+    // Effects common to all arms cancel in ratios; effects on another column do not concern the first.
     for cell in [None, Some(3)] {
         let mut other = self::record();
         heaps(&mut other, cell);

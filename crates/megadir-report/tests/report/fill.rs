@@ -1,4 +1,4 @@
-//! The claim that filling costs the same all along is judged by every part of it.
+//! The claim of a constant cost of filling is judged by every part of the filling.
 
 use megadir_record::{
     Access, CellId, FileOperation, FileOrder, FileWork, Group, GroupRule, Published, Record, Sharing, Stop,
@@ -20,7 +20,7 @@ pub(crate) fn files(operation: FileOperation, (from, to): (u64, u64), count: u32
     }
 }
 
-/// Makes arms work on files, one operation a sample, all as they should.
+/// Turns arms into valid work on files, one operation per sample.
 pub(crate) fn work_on_files(record: &mut Record, work: impl Fn(u32) -> FileWork) {
     for cell in &mut record.header.plan.cells {
         cell.work = Work::Files(work(cell.id.0));
@@ -32,7 +32,7 @@ pub(crate) fn work_on_files(record: &mut Record, work: impl Fn(u32) -> FileWork)
     }
 }
 
-/// Returns a record of a filling whose parts cost so many times what the first does.
+/// A record of a filling whose parts have these costs as multiples of the first part's.
 pub(crate) fn filled(ratios: &[f64]) -> Record {
     let mut synthetic = Synthetic::ratios(&[]);
     let times = [1.0].iter().chain(ratios);

@@ -1,4 +1,4 @@
-//! What a reader sees, compared byte by byte. `MEGADIR_BLESS=1` rewrites the files after a wanted change.
+//! Complete reports, compared byte by byte. `MEGADIR_BLESS=1` rewrites the files after an intended change.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(crate) fn render(format: &str, record: &Record, width: usize, style: Style) 
 
 const PLAIN: Style = Style { color: false, unicode: true };
 
-/// Returns a run that was killed in its fourth round, noticed something, and had an arm that lost entries.
+/// A run that was killed in its fourth round, with a note and an arm that lost entries.
 pub(crate) fn killed() -> Record {
     let mut record = Synthetic { rounds: 4, ..study() }.record();
     record.samples.truncate(record.samples.len() - 9);

@@ -1,4 +1,4 @@
-//! What is said of many arms is said once: their number, the worst of them, and all of them where there is room.
+//! Remarks about many arms appear once: their number, the worst, and all of them if there is space.
 
 use megadir_record::{GroupRule, Record, Role};
 use megadir_report::{Report, Style, page, render, summarize};
@@ -8,7 +8,7 @@ use crate::warnings::stretch;
 
 const NAMES: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
 
-/// Returns a record of six baselines against themselves that are known to 5 % at best, the fifth worst.
+/// A record of six baselines compared with themselves, with intervals of at least 5 %; the fifth is worst.
 fn wide() -> Record {
     let mut synthetic = Synthetic::ratios(&[]);
     synthetic.entries = (1..=6).map(|n| 1_000 * n).collect();
@@ -59,7 +59,7 @@ fn a_note_is_told_once_for_all_arms_with_the_worst() {
             assert!(text.contains(&format!("{name}: ")), "each by itself, {name}: {text}");
         }
     }
-    // One alone is told as before.
+    // A single one is reported as before.
     let mut one = wide_but_one();
     assert!(self::table(&one).contains("Note: `five` against itself is known to "), "{}", self::table(&one));
     one.notes = (0..5).map(|n| note("cold-without-reads", &format!("Arm {n} read nothing."))).collect();
@@ -71,7 +71,7 @@ fn a_note_is_told_once_for_all_arms_with_the_worst() {
     assert_eq!(told.matches("What the arm needs").count(), 1, "what to do is said once: {told}");
 }
 
-/// Returns a record of which the fifth baseline alone is known badly.
+/// A record in which only the fifth baseline has a wide interval.
 fn wide_but_one() -> Record {
     let mut record = wide();
     for sample in record.samples.iter_mut().filter(|sample| sample.cell.0 != 9) {

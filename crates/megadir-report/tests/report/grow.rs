@@ -5,7 +5,7 @@ use megadir_report::{FindingKind, Summary, summarize};
 
 use crate::listing::study;
 
-/// Returns the summary of the study with the small directories taking so long, nanoseconds.
+/// Summary of the study with these times for the small directories, nanoseconds.
 fn grown(of_1000: f64, of_10000: f64) -> Summary {
     let mut study = study();
     (study.arms[5].ns, study.arms[6].ns) = (of_1000, of_10000);

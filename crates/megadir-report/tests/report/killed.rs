@@ -8,7 +8,7 @@ use megadir_report::{Style, SummaryError, summarize};
 use crate::listing::study;
 use crate::synthetic::Synthetic;
 
-/// Returns the record as the lines that a run writes.
+/// The record as the lines that a run writes.
 pub(crate) fn lines(record: &Record) -> Vec<u8> {
     let mut writer = Writer::start(Vec::new(), record.header.clone()).expect("memory takes it");
     for note in &record.notes {

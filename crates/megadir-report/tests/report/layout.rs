@@ -1,4 +1,4 @@
-//! The claim about layouts is judged by the layout that it speaks of, and figures of the same contents stand beside it.
+//! The claim about layouts is judged by its own layout, and figures of equal contents are next to each other.
 
 use megadir_record::{
     CellId, ContentKind, DataSource, FileOperation, Group, GroupRule, Pair, Phase, Published, Record,
@@ -10,8 +10,8 @@ use megadir_report::{FindingKind, Style, render, summarize};
 use crate::fill::{files, work_on_files};
 use crate::synthetic::{Synthetic, arm};
 
-/// Returns a record of writing flat, one level deep (half the time), two levels deep (twice) and making the latter's
-/// directories (half of the former).
+/// A record of writing flat, one level deep (half the time) and two levels deep (twice), and of creating the
+/// directories for two levels (half of flat).
 fn record(content: ContentKind) -> Record {
     let arms = [("flat", 0, 1e6), ("one", 1, 0.5e6), ("two", 2, 2e6), ("make directories, two", 2, 1e6)];
     let mut synthetic = Synthetic::ratios(&[]);
@@ -120,7 +120,7 @@ fn directories_made_beforehand_are_told() {
     assert!(last.contains(" a file more (50 % of writing) for `prefix:2/2`."), "{last}");
 }
 
-/// Lets the arms of `refused` be refused in their first block, after which they have no more.
+/// Makes the arms in `refused` fail in their first block, after which they have no more blocks.
 fn refuse(record: &mut Record, refused: &[u32]) {
     record.samples.retain(|sample| {
         !refused.contains(&sample.cell.0) || (sample.round == 0 && sample.phase == Phase::Measure)

@@ -1,10 +1,9 @@
-//! The listing study with known effects: every group that the real one has, in small.
+//! A small listing study with known effects, with every group of the real one.
 
 use megadir_record::{CellId, Group, GroupRule, Role, Stage};
 
 use crate::synthetic::{Arm, ENTRIES, Synthetic, arm, compare};
 
-/// The stages of the slow program.
 const SLOW: [Stage; 7] = [
     Stage::Read,
     Stage::Keep,
@@ -14,9 +13,8 @@ const SLOW: [Stage; 7] = [
     Stage::FormatLong,
     Stage::Write,
 ];
-/// The stages of the fast program.
 const FAST: [Stage; 3] = [Stage::Read, Stage::FormatRaw, Stage::Write];
-/// What the steps of the slow program really cost, milliseconds.
+/// True costs of the slow program's steps, milliseconds.
 const SLOW_STEPS: [(&str, f64); 9] = [
     ("read", 41.8),
     ("buffer", 0.8),
@@ -28,19 +26,19 @@ const SLOW_STEPS: [(&str, f64); 9] = [
     ("format", 40.0),
     ("write", 10.0),
 ];
-/// What the steps of the fast program really cost, milliseconds.
+/// True costs of the fast program's steps, milliseconds.
 const FAST_STEPS: [(&str, f64); 3] = [("read", 41.8), ("format", 20.0), ("write", 5.0)];
-/// The whole true difference, milliseconds.
+/// True total difference, milliseconds.
 const DIFFERENCE_MS: f64 = 178.0;
 
-/// Returns the true share of a factor.
+/// True share of a factor.
 pub(crate) fn share(factor: &str) -> f64 {
     let sum =
         |steps: &[(&str, f64)]| steps.iter().filter(|step| step.0 == factor).map(|step| step.1).sum::<f64>();
     (sum(&SLOW_STEPS) - sum(&FAST_STEPS)) / DIFFERENCE_MS
 }
 
-/// Returns the study with all its arms.
+/// The study with all its arms.
 pub(crate) fn study() -> Synthetic {
     let small = |name, data, ns| Arm { data, calls: Some(2), groups: &["growth"], ..arm(name, ns) };
     let mut arms = vec![
@@ -72,7 +70,7 @@ pub(crate) fn study() -> Synthetic {
     Synthetic { seed: 11, rounds: 20, noise: 0.01, arms, groups, entries: vec![ENTRIES, 1_000, 10_000] }
 }
 
-/// Adds the arms of a program; each takes as long as all steps up to its own.
+/// Adds the arms of a program; each takes the time of all steps up to its own.
 fn chain(arms: &mut Vec<Arm>, steps: &[(&str, f64)], make: fn(usize, f64) -> Arm) -> Vec<(String, CellId)> {
     let mut ms = if steps.len() == SLOW_STEPS.len() { 0.0 } else { FAST_STEPS[0].1 };
     let mut chain = Vec::new();

@@ -1,4 +1,4 @@
-//! Synthetic records with known effects go in; verdicts, shares, exponents, warnings and texts must follow.
+//! Synthetic records with known effects must give the right verdicts, shares, exponents, warnings and texts.
 
 mod answer;
 mod attributes;

@@ -1,5 +1,6 @@
-//! Records whose numbers were changed: whatever the reader takes is shown in every format, as every chart and compared with itself
-//! without a panic. The fuzz target `report` does the same at length, from the same records.
+//! Records with modified numbers: any record that the reader accepts is rendered in every format and chart, and
+//! compared with itself, without a panic. The fuzz target `report` runs the same for longer, from the same
+//! records.
 
 use std::path::Path;
 
@@ -12,13 +13,13 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
 
-/// Enough for intervals, and short enough to be rendered hundreds of times.
+/// Enough rounds for intervals, and few enough to render hundreds of times.
 const ROUNDS: u32 = 7;
-/// Numbers at some limit.
+/// Boundary values.
 const NUMBERS: [f64; 14] =
     [0.0, -1.0, 1e-300, 1e-9, 0.5, 1.0, 2.0, 1e3, 4_294_967_295.0, 1e10, 1e19, 1e30, 1e100, f64::MAX];
 
-/// Returns short records of every kind, as lines without checksums: a change would be refused before any renderer saw it.
+/// Short records of every kind, as lines without checksums, which would reject any change before rendering.
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let mut seeds: Vec<(&str, Vec<u8>)> = Vec::new();
     for (name, mut record) in crate::charted::records() {
@@ -48,7 +49,7 @@ fn lines(record: &Record) -> Vec<u8> {
     writer.into_inner()
 }
 
-/// A change: of the header or of some line, which of its numbers, and to what.
+/// A change: `true` for the header, the line, the number in it, and its new value.
 type Change = (bool, prop::sample::Index, prop::sample::Index, usize);
 
 fn change(text: &[u8], changes: &[Change]) -> Vec<u8> {
@@ -63,7 +64,7 @@ fn change(text: &[u8], changes: &[Change]) -> Vec<u8> {
         }
         let at = number.index(numbers.len());
         let to = NUMBERS[*to];
-        // Whole numbers stay whole, or the line would be no line.
+        // Integers stay integers, or the line would not parse.
         *numbers[at] = if to >= 0.0 && to.fract() == 0.0 && to < 1.9e19 && !numbers[at].is_f64() {
             Value::from(to as u64)
         } else {
@@ -82,7 +83,7 @@ fn collect<'a>(value: &'a mut Value, numbers: &mut Vec<&'a mut Value>) {
     }
 }
 
-/// Shows a record in every way there is; `false` if it is none, or one that nothing can be said of.
+/// Renders a record in every way; `false` if it is invalid or cannot be summarised.
 fn show(text: &[u8]) -> bool {
     let Ok((record, _)) = jsonl::read_partly(text) else { return false };
     let Ok(summary) = summarize(&record) else { return false };
@@ -96,7 +97,7 @@ fn show(text: &[u8]) -> bool {
     for chart in CHARTS {
         let _ = document(&report, *chart, 1);
     }
-    // A run against itself, and runs enough a side for intervals over runs.
+    // A run compared with itself, and enough runs per side for intervals across runs.
     let run = Run { name: "run", record: &record, summary: &summary };
     [1, RUNS_MIN].into_iter().all(|runs| {
         let side = vec![run; runs];
@@ -123,7 +124,7 @@ fn numbers_of_any_size_are_shown_or_refused() {
         (any::<bool>(), any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..NUMBERS.len());
     let changes = (0..seeds.len(), prop::collection::vec(change, 1..4));
     let shown = std::cell::Cell::new(0);
-    // The same cases each time: what is found beyond them is the fuzzer's.
+    // The same cases each time: the fuzzer covers the rest.
     let mut runner = TestRunner::new_with_rng(
         Config { cases: 200, failure_persistence: None, ..Config::default() },
         TestRng::deterministic_rng(RngAlgorithm::ChaCha),

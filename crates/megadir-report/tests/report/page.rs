@@ -1,4 +1,4 @@
-//! The page holds everything, loads nothing, and cannot be made to do anything by what is in a record.
+//! The page is self-contained, loads nothing, and runs no code from a record.
 
 use std::io::Read;
 
@@ -15,7 +15,7 @@ fn page(record: &Record) -> String {
     html(&Report { record, summary: &summary })
 }
 
-/// Returns a page without its raw samples.
+/// A page without its raw samples.
 fn without_samples(page: &str) -> String {
     let (before, rest) = page.split_once("base64,").expect("a page has its samples");
     format!("{before}{}", rest.split_once('"').expect("a link ends").1)
@@ -101,7 +101,7 @@ fn advice_follows_from_the_verdicts() {
     );
     let full = advice_of(&crate::refusal::record(&[9_600, 10_100], 10_000, &[]));
     assert!(full[0].contains("below 8 500 entries"), "{full:?}");
-    // Whether a name is there is nothing to choose.
+    // Users cannot choose if a name exists.
     let lookups = advice_of(&crate::pairs::record([1.8, 1.2]));
     assert!(lookups.is_empty(), "{lookups:?}");
     let same = advice_of(&crate::synthetic::Synthetic::ratios(&[("same", 1.0)]).record());
@@ -115,7 +115,7 @@ fn of_several_file_systems_it_is_told_which_to_take_and_each_thing_once() {
     for (place, line) in advice.iter().enumerate() {
         assert!(!advice[..place].contains(line), "{line} is told twice");
     }
-    // What several file systems have in common is one line.
+    // Properties common to several file systems take one line.
     let mut record = crate::file_systems::record();
     let plan = &mut record.header.plan;
     for cell in &mut plan.cells {

@@ -6,7 +6,7 @@ use megadir_report::{FindingKind, Summary, summarize};
 
 use crate::synthetic::{Synthetic, arm};
 
-/// Returns a record of look-ups in which absent names cost so many times what present ones do.
+/// A record of look-ups in which absent names cost these multiples of present ones.
 pub(crate) fn record(ratios: [f64; 2]) -> Record {
     let arms: Vec<_> = [("a", 1.0), ("b", ratios[0]), ("c", 2.0), ("d", 2.0 * ratios[1])]
         .map(|(name, times)| arm(name, 1e6 * times))
@@ -60,7 +60,7 @@ fn ratios_are_recovered_and_the_claim_stands_where_all_show_it() {
     assert_eq!(answer.kind, FindingKind::Answer);
     assert!(answer.text.starts_with("On ext4, one name of 100 000: present ones takes "), "{}", answer.text);
     assert!(answer.text.contains("; of that absent names 1.80x ["), "{}", answer.text);
-    // Where another group answers, they are told one by one.
+    // If another group answers the question, they are listed one by one.
     let mut beside = record([1.8, 1.2]);
     let groups = &mut beside.header.plan.groups;
     let rule = GroupRule::Grow { series: vec![("all".into(), vec![CellId(0)])] };

@@ -1,4 +1,4 @@
-//! The pages of the published records show what reports of these records say today.
+//! The pages of the published records match the current reports of these records.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -10,7 +10,7 @@ use megadir_record::{Record, jsonl};
 use crate::between::PLAIN;
 use crate::golden::{golden, render};
 
-/// Files, how they are rendered, and the fence around the report on a page that says more.
+/// Files, their formats, and the fence around the report on a page with other content.
 const PAGES: [(&str, &str, &str, Option<&str>); 3] = [
     ("2026-11-21-listing-ext4", "record.jsonl", "markdown", None),
     ("2026-11-21-lookup-ext4", "record.jsonl.gz", "markdown", None),

@@ -1,4 +1,4 @@
-//! Entries at the first refusal are held against what was predicted and what was published, whatever they are.
+//! Entries at the first refusal are compared with predictions and published figures.
 
 use megadir_record::{CellId, Group, GroupRule, Predicted, Published, Record, Work};
 use megadir_report::summary::{Ending, GroupReading};
@@ -6,7 +6,7 @@ use megadir_report::{FindingKind, summarize};
 
 use crate::synthetic::{Synthetic, arm};
 
-/// Returns a record of fillings that took so many entries each, where so many were predicted.
+/// A record of fillings with these numbers of entries, the predicted number and the published ones.
 pub(crate) fn record(entries: &[u64], predicted: u64, published: &[f64]) -> Record {
     let mut synthetic = Synthetic::ratios(&[]);
     synthetic.arms = vec![arm("fill until refused", 1e9)];

@@ -1,4 +1,4 @@
-//! The samples as rows: their documented columns, and that CSV and Parquet hold the same.
+//! Samples as rows: documented columns, and equal contents in CSV and Parquet.
 
 use megadir_report::render::{COLUMNS, SampleKind};
 
@@ -52,7 +52,7 @@ mod parquet_files {
         bytes
     }
 
-    /// Returns what a Parquet file holds as CSV.
+    /// Contents of a Parquet file as CSV.
     fn as_csv(bytes: Vec<u8>) -> String {
         let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("it is readable");
         let mut text = COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>().join(",");

@@ -1,6 +1,7 @@
-//! The published schema of the JSON format: it is what the types say, and every report is as it says.
+//! The published schema of the JSON format matches the Rust types, and every report matches the schema.
 //!
-//! `cargo test -p megadir-report --features schema schema` compares, `MEGADIR_BLESS=1` rewrites `docs/schema/report.schema.json`.
+//! `cargo test -p megadir-report --features schema schema` compares; with `MEGADIR_BLESS=1` it rewrites
+//! `docs/schema/report.schema.json`.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::golden::{golden, killed, render};
 
-/// Returns the schema as it is published.
+/// The schema as published.
 fn published() -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = serde_json::to_value(generator.into_root_schema_for::<Summary>()).expect("a value");
@@ -66,9 +67,9 @@ fn what_is_not_as_the_schema_says_is_found() {
     }
 }
 
-/// Checks a value by a schema, as far as schemas of Rust's types go: a keyword that is not known fails.
+/// Validates a value, for the part of JSON Schema that Rust types need: an unknown keyword is an error.
 ///
-/// The crates that validate bring forty others, half of them for formats and for other drafts, to look at some files.
+/// Validation crates would add forty dependencies, half of them for formats and other drafts.
 fn check(root: &Value, schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
     let object = match schema {
         Value::Bool(true) => return,

@@ -1,11 +1,13 @@
-//! Whole tables of file systems: among equals none is named or marked on more than a few screens, and a real winner is.
+//! Whole tables of file systems: among equals, hardly any table names or marks a winner; a real winner is
+//! found.
 
 use megadir_record::Record;
 use megadir_report::{Style, render, summarize};
 
 use crate::file_systems::record;
 
-/// Returns the record with the same times on every file system, but for noise of its own in each sample; the first takes `factor` of them.
+/// A record with the same times on every file system, except noise in each sample; the first takes `factor`
+/// times as long.
 fn equals(seed: u64, noise: f64, factor: f64) -> Record {
     let mut record = record();
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

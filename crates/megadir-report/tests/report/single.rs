@@ -1,4 +1,4 @@
-//! Times of single operations: their quantiles, what measuring them costs, and the log for other programs.
+//! Times of single operations: quantiles, cost of the measurement, and the log for other programs.
 
 use hdrhistogram::Histogram as Hdr;
 use hdrhistogram::serialization::Deserializer;
@@ -14,10 +14,10 @@ use megadir_stats::permutation::SplitMix64;
 use crate::fill::{files, work_on_files};
 use crate::synthetic::{Synthetic, note};
 
-/// Nanoseconds a tick.
+/// Nanoseconds per tick.
 const TICK: f64 = 0.5;
 
-/// Returns a record of look-ups: most take 400 ns or `ratio` times that, one in a hundred ten times as long.
+/// A record of look-ups: most take 400 ns or `ratio` times that, one in a hundred takes ten times as long.
 pub(crate) fn lookups() -> Record {
     let mut record = Synthetic { rounds: 20, ..Synthetic::ratios(&[("half", 0.5)]) }.record();
     for cell in &mut record.header.plan.cells {
@@ -87,7 +87,7 @@ fn render(format: &str, record: &Record) -> String {
     format.render(&report, &view)
 }
 
-/// Adds so many nanoseconds to what timing an operation costs.
+/// Adds `ns` to the cost of timing an operation.
 fn dearer(record: &mut Record, ns: u64) {
     let check = record.self_check.as_mut().expect("it was put in");
     check.timed_ns.iter_mut().for_each(|block| *block += ns * 1000);
@@ -172,7 +172,7 @@ fn measuring_that_costs_much_warns_and_then_refuses_quantiles() {
     dearer(&mut record, 7);
     let (percent, refused) = timer_cost(&summary_of(&record)).unwrap();
     assert!(!refused && (4.0..6.0).contains(&percent), "{percent}");
-    // 23 ns are more than a tenth of the 218 that the fast arm takes on average, and less than that of the slow one's.
+    // 23 ns are more than a tenth of the fast arm's mean of 218, and less than a tenth of the slow arm's.
     dearer(&mut record, 15);
     let summary = summary_of(&record);
     assert!(timer_cost(&summary).unwrap().1);
@@ -228,7 +228,7 @@ fn at_a_rate_times_count_from_planned_starts_and_a_rate_that_was_not_kept_is_tol
     }
     for sample in &mut record.samples {
         sample.latency.as_mut().unwrap().since = Since::IntendedStart;
-        // 1000 operations at 10 000 a second.
+        // 1000 operations at 10 000 per second.
         sample.elapsed_ns = 99_901_000;
     }
     let summary = summary_of(&record);
@@ -236,7 +236,7 @@ fn at_a_rate_times_count_from_planned_starts_and_a_rate_that_was_not_kept_is_tol
     let rate = single(&summary, 0).rate.unwrap();
     assert!(rate.asked_per_s == 10_000 && (rate.achieved_per_s - 10_000.0).abs() < 1.0, "{rate:?}");
     assert_eq!(single(&summary, 0).accounted, None);
-    // The mean of the times, not the part of the block that an operation has.
+    // The mean of the times, not the block's time divided by its operations.
     let time_ns = summary.arms[0].timing.as_ref().unwrap().time_ns.value;
     assert!((time_ns - 437.0).abs() < 15.0, "{time_ns}");
     assert!(render("table", &record).contains("10 000 to start a second (open loop)"));
@@ -275,7 +275,7 @@ fn the_log_is_read_by_its_own_library_and_tells_the_same() {
             (0.999, ours.p999_ns.value),
             (1.0, ours.max_ns),
         ] {
-            // Buckets of the record are 1/128 wide, those of the log narrower; times are whole nanoseconds.
+            // Buckets of the record are 1/128 wide, those in the log narrower; times are whole nanoseconds.
             let theirs = hdr.value_at_quantile(p) as f64;
             assert!((theirs - value).abs() <= value / 128.0 + 1.0, "{p}: {theirs} {value}");
         }
@@ -292,7 +292,7 @@ fn a_record_without_such_times_has_no_log() {
     assert!(refused.is_some_and(|why| why.contains("lookup")));
 }
 
-/// Decodes base64, as interval logs hold histograms in it.
+/// Decodes base64, the encoding of histograms in interval logs.
 fn base64_of(text: &str) -> Vec<u8> {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (mut bits, mut held) = (0_u32, 0);
@@ -309,7 +309,7 @@ fn base64_of(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Returns the look-ups as work on files by so many workers, with so short operations that timing them is felt.
+/// The look-ups as work on files by several workers, with operations so short that timing them matters.
 fn short_work(workers: u32) -> Summary {
     let mut record = lookups();
     work_on_files(&mut record, |_| files(FileOperation::Read, (0, 1000 / u64::from(workers)), workers));

@@ -10,7 +10,7 @@ use megadir_stats::permutation::SplitMix64;
 /// Entries of the first data set.
 pub(crate) const ENTRIES: u64 = 100_000;
 
-/// An arm and what is true of it.
+/// An arm and its true effects.
 #[derive(Clone)]
 pub(crate) struct Arm {
     pub(crate) name: &'static str,
@@ -21,23 +21,23 @@ pub(crate) struct Arm {
     pub(crate) buffer_bytes: u64,
     pub(crate) threads: u32,
     pub(crate) stages: &'static [Stage],
-    /// The true time of an operation, nanoseconds.
+    /// True time of an operation, nanoseconds.
     pub(crate) ns: f64,
     pub(crate) calls: Option<u64>,
 }
 
-/// What a record is made from.
+/// Source of a record.
 pub(crate) struct Synthetic {
     pub(crate) seed: u64,
     pub(crate) rounds: u32,
-    /// The standard deviation of the times, as a fraction.
+    /// Standard deviation of the times, as a fraction.
     pub(crate) noise: f64,
     pub(crate) arms: Vec<Arm>,
     pub(crate) groups: Vec<Group>,
     pub(crate) entries: Vec<u64>,
 }
 
-/// Returns an arm that reads 128 KiB at a time and belongs to the group `buffer`.
+/// An arm in the group `buffer` that reads 128 KiB at a time.
 pub(crate) fn arm(name: &'static str, ns: f64) -> Arm {
     Arm {
         name,
@@ -53,14 +53,14 @@ pub(crate) fn arm(name: &'static str, ns: f64) -> Arm {
     }
 }
 
-/// Returns a group that compares with arm 0.
+/// A group that compares with arm 0.
 pub(crate) fn compare(name: &str, title: &str) -> Group {
     let rule = GroupRule::Compare { baseline: CellId(0) };
     Group { name: name.into(), title: title.into(), answers: false, rule }
 }
 
 impl Synthetic {
-    /// Returns a record of one comparison: a baseline, itself, and the arms given with their true ratios.
+    /// A comparison of a baseline with itself and with arms of the given true ratios.
     pub(crate) fn ratios(ratios: &[(&'static str, f64)]) -> Self {
         let base_ns = 40e6;
         let baseline = Arm { role: Role::Baseline, ..arm("base", base_ns) };
@@ -76,7 +76,7 @@ impl Synthetic {
         }
     }
 
-    /// Returns the record: one warm-up round, the measured rounds, and an end.
+    /// The record: one warm-up round, the measured rounds, and an end.
     pub(crate) fn record(&self) -> Record {
         let mut noise = Noise { bits: SplitMix64::new(self.seed) };
         let mut samples = Vec::new();
@@ -84,7 +84,7 @@ impl Synthetic {
         for (phase, round) in
             [(Phase::WarmUp, 0)].into_iter().chain((0..self.rounds).map(|r| (Phase::Measure, r)))
         {
-            // All arms of a round share its weather, so that only pairing finds small effects.
+            // All arms of a round share a common disturbance, so only pairing finds small effects.
             let weather = 1.0 + 3.0 * self.noise * noise.normal();
             for place in 0..self.arms.len() as u32 {
                 let cell = (place + round) % self.arms.len() as u32;
@@ -183,7 +183,6 @@ impl Synthetic {
     }
 }
 
-/// Returns a note of the run.
 pub(crate) fn note(kind: &str, text: &str) -> Note {
     Note { kind: kind.into(), text: text.into() }
 }
@@ -291,13 +290,13 @@ fn pressure() -> Pressure {
     }
 }
 
-/// A source of standard normal numbers that uses no function in which machines differ.
+/// Source of standard normal numbers, using only functions that are identical on all machines.
 struct Noise {
     bits: SplitMix64,
 }
 
 impl Noise {
-    /// Returns a sum of twelve uniform numbers less six, which is nearly normal.
+    /// A sum of twelve uniform numbers less six, which is nearly normal.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.bits.unit()).sum::<f64>() - 6.0
     }

@@ -1,4 +1,4 @@
-//! The closed set: every kind of warning is reached by a record with that fault, says what is the matter and what to do.
+//! Every kind of warning is triggered by a record with that fault, and has a text and advice.
 
 use megadir_record::{Cut, Phase, Record, Stop, VoidReason};
 use megadir_report::{Summary, WARNING_KINDS, summarize};
@@ -7,10 +7,10 @@ use crate::single::lookups;
 use crate::synthetic::{Synthetic, note};
 use crate::warnings::{good, stretch};
 
-/// A kind, and a record that has its fault.
+/// A kind, and a record with its fault.
 type Case = (&'static str, fn() -> Record);
 
-/// Returns a good record after something was done to it.
+/// A good record after a modification.
 fn but(fault: impl FnOnce(&mut Record)) -> Record {
     let mut record = good();
     fault(&mut record);
@@ -23,7 +23,7 @@ fn lookups_but(fault: impl FnOnce(&mut Record)) -> Record {
     record
 }
 
-/// Adds to the entries that arms see.
+/// Adds to the number of entries that arms see.
 fn see_more(record: &mut Record, cell: Option<u32>, rounds: std::ops::Range<u32>) {
     for sample in &mut record.samples {
         if rounds.contains(&sample.round) && cell.is_none_or(|cell| sample.cell.0 == cell) {

@@ -13,13 +13,13 @@ fn summary_of(record: &Record) -> Summary {
     summarize(record).expect("the record can be summarised")
 }
 
-/// Returns whether the summary has a warning of this sort, with text and advice.
+/// `true` if the summary has a warning of this kind, with text and advice.
 fn warns(summary: &Summary, sort: fn(&Warning) -> bool) -> bool {
     let found = summary.warnings.iter().find(|advisory| sort(&advisory.warning));
     found.is_some_and(|advisory| advisory.text.ends_with('.') && advisory.advice.ends_with('.'))
 }
 
-/// Multiplies the times of all arms, or of one, by a factor of the round.
+/// Multiplies the times of all arms, or of one, by a factor for each round.
 pub(crate) fn stretch(record: &mut Record, cell: Option<u32>, factor: impl Fn(u32) -> f64) {
     let measured = record.samples.iter_mut().filter(|sample| sample.phase == Phase::Measure);
     for sample in measured.filter(|sample| cell.is_none_or(|cell| sample.cell.0 == cell)) {
@@ -109,7 +109,7 @@ fn two_heaps_are_seen_and_skew_alone_is_not() {
     assert!(warns(&summary_of(&record), |warning| matches!(warning, Warning::Bimodal { .. })));
     for seed in 0..20 {
         let mut record = Synthetic { seed, ..Synthetic::ratios(&[]) }.record();
-        // A tail like that of interrupted rounds: longer and longer, rarer and rarer.
+        // A tail like the one of interrupted rounds: longer times are ever rarer.
         stretch(&mut record, Some(0), |round| 1.0 + 0.02 / (1.0 - f64::from(round * 7 % 30) / 30.0));
         let summary = summary_of(&record);
         assert!(

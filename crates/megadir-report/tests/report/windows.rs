@@ -1,4 +1,5 @@
-//! Records of Windows: machine, volume and watchers are shown, and nobody can take one made under Wine for one of Windows.
+//! Records of Windows: machine, volume and antivirus filters are shown, and a record made under Wine cannot
+//! pass for one of Windows.
 
 use megadir_record::Record;
 use megadir_report::page::advice;
@@ -57,7 +58,7 @@ fn what_is_known_of_windows_is_shown() {
 fn what_ran_under_wine_says_so_in_every_report_before_its_numbers() {
     let record = under_wine(lookups());
     for format in ["table", "markdown", "html", "json", "svg", "hdr"] {
-        // A table breaks lines where it has to.
+        // A table may break lines.
         let text = render(format, &record, 200, PLAIN).replace('\n', " ");
         assert!(text.contains("nothing of Windows"), "{format}");
     }

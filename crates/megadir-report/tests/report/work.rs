@@ -1,4 +1,4 @@
-//! Arms that do other work are found, told loudly, and compared with nothing.
+//! Arms with unequal work are found, reported prominently, and compared with nothing.
 
 use megadir_record::Record;
 use megadir_report::summary::{GroupReading, Outcome, WorkCheck};
@@ -14,7 +14,7 @@ fn outcomes(summary: &Summary) -> Vec<&Outcome> {
     }
 }
 
-/// Changes what an arm saw in a round.
+/// Changes the counts of an arm in a round.
 fn lose(record: &mut Record, cell: u32, round: u32, entries: u64, hash: u64) {
     let of_round = |s: &&mut megadir_record::Sample| (s.cell.0, s.round) == (cell, round);
     for sample in record.samples.iter_mut().filter(of_round) {
@@ -79,7 +79,7 @@ fn programs_of_unequal_work_are_not_taken_apart() {
     assert!(summary.findings.iter().filter(|finding| finding.loud).count() == 2);
 }
 
-/// Writes into the record what its data sets hold.
+/// Records the contents of the data sets as expected.
 fn settle(record: &mut Record) {
     let hash = record.samples[0].counted.hash;
     record.header.plan.data[0].hash = Some(hash);
@@ -99,7 +99,7 @@ fn what_the_record_says_is_believed_before_the_majority() {
         "`base` did NOT list what its data set holds in 1 round: in round 12 it saw 99 999 entries where \
          there are 100 000"
     ));
-    // The same without it: the majority is believed.
+    // The same without the recorded hash: the majority is trusted.
     record.header.plan.data[0].hash = None;
     let equal: Vec<bool> = summarize(&record).unwrap().arms.iter().map(|arm| arm.work.is_equal()).collect();
     assert_eq!(equal, [true, true, false, true]);

@@ -14,7 +14,7 @@ pub enum Order {
     InodeDescending,
 }
 
-/// How the directories of a file system are emptied.
+/// Removal order and window for the directories of a file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// File system; `None` for all without a row.
