@@ -45,10 +45,7 @@ pub(crate) enum WorkError {
     Read(#[from] megadir::Error),
     /// A system call of a later stage failed.
     #[error("{stage}: {}", words(.source))]
-    Stage {
-        stage: &'static str,
-        source: io::Error,
-    },
+    Stage { stage: &'static str, source: io::Error },
     /// A directory accepts no more names although its file system has space.
     #[error("a directory of {} entries takes no more: {}", .0.entries, .0.cause)]
     Refused(Refused),

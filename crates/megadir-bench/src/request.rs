@@ -97,9 +97,7 @@ impl AgedBy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Data sets made for the run, of these sizes; if empty, of the preset's.
-    Made {
-        entries: Vec<u64>,
-    },
+    Made { entries: Vec<u64> },
     /// The user's own directory, only read.
     Existing {
         /// Path for the record.
@@ -215,9 +213,7 @@ pub enum PlanError {
     },
     /// The requested files are impossible.
     #[error("the files cannot be made: {reason}")]
-    Data {
-        reason: String,
-    },
+    Data { reason: String },
     /// The baseline arm cannot run here.
     #[error("the baseline `{name}` is not available here: {reason}")]
     NoBaseline {
@@ -227,9 +223,7 @@ pub enum PlanError {
     },
     /// Only the baseline is left.
     #[error("nothing is left to compare: {reason}")]
-    Nothing {
-        reason: String,
-    },
+    Nothing { reason: String },
 }
 
 /// Returns the facts of a backend, or an error that suggests the nearest name.

@@ -180,7 +180,7 @@ fn what_has_no_place_is_refused_before_anything_is_made() {
         ),
         (
             &["--layout", "squid", "--names", "md5"],
-            "layout sequence:16/256 has no place for the name '81b206a89f89d5b1123b87606075c6a8': it is not a number in 8 \
+            "layout sequence:16/256 has no place for the name '81b206a89f89d5b1123b87606075c6a8': it is not a number of 8 \
              upper-case hex digits (use --names upper-hex)",
         ),
         (

@@ -12,7 +12,7 @@ const RAW: [&str; 9] = [
     "found in string",
     "float literal",
     "target type",
-    "expected one of",
+    "expected one of `",
 ];
 
 #[track_caller]
@@ -103,6 +103,6 @@ fn fewer_epochs_than_have_an_interval_are_refused() {
     let directory = tempfile::tempdir().expect("a directory");
     for epochs in ["1", "4", "0", "many"] {
         let text = refused(directory.path(), &["bench", "run", "layout", "--dry-run", "--epochs", epochs]);
-        assert!(text.contains("write 5 or more"), "{text}");
+        assert!(text.contains("expected 5 or more"), "{text}");
     }
 }

@@ -213,7 +213,7 @@ fn a_line_without_its_end_is_whole_and_gets_it_and_a_shared_record_stays_shared(
     let before = record(&path);
     assert_eq!((before.cut, before.header.directory.as_ref()), (None, None));
     let nowhere = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
-    says(&nowhere, 3, "it does not say in which directory");
+    says(&nowhere, 3, "it does not name its directory");
     let below = at.join("below");
     let below = below.to_str().expect("UTF-8");
     let run = ["bench", "run", "--resume", "record", "--dir", below];

@@ -98,10 +98,7 @@ pub struct RunEnd {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error("cannot use '{}': {}{}", .path.display(), words(.source), way_out(.source))]
-    Directory {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Directory { path: PathBuf, source: io::Error },
     /// Not enough space or inodes for the plan's data sets.
     #[error("'{}' has not enough {what}: about {} are needed and {} are free", .path.display(), amount(.what, *.needed), amount(.what, *.free))]
     Room {
@@ -118,50 +115,31 @@ pub enum RunError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error("{arm}: {reason}")]
-    Arm {
-        arm: String,
-        reason: String,
-    },
+    Arm { arm: String, reason: String },
     /// A data set has fewer or more files than were made.
     #[error("the data set of {made} files lists {seen} entries")]
-    Lost {
-        made: u64,
-        seen: u64,
-    },
+    Lost { made: u64, seen: u64 },
     /// A data set has the right number of files, but other names.
     #[error("the data set of {made} files has other names than were made")]
-    OtherNames {
-        made: u64,
-    },
+    OtherNames { made: u64 },
     /// A file system could not be made, mounted or unmounted.
     #[error(transparent)]
     Lab(LabError),
     /// The file system that holds the images was full when something failed.
     #[error("{error}; '{}', where the images lie, has no room left: make some, or name another directory with --dir", .path.display())]
-    ImagesFull {
-        path: PathBuf,
-        error: Box<Self>,
-    },
+    ImagesFull { path: PathBuf, error: Box<Self> },
     /// An observer failed: the record cannot be written.
     #[error("cannot write the record: {}", words(.0))]
     Listener(#[source] io::Error),
     /// The run's own directory could not be removed.
     #[error("cannot remove '{}': {}; the next run will", .path.display(), words(.source))]
-    Clean {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Clean { path: PathBuf, source: io::Error },
     /// The run failed, and so did the cleanup after it.
     #[error("{error}; after that: {cleaning}")]
-    Uncleaned {
-        error: Box<Self>,
-        cleaning: Box<Self>,
-    },
+    Uncleaned { error: Box<Self>, cleaning: Box<Self> },
     /// The record is of another machine, or its data have changed.
     #[error("the record cannot be gone on with: {reason}")]
-    Resume {
-        reason: String,
-    },
+    Resume { reason: String },
     /// The caller stopped it before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,

@@ -46,7 +46,7 @@ fn files_can_be_chosen_and_copied_in_shape() {
     says(&run(&["--dir", "tree/0", "--shape-of", "tree", "--layout", "flat"]), 0, "3000 files of");
     let existing = ["make", "many", "-n", "1000", "--size", "0"];
     says(&crate::support::run(directory.path(), &existing), 0, "created 1000 files");
-    says(&run(&["--dir", "many", "--content", "json"]), 2, "give --entries");
+    says(&run(&["--dir", "many", "--content", "json"]), 2, "add --entries");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn work_on_files_can_be_chosen_and_what_a_study_has_no_use_for_is_refused() {
     says(&dry(&["lookup", "--workers", "2"]), 2, "study `lookup` does not take --workers");
     says(&dry(&["layout", "--sync", "never,at-end"]), 2, "name one");
     says(&dry(&["lookup", "--layout", "flat,git"]), 2, "does not compare layouts");
-    says(&dry(&["smallfile", "--sync", "always"]), 2, "expected one of `never`, `each-file`");
+    says(&dry(&["smallfile", "--sync", "always"]), 2, "there are never, each-file");
     says(&dry(&["layout", "--layout", "prefix:0"]), 2, "prefix:0");
     says(&dry(&["smallfile", "--workers", "0"]), 2, "the number of workers cannot be 0");
 }

@@ -26,7 +26,11 @@ fn a_quick_run_prints_its_table_and_leaves_only_its_record() {
 fn an_existing_directory_is_only_read() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(&run(at, &["make", "d", "--entries", "1k", "--size", "0", "--names", "sequence"]), 0, "created 1000 files");
+    says(
+        &run(at, &["make", "d", "--entries", "1k", "--size", "0", "--names", "sequence"]),
+        0,
+        "created 1000 files",
+    );
     let before = names(&at.join("d"));
     let arguments =
         ["bench", "run", "listing", "--dir", "d", "--rounds", "5", "--buffer", "4KiB,1MiB", "--output", "r"];

@@ -98,7 +98,7 @@ const BLOCKS: &[Block] = &[
     ),
     ("docs/bench.md", &[("- run: |\n", Elsewhere("the block above as steps of a service"))]),
     ("docs/inventory.md", &[("SELECT path, size", QUERY)]),
-    ("docs/layouts.md", &[("# Where a file lies below", CODE)]),
+    ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
     ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
     (

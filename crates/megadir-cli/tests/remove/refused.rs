@@ -30,7 +30,7 @@ fn paths_that_name_what_must_stay_are_refused() {
         ("../", &["'..' is never removed"]),
         ("x/..", &["'x/..'"]),
         ("x/../..", &["'..' is never removed"]),
-        ("", &["empty path"]),
+        ("", &["the path is empty"]),
         ("link/", &["'link/'", "a symbolic link is not followed"]),
     ] {
         refused(at, path, words);

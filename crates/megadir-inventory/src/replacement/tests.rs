@@ -141,7 +141,9 @@ fn whose_the_old_file_is_the_new_one_is() {
             fs::write(&partial, "PAR1").unwrap();
             chown(&partial, Some(65534), Some(65533)).unwrap();
         }
-        Replacement::create(&path).unwrap().finish().unwrap();
+        let mut replacement = Replacement::create(&path).unwrap();
+        replacement.write_all(b"PAR1 new").unwrap();
+        replacement.finish().unwrap();
         let status = fs::metadata(&path).unwrap();
         assert_eq!((status.uid(), status.gid(), status.mode() & 0o7777), (65534, 65533, 0o640));
     }

@@ -256,7 +256,7 @@ fn of_several_runs_the_one_is_named_that_lacks_something() {
     assert_eq!(says, GateSays::NotJudged);
     assert_eq!(
         lines,
-        "the gate cannot be judged: the new run 'e.jsonl': `b` is missing from round 21 (and 9 more such cases). \
+        "the gate cannot be judged: the new run 'e.jsonl': `b` is missing from round 21 (and 9 more). \
          Do not use this record. Report on an unchanged copy of it, or run it again\n\
          the gate cannot be judged: the new run 'e.jsonl' measured 20 of 30 rounds: b"
     );

@@ -49,10 +49,15 @@ pub(crate) enum Said {
     /// Waiting at the barrier.
     Waiting,
     /// The block is complete.
-    Done { report: Report, latency: Option<Latency> },
+    Done {
+        report: Report,
+        latency: Option<Latency>,
+    },
     /// A directory is full.
     Refused(Refused),
-    Failed { reason: String },
+    Failed {
+        reason: String,
+    },
 }
 
 /// Upper bound of a message, bytes: a histogram has 7424 buckets of about 30 characters each; a shape has

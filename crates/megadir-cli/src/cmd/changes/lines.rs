@@ -15,7 +15,9 @@ use crate::ui::output::{Ended, Output};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Kind, path and differing fields.
-    Text { escape: bool },
+    Text {
+        escape: bool,
+    },
     /// Kind and path, NUL-terminated.
     Null,
     Json,
