@@ -113,7 +113,7 @@ fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
     std::fs::write(at.join("packed"), [0x1f, 0x8b, 8, 0, 0]).expect("writable");
     let report = |name: &str| megadir(at, &["bench", "report", name]);
     says(&report("cut"), 0, "is truncated in line");
-    says(&report("mixed"), 1, &format!("line {} is damaged: a second header; the", lines.len() + 1));
+    says(&report("mixed"), 1, &format!("line {} is damaged: a second header; only the", lines.len() + 1));
     says(&report("damaged"), 1, &format!("line {bad} is damaged"));
     says(&report("damaged"), 1, "blocks before it are reported");
     says(&report("dropped"), 1, &format!("line {bad} is damaged: it was written as line {}", bad + 1));
