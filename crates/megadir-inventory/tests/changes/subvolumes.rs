@@ -109,7 +109,7 @@ fn an_unchanged_tree_of_subvolumes_is_unchanged_after_a_remount() {
     let watch = Watch::default();
     change(&top);
     // Files changed within a tick of the refresh below would be suspects.
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(500));
     let expected = [
         "added '' 'c/d/new' ",
         "added '' 'new' ",
