@@ -125,6 +125,28 @@ fn who_may_read_the_old_file_may_read_the_new_one() {
 
 #[cfg(unix)]
 #[test]
+fn another_group_may_not_read_the_new_file() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    if !rustix::process::geteuid().is_root() {
+        return megadir_testkit::require::not_run("another_group", "root alone can give files away");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o777)).unwrap();
+    let path = directory.path().join("inventory");
+    fs::write(&path, "PAR1 old").unwrap();
+    chown(&path, Some(1234), Some(4321)).unwrap();
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o664)).unwrap();
+    megadir_testkit::unprivileged::unprivileged(|| {
+        let mut replacement = Replacement::create(&path).unwrap();
+        replacement.write_all(b"PAR1 new").unwrap();
+        replacement.finish().unwrap();
+    });
+    let status = fs::metadata(&path).unwrap();
+    assert_eq!((status.gid(), status.mode() & 0o7777), (65534, 0o604));
+}
+
+#[cfg(unix)]
+#[test]
 fn whose_the_old_file_is_the_new_one_is() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     if !rustix::process::geteuid().is_root() {

@@ -2,7 +2,7 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 
 use crate::scan::Excluded;
@@ -42,12 +42,15 @@ pub(super) fn may_replace(_path: &Path, _status: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies the mode of the old file, and the owner if root.
+/// Copies owner, group and mode of the old file. A user who may not give the file away keeps the group if possible; with another
+/// group, the new file grants its group nothing.
 #[expect(clippy::unnecessary_wraps, reason = "on Windows there is what refuses")]
 pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Result<()> {
     let (file, status) = (new.0, old.0);
-    let _ = fchown(file, Some(status.uid()), Some(status.gid()));
-    let _ = file.set_permissions(status.permissions());
+    let has_group = fchown(file, Some(status.uid()), Some(status.gid())).is_ok()
+        || fchown(file, None, Some(status.gid())).is_ok();
+    let mode = status.mode() & if has_group { 0o7777 } else { 0o7707 };
+    let _ = file.set_permissions(PermissionsExt::from_mode(mode));
     Ok(())
 }
 
