@@ -92,7 +92,7 @@ fn what_a_killed_run_leaves_is_removed_and_nothing_else() {
     let mut child = start(scratch.path(), &endless);
     // The run is alive: `bench clean` skips it, its record is readable, and no other process can write to it.
     let (_, complaint) = runs(scratch.path(), &["bench", "clean"], 0);
-    assert!(complaint.contains("nothing left by killed runs"), "{complaint}");
+    assert!(complaint.contains("no leftovers of killed runs"), "{complaint}");
     runs(scratch.path(), &["bench", "report", "record"], 0);
     let (_, complaint) = runs(scratch.path(), &["bench", "run", "--resume", "record"], 3);
     assert!(complaint.contains("another run is writing it"), "{complaint}");
@@ -164,7 +164,7 @@ fn what_only_linux_has_is_refused_in_one_line() {
         (&["bench", "run", "listing", "--quick", "--fs", "ext4"][..], "on Linux only"),
         (&["bench", "filesystems"], "on Linux only"),
         (&["bench", "run", "limits", "--quick"], "have no index that fills up"),
-        (&["bench", "worker"], "of no use by hand"),
+        (&["bench", "worker"], "not by hand"),
     ] {
         let (text, complaint) = runs(scratch.path(), words, 3);
         assert!(text.is_empty() && complaint.contains(says), "{words:?}: {text}{complaint}");

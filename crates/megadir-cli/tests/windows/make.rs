@@ -50,7 +50,7 @@ fn files_are_made_once_and_again_only_what_is_missing() {
     let at = scratch.path();
     let words = ["d", "-n", "50", "--size", "100KiB"];
     let said = |told: &str| (Some(0), format!("megadir: 'd': {told}\n"));
-    assert_eq!(make(at, &words), said("50 made"));
+    assert_eq!(make(at, &words), said("created 50 files"));
     let whole = below(&at.join("d"));
     assert!(whole.values().flatten().all(|content| content.len() == 102_400) && whole.contains_key(FIRST));
     let mut names = whole.keys();

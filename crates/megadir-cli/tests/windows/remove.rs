@@ -79,7 +79,7 @@ fn what_must_stay_is_refused_and_nothing_goes() {
         (r"\\?\C:\", "the root of a volume"),
         (r"\\server\share\", "the root of a volume"),
         ("file:stream", "stream"),
-        ("", "an empty path"),
+        ("", "the path is empty"),
     ] {
         // Refused by path alone, whatever the options.
         refused(&below, path, reason, &all[..1]);

@@ -123,8 +123,11 @@ fn what_does_not_go_together_is_refused() {
     let by_handle = choice(&directory, megadir::backend("by-handle").unwrap(), "listed", 64 << 10);
     for (way, words) in [
         (std, "std returns no attributes"),
-        (AttributeChoice { strategy: Strategy::Chunks { threads: 2 }, ..by_handle }, "only at once"),
-        (AttributeChoice { strategy: Strategy::Shares, ..by_handle }, "by-handle does not divide"),
+        (
+            AttributeChoice { strategy: Strategy::Chunks { threads: 2 }, ..by_handle },
+            "only strategy is at once",
+        ),
+        (AttributeChoice { strategy: Strategy::Shares, ..by_handle }, "by-handle does not split"),
     ] {
         let error = examined(scratch.path(), &way).unwrap_err();
         assert_eq!((error.kind(), error.path()), (ErrorKind::BadOption, scratch.path()), "{error}");

@@ -9,7 +9,10 @@ use crate::kind::arms::{Arms, grouped};
 use crate::kind::stat_all::StatAllSpec;
 use crate::method::{METHODS, Method, MethodFact, Threads, method_named, system_of};
 use crate::note::NoteKind;
-use crate::request::{PlanError, Request, check_reading};
+use crate::request::{PlanError, Request};
+
+/// Most threads of a method, as the library's strategies take them.
+const METHOD_THREADS_MAX: u32 = 256;
 
 /// Adds the arms and groups of every method on every data set of `arms`.
 pub(crate) fn attributes(
@@ -57,7 +60,11 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
     let names: Vec<&str> =
         if spec.methods.is_empty() { all } else { spec.methods.iter().map(String::as_str).collect() };
     let threads = if request.threads.is_empty() { &spec.threads } else { &request.threads };
-    threads.iter().try_for_each(|threads| check_reading(request.facts, None, *threads))?;
+    // Threads of the methods, not of a backend: on Windows no backend takes several.
+    if let Some(threads) = threads.iter().find(|threads| !(1..=METHOD_THREADS_MAX).contains(*threads)) {
+        let allowed = format!("1 to {METHOD_THREADS_MAX} are possible");
+        return Err(PlanError::Value { what: "the number of threads", value: threads.to_string(), allowed });
+    }
     let mut ways = Vec::new();
     let baseline = baseline(&names);
     for (place, name) in names.into_iter().enumerate() {
