@@ -11,9 +11,6 @@ use crate::method::{METHODS, Method, MethodFact, Threads, method_named, system_o
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request};
 
-/// Most threads of a method, as the library's strategies take them.
-const METHOD_THREADS_MAX: u32 = 256;
-
 /// Adds the arms and groups of every method on every data set of `arms`.
 pub(crate) fn attributes(
     spec: &StatAllSpec,
@@ -61,8 +58,10 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
         if spec.methods.is_empty() { all } else { spec.methods.iter().map(String::as_str).collect() };
     let threads = if request.threads.is_empty() { &spec.threads } else { &request.threads };
     // Threads of the methods, not of a backend: on Windows no backend takes several.
-    if let Some(threads) = threads.iter().find(|threads| !(1..=METHOD_THREADS_MAX).contains(*threads)) {
-        let allowed = format!("1 to {METHOD_THREADS_MAX} are possible");
+    if let Some(threads) =
+        threads.iter().find(|threads| !(1..=megadir::THREADS_MAX).contains(&(**threads as usize)))
+    {
+        let allowed = format!("1 to {} are possible", megadir::THREADS_MAX);
         return Err(PlanError::Value { what: "the number of threads", value: threads.to_string(), allowed });
     }
     let mut ways = Vec::new();
