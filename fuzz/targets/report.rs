@@ -31,8 +31,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
                 let _ = (format.write)(&report, &view, &mut Vec::new());
             }
         }
-        let run = Run { record: &record, summary: &summary };
-        let _ = table(&between(run, run), view.width, view.style);
+        let run = Run { name: "record", record: &record, summary: &summary };
+        for runs in [&[run][..], &[run; 3]] {
+            let compared = between(runs, runs).expect("each side has a run");
+            let _ = table(&compared, view.width, view.style);
+        }
     }
     for chart in CHARTS {
         let _ = document(&report, *chart, 1);
@@ -41,7 +44,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 
 libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     match changed(&data[..size], seed) {
-        Some(text) if text.len() <= max_size && seed % 16 != 0 => {
+        Some(text) if text.len() <= max_size && !seed.is_multiple_of(16) => {
             data[..text.len()].copy_from_slice(&text);
             text.len()
         }

@@ -2,6 +2,7 @@
 
 use super::stage::{Context, Report};
 use crate::{process, tidy};
+use std::process::Command;
 
 pub(crate) fn tidy(context: &Context) -> Result<Report, String> {
     tidy::check(&context.workspace).map(Report::line)
@@ -12,7 +13,8 @@ pub(crate) fn format(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// Lints everything including optional parts, then the length of functions in default builds without tests.
+/// Lints everything including optional parts, then the length of functions in default builds without tests, then
+/// the fuzz targets.
 ///
 /// The second pass covers only the workspace's crates.
 pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
@@ -25,7 +27,20 @@ pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
     process::run(&mut context.cargo(&all))?;
     let length = [&common[..], &["--", "-D", "warnings"]].concat();
     process::run(&mut context.cargo(&length))?;
+    process::run(&mut fuzz(context))?;
     Ok(Report::default())
+}
+
+/// Lints the fuzz targets, a separate workspace that is built only in a late stage.
+fn fuzz(context: &Context) -> Command {
+    let manifest = context.root("fuzz/Cargo.toml");
+    let mut command = context.cargo(&["clippy", "--locked", "--bins", "--manifest-path"]);
+    command.arg(manifest).args(["--", "-D", "warnings"]);
+    // The workspace's target folder has the dependencies already. A given libFuzzer is not compiled, and
+    // nothing is linked here.
+    command.env("CARGO_TARGET_DIR", &context.workspace.target);
+    command.env("CUSTOM_LIBFUZZER_PATH", context.workspace.target.join("libfuzzer.a"));
+    command
 }
 
 pub(crate) fn docs(context: &Context) -> Result<Report, String> {
