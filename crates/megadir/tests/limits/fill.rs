@@ -89,9 +89,11 @@ fn expected_entries(block_bytes: u64, lengths: &[u16]) -> u64 {
     8_000_000 * scale / mean
 }
 
-/// Asserts that a configuration filled as predicted, and prints the figures.
+/// Asserts that a configuration filled as predicted, and prints the figures. Without the full tier a third of
+/// the images, where results scatter least a single one.
 #[expect(clippy::print_stdout, reason = "the figures of the full tier are of interest")]
 fn check(block_bytes: u64, metadata_csum: bool, lengths: &'static [u16], images: u64) {
+    let images = if full() { images } else { images / 3 };
     let filled = require!(fill(block_bytes, metadata_csum, lengths, images));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let entries: Vec<f64> = filled.entries.iter().map(|entries| *entries as f64).collect();
@@ -131,8 +133,8 @@ fn names_of_8_characters_with_1_kib_without_csum() {
 
 #[test]
 fn names_of_32_characters_with_1_kib() {
-    check(1024, true, &[32], 3);
-    check(1024, false, &[32], 3);
+    check(1024, true, &[32], 9);
+    check(1024, false, &[32], 9);
 }
 
 #[test]
