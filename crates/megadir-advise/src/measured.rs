@@ -118,10 +118,8 @@ const MORE: u64 = 2;
 const ROUNDS_PART: f64 = 0.7;
 
 impl Measured {
-    /// Returns the undecided relevant contrasts, of all layouts.
-    ///
-    /// The times are for the same number of files. A longer measurement takes more files, which makes it less
-    /// noisy still.
+    /// Returns the undecided relevant contrasts, of all layouts. The times are for the same number of files. A
+    /// longer measurement takes more files, which makes it less noisy still.
     #[must_use]
     pub fn undecided(&self, phases: &[Phase]) -> Vec<Undecided> {
         let of = |contrast: &&Contrast| contrast.files == self.files && phases.contains(&contrast.phase);

@@ -1,7 +1,6 @@
-//! Capacity of a new directory beside the given one.
-//!
-//! The given directory may have a history; the directories of a layout have none. So the facts are judged again
-//! for an empty directory on the same file system, with the same features and names.
+//! Capacity of a new directory beside the given one. The given directory may have a history; the directories of
+//! a layout have none. So the facts are judged again for an empty directory on the same file system, with the
+//! same features and names.
 
 use megadir::FileSystem;
 use megadir::limits::{Contents, Details, Fact, Facts, Known, Limit, Limits, NameLengths, Span};
@@ -58,9 +57,7 @@ impl NewDir {
 }
 
 /// Replaces measured lengths of names and sizes by typical values if the directory has too few files to judge
-/// from.
-///
-/// The flag is `true` if the lengths of names are assumed.
+/// from. The flag is `true` if the lengths of names are assumed.
 #[must_use]
 pub fn ready(facts: Facts) -> (Facts, bool) {
     // Directories are named differently from the files to come.

@@ -107,9 +107,7 @@ pub static RULES: &[Rule] = &[
 
 impl Case<'_> {
     /// Returns the measured relation of the recommended hashed layout to one directory, in the phases of the
-    /// pattern.
-    ///
-    /// A measurement with more files than in question, or of another layout, says nothing.
+    /// pattern. A measurement with more files than in question, or of another layout, says nothing.
     fn relation(&self) -> Relation {
         let (question, phases) = (self.question, self.question.pattern.phases());
         let measured = self.measured.filter(|measured| measured.files <= question.files);

@@ -1,7 +1,5 @@
-//! Events of a run and their observers: progress, live tables, the record.
-//!
-//! Observers never influence the run, except that an observer's error (e.g. a record that cannot be written)
-//! ends it.
+//! Events of a run and their observers: progress, live tables, the record. Observers never influence the run,
+//! except that an observer's error (e.g. a record that cannot be written) ends it.
 
 use std::io;
 

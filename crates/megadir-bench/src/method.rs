@@ -1,7 +1,6 @@
-//! Methods of reading name, size and time of every file of a directory that a study can compare.
-//!
-//! Plain data with one table per system. A method that uses an existing backend and examiner is one row in its
-//! table. The implementation is in `kind/stat_all/run/mod.rs`.
+//! Methods of reading name, size and time of every file of a directory that a study can compare. Plain data
+//! with one table per system. A method that uses an existing backend and examiner is one row in its table. The
+//! implementation is in `kind/stat_all/run/mod.rs`.
 
 mod linux;
 mod windows;

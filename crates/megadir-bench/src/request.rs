@@ -234,10 +234,8 @@ pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&
     })
 }
 
-/// Refuses a buffer or thread count that no backend takes.
-///
-/// This is the only range check before the backend's own. If some backends accept a value and the arm's own
-/// does not, the arm is omitted with a note instead.
+/// Refuses a buffer or thread count that no backend takes. This is the only range check before the backend's
+/// own. If some backends accept a value and the arm's own does not, the arm is omitted with a note instead.
 pub(crate) fn check_reading(
     facts: &[BackendFact],
     buffer_bytes: Option<u64>,

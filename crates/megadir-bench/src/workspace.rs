@@ -1,9 +1,7 @@
-//! The run's own directory, and removal of those left by killed runs.
-//!
-//! A locked marker file identifies it. At every moment the directory has either a complete marker or nothing
-//! but an unfinished one; each system has its own way (`renamed`, `in_place`). Removal works relative to the
-//! open directory, follows no links, crosses no mounts, and needs the marker's lock, which a living run never
-//! releases.
+//! The run's own directory, and removal of those left by killed runs. A locked marker file identifies it. At
+//! every moment the directory has either a complete marker or nothing but an unfinished one; each system has
+//! its own way (`renamed`, `in_place`). Removal works relative to the open directory, follows no links, crosses
+//! no mounts, and needs the marker's lock, which a living run never releases.
 
 #[cfg(windows)]
 mod in_place;

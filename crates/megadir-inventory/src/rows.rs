@@ -13,10 +13,7 @@ pub trait Rows {
     /// Describes the whole inventory.
     fn metadata(&self) -> &Metadata;
 
-    /// Returns the next row, or `None` after the last.
-    ///
-    /// # Errors
-    ///
+    /// Returns the next row, or `None` after the last. Errors:
     /// [`ErrorKind::Malformed`](megadir::ErrorKind::Malformed) if the inventory is damaged or its rows do not
     /// ascend. The source ends after an error.
     fn next_row(&mut self) -> Result<Option<Row<'_>>>;

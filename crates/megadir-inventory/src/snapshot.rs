@@ -1,7 +1,5 @@
-//! An inventory in memory; lookups make no system calls.
-//!
-//! An entry takes 64 bytes and its name, a directory about 250 bytes and the last KiB of its path. Nothing is
-//! read again until [`Snapshot::refresh`].
+//! An inventory in memory; lookups make no system calls. An entry takes 64 bytes and its name, a directory
+//! about 250 bytes and the last KiB of its path. Nothing is read again until [`Snapshot::refresh`].
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
-//! Differences larger than the equivalence band, over all comparisons a reader sees at once.
-//!
-//! A verdict of [`crate::judge_family`] excludes a ratio of 1 within its own family. Naming a winner takes
-//! more: the difference must exceed the band, and the family must hold every comparison from which a winner
-//! could be chosen.
+//! Differences larger than the equivalence band, over all comparisons a reader sees at once. A verdict of
+//! [`crate::judge_family`] excludes a ratio of 1 within its own family. Naming a winner takes more: the
+//! difference must exceed the band, and the family must hold every comparison from which a winner could be
+//! chosen.
 
 use crate::holm::holm;
 use crate::verdict::{FAMILY_ALPHA, Judging, Rounds};

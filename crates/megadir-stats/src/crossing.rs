@@ -1,7 +1,6 @@
-//! Point at which a rising curve reaches a level, round by round, with an interval over rounds.
-//!
-//! A curve known at a few points may reach the level before the first or after the last point. Such a crossing
-//! is reported as censored, never extrapolated.
+//! Point at which a rising curve reaches a level, round by round, with an interval over rounds. A curve known
+//! at a few points may reach the level before the first or after the last point. Such a crossing is reported as
+//! censored, never extrapolated.
 
 use crate::descriptive::finite;
 use crate::{hodges_lehmann, median, median_interval};

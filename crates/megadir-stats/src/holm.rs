@@ -1,6 +1,5 @@
-//! Holm's step-down procedure: many contrasts, one family-wise error.
-//!
-//! Reference: Holm, *Scandinavian Journal of Statistics* 6 (1979).
+//! Holm's step-down procedure: many contrasts, one family-wise error. Reference: Holm, *Scandinavian Journal of
+//! Statistics* 6 (1979).
 
 /// Returns Holm's adjusted p values (0 to 1), in the order given.
 ///

@@ -150,7 +150,6 @@ impl WalshAverages {
     }
 
     /// Returns the p value of [`Self::interval`]: at most 1 - confidence exactly if the interval excludes 0.
-    ///
     /// Without ties or zeros it equals [`wilcoxon_signed_rank_p`]; with them it is larger, because averages of
     /// zero count against both sides.
     pub(crate) fn p(&self) -> f64 {

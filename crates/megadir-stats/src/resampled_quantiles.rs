@@ -1,7 +1,6 @@
-//! Quantiles of latencies, with intervals by resampling rounds.
-//!
-//! Operations of one round share its conditions, so a million operations are not a million independent samples.
-//! Rounds are resampled whole, each with all its operations.
+//! Quantiles of latencies, with intervals by resampling rounds. Operations of one round share its conditions,
+//! so a million operations are not a million independent samples. Rounds are resampled whole, each with all its
+//! operations.
 
 use crate::distribution::{normal_cumulative, student_critical, tail_of};
 use crate::permutation::SplitMix64;

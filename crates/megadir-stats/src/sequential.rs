@@ -35,9 +35,8 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Returns the schedule from `rounds_min` to `rounds_max` rounds; both are looks.
-    ///
-    /// `None` if `rounds_min` is under 6, which has no interval at 95 %, or over `rounds_max`.
+    /// Returns the schedule from `rounds_min` to `rounds_max` rounds; both are looks. `None` if `rounds_min` is
+    /// under 6, which has no interval at 95 %, or over `rounds_max`.
     #[must_use]
     pub fn new(rounds_min: u32, rounds_max: u32) -> Option<Self> {
         (rounds_min >= ROUNDS_MIN && rounds_min <= rounds_max).then_some(Self { rounds_min, rounds_max })

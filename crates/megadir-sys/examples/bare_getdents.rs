@@ -1,7 +1,6 @@
-//! Lower bound for listing a directory: getdents64 until the end, nothing decoded.
-//!
-//! `bare_getdents DIRECTORY [BUFFER_BYTES]` prints the bytes of records that the kernel returned. Benchmarks
-//! use it as the yardstick: a program's time beyond this is its own work.
+//! Lower bound for listing a directory: getdents64 until the end, nothing decoded. `bare_getdents DIRECTORY
+//! [BUFFER_BYTES]` prints the bytes of records that the kernel returned. Benchmarks use it as the yardstick: a
+//! program's time beyond this is its own work.
 
 #![expect(clippy::print_stdout, reason = "an example talks to the terminal")]
 

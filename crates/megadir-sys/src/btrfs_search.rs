@@ -67,12 +67,8 @@ impl Search {
     }
 
     /// Items from the inode item of inode `first` to that of inode `last`, inclusive, in the directory's
-    /// subvolume: at most `items_max`, and as many as fit the buffer.
-    ///
-    /// # Errors
-    ///
-    /// `EPERM` without `CAP_SYS_ADMIN` in the first user namespace, `ENOTTY` on Linux before 3.16, `EOVERFLOW`
-    /// if not even one item fits.
+    /// subvolume: at most `items_max`, and as many as fit the buffer. Errors: `EPERM` without `CAP_SYS_ADMIN`
+    /// in the first user namespace, `ENOTTY` on Linux before 3.16, `EOVERFLOW` if not even one item fits.
     pub fn inodes(
         &mut self,
         directory: BtrfsDirectory<'_>,

@@ -5,7 +5,6 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// Makes the kernel kill the command's process when the starting thread ends for any reason, SIGKILL included.
-///
 /// Programs that gain privileges on exec (set-user-ID, capabilities) are exempt.
 pub fn dies_with_parent(command: &mut Command) {
     let parent = std::process::id();

@@ -1,17 +1,14 @@
-//! Cycle counter and monotonic clock.
-//!
-//! A chained read of the cycle counter (the end of one operation is the start of the next) costs about 10 ns
-//! less than a read of the vDSO clock, which makes single cached operations measurable. References: Intel SDM
-//! volume 3, "Time-Stamp Counter"; clock_gettime(2).
+//! Cycle counter and monotonic clock. A chained read of the cycle counter (the end of one operation is the
+//! start of the next) costs about 10 ns less than a read of the vDSO clock, which makes single cached
+//! operations measurable. References: Intel SDM volume 3, "Time-Stamp Counter"; clock_gettime(2).
 
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Cycle counter of the processor; [`monotonic_ns`] on processors without one.
-///
-/// There are no fences: the processor may read it some tens of cycles before earlier instructions are done, or
-/// after later ones have begun. A system call between two reads keeps them apart anyway, and in a chain of
-/// reads the error moves from one operation to the next. Reference: Intel SDM volume 2, `RDTSC`.
+/// Cycle counter of the processor; [`monotonic_ns`] on processors without one. There are no fences: the
+/// processor may read it some tens of cycles before earlier instructions are done, or after later ones have
+/// begun. A system call between two reads keeps them apart anyway, and in a chain of reads the error moves from
+/// one operation to the next. Reference: Intel SDM volume 2, `RDTSC`.
 #[inline]
 pub fn cycles() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -33,9 +30,8 @@ pub fn monotonic_ns() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Nanoseconds on the monotonic clock since a moment shared by all processes of this boot.
-///
-/// Linux: `CLOCK_MONOTONIC`. Windows: `QueryPerformanceCounter`, with ticks of 100 ns on most machines.
+/// Nanoseconds on the monotonic clock since a moment shared by all processes of this boot. Linux:
+/// `CLOCK_MONOTONIC`. Windows: `QueryPerformanceCounter`, with ticks of 100 ns on most machines.
 #[cfg(unix)]
 #[inline]
 pub fn shared_ns() -> u64 {
@@ -45,9 +41,8 @@ pub fn shared_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Nanoseconds on the monotonic clock since a moment shared by all processes of this boot.
-///
-/// Linux: `CLOCK_MONOTONIC`. Windows: `QueryPerformanceCounter`, with ticks of 100 ns on most machines.
+/// Nanoseconds on the monotonic clock since a moment shared by all processes of this boot. Linux:
+/// `CLOCK_MONOTONIC`. Windows: `QueryPerformanceCounter`, with ticks of 100 ns on most machines.
 #[cfg(windows)]
 #[inline]
 pub fn shared_ns() -> u64 {

@@ -1,8 +1,7 @@
-//! C++ `std::filesystem`: regular files of a directory with their times, as a C++ program lists them.
-//!
-//! For benchmarks only, with the feature `cpp`. The build script compiles `cpp_filesystem.cpp` if it finds a
-//! C++ compiler: on Linux, and with mingw for Windows. Without either, [`unavailable`] gives the reason and no
-//! C++ is linked.
+//! C++ `std::filesystem`: regular files of a directory with their times, as a C++ program lists them. For
+//! benchmarks only, with the feature `cpp`. The build script compiles `cpp_filesystem.cpp` if it finds a C++
+//! compiler: on Linux, and with mingw for Windows. Without either, [`unavailable`] gives the reason and no C++
+//! is linked.
 
 use std::io;
 use std::path::Path;
@@ -37,13 +36,8 @@ pub fn unavailable_on(directory: &Path) -> Option<&'static str> {
 
 /// Lists a directory by `directory_iterator`, queries the `last_write_time` of every regular file, keeps both
 /// in a vector, then passes each row on: the name (WTF-8 on Windows), seconds since 1970, and nanoseconds.
-///
 /// Symbolic links are not followed, except on Windows, where C++ does not recognise them; a file that vanishes
-/// meanwhile is left out.
-///
-/// # Errors
-///
-/// `Unsupported` if C++ is [`unavailable`].
+/// meanwhile is left out. Errors: `Unsupported` if C++ is [`unavailable`].
 #[cfg(not(megadir_cpp))]
 pub fn regular_files(_directory: &Path, _row: &mut dyn FnMut(&[u8], i64, u32)) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, unavailable().unwrap_or_default()))

@@ -10,10 +10,7 @@ pub struct DirectoryOn<'a, const MAGIC: u64> {
 }
 
 impl<'a, const MAGIC: u64> DirectoryOn<'a, MAGIC> {
-    /// Checks that a descriptor is a directory on this file system, and not, say, a device node in it.
-    ///
-    /// # Errors
-    ///
+    /// Checks that a descriptor is a directory on this file system, and not, say, a device node in it. Errors:
     /// `ENOTTY`, as from ioctl(2), if it is not; errors of fstat(2) and fstatfs(2).
     pub fn check(descriptor: BorrowedFd<'a>) -> io::Result<Self> {
         let status = rustix::fs::fstat(descriptor)?;

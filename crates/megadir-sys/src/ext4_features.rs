@@ -1,5 +1,4 @@
 //! `EXT4_IOC_GET_TUNE_SB_PARAM`: features of an ext4 file system; needs no privileges (Linux 6.18 and later).
-//!
 //! Reference: `include/uapi/linux/ext4.h`, `ext4_ioctl_get_tune_sb` in `fs/ext4/ioctl.c`.
 
 use std::io;
@@ -38,11 +37,7 @@ const _: () = {
 
 const EXT4_IOC_GET_TUNE_SB_PARAM: libc::Ioctl = libc::_IOR::<Parameters>(b'f' as u32, 45);
 
-/// Features of the directory's file system.
-///
-/// # Errors
-///
-/// `ENOTTY` on Linux before 6.18; seccomp filters of containers may forbid the call.
+/// Features of the directory's file system. Errors: `ENOTTY` on Linux before 6.18.
 pub fn features(directory: Ext4Directory<'_>) -> io::Result<Features> {
     let mut parameters =
         Parameters { before: [0; 64], compat: 0, incompat: 0, ro_compat: 0, after: [0; 156] };

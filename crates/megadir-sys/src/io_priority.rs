@@ -1,6 +1,4 @@
-//! I/O priority of a thread.
-//!
-//! Reference: ioprio_set(2), `include/uapi/linux/ioprio.h`.
+//! I/O priority of a thread. Reference: ioprio_set(2), `include/uapi/linux/ioprio.h`.
 
 use std::io;
 
@@ -9,10 +7,6 @@ const IOPRIO_CLASS_IDLE: libc::c_int = 3;
 const IOPRIO_CLASS_SHIFT: libc::c_int = 13;
 
 /// Puts the calling thread, and threads that it starts later, into the idle class.
-///
-/// # Errors
-///
-/// Seccomp filters of containers may forbid the call.
 pub fn make_idle() -> io::Result<()> {
     let priority = IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT;
     // SAFETY: the call takes three numbers and touches no memory of ours; 0 is the calling thread.

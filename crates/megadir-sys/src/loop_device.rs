@@ -1,5 +1,4 @@
 //! Loop devices with autoclear: the kernel detaches them when their last holder, mount or process, goes.
-//!
 //! Reference: loop(4), `include/uapi/linux/loop.h`, `loop_configure` in `drivers/block/loop.c` (Linux 5.8 and
 //! later).
 
@@ -67,13 +66,8 @@ pub struct LoopDevice {
 }
 
 /// Attaches an image to a free loop device with sectors of `block_bytes` bytes (0: the kernel chooses).
-///
-/// `direct_io` requests bypassing the page cache; the result says whether it does.
-///
-/// # Errors
-///
-/// `EACCES` or `EPERM` without permission, `ENOENT` without loop devices, and the kernel's errors about the
-/// image.
+/// `direct_io` requests bypassing the page cache; the result says whether it does. Errors: `EACCES` or `EPERM`
+/// without permission, `ENOENT` without loop devices, and the kernel's errors about the image.
 pub fn attach(image: BorrowedFd<'_>, sector_bytes: u32, direct_io: bool) -> io::Result<LoopDevice> {
     let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
     let mut tried = 0;

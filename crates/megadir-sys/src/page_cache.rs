@@ -1,6 +1,5 @@
-//! Share of a file in the page cache: cachestat (Linux 6.5 and later), else mincore through a mapping.
-//!
-//! Both answer to the owner of a file and to users who may write it; for others the kernel fails or claims that
+//! Share of a file in the page cache: cachestat (Linux 6.5 and later), else mincore through a mapping. Both
+//! answer to the owner of a file and to users who may write it; for others the kernel fails or claims that
 //! every page is cached. Reference: `Documentation/admin-guide/mm`, cachestat(2), mincore(2).
 
 use std::io;
@@ -51,12 +50,8 @@ const SYS_CACHESTAT: Option<libc::c_long> = if cfg!(any(
 /// Bytes mapped at a time for mincore.
 const WINDOW_BYTES: u64 = 256 << 20;
 
-/// Page counts of an open regular file.
-///
-/// # Errors
-///
-/// `EPERM` if the caller neither owns the file nor may write it (Linux 6.13 and later); errors of fstat and
-/// mmap.
+/// Page counts of an open regular file. Errors: `EPERM` if the caller neither owns the file nor may write it
+/// (Linux 6.13 and later); errors of fstat and mmap.
 pub fn resident(file: BorrowedFd<'_>) -> io::Result<Resident> {
     match cachestat(file) {
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => mincore(file),

@@ -1,11 +1,8 @@
-//! The hypervisor's name, by CPUID.
-//!
-//! References: Intel SDM volume 2, CPUID; "Hypervisor Top-Level Functional Specification" (Microsoft), leaves
-//! 0x4000_0000 to 0x4000_0003.
+//! The hypervisor's name, by CPUID. References: Intel SDM volume 2, CPUID; "Hypervisor Top-Level Functional
+//! Specification" (Microsoft), leaves 0x4000_0000 to 0x4000_0003.
 
-/// Name of the hypervisor below this system; `None` without one.
-///
-/// A Windows host with Hyper-V runs above its own hypervisor as the root partition: that counts as none.
+/// Name of the hypervisor below this system; `None` without one. A Windows host with Hyper-V runs above its own
+/// hypervisor as the root partition: that counts as none.
 pub fn hypervisor() -> Option<String> {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,7 +1,5 @@
-//! The C library's directory stream: `fdopendir`, `readdir64`, `closedir`.
-//!
-//! Most programs list directories this way. The size of the stream's buffer is fixed (32 KiB in glibc, 2 KiB in
-//! musl). Reference: readdir(3).
+//! The C library's directory stream: `fdopendir`, `readdir64`, `closedir`. Most programs list directories this
+//! way. The size of the stream's buffer is fixed (32 KiB in glibc, 2 KiB in musl). Reference: readdir(3).
 
 use std::ffi::CStr;
 use std::io;
@@ -43,11 +41,8 @@ struct Header {
 }
 
 impl DirStream {
-    /// Opens a stream on a directory descriptor and takes ownership of it.
-    ///
-    /// # Errors
-    ///
-    /// `ENOTDIR` if it is not a directory, `ENOMEM` without memory for the stream.
+    /// Opens a stream on a directory descriptor and takes ownership of it. Errors: `ENOTDIR` if it is not a
+    /// directory, `ENOMEM` without memory for the stream.
     pub fn open(directory: OwnedFd) -> io::Result<Self> {
         let descriptor = directory.into_raw_fd();
         // SAFETY: the descriptor was owned by us and is given away here.
@@ -63,11 +58,8 @@ impl DirStream {
         }
     }
 
-    /// Next entry, including `.` and `..`; `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// Those of getdents(2). The stream may be used again after an error.
+    /// Next entry, including `.` and `..`; `None` at the end. Errors: The stream may be used again after an
+    /// error.
     pub fn next_entry(&mut self) -> io::Result<Option<StreamEntry<'_>>> {
         // SAFETY: returns the address of the calling thread's own errno, which lives as long as the thread.
         let errno = unsafe { libc::__errno_location() };
@@ -111,10 +103,8 @@ impl DirStream {
         Ok(self.next_entry()?.map(|entry| (directory, entry)))
     }
 
-    /// Number of times that the stream has called the kernel.
-    ///
-    /// Observed from outside: the stream returns pointers into its buffer, and a pointer that goes backwards
-    /// means that the buffer was refilled.
+    /// Number of times that the stream has called the kernel. Observed from outside: the stream returns
+    /// pointers into its buffer, and a pointer that goes backwards means that the buffer was refilled.
     pub fn refills(&self) -> u64 {
         self.refills
     }

@@ -1,9 +1,7 @@
-//! Which standard streams were closed when the process began.
-//!
-//! The runtime of std opens `/dev/null` in the place of each of them before `main`, so that a file opened later cannot take
-//! its number. From then on a program that was started with `>&-` seems to write, and what it writes is lost without an error.
-//!
-//! Reference: `sanitize_standard_fds` in std's `sys/pal/unix`; the System V ABI on `.init_array`.
+//! Which standard streams were closed when the process began. The runtime of std opens `/dev/null` in the place
+//! of each of them before `main`, so that a file opened later cannot take its number. From then on a program
+//! that was started with `>&-` seems to write, and what it writes is lost without an error. Reference:
+//! `sanitize_standard_fds` in std's `sys/pal/unix`; the System V ABI on `.init_array`.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -1,8 +1,7 @@
-//! statx(2) through io_uring: many names of a directory with one system call (Linux 5.6 and later).
-//!
-//! The kernel passes each request to its own thread, so local file systems gain nothing over calling statx. A
-//! request writes to memory long after its submission; [`StatxRing::statx`] returns only when all have been
-//! answered. Reference: io_uring_enter(2), `io_uring/statx.c`.
+//! statx(2) through io_uring: many names of a directory with one system call (Linux 5.6 and later). The kernel
+//! passes each request to its own thread, so local file systems gain nothing over calling statx. A request
+//! writes to memory long after its submission; [`StatxRing::statx`] returns only when all have been answered.
+//! Reference: io_uring_enter(2), `io_uring/statx.c`.
 
 use std::ffi::CStr;
 use std::io;
@@ -34,12 +33,8 @@ pub struct StatxRing {
 }
 
 impl StatxRing {
-    /// Creates a ring.
-    ///
-    /// # Errors
-    ///
-    /// `ENOSYS` before Linux 5.1, `EPERM` if the administrator or a container forbids it, `EINVAL` before 5.6,
-    /// `ENOMEM` and `EMFILE`.
+    /// Creates a ring. Errors: `ENOSYS` before Linux 5.1, `EPERM` if the administrator or a container forbids
+    /// it, `EINVAL` before 5.6, `ENOMEM` and `EMFILE`.
     pub fn new() -> io::Result<Self> {
         let ring = IoUring::new(NAMES_MAX as u32)?;
         let mut probe = Probe::new();
@@ -52,11 +47,8 @@ impl StatxRing {
     }
 
     /// Queries names relative to a directory; returns answers or error numbers in the order of the names.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` for more than [`NAMES_MAX`] names; errors of io_uring_enter(2), and then the same for every
-    /// later call.
+    /// Errors: `EINVAL` for more than [`NAMES_MAX`] names; errors of io_uring_enter(2), and then the same for
+    /// every later call.
     pub fn statx(
         &mut self,
         directory: BorrowedFd<'_>,
@@ -93,9 +85,8 @@ impl StatxRing {
         }))
     }
 
-    /// Submits the pushed requests and waits until the kernel has answered all that it took.
-    ///
-    /// Must not panic: borrowed memory would end while the kernel writes to it.
+    /// Submits the pushed requests and waits until the kernel has answered all that it took. Must not panic:
+    /// borrowed memory would end while the kernel writes to it.
     fn wait(&mut self, pushed: usize) -> io::Result<()> {
         let (mut answered, mut waits) = (0, 0);
         let mut refused = None;

@@ -1,8 +1,7 @@
-//! `XFS_IOC_BULKSTAT`: attributes of many inodes of an XFS file system in one call (Linux 5.4 and later).
-//!
-//! The kernel returns every inode in use from a number on, ascending, whatever its directory; the caller
-//! selects. Sizes are on-disk sizes, without data that has not been flushed; the rest equals statx(2).
-//! Reference: `fs/xfs/libxfs/xfs_fs.h`, ioctl_xfs_bulkstat(2).
+//! `XFS_IOC_BULKSTAT`: attributes of many inodes of an XFS file system in one call (Linux 5.4 and later). The
+//! kernel returns every inode in use from a number on, ascending, whatever its directory; the caller selects.
+//! Sizes are on-disk sizes, without data that has not been flushed; the rest equals statx(2). Reference:
+//! `fs/xfs/libxfs/xfs_fs.h`, ioctl_xfs_bulkstat(2).
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -103,12 +102,7 @@ impl Records {
     }
 
     /// Inodes in use from number `from` on, ascending: at most `count` and [`RECORDS_MAX`]; fewer mean that
-    /// there are no more.
-    ///
-    /// The directory stands for its file system and need not contain the inodes.
-    ///
-    /// # Errors
-    ///
+    /// there are no more. The directory stands for its file system and need not contain the inodes. Errors:
     /// `EPERM` without `CAP_SYS_ADMIN` in the first user namespace, `ENOTTY` on Linux before 5.4, `EINVAL` on
     /// an ID-mapped mount, or the error of reading the first inode.
     pub fn fill(&mut self, directory: XfsDirectory<'_>, from: u64, count: usize) -> io::Result<&[Record]> {

@@ -1,6 +1,5 @@
-//! `XFS_IOC_FSGEOMETRY_V4`: geometry of an XFS file system; needs no privileges.
-//!
-//! Reference: `fs/xfs/libxfs/xfs_fs.h`, ioctl_xfs_fsgeometry(2).
+//! `XFS_IOC_FSGEOMETRY_V4`: geometry of an XFS file system; needs no privileges. Reference:
+//! `fs/xfs/libxfs/xfs_fs.h`, ioctl_xfs_fsgeometry(2).
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -26,19 +25,11 @@ const _: () = {
 const XFS_IOC_FSGEOMETRY_V4: libc::Ioctl = libc::_IOR::<Geometry>(b'X' as u32, 124);
 
 /// Directory block size, bytes.
-///
-/// # Errors
-///
-/// Seccomp filters of containers may forbid the call.
 pub fn directory_block_bytes(directory: XfsDirectory<'_>) -> io::Result<u32> {
     geometry(directory).map(|geometry| geometry.directory_block_bytes)
 }
 
 /// Flags of the file system (`XFS_FSOP_GEOM_FLAGS_*`).
-///
-/// # Errors
-///
-/// Seccomp filters of containers may forbid the call.
 pub fn flags(directory: XfsDirectory<'_>) -> io::Result<u32> {
     geometry(directory).map(|geometry| geometry.flags)
 }

@@ -1,6 +1,5 @@
-//! Backend whose n-th call fails, to prove for every n that nothing is lost, duplicated or leaked.
-//!
-//! After SQLite's "How SQLite Is Tested", section 3 (anomaly testing).
+//! Backend whose n-th call fails, to prove for every n that nothing is lost, duplicated or leaked. After
+//! SQLite's "How SQLite Is Tested", section 3 (anomaly testing).
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,17 +26,14 @@ pub struct Done {
 }
 
 impl Faulty {
-    /// Backend over `inner` with a `'static` lifetime (a test may leak a few bytes).
-    ///
-    /// Call number `fails_at` fails with `error`: 0 is opening, n the n-th call of [`Reader::next_batch`].
+    /// Backend over `inner` with a `'static` lifetime (a test may leak a few bytes). Call number `fails_at`
+    /// fails with `error`: 0 is opening, n the n-th call of [`Reader::next_batch`].
     pub fn leaked(inner: &'static dyn Backend, fails_at: u64, error: fn() -> Error) -> &'static Self {
         Box::leak(Box::new(Self { inner, fails_at, error, done: Arc::default() }))
     }
 
-    /// Actions so far.
-    ///
-    /// A second reading of a directory may return different batches: `getdents64` returns early while the
-    /// thread has signals or io_uring work pending (`filldir64`).
+    /// Actions so far. A second reading of a directory may return different batches: `getdents64` returns early
+    /// while the thread has signals or io_uring work pending (`filldir64`).
     pub fn done(&self) -> Done {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -18,11 +18,7 @@ pub struct Hanging {
 }
 
 impl Hanging {
-    /// Mounts it in its own directory.
-    ///
-    /// # Errors
-    ///
-    /// The reason if it is unavailable, e.g. missing privileges.
+    /// Mounts it in its own directory. Errors: The reason if it is unavailable, e.g. missing privileges.
     pub fn make() -> Result<Self, String> {
         let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
         let path = scratch.path().join("hanging");

@@ -1,5 +1,4 @@
 //! Kills a program before each of its system calls in turn, by strace, so that no moment depends on a clock.
-//!
 //! Everything up to the call has happened, the call itself has not. Calls are counted per thread: the first
 //! thread that reaches the count ends the program.
 

@@ -1,7 +1,5 @@
-//! Leaked descriptors and threads.
-//!
-//! Other tests of the process open files and start threads at the same time, so only descriptors below the
-//! test's directory and threads with megadir's names count.
+//! Leaked descriptors and threads. Other tests of the process open files and start threads at the same time, so
+//! only descriptors below the test's directory and threads with megadir's names count.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,7 +1,6 @@
-//! Private file systems for one test, on loop devices over sparse images. Root and Linux only.
-//!
-//! mount(8) attaches the loop device, which detaches itself on unmount. The value unmounts on drop, also when a
-//! test panics.
+//! Private file systems for one test, on loop devices over sparse images. Root and Linux only. mount(8)
+//! attaches the loop device, which detaches itself on unmount. The value unmounts on drop, also when a test
+//! panics.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -94,14 +93,10 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Creates and mounts a file system. The image is in memory if it fits, else among temporary files.
-    ///
-    /// Images are throwaway data: writing them to disk would dominate the time of most tests, since ext4 alone
-    /// zeroes 100 MB of inode tables in the background.
-    ///
-    /// # Errors
-    ///
-    /// The reason if it is unavailable: not root, or a missing program or kernel feature.
+    /// Creates and mounts a file system. The image is in memory if it fits, else among temporary files. Images
+    /// are throwaway data: writing them to disk would dominate the time of most tests, since ext4 alone zeroes
+    /// 100 MB of inode tables in the background. Errors: The reason if it is unavailable: not root, or a
+    /// missing program or kernel feature.
     pub fn make(recipe: &Recipe) -> Result<Self, String> {
         let shared = Path::new("/dev/shm");
         let free_bytes = rustix::fs::statvfs(shared).map_or(0, |space| space.f_bavail * space.f_frsize);
@@ -183,11 +178,8 @@ impl Drop for Mount {
 }
 
 /// Unmounts `path`, retrying while it is busy: a process that reads the mount table keeps it busy for a moment,
-/// and so does a forked child before exec, which has copies of all descriptors.
-///
-/// # Errors
-///
-/// If unmounting fails or the mount stays busy; then it is unmounted lazily.
+/// and so does a forked child before exec, which has copies of all descriptors. Fails if unmounting fails or
+/// the mount stays busy; then it is unmounted lazily.
 pub fn unmount(path: &Path) -> Result<(), String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -211,10 +203,9 @@ fn available_bytes() -> u64 {
     kib.unwrap_or(0).saturating_mul(1 << 10)
 }
 
-/// Copies a program so that it can be executed at once.
-///
-/// A separate process copies it: a file that this process has open for writing is inherited by children of
-/// other tests until they exec, and executing a file open for writing fails with `ETXTBSY`.
+/// Copies a program so that it can be executed at once. A separate process copies it: a file that this process
+/// has open for writing is inherited by children of other tests until they exec, and executing a file open for
+/// writing fails with `ETXTBSY`.
 pub fn copy_program(from: &Path, to: &Path) -> Result<(), String> {
     run(Command::new("cp").arg(from).arg(to))
 }

@@ -1,7 +1,6 @@
-//! Network file systems for one test: servers and client on this machine, in their own network namespace.
-//!
-//! The servers are unreachable from outside and reach nothing outside. Servers, mount, namespace and files go
-//! when the value is dropped, also when a test panics. Needs root and Debian packages.
+//! Network file systems for one test: servers and client on this machine, in their own network namespace. The
+//! servers are unreachable from outside and reach nothing outside. Servers, mount, namespace and files go when
+//! the value is dropped, also when a test panics. Needs root and Debian packages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,11 +38,8 @@ enum Stop {
 const ADDRESS: &str = "10.99.0.1";
 
 impl NetworkMount {
-    /// Starts MooseFS with one metadata server and one chunk server, and mounts it with FUSE.
-    ///
-    /// # Errors
-    ///
-    /// The reason if it is unavailable: not root, missing packages, or the output of a failed program.
+    /// Starts MooseFS with one metadata server and one chunk server, and mounts it with FUSE. Errors: The
+    /// reason if it is unavailable: not root, missing packages, or the output of a failed program.
     pub fn moosefs() -> Result<Self, String> {
         let packages = "moosefs-master, moosefs-chunkserver, moosefs-client";
         let mut mount = Self::prepare(&["mfsmaster", "mfschunkserver", "mfsmount"], packages)?;
@@ -82,13 +78,9 @@ impl NetworkMount {
     }
 
     /// Starts GlusterFS with two servers that share the entries of every directory, and mounts it with FUSE.
-    ///
     /// The servers are started directly, because GlusterFS's management daemon would be visible on the whole
-    /// machine. Inode numbers derive from random IDs: half of them exceed 2^63.
-    ///
-    /// # Errors
-    ///
-    /// As [`NetworkMount::moosefs`].
+    /// machine. Inode numbers derive from random IDs: half of them exceed 2^63. Errors: As
+    /// [`NetworkMount::moosefs`].
     pub fn glusterfs() -> Result<Self, String> {
         let mut mount = Self::prepare(&["glusterfsd", "glusterfs"], "glusterfs-server, glusterfs-client")?;
         let mut client = String::new();

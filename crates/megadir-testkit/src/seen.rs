@@ -74,11 +74,7 @@ pub fn drain(reader: &mut dyn Reader) -> Drained {
     drained
 }
 
-/// Lists a directory that can be read without error.
-///
-/// # Errors
-///
-/// If opening fails.
+/// Lists a directory that can be read without error. Fails if opening fails.
 pub fn list(backend: &dyn Backend, directory: &Dir, options: &ReadOptions) -> Result<Vec<Seen>> {
     let mut reader = backend.open(directory, options)?;
     let drained = drain(&mut *reader);

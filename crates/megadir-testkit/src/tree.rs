@@ -130,9 +130,7 @@ impl Flat {
     }
 
     /// Creates the directory below `parent` unless it exists, and returns its path. Tests must not change its
-    /// contents.
-    ///
-    /// On Windows it is taken from `MEGADIR_TREES` if it exists there ([`of_windows`]).
+    /// contents. On Windows it is taken from `MEGADIR_TREES` if it exists there ([`of_windows`]).
     pub fn ensure(&self, parent: &Path) -> PathBuf {
         let name = format!("{}-{:?}-{:?}-{}", self.entries, self.names, self.kinds, self.seed);
         let ready = std::env::var_os("MEGADIR_TREES").filter(|_| cfg!(windows));

@@ -31,9 +31,8 @@ pub fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// `true` if the system lets the user list a directory just opened, checked with a decoder other than ours.
-///
-/// A local directory that was opened may be listed. Servers may refuse it and demand more than read permission.
+/// `true` if the system lets the user list a directory just opened, checked with a decoder other than ours. A
+/// local directory that was opened may be listed. Servers may refuse it and demand more than read permission.
 pub fn may_be_listed(directory: &Dir) -> bool {
     let mut buffer = [MaybeUninit::uninit(); 4096];
     let mut entries = RawDir::new(directory, &mut buffer);

@@ -219,10 +219,9 @@ fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Res
     Ok(estimate)
 }
 
-/// Widens an estimate if many entries may share a hash, which samples between positions miss.
-///
-/// A directory that only grew is filled to a known share. If its size allows for more entries, it was emptied
-/// or its names crowd at some hashes; only a full read can distinguish the two.
+/// Widens an estimate if many entries may share a hash, which samples between positions miss. A directory that
+/// only grew is filled to a known share. If its size allows for more entries, it was emptied or its names crowd
+/// at some hashes; only a full read can distinguish the two.
 fn widen(estimate: &mut Estimate, size_bytes: u64, block_bytes: u64, samples: &[&Sample], seen: u64) {
     // The smallest mean: names that crowd may be shorter than the others.
     let entry_bytes = samples

@@ -1,6 +1,5 @@
-//! Rule of a layout in terms that every language has: comparisons, slices of bytes, a digest.
-//!
-//! Equivalent to `megadir::layout::Placer`; a test compares the two.
+//! Rule of a layout in terms that every language has: comparisons, slices of bytes, a digest. Equivalent to
+//! `megadir::layout::Placer`; a test compares the two.
 
 use megadir::layout::{Layout, NAME_BYTES_MAX, PRESETS, Source};
 

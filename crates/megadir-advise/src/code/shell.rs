@@ -1,8 +1,6 @@
-//! Layouts in POSIX shell, for `dash`, `bash`, busybox and others.
-//!
-//! The path is returned in a variable, because command substitution would drop trailing newlines. Lengths and
-//! patterns count bytes only under `LC_ALL=C`. Restoring `LC_ALL` to an empty value is equivalent to unsetting
-//! it.
+//! Layouts in POSIX shell, for `dash`, `bash`, busybox and others. The path is returned in a variable, because
+//! command substitution would drop trailing newlines. Lengths and patterns count bytes only under `LC_ALL=C`.
+//! Restoring `LC_ALL` to an empty value is equivalent to unsetting it.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 

@@ -77,11 +77,7 @@ pub struct Run {
     pub remarks: Vec<String>,
 }
 
-/// Measures the candidates.
-///
-/// # Errors
-///
-/// Files that the run could not remove; all other failures are an [`Outcome`].
+/// Measures the candidates. Errors: Files that the run could not remove; all other failures are an [`Outcome`].
 pub fn measure(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Outcome, RunError> {
     let begun = Instant::now();
     if request.time < TIME_MIN {

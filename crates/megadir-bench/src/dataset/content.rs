@@ -37,9 +37,8 @@ impl Content {
         Self { bytes }
     }
 
-    /// Fills `buffer` with the next bytes; every call but the last must fill a multiple of 8.
-    ///
-    /// Bytes beyond the given size are unspecified.
+    /// Fills `buffer` with the next bytes; every call but the last must fill a multiple of 8. Bytes beyond the
+    /// given size are unspecified.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         match &mut self.bytes {
             Bytes::Random(random) => {

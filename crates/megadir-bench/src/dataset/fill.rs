@@ -26,13 +26,8 @@ const STEP_PIECES: u64 = 16;
 /// Size of the pieces in which contents are written and compared, bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Fills the directory at `path`, which is created if missing, with `files`.
-///
-/// `progress` is called regularly. Setting `stop` ends the filling soon; the result says so.
-///
-/// # Errors
-///
-/// [`FillError`]; files made so far stay.
+/// Fills the directory at `path`, which is created if missing, with `files`. `progress` is called regularly.
+/// Setting `stop` ends the filling soon; the result says so. Errors: [`FillError`]; files made so far stay.
 pub fn fill(
     path: &Path,
     files: &Files,

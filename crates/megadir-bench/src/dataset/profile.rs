@@ -1,8 +1,7 @@
-//! Profile of a user's tree: numbers only, no names; no file is opened.
-//!
-//! Everything except directories counts as a file, and hard links count separately; anything but a regular file
-//! has size 0. Links are not followed and mounts not entered. Memory is bounded: sizes and file counts are
-//! grouped by their first eight binary digits with exact sums, so total bytes and files stay exact.
+//! Profile of a user's tree: numbers only, no names; no file is opened. Everything except directories counts as
+//! a file, and hard links count separately; anything but a regular file has size 0. Links are not followed and
+//! mounts not entered. Memory is bounded: sizes and file counts are grouped by their first eight binary digits
+//! with exact sums, so total bytes and files stay exact.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -53,10 +52,7 @@ pub enum LookError {
     Stopped,
 }
 
-/// Examines the tree below `path`; increments `heartbeat`, and ends soon after `stop` is set.
-///
-/// # Errors
-///
+/// Examines the tree below `path`; increments `heartbeat`, and ends soon after `stop` is set. Errors:
 /// [`LookError`]; an unreadable subdirectory is only counted.
 pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<Look, LookError> {
     // On Windows the listing includes sizes.

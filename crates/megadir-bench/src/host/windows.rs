@@ -1,7 +1,5 @@
 //! Windows: the machine, its volumes and file-access filters, from system calls and the registry, without
-//! administrator rights.
-//!
-//! Under Wine the answers are Wine's, and the description says so.
+//! administrator rights. Under Wine the answers are Wine's, and the description says so.
 
 use std::time::Duration;
 

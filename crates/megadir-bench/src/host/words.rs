@@ -1,5 +1,4 @@
 //! Text for the numbers of Windows, its volumes and services. Pure; runs and is tested on every system.
-//!
 //! References: `GetVolumeInformationByHandleW` (the flags), `fsutil behavior` and `fsutil 8dot3name` (registry
 //! values), `STORAGE_BUS_TYPE`.
 

@@ -63,9 +63,8 @@ pub(crate) fn name(path: &CStr) -> &[u8] {
     path.to_bytes()
 }
 
-/// Passes on a path as the system takes it: UTF-16 with `\` between names.
-///
-/// Refuses `\`, which is no separator here, and `:`, which would open a stream of a file.
+/// Passes on a path as the system takes it: UTF-16 with `\` between names. Refuses `\`, which is no separator
+/// here, and `:`, which would open a stream of a file.
 #[inline]
 fn wide<R>(path: &[u8], act: impl FnOnce(&[u16]) -> io::Result<R>) -> io::Result<R> {
     if path.iter().any(|byte| matches!(byte, b'\\' | b':' | 0)) {

@@ -29,9 +29,8 @@ use crate::run::RunError;
 /// Files between two heartbeats.
 const STEP: u64 = 256;
 
-/// Writes into the plan the expected result of listing each data set, except those that arms make.
-///
-/// `counted` is the oracle's listing of each data set; its numbers become those of the plan.
+/// Writes into the plan the expected result of listing each data set, except those that arms make. `counted` is
+/// the oracle's listing of each data set; its numbers become those of the plan.
 pub(crate) fn record_expected(
     plan: &mut Plan,
     counted: &mut [Counted],

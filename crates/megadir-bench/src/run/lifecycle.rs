@@ -26,11 +26,8 @@ use crate::{host, os};
 /// Images cannot grow with less free space than this, bytes.
 const IMAGES_FREE_MIN: u64 = 1 << 20;
 
-/// Executes a plan.
-///
-/// # Errors
-///
-/// [`RunError`]; the run's own directory is still removed, and a started record gets its last line.
+/// Executes a plan. Errors: [`RunError`]; the run's own directory is still removed, and a started record gets
+/// its last line.
 pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Result<RunEnd, RunError> {
     let start_ns = monotonic_ns();
     let mut listeners = Listeners(listeners);

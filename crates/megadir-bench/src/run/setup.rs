@@ -132,12 +132,9 @@ pub(crate) fn prepare<'a>(
     }
 }
 
-/// Checks for everything that would prevent a run from starting, without writing anything.
-///
-/// # Errors
-///
-/// As [`run`](super::run): missing privileges, too little space, devices that must not be erased, directories
-/// that are not writable.
+/// Checks for everything that would prevent a run from starting, without writing anything. Errors: As
+/// [`run`](super::run): missing privileges, too little space, devices that must not be erased, directories that
+/// are not writable.
 pub fn check(
     plan: &Plan,
     path: &Path,
@@ -308,10 +305,9 @@ fn name_source(
     }
 }
 
-/// Checks the space and inodes of a volume for a plan; returns notes if there are enough.
-///
-/// If only the directory index limits the arms, they may plan for more files than it certainly holds: an arm is
-/// stopped when the directory is full, and reports at how many entries.
+/// Checks the space and inodes of a volume for a plan; returns notes if there are enough. If only the directory
+/// index limits the arms, they may plan for more files than it certainly holds: an arm is stopped when the
+/// directory is full, and reports at how many entries.
 pub(crate) fn check_room(plan: &Plan, volume: &Volume) -> Result<Vec<Note>, RunError> {
     let Volume { on, path, directory, .. } = volume;
     let needed = needed(plan, volume);

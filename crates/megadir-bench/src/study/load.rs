@@ -1,6 +1,5 @@
-//! Reads studies: built-in ones by name, any study from its text, with errors that name the line.
-//!
-//! Checks the grammar of study files, not the capabilities of backends.
+//! Reads studies: built-in ones by name, any study from its text, with errors that name the line. Checks the
+//! grammar of study files, not the capabilities of backends.
 
 use megadir::nearest::choices;
 use megadir_record::{Made, Published};
@@ -170,11 +169,8 @@ impl StudyFile {
     }
 }
 
-/// Parses a study; `file` is only used in errors.
-///
-/// # Errors
-///
-/// [`StudyError::Syntax`] or [`StudyError::Contradiction`].
+/// Parses a study; `file` is only used in errors. Errors: [`StudyError::Syntax`] or
+/// [`StudyError::Contradiction`].
 pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
     let read: StudyFile = toml::from_str(text).map_err(|error| {
         let (line, column) = position(text, error.span().map_or(0, |span| span.start));

@@ -1,9 +1,7 @@
-//! Escaping of names for terminals and JSON.
-//!
-//! A name may hold any byte but `/` and NUL. On a terminal, control characters, bidirectional controls and
-//! bytes that are not UTF-8 are shown as `\n` or `\xff`, so that a name can neither move the cursor nor read as
-//! another name. JSON has a UTF-8 name as a string under its key, any other as lower-case hex under the key
-//! with `_hex` appended: lossless and unambiguous.
+//! Escaping of names for terminals and JSON. A name may hold any byte but `/` and NUL. On a terminal, control
+//! characters, bidirectional controls and bytes that are not UTF-8 are shown as `\n` or `\xff`, so that a name
+//! can neither move the cursor nor read as another name. JSON has a UTF-8 name as a string under its key, any
+//! other as lower-case hex under the key with `_hex` appended: lossless and unambiguous.
 
 use std::io::Write;
 

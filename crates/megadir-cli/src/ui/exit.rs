@@ -98,10 +98,8 @@ pub(crate) fn windows_hint(path: &Path) -> &'static str {
     }
 }
 
-/// Reduces an argument error to one line.
-///
-/// clap prints a paragraph with the usage; here the error comes first and the pointer to `--help` last, as in
-/// all other errors.
+/// Reduces an argument error to one line. clap prints a paragraph with the usage; here the error comes first
+/// and the pointer to `--help` last, as in all other errors.
 pub(crate) fn usage(error: &clap::Error) -> CliError {
     let rendered = error.to_string();
     let mut message = String::new();

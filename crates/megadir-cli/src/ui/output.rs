@@ -102,9 +102,8 @@ impl Output {
     }
 }
 
-/// Fails if standard output was closed at program start.
-///
-/// Commands that report call this before they change anything; afterwards the report would be lost.
+/// Fails if standard output was closed at program start. Commands that report call this before they change
+/// anything; afterwards the report would be lost.
 pub(crate) fn check_open() -> Result<(), CliError> {
     #[cfg(target_os = "linux")]
     if megadir_bench::standard_streams::output_was_closed() {

@@ -141,11 +141,7 @@ impl BlockBuilder {
         self.root == root && self.path == *path
     }
 
-    /// Adds an entry.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] when the names of the directory take more than 4 GiB.
+    /// Adds an entry. Errors: [`ErrorKind::Unavailable`] when the names of the directory take more than 4 GiB.
     pub(crate) fn add(&mut self, name: &[u8], facts: &Facts, error: Option<&str>) -> Result<()> {
         let index = self.rows.len() as u32;
         let name_bytes = u16::try_from(name.len()).ok().filter(|_| {
@@ -245,11 +241,7 @@ impl BlockBuilder {
         self.odd.extend(odd.into_iter().flatten().map(|odd| (index, odd)));
     }
 
-    /// Joins parts of one directory, in their order.
-    ///
-    /// # Errors
-    ///
-    /// As [`BlockBuilder::add`].
+    /// Joins parts of one directory, in their order. Errors: As [`BlockBuilder::add`].
     pub(crate) fn join(parts: impl Iterator<Item = Self>) -> Result<Option<Self>> {
         let mut parts = parts;
         let Some(mut joined) = parts.next() else { return Ok(None) };

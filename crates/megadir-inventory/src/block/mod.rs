@@ -1,7 +1,6 @@
-//! Blocks: the entries of one directory, 64 bytes and a name each, sorted by name.
-//!
-//! Rare values (a device other than the directory's, a 128-bit inode number, an error, a hash) are stored
-//! apart, so that a row fits a cache line and two rows compare by one memcmp.
+//! Blocks: the entries of one directory, 64 bytes and a name each, sorted by name. Rare values (a device other
+//! than the directory's, a 128-bit inode number, an error, a hash) are stored apart, so that a row fits a cache
+//! line and two rows compare by one memcmp.
 
 mod builder;
 mod packed;

@@ -1,7 +1,5 @@
-//! Decodes one column of a row group.
-//!
-//! The decoders of `parquet` and the checksums detect damage, not malicious input. So nothing is trusted here,
-//! and inconsistent data is an error.
+//! Decodes one column of a row group. The decoders of `parquet` and the checksums detect damage, not malicious
+//! input. So nothing is trusted here, and inconsistent data is an error.
 
 use std::cell::RefCell;
 use std::ops::Range;

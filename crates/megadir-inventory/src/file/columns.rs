@@ -273,9 +273,8 @@ impl Columns {
         }
     }
 
-    /// Removes all rows and keeps the buffers: each page of a new one costs a page fault.
-    ///
-    /// With `by_prefix`, directory paths are stored with shared prefixes.
+    /// Removes all rows and keeps the buffers: each page of a new one costs a page fault. With `by_prefix`,
+    /// directory paths are stored with shared prefixes.
     pub(super) fn begin(&mut self, by_prefix: bool) {
         self.rows = 0;
         self.root.clear();

@@ -17,9 +17,8 @@ const NAME_BYTES_MAX: usize = 255 * 6;
 /// Characters of a name or path shown in a message.
 const SHOWN_CHARACTERS_MAX: usize = 80;
 
-/// Checks rows in inventory order.
-///
-/// Keeps the subdirectory names of each directory whose path is a prefix of the current path.
+/// Checks rows in inventory order. Keeps the subdirectory names of each directory whose path is a prefix of the
+/// current path.
 #[derive(Debug)]
 pub(super) struct Contained {
     roots: usize,

@@ -32,7 +32,6 @@ pub use write::{GROUP_ROWS, WriteOptions, Writer};
 const METADATA_KEY: &str = "megadir";
 
 /// Metadata key of the checksums: XXH64 of each row group's bytes in the file, 16 hex digits each, in order.
-///
 /// The decoders of `parquet` trust their input; the checksums catch damage before it reaches them.
 const CHECKSUMS_KEY: &str = "megadir.checksums";
 

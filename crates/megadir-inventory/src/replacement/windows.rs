@@ -1,7 +1,6 @@
-//! Windows part of file replacement.
-//!
-//! An open file can be renamed if it was opened with `FILE_SHARE_DELETE`, as the standard library does. A file
-//! that others have open is replaced with POSIX semantics (Windows 10 1607 and later on NTFS).
+//! Windows part of file replacement. An open file can be renamed if it was opened with `FILE_SHARE_DELETE`, as
+//! the standard library does. A file that others have open is replaced with POSIX semantics (Windows 10 1607
+//! and later on NTFS).
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;

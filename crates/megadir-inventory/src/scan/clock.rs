@@ -5,10 +5,9 @@ use megadir::FileSystem;
 use crate::row::Facts;
 
 /// Returns the interval after which two changes always have different times, nanoseconds; `None` for a server's
-/// clock or if unknown. `root` are facts of a directory on it.
-///
-/// Linux stamps files with the clock of the timer tick (`current_time`; since 6.13 finer only after a query of
-/// the times), truncated to what the file system stores.
+/// clock or if unknown. `root` are facts of a directory on it. Linux stamps files with the clock of the timer
+/// tick (`current_time`; since 6.13 finer only after a query of the times), truncated to what the file system
+/// stores.
 pub(crate) fn granule_ns(file_system: FileSystem, root: &Facts) -> Option<u64> {
     let tick_ns = tick_ns()?;
     let stored_ns = match file_system {

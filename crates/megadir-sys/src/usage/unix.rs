@@ -25,10 +25,9 @@ pub fn children_usage() -> Usage {
     told(usage)
 }
 
-/// Usage of the calling thread.
-///
-/// Reads the thread's clock first: that makes the kernel update values that are otherwise as old as the last
-/// timer tick (`task_sched_runtime`; for a whole process getrusage does so itself).
+/// Usage of the calling thread. Reads the thread's clock first: that makes the kernel update values that are
+/// otherwise as old as the last timer tick (`task_sched_runtime`; for a whole process getrusage does so
+/// itself).
 #[cfg(target_os = "linux")]
 pub fn thread_usage() -> Usage {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,7 +1,5 @@
-//! `GetProcessTimes` and `GetThreadTimes`.
-//!
-//! `GetProcessIoCounters` is unsuitable: it counts the bytes that reads requested, cached or not, instead of
-//! device reads.
+//! `GetProcessTimes` and `GetThreadTimes`. `GetProcessIoCounters` is unsuitable: it counts the bytes that reads
+//! requested, cached or not, instead of device reads.
 
 use windows_sys::Win32::Foundation::FILETIME;
 use windows_sys::Win32::System::Threading::{

@@ -1,6 +1,5 @@
-//! Access lists: reads the list from a file's security descriptor and copies it to another file.
-//!
-//! Reference: `SECURITY_DESCRIPTOR` 2.4.6 and `ACL` 2.4.5 in [MS-DTYP].
+//! Access lists: reads the list from a file's security descriptor and copies it to another file. Reference:
+//! `SECURITY_DESCRIPTOR` 2.4.6 and `ACL` 2.4.5 in [MS-DTYP].
 
 use std::io;
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle};
@@ -24,9 +23,8 @@ const BYTES_MAX: usize = (64 << 10) + BYTES;
 const PLACE: usize = 16;
 const CONTROL: usize = 2;
 
-/// Access list of a file, and whether it inherits from the directory.
-///
-/// Two lists are equal if they have the same entries in the same order and agree on inheritance.
+/// Access list of a file, and whether it inherits from the directory. Two lists are equal if they have the same
+/// entries in the same order and agree on inheritance.
 #[derive(Clone, Debug)]
 pub struct AccessList {
     /// Descriptor with the list only, in words aligned as the system requires.
@@ -65,11 +63,8 @@ impl AccessList {
         }
     }
 
-    /// Replaces the list of a file opened with the rights [`READ`] and [`CHANGE`].
-    ///
-    /// # Errors
-    ///
-    /// Also if the system has stored a different list.
+    /// Replaces the list of a file opened with the rights [`READ`] and [`CHANGE`]. Errors: Also if the system
+    /// has stored a different list.
     pub fn give(&self, file: &impl AsHandle) -> io::Result<()> {
         self.set(file.as_handle())?;
         match Self::of(file)? == *self {

@@ -1,8 +1,6 @@
 //! Removes and renames an open file by its handle, so that a file that has taken its name meanwhile is never
-//! affected.
-//!
-//! Reference: `FILE_DISPOSITION_INFORMATION_EX`, `FILE_RENAME_INFORMATION` in the documentation of the Windows
-//! driver kit.
+//! affected. Reference: `FILE_DISPOSITION_INFORMATION_EX`, `FILE_RENAME_INFORMATION` in the documentation of
+//! the Windows driver kit.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
@@ -49,9 +47,8 @@ impl Way {
 
 /// Removes an open file or empty directory, opened for [`super::open::Purpose::Remove`]. The name disappears
 /// when the handle is closed. Where the system or the file system lacks POSIX semantics, it disappears with the
-/// last handle, and read-only files are refused.
-///
-/// Support is detected for each file, because it depends on the file system; this costs a failing call or two.
+/// last handle, and read-only files are refused. Support is detected for each file, because it depends on the
+/// file system; this costs a failing call or two.
 pub fn remove(file: BorrowedHandle<'_>) -> io::Result<()> {
     let mut status = 0;
     for way in WAYS {
@@ -89,11 +86,8 @@ struct Rename {
 }
 
 /// Renames a file or directory, opened for [`super::open::Purpose::Remove`], into an open directory of the same
-/// volume without replacing anything.
-///
-/// # Errors
-///
-/// The name is taken or too long; access denied, also for a directory that contains open files.
+/// volume without replacing anything. Errors: The name is taken or too long; access denied, also for a
+/// directory that contains open files.
 pub fn rename_new(file: BorrowedHandle<'_>, directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<()> {
     if name.len() > NAME_UNITS_MAX {
         return Err(io::ErrorKind::InvalidFilename.into());

@@ -1,10 +1,7 @@
-//! Ctrl-C and Ctrl-Break of a console.
-//!
-//! The C library's `signal` is unsuitable: its handler serves for one signal only, and querying the previous
-//! handler crashes on `msvcrt.dll` versions that do not know the query (Wine's takes it for a handler, and the
-//! next Ctrl-C ends in a page fault).
-//!
-//! Reference: `SetConsoleCtrlHandler`, `HandlerRoutine`.
+//! Ctrl-C and Ctrl-Break of a console. The C library's `signal` is unsuitable: its handler serves for one
+//! signal only, and querying the previous handler crashes on `msvcrt.dll` versions that do not know the query
+//! (Wine's takes it for a handler, and the next Ctrl-C ends in a page fault). Reference:
+//! `SetConsoleCtrlHandler`, `HandlerRoutine`.
 
 use std::io;
 use std::sync::OnceLock;
@@ -16,11 +13,7 @@ use windows_sys::core::BOOL;
 static ASKED: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
 /// Calls `asked`, on a thread that the system starts, whenever the user presses Ctrl-C or Ctrl-Break; the keys
-/// no longer end the process.
-///
-/// # Errors
-///
-/// [`io::ErrorKind::AlreadyExists`] on the second call.
+/// no longer end the process. Errors: [`io::ErrorKind::AlreadyExists`] on the second call.
 pub fn on_interrupt(asked: impl Fn() + Send + Sync + 'static) -> io::Result<()> {
     if ASKED.set(Box::new(asked)).is_err() {
         return Err(io::ErrorKind::AlreadyExists.into());

@@ -1,7 +1,5 @@
-//! The device below a volume: its kind, and the number of bytes read from it.
-//!
-//! It is opened for queries only, which needs no privileges. References: `IOCTL_STORAGE_QUERY_PROPERTY`,
-//! `IOCTL_DISK_PERFORMANCE`.
+//! The device below a volume: its kind, and the number of bytes read from it. It is opened for queries only,
+//! which needs no privileges. References: `IOCTL_STORAGE_QUERY_PROPERTY`, `IOCTL_DISK_PERFORMANCE`.
 
 use std::fs::File;
 use std::io;
@@ -63,11 +61,8 @@ impl Disk {
         }
     }
 
-    /// Makes the volume count the bytes read from it until the result is dropped.
-    ///
-    /// # Errors
-    ///
-    /// If the volume cannot count.
+    /// Makes the volume count the bytes read from it until the result is dropped. Fails if the volume cannot
+    /// count.
     pub fn counting(self) -> io::Result<Counting> {
         let counting = Counting { disk: self, asked: AtomicU32::new(0) };
         counting.read_bytes().map(|_| counting)

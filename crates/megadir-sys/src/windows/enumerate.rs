@@ -1,8 +1,6 @@
-//! Reads many directory entries per call, as raw records in the caller's buffer.
-//!
-//! Decoding is safe code and lives in `megadir::directory_information`. References:
-//! `GetFileInformationByHandleEx`, `NtQueryDirectoryFile`, `NtQueryDirectoryFileEx` (Windows 10 1709 and
-//! later).
+//! Reads many directory entries per call, as raw records in the caller's buffer. Decoding is safe code and
+//! lives in `megadir::directory_information`. References: `GetFileInformationByHandleEx`,
+//! `NtQueryDirectoryFile`, `NtQueryDirectoryFileEx` (Windows 10 1709 and later).
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
@@ -41,13 +39,9 @@ impl Buffer {
 }
 
 /// Fills a buffer with the next entries by `GetFileInformationByHandleEx`; `false` at the end of the directory.
-///
 /// `class` is a listing class of `FILE_INFO_BY_HANDLE_CLASS`, or its restarting twin. The call does not return
-/// the number of bytes: the last record says that no other follows.
-///
-/// # Errors
-///
-/// `ERROR_INVALID_PARAMETER` or `ERROR_NOT_SUPPORTED` for an unknown class.
+/// the number of bytes: the last record says that no other follows. Errors: `ERROR_INVALID_PARAMETER` or
+/// `ERROR_NOT_SUPPORTED` for an unknown class.
 pub fn by_handle(directory: BorrowedHandle<'_>, class: i32, buffer: &mut Buffer) -> io::Result<bool> {
     let (to, length) = (buffer.words.as_mut_ptr().cast(), buffer.length());
     // SAFETY: the system writes at most `length` bytes to the buffer, which is borrowed exclusively for the
@@ -61,13 +55,8 @@ pub fn by_handle(directory: BorrowedHandle<'_>, class: i32, buffer: &mut Buffer)
 }
 
 /// Fills a buffer with the next entries by `NtQueryDirectoryFile`, from the start if `restart` is set. Returns
-/// the number of bytes filled, `None` at the end of the directory.
-///
-/// `class` is a listing class of `FILE_INFORMATION_CLASS`.
-///
-/// # Errors
-///
-/// `ERROR_INVALID_PARAMETER` or similar for an unknown class.
+/// the number of bytes filled, `None` at the end of the directory. `class` is a listing class of
+/// `FILE_INFORMATION_CLASS`. Errors: `ERROR_INVALID_PARAMETER` or similar for an unknown class.
 pub fn nt_query(
     directory: BorrowedHandle<'_>,
     class: i32,
@@ -118,11 +107,8 @@ pub fn has_nt_query_ex() -> bool {
     nt_query_directory_file_ex().is_some()
 }
 
-/// As [`nt_query`], by `NtQueryDirectoryFileEx`.
-///
-/// # Errors
-///
-/// [`io::ErrorKind::Unsupported`] if the system lacks the call.
+/// As [`nt_query`], by `NtQueryDirectoryFileEx`. Errors: [`io::ErrorKind::Unsupported`] if the system lacks the
+/// call.
 pub fn nt_query_ex(
     directory: BorrowedHandle<'_>,
     class: i32,

@@ -73,11 +73,8 @@ pub fn of_path(path: &[u16]) -> io::Result<Facts> {
     of_terminated(&path)
 }
 
-/// As [`of_path`], for a path that ends with a NUL: allocates nothing.
-///
-/// # Errors
-///
-/// Also for a path without a final NUL.
+/// As [`of_path`], for a path that ends with a NUL: allocates nothing. Errors: Also for a path without a final
+/// NUL.
 pub fn of_terminated(path: &[u16]) -> io::Result<Facts> {
     if path.last() != Some(&0) {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -154,11 +151,7 @@ fn untagged(file: BorrowedHandle<'_>) -> Option<(u32, u32)> {
     (told.FileAttributes & REPARSE_POINT == 0).then_some((told.FileAttributes, 0))
 }
 
-/// Serial number of an open file's volume and the 128-bit file ID.
-///
-/// # Errors
-///
-/// If the file system has no such IDs.
+/// Serial number of an open file's volume and the 128-bit file ID. Fails if the file system has no such IDs.
 pub fn identity(file: BorrowedHandle<'_>) -> io::Result<(u64, u128)> {
     let told: FILE_ID_INFO = ask(file, FileIdInfo)?;
     Ok((told.VolumeSerialNumber, u128::from_le_bytes(told.FileId.Identifier)))

@@ -1,9 +1,7 @@
-//! Drops the system's cache of files, names and attributes; for administrators.
-//!
-//! `SetSystemFileCacheSize` is documented and moves pages from the cache's working set to the standby list,
-//! where they stay in memory. The call that empties that list (`NtSetSystemInformation` with
-//! `SystemMemoryListInformation`) is undocumented but used by Sysinternals' RAMMap. Callers must verify the
-//! effect.
+//! Drops the system's cache of files, names and attributes; for administrators. `SetSystemFileCacheSize` is
+//! documented and moves pages from the cache's working set to the standby list, where they stay in memory. The
+//! call that empties that list (`NtSetSystemInformation` with `SystemMemoryListInformation`) is undocumented
+//! but used by Sysinternals' RAMMap. Callers must verify the effect.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -26,11 +24,7 @@ const PURGE_STANDBY: i32 = 4;
 
 type Set = unsafe extern "system" fn(i32, *const core::ffi::c_void, u32) -> NTSTATUS;
 
-/// Enables the privileges that [`forget`] needs.
-///
-/// # Errors
-///
-/// "Not all privileges" without administrator rights.
+/// Enables the privileges that [`forget`] needs. Errors: "Not all privileges" without administrator rights.
 pub fn may_forget() -> io::Result<()> {
     let mut token: HANDLE = std::ptr::null_mut();
     // SAFETY: returns a constant that stands for the process itself.

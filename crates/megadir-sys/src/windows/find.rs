@@ -36,13 +36,8 @@ pub struct Found<'a> {
 }
 
 impl Search {
-    /// Opens a search for a pattern such as `C:\folder\*`, without a NUL.
-    ///
-    /// `basic` omits short names (8.3); `large_fetch` requests larger internal buffers.
-    ///
-    /// # Errors
-    ///
-    /// "Not found" if nothing matches.
+    /// Opens a search for a pattern such as `C:\folder\*`, without a NUL. `basic` omits short names (8.3);
+    /// `large_fetch` requests larger internal buffers. Errors: "Not found" if nothing matches.
     pub fn open(pattern: &[u16], basic: bool, large_fetch: bool) -> io::Result<Self> {
         let pattern: Vec<u16> = pattern.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
         let mut data = Box::<WIN32_FIND_DATAW>::default();

@@ -1,8 +1,6 @@
-//! I/O priority of the process.
-//!
-//! The background mode of Win32 also lowers processor and memory priority, which limits the process to 32 MiB,
-//! so the I/O priority is set separately. Reference: `NtSetInformationProcess`, `ProcessIoPriority`,
-//! `IO_PRIORITY_HINT` of the Windows driver kit.
+//! I/O priority of the process. The background mode of Win32 also lowers processor and memory priority, which
+//! limits the process to 32 MiB, so the I/O priority is set separately. Reference: `NtSetInformationProcess`,
+//! `ProcessIoPriority`, `IO_PRIORITY_HINT` of the Windows driver kit.
 
 use std::io;
 
@@ -19,11 +17,8 @@ static VERY_LOW: u32 = 0;
 type NtSetInformationProcess =
     unsafe extern "system" fn(HANDLE, PROCESSINFOCLASS, *const core::ffi::c_void, u32) -> NTSTATUS;
 
-/// Sets the lowest I/O priority for this process.
-///
-/// # Errors
-///
-/// [`io::ErrorKind::Unsupported`] if the system lacks the call.
+/// Sets the lowest I/O priority for this process. Errors: [`io::ErrorKind::Unsupported`] if the system lacks
+/// the call.
 pub fn make_idle() -> io::Result<()> {
     // SAFETY: the name ends with a NUL; ntdll is in every process and never unloaded.
     let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };

@@ -1,5 +1,4 @@
 //! Opens entries below an open directory: `NtCreateFile` with a root directory, which follows no reparse point.
-//!
 //! Win32 has no such call. Reference: `NtCreateFile` in the documentation of the Windows driver kit; Rust's
 //! standard library removes trees with the same call.
 
@@ -78,14 +77,9 @@ impl Purpose {
 }
 
 /// Opens or creates an entry of an open directory by its name or by names separated by `\`; an empty name
-/// reopens the directory itself.
-///
-/// The last component is opened without following a reparse point; earlier components are followed. Other
-/// processes may read, write, rename and remove the opened file.
-///
-/// # Errors
-///
-/// Not found, exists, access denied, an invalid name, not a directory, a directory.
+/// reopens the directory itself. The last component is opened without following a reparse point; earlier
+/// components are followed. Other processes may read, write, rename and remove the opened file. Errors: Not
+/// found, exists, access denied, an invalid name, not a directory, a directory.
 pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> io::Result<OwnedHandle> {
     let Asked { access, options, disposition } = purpose.asked();
     let name = unicode_string(name)?;

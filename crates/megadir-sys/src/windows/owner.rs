@@ -1,7 +1,6 @@
-//! Owner of a file, compared with the owners of files that this process creates.
-//!
-//! Security identifiers have one binary form each and are compared as bytes. Reference:
-//! `SECURITY_DESCRIPTOR_RELATIVE`, `SID` in [MS-DTYP] 2.4.
+//! Owner of a file, compared with the owners of files that this process creates. Security identifiers have one
+//! binary form each and are compared as bytes. Reference: `SECURITY_DESCRIPTOR_RELATIVE`, `SID` in [MS-DTYP]
+//! 2.4.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};

@@ -46,25 +46,16 @@ impl Drop for Given {
 }
 
 /// Duplicates an open handle into another process, which must have been opened with `PROCESS_DUP_HANDLE`, as
-/// its starter has.
-///
-/// # Errors
-///
-/// Access denied if the process has ended.
+/// its starter has. Errors: Access denied if the process has ended.
 pub fn give(open: BorrowedHandle<'_>, to: BorrowedHandle<'_>) -> io::Result<Given> {
     let to = to.try_clone_to_owned()?;
     let there = duplicate(this_process(), open.as_raw_handle(), to.as_raw_handle(), DUPLICATE_SAME_ACCESS)?;
     Ok(Given { to, there: there as usize })
 }
 
-/// Duplicates a handle that another process has created here by [`give`], from the value it sent.
-///
-/// The value is not trusted: no handle is closed by it, so a wrong one leads to another of this process's open
-/// files or to an error.
-///
-/// # Errors
-///
-/// If this process has no such handle.
+/// Duplicates a handle that another process has created here by [`give`], from the value it sent. The value is
+/// not trusted: no handle is closed by it, so a wrong one leads to another of this process's open files or to
+/// an error. Fails if this process has no such handle.
 pub fn take(number: u64) -> io::Result<OwnedHandle> {
     let none = || io::Error::new(io::ErrorKind::InvalidInput, "not the number of a handle");
     // Values above stand for the process and its threads.
@@ -120,11 +111,7 @@ impl Gate {
         if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Waits until it opens.
-    ///
-    /// # Errors
-    ///
-    /// If the handle that was taken is not a gate.
+    /// Waits until it opens. Fails if the handle that was taken is not a gate.
     pub fn wait(&self) -> io::Result<()> {
         // SAFETY: the handle is open for the call.
         let ended = unsafe { WaitForSingleObject(self.event.as_raw_handle(), INFINITE) };
@@ -145,10 +132,9 @@ impl From<OwnedHandle> for Gate {
     }
 }
 
-/// Processes that end when this is dropped or when the owning process ends for any reason.
-///
-/// A job object that kills its members when its last handle is closed; no other process has one. Children of
-/// members are members too.
+/// Processes that end when this is dropped or when the owning process ends for any reason. A job object that
+/// kills its members when its last handle is closed; no other process has one. Children of members are members
+/// too.
 #[derive(Debug)]
 pub struct Job {
     job: OwnedHandle,
@@ -178,11 +164,8 @@ impl Job {
         if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(job) }
     }
 
-    /// Adds a started process.
-    ///
-    /// # Errors
-    ///
-    /// Access denied if the process has ended, or is in a job that forbids it (before Windows 8: in any job).
+    /// Adds a started process. Errors: Access denied if the process has ended, or is in a job that forbids it
+    /// (before Windows 8: in any job).
     pub fn add(&self, process: BorrowedHandle<'_>) -> io::Result<()> {
         // SAFETY: both handles are open for the call.
         let succeeded =

@@ -1,7 +1,5 @@
-//! Properties of a volume, and case sensitivity of a directory.
-//!
-//! References: `GetVolumeInformationByHandleW`; `FSCTL_QUERY_PERSISTENT_VOLUME_STATE`, which works on any
-//! handle of the volume.
+//! Properties of a volume, and case sensitivity of a directory. References: `GetVolumeInformationByHandleW`;
+//! `FSCTL_QUERY_PERSISTENT_VOLUME_STATE`, which works on any handle of the volume.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
@@ -63,10 +61,8 @@ pub struct Persistent {
     pub trusted: Option<bool>,
 }
 
-/// Persistent settings of the volume of an open directory.
-///
-/// Each is queried separately: systems before Windows 11 reject the query about Dev Drives, other file systems
-/// the one about short names.
+/// Persistent settings of the volume of an open directory. Each is queried separately: systems before Windows
+/// 11 reject the query about Dev Drives, other file systems the one about short names.
 pub fn persistent(directory: BorrowedHandle<'_>) -> Persistent {
     Persistent {
         no_short_names: bit(directory, PERSISTENT_VOLUME_STATE_SHORT_NAME_CREATION_DISABLED),
@@ -101,22 +97,15 @@ fn bit(directory: BorrowedHandle<'_>, bit: u32) -> Option<bool> {
     (succeeded != 0 && returned >= size).then_some(told.VolumeFlags & bit != 0)
 }
 
-/// `true` if names in an open directory are case-sensitive.
-///
-/// # Errors
-///
-/// Before Windows 10 1803 and on file systems other than NTFS.
+/// `true` if names in an open directory are case-sensitive. Errors: Before Windows 10 1803 and on file systems
+/// other than NTFS.
 pub fn is_case_sensitive(directory: BorrowedHandle<'_>) -> io::Result<bool> {
     let told: FILE_CASE_SENSITIVE_INFO = super::facts::ask(directory, FileCaseSensitiveInfo)?;
     Ok(told.Flags & 1 != 0)
 }
 
 /// Name of the volume of an open file, `\\?\Volume{...}`, without a final backslash; it is also the name of its
-/// device.
-///
-/// # Errors
-///
-/// Volumes of other machines have none.
+/// device. Errors: Volumes of other machines have none.
 pub fn device(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
     let path = super::facts::path_as(file, VOLUME_NAME_GUID)?;
     // The fourth backslash ends the name.

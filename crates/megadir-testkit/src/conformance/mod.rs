@@ -1,7 +1,6 @@
-//! The suite that every backend passes, against the oracle `std`.
-//!
-//! To add a case, write a function and a line in [`CASES`]. A backend that refuses a directory must give the
-//! reason. [`Outcome`] counts refusals, so that a suite which saw nothing else is noticed.
+//! The suite that every backend passes, against the oracle `std`. To add a case, write a function and a line in
+//! [`CASES`]. A backend that refuses a directory must give the reason. [`Outcome`] counts refusals, so that a
+//! suite which saw nothing else is noticed.
 
 mod broken;
 mod changing;

@@ -1,6 +1,5 @@
-//! Failing, panicking and abandoned examiners and readers: an error is returned once, and nothing stays open.
-//!
-//! A leaked thread keeps the directory open, so counting descriptors finds threads too.
+//! Failing, panicking and abandoned examiners and readers: an error is returned once, and nothing stays open. A
+//! leaked thread keeps the directory open, so counting descriptors finds threads too.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

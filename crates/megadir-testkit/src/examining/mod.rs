@@ -1,8 +1,7 @@
-//! The suite that every examiner passes with every strategy and in the walk.
-//!
-//! The oracle is `std`, plus a statx of the suite's own for the mount ID. An examiner that refuses a directory
-//! must always give the reason and never a row. [`Outcome`] counts refusals, so that a suite which saw nothing
-//! else is noticed. To add a case, write a function and a line in [`CASES`].
+//! The suite that every examiner passes with every strategy and in the walk. The oracle is `std`, plus a statx
+//! of the suite's own for the mount ID. An examiner that refuses a directory must always give the reason and
+//! never a row. [`Outcome`] counts refusals, so that a suite which saw nothing else is noticed. To add a case,
+//! write a function and a line in [`CASES`].
 
 mod broken;
 mod changing;

@@ -1,8 +1,6 @@
 //! Examiner `statx`: only the wanted fields, relative to the directory's descriptor, without a new request to a
-//! server.
-//!
-//! Reference: statx(2). With `AT_STATX_DONT_SYNC`, network file systems answer from the cache that the listing
-//! has just filled; local ones ignore the flag.
+//! server. Reference: statx(2). With `AT_STATX_DONT_SYNC`, network file systems answer from the cache that the
+//! listing has just filled; local ones ignore the flag.
 
 use std::ffi::CStr;
 

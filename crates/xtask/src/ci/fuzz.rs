@@ -71,9 +71,8 @@ fn has_address_sanitizer() -> bool {
     names.any(|name| name.ends_with("_rt.asan.a"))
 }
 
-/// Builds all targets in release mode with assertions, and returns their folder.
-///
-/// The target triple is passed even for the host: otherwise build scripts and macros would get the flags too.
+/// Builds all targets in release mode with assertions, and returns their folder. The target triple is passed
+/// even for the host: otherwise build scripts and macros would get the flags too.
 fn build(manifest: &Path, target: &Path) -> Result<PathBuf, String> {
     let host = process::output(Command::new("rustc").args(["--print", "host-tuple"]))?;
     let mut command = Command::new(workspace::cargo());

@@ -1,7 +1,5 @@
-//! Kernel counts of inodes, names and metadata buffers; root only.
-//!
-//! Reference: slabinfo(5), cachestat(2). The counts cover the whole machine or the whole device, so they are an
-//! upper bound for a data set.
+//! Kernel counts of inodes, names and metadata buffers; root only. Reference: slabinfo(5), cachestat(2). The
+//! counts cover the whole machine or the whole device, so they are an upper bound for a data set.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -1,6 +1,4 @@
-//! Linux: the machine as described by `/proc` and `/sys`.
-//!
-//! A missing value is `None`, never guessed.
+//! Linux: the machine as described by `/proc` and `/sys`. A missing value is `None`, never guessed.
 
 mod block_stack;
 mod features;

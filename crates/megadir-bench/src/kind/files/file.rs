@@ -71,10 +71,8 @@ impl<'a> FileOps<'a> {
         }
     }
 
-    /// Processes one file; returns `true` if it was as expected.
-    ///
-    /// A file that is missing or unexpectedly present gives `false`; only errors that end the whole block are
-    /// returned as such.
+    /// Processes one file; returns `true` if it was as expected. A file that is missing or unexpectedly present
+    /// gives `false`; only errors that end the whole block are returned as such.
     #[inline]
     pub(crate) fn work(
         &mut self,

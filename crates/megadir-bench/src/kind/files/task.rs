@@ -60,9 +60,8 @@ impl Set {
 }
 
 impl Task {
-    /// Returns the worker's files.
-    ///
-    /// In a shared tree workers take every n-th file, so that their files are disjoint for any range.
+    /// Returns the worker's files. In a shared tree workers take every n-th file, so that their files are
+    /// disjoint for any range.
     pub(crate) fn set(&self) -> Result<Set, FilesError> {
         let FileWork { from, to, workers, .. } = &self.work;
         let (from, count) = (*from, to.saturating_sub(*from));

@@ -121,9 +121,8 @@ impl Worker {
         self.batch.fill(&self.set, &self.order, from, writes)
     }
 
-    /// Runs the block once `barrier` returns.
-    ///
-    /// All descriptors opened here are closed here, so the thread may have its own table.
+    /// Runs the block once `barrier` returns. All descriptors opened here are closed here, so the thread may
+    /// have its own table.
     pub(crate) fn work(
         &mut self,
         data: &Dir,

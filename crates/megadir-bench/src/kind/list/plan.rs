@@ -1,7 +1,5 @@
 //! Arms and groups of a listing study: comparisons, decompositions and growth, from the study or from the
-//! user's options.
-//!
-//! A note replaces a group whose work is impossible here.
+//! user's options. A note replaces a group whose work is impossible here.
 
 use megadir_record::{CellId, DataId, Group, GroupRule, Stage, Work};
 

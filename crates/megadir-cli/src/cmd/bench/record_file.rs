@@ -48,11 +48,10 @@ impl Drop for New {
 }
 
 impl RecordFile {
-    /// Prepares a record at the first free path; the cell receives the path once the record begins.
-    ///
-    /// Fails early if the record could not be created later: the path is taken, or the directory is not
-    /// writable. In the directory `listed` the record's name is reserved at once, because the run compares
-    /// every listing with the names it found at the start.
+    /// Prepares a record at the first free path; the cell receives the path once the record begins. Fails early
+    /// if the record could not be created later: the path is taken, or the directory is not writable. In the
+    /// directory `listed` the record's name is reserved at once, because the run compares every listing with
+    /// the names it found at the start.
     pub(super) fn create(
         paths: Vec<PathBuf>,
         listed: Option<&Path>,

@@ -238,9 +238,7 @@ impl Counted {
         format!("megadir: {}? [y/N] ", self.what(paths, selective))
     }
 
-    /// Asks for confirmation if the entries are many; anything but yes is a no.
-    ///
-    /// Fails if there is no terminal.
+    /// Asks for confirmation if the entries are many; anything but yes is a no. Fails if there is no terminal.
     pub(super) fn may_go(&self, paths: &[&Path], selective: bool) -> Result<bool, CliError> {
         if !self.is_many() {
             return Ok(true);

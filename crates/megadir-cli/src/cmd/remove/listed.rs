@@ -1,7 +1,6 @@
-//! Lists of paths (`--files0-from`): read as the work proceeds, never held in memory.
-//!
-//! A list is untrusted and may be truncated. Only a NUL-terminated path counts, because a prefix of a path
-//! names something else, often a parent directory.
+//! Lists of paths (`--files0-from`): read as the work proceeds, never held in memory. A list is untrusted and
+//! may be truncated. Only a NUL-terminated path counts, because a prefix of a path names something else, often
+//! a parent directory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

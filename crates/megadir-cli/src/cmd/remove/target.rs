@@ -1,6 +1,5 @@
-//! Target of a path: the open parent directory and the name in it, resolved once.
-//!
-//! All later operations use this name in this directory, even if the path leads elsewhere by then.
+//! Target of a path: the open parent directory and the name in it, resolved once. All later operations use this
+//! name in this directory, even if the path leads elsewhere by then.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,6 @@
-//! Threads compare directories with their rows.
-//!
-//! A thread takes the directory found last; when few are left, one of them reads ahead in the inventory. So
-//! memory holds little more than the directories being compared, and no thread waits for a reader.
+//! Threads compare directories with their rows. A thread takes the directory found last; when few are left, one
+//! of them reads ahead in the inventory. So memory holds little more than the directories being compared, and
+//! no thread waits for a reader.
 
 mod directory;
 mod table;
@@ -168,12 +167,9 @@ struct Shared<'a, S> {
     changed: Condvar,
 }
 
-/// Compares trees with an inventory.
-///
-/// # Errors
-///
-/// [`ErrorKind::Io`] of kind "interrupted" when stopped, whatever reading the inventory gives, and
-/// [`ErrorKind::BadOption`] when a root is another directory than the one that was scanned.
+/// Compares trees with an inventory. Errors: [`ErrorKind::Io`] of kind "interrupted" when stopped, whatever
+/// reading the inventory gives, and [`ErrorKind::BadOption`] when a root is another directory than the one that
+/// was scanned.
 pub(crate) fn compare<S: Source>(comparing: &Comparing<'_>, source: S) -> Result<Found> {
     let may_skip = comparing.trees.iter().map(|tree| {
         let file_system = tree.as_ref().map(|tree| tree.directory.file_system());

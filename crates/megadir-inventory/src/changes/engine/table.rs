@@ -1,7 +1,5 @@
-//! Joins directories with their rows.
-//!
-//! Threads find directories in any order; rows come in the order of the inventory. Whichever comes first waits
-//! here. A directory that the inventory has passed has no rows.
+//! Joins directories with their rows. Threads find directories in any order; rows come in the order of the
+//! inventory. Whichever comes first waits here. A directory that the inventory has passed has no rows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,5 @@
-//! Minimal client of `chromedriver`: W3C WebDriver over HTTP on this machine.
-//!
-//! Reference: W3C WebDriver, and ChromeDriver's own commands for the DevTools protocol and for the browser's log.
+//! Minimal client of `chromedriver`: W3C WebDriver over HTTP on this machine. Reference: W3C WebDriver, and
+//! ChromeDriver's own commands for the DevTools protocol and for the browser's log.
 
 use crate::process;
 use base64::Engine;

@@ -1,7 +1,5 @@
-//! Names of owners and groups, looked up once each, as `ls` does.
-//!
-//! Read directly from `/etc/passwd` and `/etc/group`: the C library may query a network, which would be
-//! measured too.
+//! Names of owners and groups, looked up once each, as `ls` does. Read directly from `/etc/passwd` and
+//! `/etc/group`: the C library may query a network, which would be measured too.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,5 @@
-//! `megadir list --summary`: statistics of a directory, a tree, or the directories of a tree.
-//!
-//! The library collects them; this module handles options and output.
+//! `megadir list --summary`: statistics of a directory, a tree, or the directories of a tree. The library
+//! collects them; this module handles options and output.
 
 mod bars;
 mod directories;

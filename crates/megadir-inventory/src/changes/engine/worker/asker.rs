@@ -54,10 +54,8 @@ impl Asker {
     }
 
     /// Leaves in `asked` the names that need a full request: the rest are unchanged according to the cheaper
-    /// call. `devices` are the root's old and new device number.
-    ///
-    /// The cheaper call reports no birth time. A reused inode has a later ctime, unless the clock has not
-    /// ticked: racy rows get a full request.
+    /// call. `devices` are the root's old and new device number. The cheaper call reports no birth time. A
+    /// reused inode has a later ctime, unless the clock has not ticked: racy rows get a full request.
     pub(super) fn leave_out_unchanged(
         &mut self,
         brief: &mut dyn Examine,
