@@ -28,7 +28,6 @@ pub struct CrossingEstimate {
 const FAR: f64 = 1e6;
 
 /// Returns where the curve through the points (x, y) reaches `level`, interpolated linearly between logarithms.
-///
 /// If noise makes the curve reach the level more than once, the last crossing counts. `None` unless `x`
 /// ascends, all numbers are positive and finite, and both series have the same length.
 ///
@@ -56,13 +55,9 @@ pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {
     Some(Crossing::At(x[below] * (x_above / x[below]).powf(part)))
 }
 
-/// Returns the crossing over rounds, with an interval of at least `confidence`; `None` without rounds.
-///
-/// If no round is censored: the Hodges-Lehmann estimate of the logarithms with Wilcoxon's interval. Otherwise
-/// the median with the order-statistic interval, which need only the side of a censored round.
-///
-/// References: see [`hodges_lehmann`] and [`median_interval`]; for medians of censored samples, Conover, *Practical Nonparametric
-/// Statistics*, 3rd edition, section 3.2.
+/// Returns the crossing over rounds, with an interval of at least `confidence`; `None` without rounds. If no
+/// round is censored: the Hodges-Lehmann estimate of the logarithms with Wilcoxon's interval. Otherwise the
+/// median with the order-statistic interval, which need only the side of a censored round.
 ///
 /// ```
 /// use megadir_stats::{Crossing, crossing_estimate};

@@ -17,12 +17,10 @@ const ROUNDS_MIN: usize = 6;
 /// and Fan). Rounds are drawn with replacement, 1000 times with `seed`, and the interval's ends are quantiles
 /// of the resampled quantiles. This is the expanded percentile interval: for few rounds its tails are widened
 /// as Student's distribution is wider than the normal. No interval reaches past the observed values, so if only
-/// some rounds have values beyond a high quantile, its upper end is a lower bound.
-///
-/// `None` for fewer than six rounds, if one is empty, or if `p` or `confidence` is outside 0 to 1.
-///
-/// References: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8 (resampling clusters whole);
-/// Hesterberg, *The American Statistician* 69 (2015), section 5.2 (expanded percentile interval).
+/// some rounds have values beyond a high quantile, its upper end is a lower bound. `None` for fewer than six
+/// rounds, if one is empty, or if `p` or `confidence` is outside 0 to 1. References: Davison and Hinkley,
+/// *Bootstrap Methods and their Application*, 1997, section 3.8 (resampling clusters whole); Hesterberg, *The
+/// American Statistician* 69 (2015), section 5.2 (expanded percentile interval).
 ///
 /// ```
 /// let rounds: Vec<Vec<(u64, u64)>> = (0..20).map(|round| vec![(100 + round % 4, 90), (500, 10)]).collect();

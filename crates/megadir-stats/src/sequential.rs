@@ -17,10 +17,9 @@ const ROUNDS_MIN: u32 = 6;
 /// Every interval of a run with L looks is taken at the level 1 - alpha / L. By Bonferroni's inequality all L
 /// cover together with at least 1 - alpha, so the one at which the run stops does too, whatever the reason to
 /// stop: they are repeated confidence intervals. Because the schedule is geometric, there are few looks: about
-/// six for ten times the rounds.
-///
-/// References: Jennison and Turnbull, *Journal of the Royal Statistical Society B* 51 (1989), and *Group Sequential Methods
-/// with Applications to Clinical Trials*, 2000, chapter 9 (repeated confidence intervals).
+/// six for ten times the rounds. References: Jennison and Turnbull, *Journal of the Royal Statistical Society
+/// B* 51 (1989), and *Group Sequential Methods with Applications to Clinical Trials*, 2000, chapter 9 (repeated
+/// confidence intervals).
 ///
 /// ```
 /// let looks = megadir_stats::Looks::new(30, 100).expect("30 is at most 100");
@@ -85,13 +84,10 @@ pub enum HalfWidth {
     Absolute(f64),
 }
 
-/// `true` if the interval of paired times is at most as wide as `target` at this level.
-///
-/// The interval is Wilcoxon's around the Hodges-Lehmann estimate, of log ratios or of differences. Too few
-/// rounds or times that are not positive give `false`. A run that stops by this checks only at the rounds of a
-/// [`Looks`] and passes its [`Looks::confidence`].
-///
-/// References: see [`Looks`] and [`crate::hodges_lehmann`].
+/// `true` if the interval of paired times is at most as wide as `target` at this level. The interval is
+/// Wilcoxon's around the Hodges-Lehmann estimate, of log ratios or of differences. Too few rounds or times that
+/// are not positive give `false`. A run that stops by this checks only at the rounds of a [`Looks`] and passes
+/// its [`Looks::confidence`].
 ///
 /// ```
 /// use megadir_stats::{HalfWidth, narrow_enough};
