@@ -1,5 +1,6 @@
-//! A record of a million samples is reported in every format within 300 MiB, as measured by the kernel. The
-//! time is printed but not asserted; with `--release` it should be below 5 s.
+//! A record of a million samples is reported in every format within 300 MiB, as measured by the kernel.
+//!
+//! The time is printed but not asserted; with `--release` it should be below 5 s.
 
 #![cfg(target_os = "linux")]
 

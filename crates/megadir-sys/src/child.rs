@@ -1,11 +1,12 @@
-//! Child programs that end with the thread that started them: `PR_SET_PDEATHSIG` in prctl(2).
+//! Programs that end with the thread that started them. Reference: `PR_SET_PDEATHSIG` in prctl(2).
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// The kernel kills the child when the starting thread ends for any reason, SIGKILL included. Programs that
-/// gain privileges on exec (set-user-ID, capabilities) are exempt.
+/// Makes the kernel kill the command's process when the starting thread ends for any reason, SIGKILL included.
+///
+/// Programs that gain privileges on exec (set-user-ID, capabilities) are exempt.
 pub fn dies_with_parent(command: &mut Command) {
     let parent = std::process::id();
     let ask = move || {

@@ -1,6 +1,8 @@
 //! Aged directories as an axis: every arm that reads pre-made files gets a twin on a directory that once held
-//! more files, and the twins are contrasted. Pure. Some file systems (e.g. ext4) never shrink a directory, so
-//! that listing a few files still reads the blocks of many.
+//! more files, and the twins are contrasted. Pure.
+//!
+//! Some file systems (e.g. ext4) never shrink a directory, so that listing a few files still reads the blocks
+//! of many.
 
 use megadir_record::{Cell, CellId, Data, DataId, DataSource, Made, Pair, Role, When, Work};
 
@@ -17,8 +19,12 @@ fn looks(work: &Work) -> bool {
     }
 }
 
-/// Adds the twins and their group. Errors: [`PlanError::Value`] if the study's arms make files themselves, if
-/// the directory is the user's own, or if there would be too many files.
+/// Adds the twins and their group.
+///
+/// # Errors
+///
+/// [`PlanError::Value`] if the study's arms make files themselves, if the directory is the user's own, or if
+/// there would be too many files.
 pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let refuse = |value: String, allowed: String| {
         Err(PlanError::Value { what: "the age of directories", value, allowed })

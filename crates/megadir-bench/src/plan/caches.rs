@@ -1,4 +1,5 @@
 //! Cache states as an axis: every arm gets a twin in each possible state, and the twins are contrasted. Pure.
+//!
 //! The study's warm comparisons are repeated in each other state, with an A/A arm there. Arms that change files
 //! have no twins.
 
@@ -23,7 +24,10 @@ const LOOKED_UP_MAX: u64 = 1000;
 /// Files of larger directories are not re-created before every block.
 const UNSEEN_ENTRIES_MAX: u64 = 10_000;
 
-/// Returns the requested states, from warm to cold: the request's, else the study's, else warm. Errors:
+/// Returns the requested states, from warm to cold: the request's, else the study's, else warm.
+///
+/// # Errors
+///
 /// [`PlanError::Value`] for a state that the user has not allowed, or for a permission that no state needs.
 pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<Vec<CacheState>, PlanError> {
     let asked = [&request.caches[..], of_study, &[CacheState::Warm]];

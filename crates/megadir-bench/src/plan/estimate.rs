@@ -1,6 +1,7 @@
-//! Estimates of a plan's time, space and inodes, before anything is written. The time is an order of magnitude
-//! from constants measured on one machine (2 virtual cores, ext4, warm); a run's progress replaces it with
-//! measured times.
+//! Estimates of a plan's time, space and inodes, before anything is written.
+//!
+//! The time is an order of magnitude from constants measured on one machine (2 virtual cores, ext4, warm); a
+//! run's progress replaces it with measured times.
 
 use std::collections::BTreeSet;
 
@@ -209,8 +210,9 @@ struct Needs {
     space_bytes: u64,
 }
 
-/// Returns the needs of a data set: files, directories, and the blocks of both. Files that arms make are
-/// counted once.
+/// Returns the needs of a data set: files, directories, and the blocks of both.
+///
+/// Files that arms make are counted once.
 fn needs(plan: &Plan, data: &Data) -> Needs {
     let mut needs = Needs::default();
     let Some(made) = data.source.made() else { return needs };

@@ -1,7 +1,8 @@
 //! File systems as an axis: the study is planned for each with its capabilities, and the plans are joined into
-//! one whose rounds hold all arms. Pure. A backend, method or cache state that one file system lacks is omitted
-//! only there. Each file system keeps its own baseline and A/A arm; one group contrasts every arm with its
-//! equivalent on the first.
+//! one whose rounds hold all arms. Pure.
+//!
+//! A backend, method or cache state that one file system lacks is omitted only there. Each file system keeps
+//! its own baseline and A/A arm; one group contrasts every arm with its equivalent on the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -211,8 +212,9 @@ const SHARED_PARTS: u64 = 10;
 /// files, wrote six times as slowly as with 10 GiB.
 const ROOMY_BYTES: u64 = 8 << 30;
 
-/// Sets the sizes of the file systems; returns those that do not fit, with the reason. Files that arms make
-/// stay until the end if there is space for images of that size.
+/// Sets the sizes of the file systems; returns those that do not fit, with the reason.
+///
+/// Files that arms make stay until the end if there is space for images of that size.
 fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, String)> {
     let needs: Vec<Estimate> = plan.file_systems.iter().map(|of| estimate_on(plan, of.id)).collect();
     let bytes = |place: usize, keeps: bool| {
@@ -268,7 +270,10 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
     gone
 }
 
-/// Returns the plan without file systems that turned out to be unavailable, with the given reasons. Errors:
+/// Returns the plan without file systems that turned out to be unavailable, with the given reasons.
+///
+/// # Errors
+///
 /// [`PlanError::Nothing`] if none is left.
 pub(crate) fn without(plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, PlanError> {
     if gone.is_empty() {

@@ -1,6 +1,7 @@
-//! From a study and a request to a plan: defaults, overrides, crossing of axes. Pure. Nothing below [`plan()`]
-//! has a default, and nothing here accesses a file system, a clock or the environment: the machine's
-//! capabilities are passed as [`BackendFact`]s and [`CacheFact`]s.
+//! From a study and a request to a plan: defaults, overrides, crossing of axes. Pure.
+//!
+//! Nothing below [`plan()`] has a default, and nothing here accesses a file system, a clock or the environment:
+//! the machine's capabilities are passed as [`BackendFact`]s and [`CacheFact`]s.
 
 mod aged;
 mod caches;
@@ -37,9 +38,14 @@ use stopping::{check_epochs, check_until, set_rate, stopping};
 pub const ENTRIES_MAX: u64 = 100_000_000;
 /// Maximum number of rounds.
 pub const ROUNDS_MAX: u32 = 100_000;
-/// Resolves a study and a request into a complete plan. If the request has backends, buffers or threads, one
-/// group `chosen` replaces the study's groups. It crosses the given values; the baseline supplies the missing
-/// ones. Errors: [`PlanError`] for impossible values and for an unavailable baseline.
+/// Resolves a study and a request into a complete plan.
+///
+/// If the request has backends, buffers or threads, one group `chosen` replaces the study's groups. It crosses
+/// the given values; the baseline supplies the missing ones.
+///
+/// # Errors
+///
+/// [`PlanError`] for impossible values and for an unavailable baseline.
 pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     check_values(request)?;
     let own = of_windows(study, request.facts);

@@ -6,7 +6,10 @@ use super::{PlanError, Planned};
 use crate::note::NoteKind;
 
 /// Returns the plan without the arms of `gone`, each with its reason, and without groups that need them.
-/// Errors: [`PlanError::NoBaseline`] if the baseline is gone, [`PlanError::Nothing`] if no group is left.
+///
+/// # Errors
+///
+/// [`PlanError::NoBaseline`] if the baseline is gone, [`PlanError::Nothing`] if no group is left.
 pub(crate) fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError> {
     if gone.is_empty() {
         return Ok(Planned { plan, notes: Vec::new() });

@@ -1,5 +1,7 @@
-//! Groups of a plan that are compared with published figures. Pure. A study names a group. The suffix `-first`
-//! stands for the source's first run, which is compared with the coldest state of the plan.
+//! Groups of a plan that are compared with published figures. Pure.
+//!
+//! A study names a group. The suffix `-first` stands for the source's first run, which is compared with the
+//! coldest state of the plan.
 
 use megadir_record::{CacheState, Cell, Group, Published};
 

@@ -5,8 +5,9 @@ use megadir_record::{Data, FileWork, Plan, Sharing, When, Work};
 use crate::dataset::{Files, FilesError};
 
 /// Returns the trees of a data set, each with its subdirectory (`None`: the data set's own directory). Existing
-/// data have no trees. If several workers share one tree, it has the data set's number of files for each of
-/// them.
+/// data have no trees.
+///
+/// If several workers share one tree, it has the data set's number of files for each of them.
 pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Files)>, FilesError> {
     let Some(made) = data.source.made() else { return Ok(Vec::new()) };
     let most = |sharing| workers(plan, data, sharing).max();

@@ -1,5 +1,7 @@
-//! `megadir bench compare`: several runs per side, and a gate that never passes by mistake. The records are one
-//! real run with its times replaced, so the tests do not depend on the speed or load of the machine.
+//! `megadir bench compare`: several runs per side, and a gate that never passes by mistake.
+//!
+//! The records are one real run with its times replaced, so the tests do not depend on the speed or load of the
+//! machine.
 
 use std::fs::File;
 use std::io::BufReader;

@@ -1,5 +1,6 @@
-//! Complete output for users, word by word; `MEGADIR_BLESS=1` rewrites the files. The image is seeded, so every
-//! number is reproducible; devices and paths are replaced.
+//! Complete output for users, word by word; `MEGADIR_BLESS=1` rewrites the files.
+//!
+//! The image is seeded, so every number is reproducible; devices and paths are replaced.
 
 use std::path::Path;
 

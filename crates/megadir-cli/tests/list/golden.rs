@@ -1,5 +1,6 @@
-//! Complete output for users, word by word; `MEGADIR_BLESS=1` rewrites the files. Machine-dependent numbers are
-//! replaced: inodes and offsets by their names.
+//! Complete output for users, word by word; `MEGADIR_BLESS=1` rewrites the files.
+//!
+//! Machine-dependent numbers are replaced: inodes and offsets by their names.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,7 @@
-//! Memory use does not grow with the directory, as measured by the kernel. The peak is read from
-//! `/proc/PID/status` while the program blocks on a full pipe. The pipe has minimum size and is full before the
-//! program starts, so that the program blocks at its first write.
+//! Memory use does not grow with the directory, as measured by the kernel.
+//!
+//! The peak is read from `/proc/PID/status` while the program blocks on a full pipe. The pipe has minimum size
+//! and is full before the program starts, so that the program blocks at its first write.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -28,8 +29,9 @@ struct Peak {
     lines: u64,
 }
 
-/// Peak memory of a process without the pages of its program, bytes; `None` if it has ended. Those pages are
-/// the page cache of a file, and there are many of them in unoptimised builds.
+/// Peak memory of a process without the pages of its program, bytes; `None` if it has ended.
+///
+/// Those pages are the page cache of a file, and there are many of them in unoptimised builds.
 fn high_water(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let bytes = |field: &str| -> Option<u64> {

@@ -1,5 +1,7 @@
-//! Directories that change, vanish or fail while they are read. A full pipe blocks the program in the middle of
-//! its work: by then it has read little more than fits the pipe.
+//! Directories that change, vanish or fail while they are read.
+//!
+//! A full pipe blocks the program in the middle of its work: by then it has read little more than fits the
+//! pipe.
 
 use std::io::{PipeReader, Read};
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! Makes the n-th system call fail, for every n: the program ends in order, claims nothing wrong, and a second
-//! run finishes. strace injects the error into the real call, so that calls of all libraries are covered.
+//! run finishes.
+//!
+//! strace injects the error into the real call, so that calls of all libraries are covered.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

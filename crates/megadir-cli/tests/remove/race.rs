@@ -1,5 +1,6 @@
-//! Another process keeps replacing directories of the tree with symbolic links, and moving directories. The
-//! tree may lose anything; the files outside must not change. A remover that works by path shows that the
+//! Another process keeps replacing directories of the tree with symbolic links, and moving directories.
+//!
+//! The tree may lose anything; the files outside must not change. A remover that works by path shows that the
 //! attack is effective.
 
 use std::os::fd::{AsFd, OwnedFd};

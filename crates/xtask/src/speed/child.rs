@@ -1,6 +1,7 @@
-//! One run of one arm in a new process: wall time, processor time and peak memory. Peak memory is the kernel's
-//! `ru_maxrss`, which starts with the memory of the parent. [`Floor`] measures this floor, and it is the reason
-//! why this task never holds a listing in memory.
+//! One run of one arm in a new process: wall time, processor time and peak memory.
+//!
+//! Peak memory is the kernel's `ru_maxrss`, which starts with the memory of the parent. [`Floor`] measures this
+//! floor, and it is the reason why this task never holds a listing in memory.
 
 use super::arms::{Arm, DIRECTORY, Sink};
 use super::tools::{Program, Tools};
@@ -102,9 +103,11 @@ impl Floor {
     }
 }
 
-/// Makes the standard library fork, which it does if a user ID is set. Otherwise the child borrows this
-/// process's memory until it executes the program, and the floor would be everything this process ever used,
-/// including mapped files. A fork costs all contenders the same fraction of a millisecond.
+/// Makes the standard library fork, which it does if a user ID is set.
+///
+/// Otherwise the child borrows this process's memory until it executes the program, and the floor would be
+/// everything this process ever used, including mapped files. A fork costs all contenders the same fraction of
+/// a millisecond.
 fn forked(command: &mut Command) -> &mut Command {
     command.uid(rustix::process::geteuid().as_raw())
 }

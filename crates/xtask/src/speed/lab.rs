@@ -1,5 +1,6 @@
-//! Private file systems on loop devices over sparse images, formatted with defaults. mount(8) attaches the loop
-//! device, and unmounting (on drop) detaches it.
+//! Private file systems on loop devices over sparse images, formatted with defaults.
+//!
+//! mount(8) attaches the loop device, and unmounting (on drop) detaches it.
 
 use crate::process;
 use std::fs::File;

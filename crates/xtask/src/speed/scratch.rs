@@ -1,5 +1,7 @@
-//! Folder of a run, and removal of the folders of killed runs. A run holds a lock on a file in its folder. The
-//! kernel releases the lock when the process ends, however it ends, so a folder with a free lock is stale.
+//! Folder of a run, and removal of the folders of killed runs.
+//!
+//! A run holds a lock on a file in its folder. The kernel releases the lock when the process ends, however it
+//! ends, so a folder with a free lock is stale.
 
 use std::fs::File;
 use std::path::Path;

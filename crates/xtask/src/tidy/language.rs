@@ -1,5 +1,7 @@
-//! Unidiomatic phrases in comments, messages and pages. A short list of common offenders, so that rewritten
-//! text does not slide back. It cannot judge style; CONTRIBUTING.md has the rules.
+//! Unidiomatic phrases in comments, messages and pages.
+//!
+//! A short list of common offenders, so that rewritten text does not slide back. It cannot judge style;
+//! CONTRIBUTING.md has the rules.
 
 use super::lexer::is_word;
 use super::source::{Finding, Source};

@@ -1,5 +1,7 @@
-//! Inventories: scanning a tree and detecting changes, against common alternatives. One tree of `--entries`
-//! files in directories of 100 is created on a private file system and read repeatedly, warm.
+//! Inventories: scanning a tree and detecting changes, against common alternatives.
+//!
+//! One tree of `--entries` files in directories of 100 is created on a private file system and read repeatedly,
+//! warm.
 
 mod contenders;
 mod drive;
