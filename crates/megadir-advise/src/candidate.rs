@@ -40,7 +40,6 @@ impl Candidate {
         Self { layout, preset, fullest: fullest(files, &shape), shape }
     }
 
-    /// Number of directory levels.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.shape.depth

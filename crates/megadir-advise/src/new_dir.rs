@@ -10,7 +10,6 @@ const PLANNED: f64 = 0.75;
 /// A directory with fewer entries than this, or mostly directories, is no sample of future names.
 const SAMPLE_MIN: u64 = 20;
 
-/// Capacity of a directory.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Capacity {
     /// Limited number of entries.
@@ -33,7 +32,6 @@ pub enum Capacity {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewDir {
     pub capacity: Capacity,
-    /// Lengths of the future names.
     pub names: NameLengths,
 }
 

@@ -14,7 +14,6 @@ const TOOLS_MAX: u64 = 10_000_000;
 /// Fewer files than this are created in a moment, even if writers wait for each other.
 const WAITING_MIN: u64 = 1_000;
 
-/// Input of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     pub question: &'a Question,
@@ -22,7 +21,6 @@ pub struct Case<'a> {
     pub measured: Option<&'a Measured>,
 }
 
-/// Output of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recommendation {
     /// All files in one directory.
@@ -31,14 +29,11 @@ pub enum Recommendation {
     Hashed,
 }
 
-/// Row of the table.
 #[derive(Debug)]
 pub struct Rule {
-    /// Short, stable name.
     pub name: &'static str,
     pub applies: fn(&Case<'_>) -> bool,
     pub recommends: Recommendation,
-    /// Reason in one sentence.
     pub reason: &'static str,
 }
 

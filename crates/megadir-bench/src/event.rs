@@ -49,7 +49,6 @@ pub enum Event<'a> {
     Ended(&'a End),
 }
 
-/// Observer of a run.
 pub trait Listener {
     /// Receives an event. An error ends the run.
     fn event(&mut self, event: &Event<'_>) -> io::Result<()>;

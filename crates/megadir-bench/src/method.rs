@@ -22,7 +22,6 @@ static ELSEWHERE: &[(&str, &[Method])] =
 /// Method of reading name, size and time of every regular file of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
-    /// Name in studies and records.
     pub name: &'static str,
     /// One-line description.
     pub what: &'static str,
@@ -47,7 +46,6 @@ pub enum Tells {
     Seconds,
 }
 
-/// Number of threads of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
     /// Only the caller's thread.
@@ -121,7 +119,6 @@ pub fn method_facts(directory: &Dir) -> Vec<MethodFact> {
     METHODS.iter().map(fact).collect()
 }
 
-/// Returns the reason why a method is unavailable on a directory.
 pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
     if let Some(system) = system_of(method.name) {
         return Some(format!("a method of {system}"));

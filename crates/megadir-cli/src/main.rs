@@ -49,7 +49,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the short help of a subcommand.
 fn short_help(name: &str) -> String {
     let mut program = Cli::command();
     // Only a built command knows what precedes its name.

@@ -176,7 +176,6 @@ pub(crate) fn pack(out: &mut Vec<u8>, row: &Numbers, name: &[u8]) {
     out.extend_from_slice(name);
 }
 
-/// Converts back to facts.
 #[inline]
 fn facts(kind: u8, numbers: &[Option<i64>; NUMBERS]) -> Facts {
     Facts::from_numbers(FileType::ALL[usize::from(kind)], numbers)

@@ -62,7 +62,6 @@ impl Drop for Piece {
     }
 }
 
-/// Splits a path into directory and name.
 pub(crate) fn split_bytes(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => (&path[..at], &path[at + 1..]),
@@ -70,7 +69,6 @@ pub(crate) fn split_bytes(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Returns the number of pieces up to this one.
 fn number(piece: Option<&Arc<Piece>>) -> usize {
     piece.map_or(0, |piece| piece.number)
 }

@@ -41,7 +41,6 @@ const TRIES_MAX: usize = 100;
 #[derive(Debug)]
 pub struct Replacement {
     file: Option<File>,
-    /// Final path, for messages.
     path: PathBuf,
     /// Paths of the temporary file and its target; `None` if writing directly.
     rename: Option<(PathBuf, PathBuf)>,
@@ -107,7 +106,6 @@ impl Replacement {
         Ok(made)
     }
 
-    /// Copies the read permissions of the old file.
     fn permit(&self, old: Option<&Metadata>) -> io::Result<()> {
         let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
         match old {

@@ -107,7 +107,6 @@ pub struct Building {
 }
 
 impl Building {
-    /// Returns the block of a directory.
     pub(crate) fn enter(&mut self, root: u32, path: &[u8]) -> &mut BlockBuilder {
         let next = match &self.block {
             Some(block) if block.is_of(root, path) => None,

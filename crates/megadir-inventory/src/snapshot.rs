@@ -33,7 +33,6 @@ pub(crate) type Unread = HashMap<Place, Box<str>>;
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(crate) metadata: Metadata,
-    /// Rows of the roots.
     pub(crate) roots: Vec<(Facts, Option<Box<str>>)>,
     /// Roots and non-empty directories, in the order of an inventory.
     pub(crate) blocks: Vec<Arc<Block>>,
@@ -123,7 +122,6 @@ impl Snapshot {
 #[derive(Clone, Debug)]
 pub struct SnapshotRows<'a> {
     snapshot: &'a Snapshot,
-    /// Index of the next root to return.
     root: usize,
     block: usize,
     index: usize,

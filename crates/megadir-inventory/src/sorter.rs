@@ -56,7 +56,6 @@ pub struct Sorter {
     largest_bytes: usize,
 }
 
-/// Run under construction.
 pub(crate) struct RunWriter {
     file: BufWriter<File>,
     last: Vec<u8>,
@@ -106,12 +105,10 @@ impl Sorter {
         Self { memory_bytes_max, directory, bytes, places, runs, largest_bytes: 0 }
     }
 
-    /// Changes the memory limit.
     pub(crate) fn set_memory(&mut self, memory_bytes_max: usize) {
         self.memory_bytes_max = memory_bytes_max;
     }
 
-    /// Begins a run in the sorter's directory.
     pub(crate) fn begin_run(&mut self) -> io::Result<RunWriter> {
         if self.runs.len() >= self.runs_max() {
             let mut merged = RunWriter::new(&self.directory)?;
@@ -121,7 +118,6 @@ impl Sorter {
         RunWriter::new(&self.directory)
     }
 
-    /// Adds a finished run.
     pub(crate) fn add_run(&mut self, run: RunWriter) -> io::Result<()> {
         self.largest_bytes = self.largest_bytes.max(run.largest_bytes);
         self.runs.push(run.finish()?);

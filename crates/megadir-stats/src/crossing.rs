@@ -10,7 +10,6 @@ use crate::{hodges_lehmann, median, median_interval};
 pub enum Crossing {
     /// Before the first point: the curve starts above the level.
     Before,
-    /// In the unit of the abscissa.
     At(f64),
     /// After the last point: the curve ends below the level.
     Beyond,

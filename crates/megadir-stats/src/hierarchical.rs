@@ -52,7 +52,6 @@ pub fn hierarchical_bootstrap(epochs: &[Vec<f64>], confidence: f64, seed: u64) -
     Some(Estimate { value: centers.mean, interval: centers.interval(confidence)? })
 }
 
-/// Mean of the epochs' centers with its standard error.
 pub(crate) struct EpochCenters {
     mean: f64,
     standard_error: f64,

@@ -121,7 +121,6 @@ impl Histogram {
         self.count
     }
 
-    /// Exact sum of the values.
     #[must_use]
     pub fn sum(&self) -> u128 {
         self.sum

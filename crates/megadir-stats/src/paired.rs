@@ -103,7 +103,6 @@ pub(crate) fn center(samples: &[f64]) -> Option<f64> {
     Some(median_of_sorted(&sorted(samples, 1)?))
 }
 
-/// Returns the median of the Walsh averages.
 fn median_of_sorted(sorted: &[f64]) -> f64 {
     let count = sorted.len() * (sorted.len() + 1) / 2;
     let lower = walsh_average(sorted, count.div_ceil(2));

@@ -72,7 +72,6 @@ fn expanded_tail(count: usize, confidence: f64) -> Option<f64> {
 
 /// Counts of the rounds, by index of the value.
 struct Table {
-    /// All values, ascending.
     values: Vec<u64>,
     /// For each round, the indices of its values and their counts.
     rounds: Vec<Vec<(usize, u64)>>,

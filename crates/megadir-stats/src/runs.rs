@@ -69,7 +69,6 @@ impl RunMeans {
         self.difference
     }
 
-    /// Runs of the side with fewer runs.
     pub(crate) fn runs(&self) -> usize {
         self.runs
     }

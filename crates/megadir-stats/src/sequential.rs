@@ -75,7 +75,6 @@ impl Looks {
     }
 }
 
-/// Largest acceptable half-width of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HalfWidth {
     /// For the ratio new / old: 0.01 is one per cent.

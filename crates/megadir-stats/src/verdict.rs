@@ -57,7 +57,6 @@ pub enum Method {
     RankSum,
     /// Welch's test of several runs a side, each one observation.
     Welch {
-        /// Runs of the side with fewer runs.
         runs: usize,
     },
 }

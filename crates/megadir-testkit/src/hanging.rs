@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use tempfile::TempDir;
 
-/// Unmounted on drop.
 #[derive(Debug)]
 pub struct Hanging {
     /// Closing it ends the connection and wakes all blocked callers.

@@ -206,7 +206,6 @@ impl Maker {
         rustix::fs::unlinkat(&self.directory, name, rustix::fs::AtFlags::empty()).unwrap();
     }
 
-    /// Replaces the target.
     pub fn rename(&self, from: &[u8], to: &[u8]) {
         use std::os::unix::ffi::OsStrExt;
         let name = std::ffi::OsStr::from_bytes;
@@ -247,7 +246,6 @@ impl Maker {
         std::fs::remove_file(self.path(name)).unwrap();
     }
 
-    /// Replaces the target.
     pub fn rename(&self, from: &[u8], to: &[u8]) {
         std::fs::rename(self.path(from), self.path(to)).unwrap();
     }

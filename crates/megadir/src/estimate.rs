@@ -185,7 +185,6 @@ struct Stratum {
     width: i64,
 }
 
-/// Estimates from the density of entries over the positions.
 fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<Estimate> {
     let samples = strata(directory, sampler, first)?;
     let mut seen = first.entries;
@@ -250,7 +249,6 @@ fn widen(estimate: &mut Estimate, size_bytes: u64, block_bytes: u64, samples: &[
     }
 }
 
-/// Estimates from the directory's size and the mean length of sampled names.
 fn by_name_length(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<Estimate> {
     let name_bytes_all = directory.size_bytes()? as f64 / 2.0;
     let samples = strata(directory, sampler, first)?;

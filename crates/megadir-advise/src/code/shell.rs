@@ -58,7 +58,6 @@ fn depth_for(depths: &Depths) -> String {
     code + &format!("    else\n        layout_depth={last}\n    fi\n}}\n")
 }
 
-/// Returns the patterns of refused names.
 fn patterns(rule: &Rule) -> Vec<String> {
     rule.refused.iter().flat_map(|refusal| pattern(refusal, &rule.label)).collect()
 }
@@ -175,7 +174,6 @@ fn cut(rule: &Rule, parts: &[Slice]) -> Vec<String> {
     lines
 }
 
-/// Returns the line for numbered directories.
 fn numbered(numbers: &[Number]) -> String {
     let number = |number: &Number| match number.divisor {
         Some(divisor) => format!("$((0x$1 / {divisor} % {}))", number.count),

@@ -61,9 +61,7 @@ struct ColdTarget<'a> {
     /// `true` if subdirectories belong to it.
     deep: bool,
     entries: u64,
-    /// Names sampled from it.
     sample: &'a [Sampled],
-    /// Type of its file system.
     file_system: &'a str,
 }
 

@@ -76,7 +76,6 @@ impl Files {
         &self.made
     }
 
-    /// Returns the number of files.
     pub fn entries(&self) -> u64 {
         self.entries
     }
@@ -85,7 +84,6 @@ impl Files {
         self.seed
     }
 
-    /// Returns the size distribution.
     pub fn sizes(&self) -> &Sizes {
         &self.sizes
     }

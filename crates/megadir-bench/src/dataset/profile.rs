@@ -15,16 +15,13 @@ use super::{LEVELS_MAX, Sizes};
 
 /// Different sizes in the table of a shape.
 const SIZES_MAX: u64 = 256;
-/// Classes of directories on a level.
 const CLASSES_MAX: u64 = 32;
 /// Leading binary digits that numbers of a group share.
 const DIGITS: u32 = 8;
 
-/// Profile of a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     pub entries: u64,
-    /// Lengths of names.
     pub names: NameScheme,
     pub sizes: Sizes,
     /// Levels and directories; flat for a single directory.
@@ -47,7 +44,6 @@ pub enum LookError {
     /// Deeper than the generator supports.
     #[error("'{}' has more than {LEVELS_MAX} levels, which is the most that is made", .0.display())]
     Deep(std::path::PathBuf),
-    /// The caller stopped it.
     #[error("interrupted")]
     Stopped,
 }

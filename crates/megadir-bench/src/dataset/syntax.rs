@@ -18,7 +18,6 @@ pub const SIZE_LAWS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Kinds of contents, each with its meaning.
 pub const CONTENTS: &[(&str, ContentKind, &str)] = &[
     ("pseudorandom", ContentKind::Pseudorandom, "bytes that no file system can compress away"),
     ("hex-digest", ContentKind::HexDigest, "MD5 digests in hex; 32 bytes are one"),

@@ -16,7 +16,6 @@ use crate::request::{BackendFact, FileSystemFact};
 /// Facts for a plan over file systems.
 #[derive(Debug)]
 pub struct LabFacts {
-    /// One for each requested file system.
     pub file_systems: Vec<FileSystemFact>,
     /// Bytes free for their images.
     pub room_bytes: u64,

@@ -7,7 +7,6 @@ use super::LabFacts;
 use crate::lab::{LINUX_ONLY, LabError, Spec};
 use crate::request::FileSystemFact;
 
-/// Reports every file system as unavailable.
 pub fn file_system_facts(
     _directory: &Path,
     asked: &[(Spec, Option<&Path>)],

@@ -20,6 +20,5 @@ pub(crate) use windows::*;
 pub struct Program {
     /// The commit, with `-dirty` if the work tree was modified.
     pub commit: Option<String>,
-    /// Compiler and profile.
     pub by: Option<String>,
 }

@@ -128,7 +128,6 @@ impl<'a> Arms<'a> {
         id
     }
 
-    /// Returns a short, unique name.
     fn name(&self, work: &Work, data: DataId) -> String {
         let (backend, buffer_bytes, threads, stages) = match work {
             Work::List { backend, buffer_bytes, threads, stages, .. } => {

@@ -90,7 +90,6 @@ pub(super) fn make(
 }
 
 impl Mounted {
-    /// Returns the path of its root.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -99,7 +98,6 @@ impl Mounted {
         &self.spec
     }
 
-    /// Describes it for a record, with the given ID.
     pub fn describe(&self, id: FsId) -> LabFileSystem {
         LabFileSystem {
             id,

@@ -21,7 +21,6 @@ struct Chosen {
     needs: Option<&'static str>,
     /// As the user types it; empty if the variant takes no value.
     typed: String,
-    /// As programs take it.
     value: String,
 }
 

@@ -25,7 +25,6 @@ pub struct Entry {
     pub version: &'static str,
     /// The FUSE server with its options; device and mount point are appended.
     pub server: Option<&'static [&'static str]>,
-    /// The Debian package with the programs.
     pub package: &'static str,
     /// The kernel configuration option, without `CONFIG_`.
     pub config: &'static str,
@@ -57,19 +56,16 @@ pub struct Variant {
     pub needs: Option<&'static str>,
 }
 
-/// The values of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     Nothing,
     /// One of these sizes, bytes; written `1k` or `1024`.
     Bytes(&'static [u64]),
-    /// One of these words.
     Words(&'static [&'static str]),
     /// Any option of mount(8).
     MountOption,
 }
 
-/// Effect of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changes {
     /// Arguments for the mkfs program; `{}` is the value.
@@ -125,7 +121,6 @@ static EXT4_VARIANTS: &[&Variant] = &[
     &MOUNT,
 ];
 
-/// Defaults of an entry.
 const PLAIN: Entry = Entry {
     name: "",
     about: "",

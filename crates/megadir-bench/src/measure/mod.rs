@@ -39,14 +39,12 @@ pub trait Operation {
     }
 }
 
-/// Result of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Looped {
     /// From the start of the first operation to the end of everything after the last one, ticks.
     pub elapsed_ticks: u64,
     /// Part of `elapsed_ticks` outside all operations, ticks.
     pub gap_ticks: u64,
-    /// The sum of the operations' results.
     pub sum: u64,
     /// Time from the end of the loop to the scheduled start of a next operation, ticks; negative if it was
     /// late. 0 without a rate.

@@ -186,7 +186,6 @@ pub struct NullCost {
     pub cycle_counter: bool,
 }
 
-/// Runs the measured loop with an empty operation.
 pub fn null_loop(calibration: Calibration, operations: u64) -> NullCost {
     let mut stopwatch = Stopwatch::new(calibration);
     let start = monotonic_ns();

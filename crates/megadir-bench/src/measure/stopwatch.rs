@@ -149,7 +149,6 @@ impl Stopwatch {
         self.histogram.sum() + u128::from(self.gap_ticks)
     }
 
-    /// Returns the histogram of times, in ticks.
     #[must_use]
     pub fn histogram(&self) -> &Histogram {
         &self.histogram

@@ -74,7 +74,6 @@ pub(crate) fn before_run(plan: &Plan, data: &Data) -> Vec<Files> {
     all.into_iter().map(|(_, files)| files).collect()
 }
 
-/// Returns the hash of the files' own names.
 fn made_hash(files: &Files, control: RunControl<'_>) -> Result<u64, RunError> {
     let mut buffer = PlaceBuffer::new();
     let mut hash = 0_u64;

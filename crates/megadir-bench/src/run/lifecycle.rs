@@ -223,7 +223,6 @@ const DRIFT_MAX: f64 = 0.001;
 /// Maximum overhead of the measuring loop, nanoseconds per operation.
 const NULL_NS_MAX: f64 = 40.0;
 
-/// Calibrates the cycle counter.
 pub(crate) fn calibrate() -> Calibration {
     Calibration::over(CALIBRATION)
 }
@@ -250,7 +249,6 @@ pub(crate) fn check(
     self_check(calibration, &mut Itself { directory, control }, seed)
 }
 
-/// Returns notes on the self-check's findings.
 pub(crate) fn notes_on(check: &SelfCheck) -> Vec<Note> {
     let mut notes = Vec::new();
     if !check.cycle_counter {

@@ -78,7 +78,6 @@ fn one(
     }
 }
 
-/// Refuses to continue a record of another machine.
 pub(super) fn check_machine(begun: &Record, machine: &Machine) -> Result<(), RunError> {
     let before = &begun.header.machine;
     let facts = [

@@ -45,7 +45,6 @@ pub(crate) struct Prepared<'a> {
     pub(crate) built: Option<Built>,
     /// The oracle's counts of each.
     pub(crate) truths: Vec<Counted>,
-    /// Source of names for look-ups, for each.
     pub(crate) names: Vec<NameSource>,
     pub(crate) control: RunControl<'a>,
     /// Command that starts worker processes.
@@ -357,7 +356,6 @@ fn keeps_all(plan: &Plan, volume: &Volume) -> bool {
     bytes <= space.free_bytes / 2 && (space.inodes == 0 || inodes <= space.free_inodes / 4 * 3)
 }
 
-/// Returns a plan's needs on a volume.
 fn needed(plan: &Plan, volume: &Volume) -> Estimate {
     volume.on.map_or_else(|| estimate(plan), |on| estimate_on(plan, on))
 }

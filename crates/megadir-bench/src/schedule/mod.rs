@@ -42,7 +42,6 @@ pub struct Block {
     /// `true` if it is the last of its round, after which the round may be voided.
     pub last: bool,
     pub cell: CellId,
-    /// Number of repetitions of the operation.
     pub operations: u64,
 }
 

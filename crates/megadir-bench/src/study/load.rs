@@ -22,7 +22,6 @@ use crate::kind::stat_some::StatSomeSpec;
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
     pub name: &'static str,
-    /// TOML text.
     pub text: &'static str,
 }
 
@@ -43,7 +42,6 @@ pub static BUILT_IN: &[BuiltIn] = &[
 pub enum StudyError {
     #[error("there is no study `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
     Unknown {
-        /// Requested name.
         name: String,
         /// Names of all studies.
         known: Vec<String>,
@@ -124,7 +122,6 @@ struct StudyFile {
 }
 
 impl StudyFile {
-    /// Returns the study, or a contradiction in the file.
     fn study(self) -> Result<Study, String> {
         let Self { name, question, source, keeps, mends, published, size, data, rules, .. } = self;
         let (compare, decompose, grow, windows) = (self.compare, self.decompose, self.grow, self.windows);

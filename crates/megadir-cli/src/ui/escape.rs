@@ -7,7 +7,6 @@ use std::io::Write;
 
 use megadir::names::acts_on_terminals;
 
-/// Appends a name in its terminal form.
 pub(crate) fn terminal(text: &mut Vec<u8>, name: &[u8]) {
     for chunk in name.utf8_chunks() {
         for character in chunk.valid().chars() {

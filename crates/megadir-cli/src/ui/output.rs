@@ -22,7 +22,6 @@ pub(crate) enum Ended {
 }
 
 impl Ended {
-    /// Exit code, or the error to print.
     pub(crate) fn code(self) -> Result<u8, CliError> {
         match self {
             Self::ClosedPipe => Ok(crate::exit::DONE),

@@ -22,7 +22,6 @@ pub(crate) enum Whole<'a> {
 
 /// Rows of one directory as columns, without errors and hashes.
 pub(crate) struct PlainRows<'a> {
-    /// Concatenated names.
     pub(crate) names: &'a [u8],
     /// End offsets of the names; the first name begins at `names_start`.
     pub(crate) ends: &'a [usize],
@@ -118,7 +117,6 @@ impl BlockBuilder {
         }
     }
 
-    /// Sets the row of the root itself.
     pub(crate) fn set_root_row(&mut self, facts: Facts, error: Option<&str>) {
         self.root_row = Some(Box::new((facts, error.map(Into::into))));
     }

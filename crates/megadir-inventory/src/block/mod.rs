@@ -17,13 +17,10 @@ use crate::row::{Facts, Key, Row, nanoseconds};
 /// Entries of a directory, sorted by name.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    /// Index of the root.
     pub(crate) root: u32,
-    /// Path relative to the root.
     pub(crate) path: TreePath,
     /// Start of the scan that made these rows, nanoseconds since 1970-01-01 UTC.
     pub(crate) examined_ns: i64,
-    /// Row of the root, in the block of its entries.
     pub(crate) root_row: Option<Box<(Facts, Option<Box<str>>)>>,
     device: Option<u64>,
     rows: Box<[Packed]>,

@@ -15,7 +15,6 @@ pub(super) mod bit {
     pub(in crate::block) const USER: u16 = 1 << 6;
     pub(in crate::block) const GROUP: u16 = 1 << 7;
     pub(in crate::block) const LINKS: u16 = 1 << 8;
-    /// The device is the block's.
     pub(in crate::block) const DEVICE: u16 = 1 << 9;
     /// All values are present, and none in `Block::odd`.
     pub(in crate::block) const ALL: u16 = (1 << 10) - 1;
@@ -58,7 +57,6 @@ pub(super) fn mode_and_kind(mode: u16, kind: FileType) -> u16 {
     mode & 0xfff | (kind as u16) << 12
 }
 
-/// Rare values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Odd {
     Device(u64),

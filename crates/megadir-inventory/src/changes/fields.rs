@@ -11,7 +11,6 @@ use crate::row::Facts;
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fields(u16);
 
-/// Fields with their names in output.
 const NAMES: [(Fields, &str); 8] = [
     (Fields::CONTENTS, "contents"),
     (Fields::SIZE, "size"),

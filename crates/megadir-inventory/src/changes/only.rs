@@ -139,7 +139,6 @@ struct Only<'a> {
 }
 
 impl Only<'_> {
-    /// Compares names of one directory.
     fn directory(&mut self, root: u32, parent: &TreePath, names: &BTreeMap<Vec<u8>, Old>) -> Result<()> {
         let Some(tree) = self.trees.get(root as usize).and_then(Option::as_ref) else {
             self.found.unread += names.len() as u64;
@@ -227,7 +226,6 @@ impl Only<'_> {
         Facts { device: Some(before), ..*facts }
     }
 
-    /// Compares one entry.
     fn entry(
         &mut self,
         directory: &Dir,

@@ -25,7 +25,6 @@ impl Proof {
     pub(crate) const COMMON: Self =
         Self { unique_numbers: false, directory_times: !cfg!(windows), stubs: false };
 
-    /// Returns what holds for a tree on a file system.
     pub(crate) fn of(file_system: FileSystem) -> Self {
         let unique_numbers = cfg!(windows) && file_system == FileSystem::Ntfs;
         Self { unique_numbers, stubs: file_system == FileSystem::Btrfs, ..Self::COMMON }

@@ -39,7 +39,6 @@ pub(crate) struct Seen {
     pub(crate) settled: Vec<Change>,
     /// Paths that are gone.
     pub(crate) gone: Vec<Entry>,
-    /// New paths.
     pub(crate) came: Vec<Entry>,
     /// Paths with another file: old and new facts.
     pub(crate) replaced: Vec<(Entry, Facts)>,

@@ -27,7 +27,6 @@ impl<R: Rows + Send> Source for Blocks<R> {
     }
 }
 
-/// Blocks in memory.
 pub(crate) struct KeptBlocks<'a> {
     pub(crate) blocks: std::slice::Iter<'a, Arc<Block>>,
 }

@@ -39,7 +39,6 @@ pub(super) struct Strings {
 pub(super) struct Prefixes {
     common: Vec<i64>,
     rest: Strings,
-    /// String of the current row.
     current: Vec<u8>,
     /// Number of rows decoded into `current`.
     made: usize,
@@ -244,7 +243,6 @@ impl<'c> Chunk<'c> {
         matches!(self.column.kind, Kind::Bytes | Kind::Text)
     }
 
-    /// Decodes dictionary indexes.
     fn indexes(&mut self, bytes: &[u8], count: usize) -> Option<()> {
         if count == 0 {
             return Some(());

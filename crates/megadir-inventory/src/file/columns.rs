@@ -22,7 +22,6 @@ pub(super) struct Columns {
     pub(super) numbers: [Numbers; NUMBERS],
     pub(super) error: Dictionary<Box<[u8]>>,
     pub(super) has_error: Present,
-    /// Hashes, back to back.
     pub(super) hash: Vec<u8>,
     pub(super) has_hash: Present,
 }
@@ -42,7 +41,6 @@ pub(super) struct Dictionary<K> {
     index: HashMap<K, u32>,
 }
 
-/// Optional numbers.
 pub(super) struct Numbers {
     pub(super) present: Present,
     pub(super) stored: StoredNumbers,
@@ -181,7 +179,6 @@ impl Texts {
 }
 
 impl Paths {
-    /// Adds the path of a root.
     fn root(&mut self, root: &[u8]) {
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
@@ -312,7 +309,6 @@ impl Columns {
         }
     }
 
-    /// Adds the next name in the same directory.
     #[inline]
     pub(super) fn next_name(&mut self, name: &[u8]) {
         self.name.push(name);

@@ -14,7 +14,6 @@ use crate::row::{Facts, Key, Row};
 
 /// Maximum length of a name on Linux, bytes: 255 characters of six bytes each, which `statfs` reports for FAT.
 const NAME_BYTES_MAX: usize = 255 * 6;
-/// Characters of a name or path shown in a message.
 const SHOWN_CHARACTERS_MAX: usize = 80;
 
 /// Checks rows in inventory order. Keeps the subdirectory names of each directory whose path is a prefix of the
@@ -23,7 +22,6 @@ const SHOWN_CHARACTERS_MAX: usize = 80;
 pub(super) struct Contained {
     roots: usize,
     root: Option<u32>,
-    /// Path of the current directory.
     path: Vec<u8>,
     /// Directories whose path is a byte prefix of the current path, shortest first. In inventory order all
     /// descendants of a directory precede the first path without that prefix.
@@ -97,7 +95,6 @@ impl Contained {
         }
     }
 
-    /// Checks a row of the current directory.
     pub(super) fn row(&mut self, row: &Row<'_>) -> Checked {
         let Row { key: Key { root, parent, name }, facts, .. } = *row;
         if name.is_empty() && parent.is_empty() {

@@ -290,7 +290,6 @@ impl Chunks<'_> {
         self.column_as(told, COLUMNS[self.written.len()].stored.encoding())
     }
 
-    /// Writes a column with the given encoding.
     fn column_as(&mut self, told: Told, encoding: Encoding) -> Result<()> {
         let number = self.written.len();
         let descriptor = self.schema.column(number);

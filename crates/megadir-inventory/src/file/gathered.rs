@@ -18,7 +18,6 @@ pub(super) struct Gathered {
     pub(super) directory_path_bytes: usize,
     /// Size of the directory paths written in full, once a row, bytes.
     pub(super) row_path_bytes: usize,
-    /// Packed rows.
     pub(super) bytes: Vec<u8>,
     pub(super) odd: Vec<Odd>,
     pub(super) rows: usize,

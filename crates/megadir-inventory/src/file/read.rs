@@ -39,7 +39,6 @@ impl Batch {
         }
     }
 
-    /// Key of the next row.
     #[inline]
     pub(super) fn key(&self) -> Option<Key<'_>> {
         self.columns.as_ref()?.key(self.given)
@@ -67,7 +66,6 @@ impl Batch {
         self.columns.as_ref()?.row(self.given)
     }
 
-    /// Returns the next row.
     #[inline]
     pub(super) fn take(&mut self) -> Option<Row<'_>> {
         self.given += 1;

@@ -41,12 +41,10 @@ pub(super) enum Stored {
     Lengths,
     /// Length of the prefix shared with the previous value, and the suffix.
     Prefixes,
-    /// Unencoded.
     Plain,
 }
 
 impl Stored {
-    /// Parquet encoding of the values.
     pub(super) fn encoding(self) -> Encoding {
         match self {
             Self::Dictionary => Encoding::RLE_DICTIONARY,
@@ -116,7 +114,6 @@ impl Column {
             .build()
     }
 
-    /// Physical type in the file.
     pub(super) fn physical(&self) -> Type {
         match self.kind {
             Kind::Int32 | Kind::Unsigned32 => Type::INT32,

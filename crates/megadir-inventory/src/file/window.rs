@@ -12,7 +12,6 @@ use parquet::file::reader::{ChunkReader, Length};
 /// Source that the `parquet` crate reads from.
 pub(super) struct Window(Held);
 
-/// The part in memory.
 #[derive(Clone)]
 pub(super) struct Held(Arc<Shared>);
 

@@ -108,12 +108,10 @@ fn values<const WIDTH: usize>(out: &mut Vec<u8>, numbers: impl ExactSizeIterator
 
 /// Packed columns of a directory's rows, borrowed.
 pub(crate) struct Columns<'a> {
-    /// Type indexes.
     pub(crate) kind: Column<'a>,
     /// In the order of [`Facts::numbers`](crate::Facts::numbers).
     pub(crate) numbers: [Column<'a>; NUMBERS],
     lengths: &'a [[u8; 2]],
-    /// Names, back to back.
     pub(crate) names: &'a [u8],
 }
 
@@ -204,7 +202,6 @@ impl Above<'_> {
         })
     }
 
-    /// Appends the numbers with the minimum added.
     pub(crate) fn append(self, least: i64, numbers: &mut Vec<i64>) {
         let number = |above: u64| least.wrapping_add(above as i64);
         match self {

@@ -20,7 +20,6 @@ use crate::sorter::{RunWriter, Sorter};
 /// No node.
 const NONE: u32 = u32::MAX;
 
-/// Items by directory.
 pub(super) struct Deep {
     memory_bytes_max: usize,
     nodes: Vec<Node>,

@@ -35,7 +35,6 @@ pub(super) const ROWS: u8 = 1;
 
 /// Directories with more than this go to the sorter row by row, bytes.
 const BLOCK_BYTES_MAX: usize = 4 << 20;
-/// Size of the header of an item.
 const HEAD_BYTES: usize = 6;
 /// Flag in the number of rows: some could not be examined.
 const FAILED: u32 = 1 << 31;
@@ -185,7 +184,6 @@ impl<'o> Gather<'o> {
         Ok(self.recycle(block))
     }
 
-    /// Adds an error of the directory at this path.
     pub(super) fn error(&mut self, path: &Path, error: &str) -> io::Result<()> {
         let path = megadir::names::from_os(path.as_os_str());
         let relative = relative(path, &self.prefix).into_owned();

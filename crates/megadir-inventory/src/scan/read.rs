@@ -18,7 +18,6 @@ use crate::volumes::{fsid, fsid_below};
 /// Interval of progress events.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Event from a thread.
 enum Told {
     Failed(Error),
     Unexamined { directory: PathBuf, first: Vec<u8>, errno: i32, count: u64 },
@@ -27,12 +26,10 @@ enum Told {
 
 /// State shared by all threads.
 struct Shared {
-    /// Number of entries read.
     read: AtomicU64,
     stop: AtomicBool,
 }
 
-/// State of a reading thread.
 struct Reader<'r> {
     part: WalkPart,
     gather: Gather<'r>,
@@ -247,7 +244,6 @@ impl Reader<'_> {
     }
 }
 
-/// Formats an error for a row.
 fn words(error: &Error) -> String {
     format!("{}: {}", error.operation(), error.reason())
 }

@@ -30,7 +30,6 @@ impl Rowless {
     }
 }
 
-/// Returns the path of an entry as the walk spells it.
 fn entry_path(directory: &[u8], name: &[u8]) -> Vec<u8> {
     let separator =
         directory.last().is_none_or(|&last| !is_separator(last)).then_some(std::path::MAIN_SEPARATOR as u8);

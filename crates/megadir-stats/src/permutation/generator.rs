@@ -14,7 +14,6 @@ pub struct SplitMix64 {
 }
 
 impl SplitMix64 {
-    /// Any seed is good.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { state: seed }

@@ -115,7 +115,6 @@ pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts>
     })
 }
 
-/// Space and hard links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     pub allocated_bytes: u64,

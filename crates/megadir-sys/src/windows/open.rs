@@ -29,7 +29,6 @@ pub enum Purpose {
     RemoveMarked,
     /// Refuses anything but a directory.
     RemoveDirectory,
-    /// Refuses a directory.
     Read,
     /// Bypasses the cache. If no other process has the file open, the system writes back and drops its cached
     /// pages.

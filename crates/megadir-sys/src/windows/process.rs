@@ -90,7 +90,6 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Starts closed.
     pub fn new() -> io::Result<Self> {
         let none = std::ptr::null();
         // SAFETY: no attributes and no name; the event is unset, and stays set for all once it is set.

@@ -116,7 +116,6 @@ pub struct JobLimits {
     pub processor_share: Option<f64>,
 }
 
-/// Limits of the innermost job.
 pub fn job_limits() -> JobLimits {
     let mut limits = JobLimits::default();
     let mut told = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();

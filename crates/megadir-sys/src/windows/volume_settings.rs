@@ -53,7 +53,6 @@ pub fn volume(file: BorrowedHandle<'_>) -> io::Result<Volume> {
 pub struct Persistent {
     /// `true` if the volume creates no short names (8.3).
     pub no_short_names: Option<bool>,
-    /// Dev Drive.
     pub dev_drive: Option<bool>,
     /// `true` for a trusted Dev Drive, where antivirus software may scan files later.
     pub trusted: Option<bool>,

@@ -6,7 +6,6 @@ use megadir::{Attributes, Batch, Dir, Examine, Examiner, Result, Want};
 
 /// Runs when a thread begins to examine.
 type OnStart = dyn Fn() -> Result<()> + Send + Sync;
-/// Runs between listing a batch and examining it.
 type OnExamine = dyn Fn(Batch<'_>) -> Result<()> + Send + Sync;
 
 /// An error from a hook is returned by the call.

@@ -54,7 +54,6 @@ impl Examiner for Statx {
     }
 }
 
-/// The request.
 pub(super) struct StatxRequest {
     want: Want,
     mask: StatxFlags,
@@ -81,7 +80,6 @@ impl StatxRequest {
         Self { want, mask }
     }
 
-    /// The mask to request.
     #[cfg(feature = "io-uring")]
     pub(super) fn mask(&self) -> StatxFlags {
         self.mask
@@ -95,7 +93,6 @@ impl StatxRequest {
         }
     }
 
-    /// Reads the attributes of the directory itself.
     pub(super) fn itself(&self, directory: &Dir) -> Result<Attributes> {
         statx(directory, "", FLAGS | AtFlags::EMPTY_PATH, self.mask)
             .map(|status| self.attributes(&status))

@@ -159,7 +159,6 @@ impl Placer {
         Ok(file)
     }
 
-    /// Takes directories from the digest of the name.
     fn digest<'n>(&self, name: &'n [u8], path: &mut Path<'_>) -> Result<&'n [u8], Refused> {
         const HEX: &[u8; 16] = b"0123456789abcdef";
         self.check_whole(name)?;
@@ -267,7 +266,6 @@ impl<'a> Path<'a> {
         self.length += bytes.len();
     }
 
-    /// Appends the file.
     fn end(mut self, file: &[u8]) -> Placed<'a> {
         let file_at = self.length;
         self.append(file);

@@ -7,7 +7,6 @@ use super::limit::{Ceiling, Limit};
 use super::trap::Trap;
 use crate::file_system::FileSystem;
 
-/// Source of the figures.
 const ROOM: &str = if cfg!(windows) { "room of the volume" } else { "statfs" };
 /// Warn from this share of inodes, blocks or a quota.
 const NEARLY_OUT: f64 = 0.9;

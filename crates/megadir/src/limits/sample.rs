@@ -36,7 +36,6 @@ pub(super) struct Sample {
 /// Entries in listing order.
 #[derive(Default)]
 pub(super) struct Sampled {
-    /// Number of names by length.
     lengths: Vec<u64>,
     directories: u64,
     /// Every name, so that some can be examined.
@@ -78,7 +77,6 @@ impl Sample {
         Ok(Self::made(directory, &sampled, known, space))
     }
 
-    /// Evaluates a sample.
     pub(super) fn made(directory: &Dir, sampled: &Sampled, known: Known, space: &Space) -> Self {
         let entries = sampled.entries();
         let of = match known {

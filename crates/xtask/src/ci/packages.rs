@@ -8,11 +8,9 @@ use crate::process;
 use std::path::Path;
 use std::process::Command;
 
-/// Tool with its package and its users.
 struct Tool {
     /// Name of the command, or an absolute path if no other file will do.
     file: &'static str,
-    /// Debian package.
     package: &'static str,
     /// Parts that do not run without it.
     parts: &'static str,

@@ -42,7 +42,6 @@ static FILE_SYSTEMS: &[PrivateFs] = &[
 
 /// Additional run, for a report that no study gives.
 struct ExtraRun {
-    /// Name of its record.
     name: &'static str,
     words: &'static [&'static str],
 }

@@ -6,7 +6,6 @@
 pub(crate) struct Views {
     /// Without comments and the content of strings.
     pub(crate) code: String,
-    /// Comments with their markers.
     pub(crate) comments: String,
 }
 
@@ -24,7 +23,6 @@ pub(crate) fn split(text: &str) -> Views {
     views
 }
 
-/// Kind of a piece of text.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Code,
@@ -91,7 +89,6 @@ fn block_comment(rest: &[char]) -> usize {
     rest.len()
 }
 
-/// Returns the length of a string with its quotes.
 fn string(rest: &[char]) -> usize {
     let mut at = 1;
     while at < rest.len() {

@@ -31,7 +31,6 @@ fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
 /// Processes the entries of one directory after the other.
 pub(crate) struct Listed<'a, 'b> {
     pub(crate) top: Borrowed<'a>,
-    /// Remaining directories.
     pub(crate) directories: std::slice::Iter<'a, Vec<u8>>,
     pub(crate) hand: &'a mut FileOps<'b>,
     pub(crate) now: Option<Open<'a>>,

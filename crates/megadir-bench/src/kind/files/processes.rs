@@ -19,7 +19,6 @@ use crate::os::{At, Owned};
 
 const STAGE: &str = "a worker process";
 
-/// Worker processes of a block.
 #[derive(Debug)]
 pub(crate) struct Processes {
     workers: Vec<Process>,

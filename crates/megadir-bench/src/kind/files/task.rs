@@ -26,9 +26,7 @@ pub(crate) struct Task {
     pub(crate) entries: u64,
     /// Seed of names, sizes and contents.
     pub(crate) seed: u64,
-    /// Seed of this block's random choices.
     pub(crate) block_seed: u64,
-    /// Index of the worker.
     pub(crate) worker: u32,
 }
 

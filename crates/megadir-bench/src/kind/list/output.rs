@@ -15,13 +15,11 @@ const READ_BYTES: usize = 16 << 10;
 /// Upper bound of a formatted line, bytes.
 const LINE_BYTES_MAX: usize = 1024;
 
-/// Output buffer.
 pub(crate) struct Sink {
     text: Vec<u8>,
     pipe: Option<PipeWriter>,
     calls: u64,
     written_bytes: u64,
-    /// Lines ended.
     lines: u64,
     /// Newlines within names, which the reader counts as lines too.
     newlines_in_names: u64,

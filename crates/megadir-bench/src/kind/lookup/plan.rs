@@ -8,7 +8,6 @@ use crate::kind::arms::{Arms, call_name, grouped, keys_name, presence_name};
 use crate::kind::lookup::LookupSpec;
 use crate::note::NoteKind;
 
-/// Arm with its properties.
 struct One {
     call: LookupCall,
     data: DataId,

@@ -47,7 +47,6 @@ pub(crate) fn ascending(arms: &Arms<'_>) -> Vec<(u64, DataId)> {
     sets
 }
 
-/// Method with a thread count.
 type Way = (&'static Method, u32);
 
 /// Returns the methods available here, each with all its thread counts.

@@ -16,7 +16,6 @@ use super::record_file;
 use crate::exit::CliError;
 use crate::ui::message::reason;
 
-/// Record to resume.
 pub(crate) struct Begun {
     pub(crate) file: File,
     pub(crate) record: Record,

@@ -35,7 +35,6 @@ struct Key {
     offset: u32,
 }
 
-/// Packed entry, borrowed.
 struct Packed<'a> {
     path: &'a [u8],
     prefix_bytes: usize,

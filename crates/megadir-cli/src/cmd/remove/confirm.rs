@@ -27,7 +27,6 @@ const QUEUE_MAX: usize = 256;
 /// Number of paths that the question names.
 const NAMED_MAX: usize = 3;
 
-/// Selection of entries.
 pub(super) struct Selection {
     filter: Filter,
     conditions: Conditions,

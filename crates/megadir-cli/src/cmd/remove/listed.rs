@@ -17,7 +17,6 @@ const SHOWN_BYTES: usize = 80;
 
 pub(super) struct List {
     reader: Box<dyn BufRead + Send>,
-    /// Name of the list in messages.
     name: String,
     /// Number of the last path, from 1.
     number: u64,

@@ -130,7 +130,6 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Resolves a path and applies the guards.
 fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Guards) -> Result<Target, BadPath> {
     let target = resolver.resolve(path, args.puts_aside()).map_err(|error| match error {
         NoTarget::Refused(refusal) => refused(path, &refusal),

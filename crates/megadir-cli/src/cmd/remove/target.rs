@@ -79,7 +79,6 @@ impl Resolver {
         })
     }
 
-    /// Opens the parent directory.
     fn parent(&mut self, path: Vec<u8>) -> Result<Arc<Dir>, NoTarget> {
         if let Some((last, directory)) = &self.last
             && *last == path
@@ -104,7 +103,6 @@ fn failed(error: &megadir::Error) -> NoTarget {
     NoTarget::Failed(io::Error::other(error.reason()))
 }
 
-/// Quotes a path for a message.
 pub(super) fn shown(path: &[u8]) -> String {
     match names::to_os(path) {
         Ok(path) => crate::ui::message::quoted(Path::new(&path)),

@@ -16,7 +16,6 @@ use crate::row::Facts;
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) root: u32,
-    /// The path relative to the root.
     pub(super) path: TreePath,
     /// Where it is, open, for a root itself.
     pub(super) at: At,
@@ -33,9 +32,7 @@ pub(super) struct Live {
 /// How a directory is opened.
 #[derive(Debug)]
 pub(super) enum At {
-    /// It is open.
     Open(Arc<Dir>),
-    /// By its name in another.
     Below(Arc<Dir>, Box<[u8]>),
 }
 
@@ -55,7 +52,6 @@ impl Live {
         Self { root, path: TreePath::root(), at, old, is_same: true, was_read: true, new: tree.facts }
     }
 
-    /// Opens the directory.
     pub(super) fn open(&self, cross_mounts: bool) -> Opened {
         let (parent, name) = match &self.at {
             At::Open(directory) => return Opened::Here(Arc::clone(directory)),
@@ -79,7 +75,6 @@ impl Live {
 /// The names of a directory, sorted.
 #[derive(Debug)]
 pub(super) enum Names {
-    /// Those of its rows.
     OfRows,
     /// Those that were listed; attributes where the listing brought them along, in its order.
     Listed { bytes: Vec<u8>, places: Vec<Listed>, brought: Option<Vec<Attributes>> },
@@ -162,7 +157,6 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Returns the number of names.
     pub(super) fn len(&self) -> usize {
         match &self.names {
             Names::OfRows => self.block.len(),

@@ -38,18 +38,13 @@ const EARLY_MAX: usize = 100_000;
 /// Path bytes that count as one row when reading ahead.
 const ROW_BYTES: usize = 64;
 
-/// Open root of a tree.
 pub(crate) struct Tree {
-    /// Its root.
     pub(crate) directory: Arc<Dir>,
-    /// Facts of the root itself.
     pub(crate) facts: Facts,
     pub(crate) proof: Proof,
 }
 
-/// Input of a comparison.
 pub(crate) struct Comparing<'a> {
-    /// Description of the inventory.
     pub(crate) metadata: &'a Metadata,
     /// Directories that were unreadable, beside those whose rows say so.
     pub(crate) unread_before: &'a Unread,
@@ -61,7 +56,6 @@ pub(crate) struct Comparing<'a> {
     pub(crate) exclude: Vec<Excluded>,
     /// Start, nanoseconds since 1970-01-01 UTC.
     pub(crate) started_ns: i64,
-    /// Source of attributes.
     pub(crate) examiner: &'static dyn Examiner,
     /// Number of threads, the caller's included.
     pub(crate) threads: usize,
@@ -69,19 +63,14 @@ pub(crate) struct Comparing<'a> {
     pub(crate) skip_unchanged: bool,
     /// Accept roots that were not scanned.
     pub(crate) any_root: bool,
-    /// Keep the current rows.
     pub(crate) keep: bool,
-    /// Set to cancel.
     pub(crate) stop: &'a AtomicBool,
-    /// Number of entries examined.
     pub(crate) entries: &'a AtomicU64,
 }
 
-/// Result of a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) seen: Seen,
-    /// Failed operations.
     pub(crate) failures: Vec<Error>,
     /// Directories covered by a mount that have entries in the inventory.
     pub(crate) other_mounts: Vec<PathBuf>,
@@ -101,7 +90,6 @@ pub(crate) struct Found {
     pub(crate) blocks: BTreeMap<Place, Arc<Block>>,
     /// Errors of directories that could not be listed, if kept.
     pub(crate) errors: BTreeMap<Place, String>,
-    /// Devices seen.
     pub(crate) volumes: Volumes,
 }
 
@@ -121,9 +109,7 @@ impl Found {
     }
 }
 
-/// Unit of work.
 enum Job {
-    /// Compare a directory with its rows.
     Directory(Box<Live>, Arc<Block>),
     /// Compare some names of a large directory.
     Names(Arc<Task>, std::ops::Range<usize>),
@@ -223,7 +209,6 @@ fn skips(file_system: FileSystem) -> bool {
     matches!(file_system, FileSystem::Ext4 | FileSystem::Xfs | FileSystem::Btrfs | FileSystem::Tmpfs)
 }
 
-/// Next step of a thread.
 enum Step<S> {
     Work(Job),
     Read(S),
@@ -282,7 +267,6 @@ impl<S: Source> Shared<'_, S> {
         }
     }
 
-    /// Reads ahead.
     fn read(&self, mut source: S) {
         let (mut blocks, mut rows, mut ended) = (Vec::new(), 0, false);
         while rows < READ_ROWS {
@@ -314,7 +298,6 @@ impl<S: Source> Shared<'_, S> {
         self.changed.notify_all();
     }
 
-    /// Adds subdirectories.
     fn found(&self, children: &mut Vec<(Place, Fate<Box<Live>>)>) {
         if children.is_empty() {
             return;
@@ -368,13 +351,11 @@ impl<S: Source> Shared<'_, S> {
         self.tree(root).map_or(Proof::COMMON, |tree| tree.proof)
     }
 
-    /// Returns the old and new device number of a root.
     fn devices(&self, root: u32) -> (Option<u64>, Option<u64>) {
         let now = self.tree(root).and_then(|tree| tree.facts.device);
         (self.device_before[root as usize].get().copied().unwrap_or(now), now)
     }
 
-    /// Returns the racy rule for a block.
     fn racy(&self, block: &Block) -> Racy {
         let root = self.comparing.metadata.roots.get(block.root as usize);
         let granule_ns = root.and_then(|root| root.granule_ns);

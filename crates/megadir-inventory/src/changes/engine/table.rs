@@ -10,11 +10,9 @@ use crate::path::{Place, TreePath};
 /// State of a directory before its rows are known.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate<L> {
-    /// Exists.
     Here(L),
     /// Gone, or no directory any more.
     Gone,
-    /// Unreadable.
     Unread,
 }
 

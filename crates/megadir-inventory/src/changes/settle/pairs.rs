@@ -17,7 +17,6 @@ type Group = (Vec<usize>, Vec<usize>);
 /// Old or new side of a possible rename.
 pub(super) struct Side<'a> {
     pub(super) place: Place,
-    /// The place of its directory.
     pub(super) above: Place,
     pub(super) name: Vec<u8>,
     pub(super) facts: &'a Facts,
@@ -36,7 +35,6 @@ pub(super) struct Sides<'a> {
     pub(super) shared: Vec<(usize, usize)>,
 }
 
-/// Result of the pairing.
 pub(super) struct Pairs {
     /// By source: the target.
     pub(super) targets: Vec<Option<usize>>,

@@ -7,7 +7,6 @@
 
 use super::{bits_at, put_bits, put_varint, take_varint};
 
-/// Differences in a block.
 const BLOCK: usize = 128;
 /// Differences in a miniblock, which share one bit width.
 const PART: usize = 32;
@@ -96,7 +95,6 @@ pub(in crate::file) fn decode(bytes: &mut &[u8], most: usize, numbers: &mut Vec<
     Some(())
 }
 
-/// Unpacks numbers of a fixed bit width.
 #[inline]
 fn unpack(packed: &[u8], width: u32, count: usize, mut give: impl FnMut(u64)) {
     let mut padded = [0; PART * 8 + 8];

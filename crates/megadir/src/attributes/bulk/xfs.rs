@@ -44,7 +44,6 @@ impl Examiner for XfsBulkstat {
     }
 }
 
-/// Buffer of the call.
 pub(super) struct Bulkstat {
     records: Records,
 }

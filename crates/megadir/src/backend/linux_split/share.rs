@@ -110,7 +110,6 @@ pub(crate) struct Scanned {
     pub(crate) inside_bytes: usize,
     /// Records inside, including `.` and `..`.
     pub(crate) inside_records: usize,
-    /// Entries inside.
     pub(crate) inside: Checked,
     /// A record at or past the end was seen.
     pub(crate) past_end: bool,
@@ -264,7 +263,6 @@ impl ShareReader {
         }
     }
 
-    /// Takes the next share and seeks to its start.
     fn next_share(&mut self) -> Result<Option<Share>> {
         if self.shared.stop.load(Ordering::Relaxed) {
             return Ok(None);

@@ -12,7 +12,6 @@ use driver::{Browser, View};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Views of every report.
 static VIEWS: &[View] = &[
     View { name: "desktop-light", width: 1280, height: 800, dark: false, print: false },
     View { name: "desktop-dark", width: 1280, height: 800, dark: true, print: false },
@@ -67,7 +66,6 @@ fn records(folder: &Path) -> Vec<PathBuf> {
     records
 }
 
-/// Writes the report of a record and returns its path.
 fn write_report(binary: &Path, record: &Path, folder: &Path) -> Result<PathBuf, String> {
     let text =
         process::output(Command::new(binary).args(["bench", "report", "--format", "html"]).arg(record))?;

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-/// Names by ID.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     names: HashMap<u32, String>,

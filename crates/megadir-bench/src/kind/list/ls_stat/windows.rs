@@ -59,7 +59,6 @@ pub(crate) fn ask_extended(_: &Dir, _: &mut NameArena, _: RunControl<'_>) -> Res
     Err(WorkError::Stage { stage: "extended attributes", source })
 }
 
-/// Appends a name and a NUL to a path.
 #[inline]
 fn append(path: &mut Vec<u16>, name: &[u8]) -> io::Result<()> {
     match std::str::from_utf8(name) {

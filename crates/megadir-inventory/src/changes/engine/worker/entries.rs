@@ -138,7 +138,6 @@ impl<S: Source> Worker<'_, '_, S> {
         self.shared.comparing.exclude.iter().any(|excluded| excluded.is(name, facts))
     }
 
-    /// Compares an existing entry.
     fn entry(&mut self, task: &Task, had: Option<usize>, name: &[u8], new: &Facts, racy: Racy) {
         let new = &self.comparable(task.block.root, new);
         let Some(row) = had else {
@@ -209,7 +208,6 @@ impl<S: Source> Worker<'_, '_, S> {
         });
     }
 
-    /// Queues a subdirectory.
     fn child(&mut self, task: &Task, name: &[u8], old: Option<(usize, Facts)>, new: &Facts, is_same: bool) {
         if new.kind != FileType::Directory {
             return;

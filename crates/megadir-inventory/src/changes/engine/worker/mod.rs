@@ -23,7 +23,6 @@ use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
 
 /// Larger directories are shared between threads in parts of this many names.
 const PART_NAMES: usize = 8192;
-/// Names per request.
 const BATCH_NAMES: usize = 512;
 
 pub(super) struct Worker<'a, 'b, S> {

@@ -34,7 +34,6 @@ impl std::fmt::Debug for Reader {
     }
 }
 
-/// A class of directory information.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     number: i32,
