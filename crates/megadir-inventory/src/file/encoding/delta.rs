@@ -8,9 +8,9 @@
 use super::{bits_at, put_bits, put_varint, take_varint};
 
 const BLOCK: usize = 128;
-/// Differences in a miniblock, which share one bit width.
+/// They share one bit width.
 const PART: usize = 32;
-/// Maximum block size accepted from other writers.
+/// Largest block accepted from other writers.
 const BLOCK_MAX: u64 = 1 << 16;
 
 fn zigzag(number: i64) -> u64 {
@@ -56,7 +56,7 @@ fn block(differences: &[i64], out: &mut Vec<u8>) {
     }
 }
 
-/// Consumes at most `most` numbers from the front of `bytes` and appends them to `numbers`.
+/// Consumes at most `most` numbers.
 pub(in crate::file) fn decode(bytes: &mut &[u8], most: usize, numbers: &mut Vec<i64>) -> Option<()> {
     let (block, parts) = (take_varint(bytes)?, take_varint(bytes)?);
     let total = usize::try_from(take_varint(bytes)?).ok().filter(|total| *total <= most)?;
