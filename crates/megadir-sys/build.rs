@@ -29,7 +29,6 @@ fn cpp() {
     }
 }
 
-/// Adds the directory of the compiler's static C++ library to the search path.
 #[cfg(feature = "cpp")]
 fn link_search(build: &cc::Build) {
     let Ok(compiler) = build.try_get_compiler() else { return };

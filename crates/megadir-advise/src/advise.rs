@@ -29,9 +29,8 @@ pub struct Advice {
     pub above: Option<Change>,
 }
 
-/// Answers a question; `candidates` come from [`crate::candidates`].
-///
-/// `names_are_known` is false if names are only assumed to be hex digits, for measuring.
+/// Answers a question; `candidates` come from [`crate::candidates`]. `names_are_known` is false if names are
+/// only assumed to be hex digits, for measuring.
 #[must_use]
 pub fn advise(
     question: &Question,

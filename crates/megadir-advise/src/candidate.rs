@@ -40,7 +40,6 @@ impl Candidate {
         Self { layout, preset, fullest: fullest(files, &shape), shape }
     }
 
-    /// Number of directory levels.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.shape.depth
@@ -53,10 +52,9 @@ impl Candidate {
     }
 }
 
-/// Returns the expected number of files in the fullest directory.
-///
-/// For m directories with a mean of λ files: λ + sqrt(2 λ ln m) + ln m / 3, which the largest of m such counts
-/// exceeds with a probability of about 1 / m (Bernstein's inequality for Poisson counts).
+/// Returns the expected number of files in the fullest directory. For m directories with a mean of λ files: λ +
+/// sqrt(2 λ ln m) + ln m / 3, which the largest of m such counts exceeds with a probability of about 1 / m
+/// (Bernstein's inequality for Poisson counts).
 fn fullest(files: u64, shape: &Shape) -> u64 {
     if shape.depth == 0 {
         return files;
@@ -100,10 +98,8 @@ fn hashed(levels: &[u16]) -> Layout {
     Layout::new(Source::Digest, levels).unwrap_or(Layout::FLAT)
 }
 
-/// Returns all candidates, one directory first; `names` is a sample of the existing names, if any.
-///
-/// A known program's layout is a candidate if it accepts all these names and no directory would exceed the
-/// maximum.
+/// Returns all candidates, one directory first; `names` is a sample of the existing names, if any. A known
+/// program's layout is a candidate if it accepts all these names and no directory would exceed the maximum.
 #[must_use]
 pub fn candidates(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> Vec<Candidate> {
     let mut all = vec![
@@ -152,11 +148,10 @@ const SPREAD_NAMES_MIN: usize = 64;
 /// a thousand.
 const SPREAD_DEVIATIONS: f64 = 3.1;
 
-/// `true` if names are spread over a layout's directories as evenly as hex digits.
-///
-/// Pearson's chi-square test of the first level, whose directories have the most names. With k possible
-/// directories, chi-square is about normal with mean k - 1 and variance 2 (k - 1). The names are the first in
-/// the listing: in a directory in creation order (XFS, btrfs, tmpfs), the oldest.
+/// `true` if names are spread over a layout's directories as evenly as hex digits. Pearson's chi-square test of
+/// the first level, whose directories have the most names. With k possible directories, chi-square is about
+/// normal with mean k - 1 and variance 2 (k - 1). The names are the first in the listing: in a directory in
+/// creation order (XFS, btrfs, tmpfs), the oldest.
 fn spreads(layout: &Layout, question: &Question, names: &[Vec<u8>]) -> bool {
     if matches!(layout.source(), Source::Decimal | Source::Sequence) {
         return true;

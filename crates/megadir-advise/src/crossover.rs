@@ -19,13 +19,11 @@ pub struct Change {
     pub files: Span,
     /// Answer for fewer files.
     pub before: Candidate,
-    /// Answer from there on.
     pub after: Candidate,
     /// Row of the table that gives it.
     pub rule: &'static Rule,
 }
 
-/// Returns all changes, ascending.
 #[must_use]
 pub fn changes(question: &Question, new_dir: &NewDir, measured: Option<&Measured>) -> Vec<Change> {
     let likely = of(question, new_dir, measured);

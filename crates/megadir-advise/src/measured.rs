@@ -10,7 +10,6 @@ use crate::question::Pattern;
 /// Operation on all files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// Create them.
     Write,
     /// Read them by name in random order.
     Read,
@@ -48,7 +47,6 @@ impl Pattern {
 pub struct Contrast {
     pub layout: Layout,
     pub phase: Phase,
-    /// Files of the data set.
     pub files: u64,
     /// Time relative to one directory.
     pub ratio: f64,
@@ -62,7 +60,6 @@ pub struct Contrast {
 pub struct Measured {
     /// Files of the largest data set.
     pub files: u64,
-    /// Writing threads.
     pub writers: u32,
     /// Rounds that count.
     pub rounds: usize,
@@ -89,7 +86,6 @@ pub enum Relation {
     Both,
     /// Within a tenth in all relevant phases.
     Same,
-    /// Undecided in a relevant phase.
     Undecided,
 }
 
@@ -110,7 +106,6 @@ pub struct Undecided {
     pub time: Option<Duration>,
 }
 
-/// Longest time to propose.
 const TIME_MAX: Duration = Duration::from_secs(3600);
 /// Factor on the rounds without an estimate of the number needed.
 const MORE: u64 = 2;
@@ -118,10 +113,8 @@ const MORE: u64 = 2;
 const ROUNDS_PART: f64 = 0.7;
 
 impl Measured {
-    /// Returns the undecided relevant contrasts, of all layouts.
-    ///
-    /// The times are for the same number of files. A longer measurement takes more files, which makes it less
-    /// noisy still.
+    /// Returns the undecided relevant contrasts, of all layouts. The times are for the same number of files. A
+    /// longer measurement takes more files, which makes it less noisy still.
     #[must_use]
     pub fn undecided(&self, phases: &[Phase]) -> Vec<Undecided> {
         let of = |contrast: &&Contrast| contrast.files == self.files && phases.contains(&contrast.phase);

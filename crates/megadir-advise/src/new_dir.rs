@@ -1,7 +1,6 @@
-//! Capacity of a new directory beside the given one.
-//!
-//! The given directory may have a history; the directories of a layout have none. So the facts are judged again
-//! for an empty directory on the same file system, with the same features and names.
+//! Capacity of a new directory beside the given one. The given directory may have a history; the directories of
+//! a layout have none. So the facts are judged again for an empty directory on the same file system, with the
+//! same features and names.
 
 use megadir::FileSystem;
 use megadir::limits::{Contents, Details, Fact, Facts, Known, Limit, Limits, NameLengths, Span};
@@ -11,7 +10,6 @@ const PLANNED: f64 = 0.75;
 /// A directory with fewer entries than this, or mostly directories, is no sample of future names.
 const SAMPLE_MIN: u64 = 20;
 
-/// Capacity of a directory.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Capacity {
     /// Limited number of entries.
@@ -34,7 +32,6 @@ pub enum Capacity {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewDir {
     pub capacity: Capacity,
-    /// Lengths of the future names.
     pub names: NameLengths,
 }
 
@@ -58,9 +55,7 @@ impl NewDir {
 }
 
 /// Replaces measured lengths of names and sizes by typical values if the directory has too few files to judge
-/// from.
-///
-/// The flag is `true` if the lengths of names are assumed.
+/// from. The flag is `true` if the lengths of names are assumed.
 #[must_use]
 pub fn ready(facts: Facts) -> (Facts, bool) {
     // Directories are named differently from the files to come.

@@ -3,7 +3,6 @@
 /// Planned use of the files. The limits hold their names' lengths and their sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Total number of files.
     pub files: u64,
     /// Threads or processes that create files at the same time.
     pub writers: u32,
@@ -17,7 +16,6 @@ pub struct Question {
 pub enum Pattern {
     /// Open and read files by known names.
     Read,
-    /// Create files.
     Write,
     /// Visit all files, as backups do.
     Walk,

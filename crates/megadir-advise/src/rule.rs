@@ -14,7 +14,6 @@ const TOOLS_MAX: u64 = 10_000_000;
 /// Fewer files than this are created in a moment, even if writers wait for each other.
 const WAITING_MIN: u64 = 1_000;
 
-/// Input of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     pub question: &'a Question,
@@ -22,7 +21,6 @@ pub struct Case<'a> {
     pub measured: Option<&'a Measured>,
 }
 
-/// Output of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recommendation {
     /// All files in one directory.
@@ -31,14 +29,11 @@ pub enum Recommendation {
     Hashed,
 }
 
-/// Row of the table.
 #[derive(Debug)]
 pub struct Rule {
-    /// Short, stable name.
     pub name: &'static str,
     pub applies: fn(&Case<'_>) -> bool,
     pub recommends: Recommendation,
-    /// Reason in one sentence.
     pub reason: &'static str,
 }
 
@@ -107,9 +102,7 @@ pub static RULES: &[Rule] = &[
 
 impl Case<'_> {
     /// Returns the measured relation of the recommended hashed layout to one directory, in the phases of the
-    /// pattern.
-    ///
-    /// A measurement with more files than in question, or of another layout, says nothing.
+    /// pattern. A measurement with more files than in question, or of another layout, says nothing.
     fn relation(&self) -> Relation {
         let (question, phases) = (self.question, self.question.pattern.phases());
         let measured = self.measured.filter(|measured| measured.files <= question.files);

@@ -23,7 +23,6 @@ impl Shortage {
 }
 
 /// Returns the first resource to run out before `files` files exist in this layout; `None` if all suffice.
-///
 /// Existing entries of the directory count as created.
 #[must_use]
 pub fn shortage(limits: &Limits, layout: &Candidate, files: u64) -> Option<Shortage> {

@@ -56,7 +56,6 @@ pub(crate) enum WorkError {
     Stopped,
 }
 
-/// Runs a step with a mark set in the heartbeat.
 pub(crate) fn marked<R>(heartbeat: &AtomicU64, mark: u64, step: impl FnOnce() -> R) -> R {
     heartbeat.fetch_or(mark, Ordering::Relaxed);
     let result = step();

@@ -1,7 +1,5 @@
-//! Events of a run and their observers: progress, live tables, the record.
-//!
-//! Observers never influence the run, except that an observer's error (e.g. a record that cannot be written)
-//! ends it.
+//! Events of a run and their observers: progress, live tables, the record. Observers never influence the run,
+//! except that an observer's error (e.g. a record that cannot be written) ends it.
 
 use std::io;
 
@@ -51,7 +49,6 @@ pub enum Event<'a> {
     Ended(&'a End),
 }
 
-/// Observer of a run.
 pub trait Listener {
     /// Receives an event. An error ends the run.
     fn event(&mut self, event: &Event<'_>) -> io::Result<()>;

@@ -1,7 +1,6 @@
-//! Methods of reading name, size and time of every file of a directory that a study can compare.
-//!
-//! Plain data with one table per system. A method that uses an existing backend and examiner is one row in its
-//! table. The implementation is in `kind/stat_all/run/mod.rs`.
+//! Methods of reading name, size and time of every file of a directory that a study can compare. Plain data
+//! with one table per system. A method that uses an existing backend and examiner is one row in its table. The
+//! implementation is in `kind/stat_all/run/mod.rs`.
 
 mod linux;
 mod windows;
@@ -23,7 +22,6 @@ static ELSEWHERE: &[(&str, &[Method])] =
 /// Method of reading name, size and time of every regular file of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
-    /// Name in studies and records.
     pub name: &'static str,
     /// One-line description.
     pub what: &'static str,
@@ -48,7 +46,6 @@ pub enum Tells {
     Seconds,
 }
 
-/// Number of threads of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
     /// Only the caller's thread.
@@ -122,7 +119,6 @@ pub fn method_facts(directory: &Dir) -> Vec<MethodFact> {
     METHODS.iter().map(fact).collect()
 }
 
-/// Returns the reason why a method is unavailable on a directory.
 pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
     if let Some(system) = system_of(method.name) {
         return Some(format!("a method of {system}"));

@@ -1,6 +1,5 @@
-//! Closed set of notes that a run may write into its record.
-//!
-//! A note's text has the figures; the report adds advice for each kind.
+//! Closed set of notes that a run may write into its record. A note's text has the figures; the report adds
+//! advice for each kind.
 
 use megadir_record::Note;
 

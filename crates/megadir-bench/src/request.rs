@@ -78,7 +78,6 @@ impl Request<'_> {
 /// Number of further files that an aged directory has held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgedBy {
-    /// Absolute number.
     Files(u64),
     /// Multiple of the directory's own files.
     Times(u64),
@@ -100,14 +99,12 @@ pub enum Target {
     Made { entries: Vec<u64> },
     /// The user's own directory, only read.
     Existing {
-        /// Path for the record.
         path: String,
         /// Number of entries as just counted.
         entries: u64,
     },
 }
 
-/// Capabilities of a backend here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendFact {
     pub name: &'static str,
@@ -138,7 +135,6 @@ impl BackendFact {
     }
 }
 
-/// Availability of a cache state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheFact {
     pub state: CacheState,
@@ -148,7 +144,6 @@ pub struct CacheFact {
     pub unavailable: Option<String>,
 }
 
-/// Requested file system.
 #[derive(Clone, Debug)]
 pub struct FileSystemFact {
     pub spec: Spec,
@@ -161,7 +156,6 @@ pub struct FileSystemFact {
 pub struct FoundFileSystem {
     /// Name in tables, see `LabFileSystem::label`.
     pub label: String,
-    /// Kernel or FUSE driver.
     pub driver: String,
     /// Program that creates it, with version.
     pub tool: Option<String>,
@@ -179,7 +173,6 @@ pub enum Backing {
         path: String,
         bytes: u64,
     },
-    /// Memory.
     Memory {
         /// Maximum size, bytes.
         bytes_max: u64,
@@ -205,10 +198,8 @@ pub enum PlanError {
     /// An option's value is out of range.
     #[error("{what} cannot be {value}: {allowed}")]
     Value {
-        /// Option.
         what: &'static str,
         value: String,
-        /// Allowed values.
         allowed: String,
     },
     /// The requested files are impossible.
@@ -217,7 +208,6 @@ pub enum PlanError {
     /// The baseline arm cannot run here.
     #[error("the baseline `{name}` is not available here: {reason}")]
     NoBaseline {
-        /// Name of the backend.
         name: String,
         reason: String,
     },
@@ -234,10 +224,8 @@ pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&
     })
 }
 
-/// Refuses a buffer or thread count that no backend takes.
-///
-/// This is the only range check before the backend's own. If some backends accept a value and the arm's own
-/// does not, the arm is omitted with a note instead.
+/// Refuses a buffer or thread count that no backend takes. This is the only range check before the backend's
+/// own. If some backends accept a value and the arm's own does not, the arm is omitted with a note instead.
 pub(crate) fn check_reading(
     facts: &[BackendFact],
     buffer_bytes: Option<u64>,

@@ -1,9 +1,7 @@
-//! The run's own directory, and removal of those left by killed runs.
-//!
-//! A locked marker file identifies it. At every moment the directory has either a complete marker or nothing
-//! but an unfinished one; each system has its own way (`renamed`, `in_place`). Removal works relative to the
-//! open directory, follows no links, crosses no mounts, and needs the marker's lock, which a living run never
-//! releases.
+//! The run's own directory, and removal of those left by killed runs. A locked marker file identifies it. At
+//! every moment the directory has either a complete marker or nothing but an unfinished one; each system has
+//! its own way (`renamed`, `in_place`). Removal works relative to the open directory, follows no links, crosses
+//! no mounts, and needs the marker's lock, which a living run never releases.
 
 #[cfg(windows)]
 mod in_place;
@@ -35,7 +33,6 @@ const RANDOM_CHARACTERS: usize = if cfg!(windows) { 16 } else { 6 };
 /// Upper bound of a marker's size, bytes.
 const MARKER_BYTES_MAX: u64 = 4096;
 
-/// Contents of a marker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Marker {
     program: String,
@@ -52,7 +49,6 @@ pub(crate) struct Workspace {
     name: String,
     path: PathBuf,
     directory: Owned,
-    /// Open and locked.
     marker: File,
 }
 
@@ -89,7 +85,6 @@ impl Workspace {
         self.data_directory(name)
     }
 
-    /// Removes a subdirectory with its contents.
     pub(crate) fn remove_data_directory(&self, name: &str, heartbeat: &Beat) -> io::Result<()> {
         remove_directory(self.directory.at(), name, heartbeat)
     }
@@ -108,7 +103,6 @@ impl Workspace {
         self.directory.at()
     }
 
-    /// Removes the directory and its contents.
     pub(crate) fn remove(self, heartbeat: &Beat) -> io::Result<()> {
         let Self { parent, name, directory, marker, .. } = self;
         protocol::remove(
@@ -126,7 +120,6 @@ fn is_race(kind: ErrorKind) -> bool {
     [AlreadyExists, NotFound, WouldBlock, DirectoryNotEmpty].contains(&kind)
 }
 
-/// Reason for an unfinished directory.
 enum Unfinished {
     /// This run still has to remove it.
     Ours(io::Error),
@@ -328,12 +321,10 @@ pub(crate) struct Closed {
 }
 
 impl Workspace {
-    /// Closes all descriptors.
     pub(crate) fn close(self) -> Closed {
         Closed { name: self.name, path: self.path }
     }
 
-    /// Reopens the directory of a data set.
     pub(crate) fn open_data_directory(&self, name: &str) -> io::Result<Owned> {
         os::open_on_this_mount(self.directory.at(), name)
     }

@@ -1,7 +1,6 @@
-//! megadir: measure and work on directories with millions of entries.
-//!
-//! Parses the command line, runs the command and returns its exit code. Only this crate prints and reads
-//! arguments or the environment; the work is in the libraries.
+//! megadir: measure and work on directories with millions of entries. Parses the command line, runs the command
+//! and returns its exit code. Only this crate prints and reads arguments or the environment; the work is in the
+//! libraries.
 
 #[macro_use]
 mod ui;
@@ -50,7 +49,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the short help of a subcommand.
 fn short_help(name: &str) -> String {
     let mut program = Cli::command();
     // Only a built command knows what precedes its name.

@@ -33,13 +33,11 @@ pub(crate) fn width(text: &str) -> Result<HalfWidth, String> {
     }
 }
 
-/// Help on sizes, generated from the available distributions.
 pub(crate) fn sizes_help() -> String {
     let lines = SIZE_LAWS.iter().map(|(form, about)| format!("{form:<24} {about}"));
     format!("Sizes that differ.\n\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Help on contents, generated from the available kinds.
 pub(crate) fn content_help() -> String {
     let lines = CONTENTS.iter().map(|(name, _, about)| format!("{name:<14} {about}"));
     format!("What is in the files.\n\n{}", lines.collect::<Vec<_>>().join("\n"))

@@ -2,7 +2,6 @@
 
 const PAGE_BYTES: usize = 4096;
 
-/// Returns the length of the common prefix.
 #[inline]
 pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
     let most = one.len().min(other.len());

@@ -1,13 +1,9 @@
 //! Inventories: the contents of a tree at one moment, one row per entry, sorted by directory and name.
 //!
-//! * [`Row`] is an entry, [`Key`] its sort key; rows come from [`Rows`] and go into a [`Sink`].
-//! * [`scan()`] reads trees into a sink in bounded memory; [`Writer`] writes a Parquet file, [`Inventory`]
-//!   reads it.
-//! * [`changes`] compares a tree with an inventory; [`Snapshot`] is an inventory in memory, [`Replacement`] a
-//!   file that replaces
-//!   another atomically.
-//! * [`Sorter`] sorts more rows than fit in memory; `megadir list --sort` uses it too.
-//! * [`Metadata`] describes the whole inventory: roots, times, clock, and if everything could be read.
+//! * [`scan()`] reads trees into a [`Sink`] of [`Row`]s; [`Writer`] writes a Parquet file, [`Inventory`] reads
+//!   it.
+//! * [`changes`] compares a tree with an inventory; [`Snapshot`] is an inventory in memory.
+//! * [`Replacement`] replaces a file atomically; [`Sorter`] sorts more rows than fit in memory.
 //!
 //! Nothing here prints or starts threads beyond the number requested.
 

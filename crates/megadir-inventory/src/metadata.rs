@@ -26,8 +26,8 @@ pub struct Metadata {
     pub failed: u64,
     /// Number of directories that could not be opened or listed completely. Their contents are unknown.
     pub unread_directories: u64,
-    /// File systems and btrfs subvolumes behind the device numbers of the rows, if they have an id; `None` in
-    /// inventories of versions that did not record them.
+    /// File systems and btrfs subvolumes behind the rows' device numbers, if known; `None` in older
+    /// inventories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volumes: Option<Vec<Volume>>,
 }
@@ -40,9 +40,8 @@ pub struct Root {
     pub path: Vec<u8>,
     /// File system of the root, e.g. `ext4`.
     pub file_system: String,
-    /// Resolution of timestamps, nanoseconds: two changes this far apart always get different times. The
-    /// coarser of the clock tick and the stored precision. `None` if a server's clock is used or nothing is
-    /// known.
+    /// Interval after which two changes always have different times, nanoseconds; `None` for a server's clock
+    /// or if unknown.
     pub granule_ns: Option<u64>,
     /// Newest ctime in the tree, nanoseconds since 1970-01-01 UTC: a lower bound for a server's clock.
     pub newest_ns: Option<i64>,
@@ -77,7 +76,6 @@ impl Metadata {
     }
 }
 
-/// JSON form of a root. A path that is not UTF-8 is stored in hex.
 #[derive(Serialize, Deserialize)]
 struct RootText {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,7 +110,7 @@ impl From<RootText> for Root {
     }
 }
 
-/// Decodes hex digits up to the first invalid one.
+/// Stops at the first invalid digit.
 fn bytes_of(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> =
         hex.chars().map_while(|digit| digit.to_digit(16)).map(|digit| digit as u8).collect();

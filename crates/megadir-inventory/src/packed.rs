@@ -1,13 +1,10 @@
-//! Compact encoding of rows that wait to be sorted or written: unknown fields take no space, small numbers
-//! little. Whole directories are mostly packed as [`columns`]; this file packs single rows.
+//! Compact rows that wait to be sorted or written, never stored. Whole directories are mostly packed as
+//! [`columns`]; this file packs single rows, without errors and hashes.
 //!
 //! ```text
 //! row: mask of the fields (2), type (1), length of the name (2), fields, name
 //! field: LEB128; times as differences to mtime
 //! ```
-//!
-//! Errors and hashes are stored elsewhere. The encoding is never stored: only the process that packs rows
-//! unpacks them.
 
 pub(crate) mod columns;
 
@@ -16,23 +13,22 @@ use megadir::{Attributes, FileType};
 use self::columns::Columns;
 use crate::row::{Facts, Key, NUMBERS, Row, device_number, nanoseconds};
 
-/// Length of the header before the fields of a row, bytes.
+/// Header of a row.
 const HEAD_BYTES: usize = 5;
-/// Maximum length of the fields, at most ten bytes each, bytes.
+/// At most ten bytes each.
 const FIELDS_BYTES_MAX: usize = NUMBERS * 10;
-/// Index of mtime, the first of the times: it is stored as is, the later ones as differences to it.
+/// mtime is stored as is, later times as differences to it.
 const MODIFIED: usize = 1;
 const CHANGED: usize = 2;
 const BORN: usize = 3;
-/// Index of errno, which may be negative but is not a time.
+/// errno may be negative.
 const ERRNO: usize = 11;
 /// Index of the upper half of an inode number.
 const INODE_HIGH: usize = 5;
 /// Fields present if all of [`Facts::WANT`] is known.
 const ALL_TOLD: u16 = ((1 << NUMBERS) - 1) & !(1 << INODE_HIGH) & !(1 << ERRNO);
 
-/// Rows of one directory, sorted by name, without errors and hashes. A scan passes them to a
-/// [`Sink`](crate::Sink) in one call.
+/// Rows of one directory, sorted by name, without errors and hashes.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedRows<'a> {
     pub(crate) root: u32,
@@ -74,7 +70,6 @@ impl<'a> PackedRows<'a> {
         })
     }
 
-    /// Names of the first and the last row.
     pub(crate) fn ends(&self) -> Option<(&'a [u8], &'a [u8])> {
         let first = match self.columns() {
             Some(columns) => columns.each_name().next()?,
@@ -88,13 +83,13 @@ impl<'a> PackedRows<'a> {
     }
 }
 
-/// Metadata of an entry as numbers, in the order of [`Facts::numbers`]; unknown ones are 0.
+/// In the order of [`Facts::numbers`]; unknown ones are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
     pub(crate) values: [i64; NUMBERS],
-    /// Bit mask of the known numbers.
+    /// Mask of the known numbers.
     pub(crate) have: u16,
-    /// Index of the type in [`FileType::ALL`].
+    /// Index in [`FileType::ALL`].
     pub(crate) kind: u8,
 }
 
@@ -109,7 +104,7 @@ impl Numbers {
         Self { values, have, kind: facts.kind as u8 }
     }
 
-    /// Converts attributes like [`Facts::new`], with a fast path if everything requested is present.
+    /// As [`Facts::new`], with a fast path if everything requested is present.
     #[inline]
     pub(crate) fn told(listed: FileType, attributes: &Attributes) -> Self {
         let Attributes { have, error, kind, mode, links, user, group, inode, size_bytes, device, .. } =
@@ -133,7 +128,7 @@ impl Numbers {
     }
 }
 
-/// Zigzag encoding: numbers near 0 become small unsigned numbers.
+/// Zigzag encoding.
 #[inline]
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
@@ -176,13 +171,12 @@ pub(crate) fn pack(out: &mut Vec<u8>, row: &Numbers, name: &[u8]) {
     out.extend_from_slice(name);
 }
 
-/// Converts back to facts.
 #[inline]
 fn facts(kind: u8, numbers: &[Option<i64>; NUMBERS]) -> Facts {
     Facts::from_numbers(FileType::ALL[usize::from(kind)], numbers)
 }
 
-/// Consumes a row; `None` at the end.
+/// `None` at the end.
 #[inline]
 pub(crate) fn unpack<'b>(bytes: &mut &'b [u8]) -> Option<(Facts, &'b [u8])> {
     let (kind, numbers, name) = unpack_numbers(bytes)?;
@@ -192,7 +186,7 @@ pub(crate) fn unpack<'b>(bytes: &mut &'b [u8]) -> Option<(Facts, &'b [u8])> {
 /// Type index, [`Facts::numbers`] and name of a row.
 type Unpacked<'b> = (u8, [Option<i64>; NUMBERS], &'b [u8]);
 
-/// Consumes a row without building its facts.
+/// Builds no facts.
 #[inline]
 pub(crate) fn unpack_numbers<'b>(bytes: &mut &'b [u8]) -> Option<Unpacked<'b>> {
     let (&[low, high, kind, short, long], mut rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;

@@ -1,4 +1,4 @@
-//! Paths that share their common beginnings: memory grows with the depth of a tree, not with its square.
+//! Paths that share their beginnings: memory grows with the depth of a tree, not with its square.
 
 use std::cmp::Ordering;
 use std::collections::hash_map::DefaultHasher;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// Size of every piece but the last, bytes. Most paths are shorter and have one piece.
+/// All pieces but the last.
 const PIECE_BYTES: usize = 1024;
 
 /// Path relative to the root of a tree, in bytes separated by `/`; empty for the root itself.
@@ -24,20 +24,20 @@ const PIECE_BYTES: usize = 1024;
 pub struct TreePath {
     /// Full pieces before the last.
     full: Option<Arc<Piece>>,
-    /// The last piece; empty only if the whole path is.
+    /// Empty only if the whole path is.
     last: Arc<[u8]>,
 }
 
-/// Sort key of a directory: index of the root, and path.
+/// Sort key of a directory.
 pub(crate) type Place = (u32, TreePath);
 
-/// [`PIECE_BYTES`] of a path, linked to the pieces before.
+/// [`PIECE_BYTES`] of a path.
 struct Piece {
     before: Option<Arc<Self>>,
     bytes: Arc<[u8]>,
-    /// Index among the pieces of the path, from 1.
+    /// From 1.
     number: usize,
-    /// Hash of these bytes and all before.
+    /// Of these bytes and all before.
     hash: u64,
 }
 
@@ -52,7 +52,7 @@ impl Piece {
     }
 }
 
-/// Frees long paths in a loop; the recursion of the compiler's code could overflow the stack.
+/// Frees long paths in a loop; recursion could overflow the stack.
 impl Drop for Piece {
     fn drop(&mut self) {
         let mut before = self.before.take();
@@ -62,7 +62,6 @@ impl Drop for Piece {
     }
 }
 
-/// Splits a path into directory and name.
 pub(crate) fn split_bytes(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => (&path[..at], &path[at + 1..]),
@@ -70,7 +69,6 @@ pub(crate) fn split_bytes(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Returns the number of pieces up to this one.
 fn number(piece: Option<&Arc<Piece>>) -> usize {
     piece.map_or(0, |piece| piece.number)
 }
@@ -133,7 +131,7 @@ impl TreePath {
         }
     }
 
-    /// Updates `bytes` from the path `other` to this one, without copying shared pieces.
+    /// Changes `bytes` from `other` to this path without copying shared pieces.
     pub(crate) fn replace(&self, other: &Self, bytes: &mut Vec<u8>) {
         let (mut shared, mut theirs) = (self.full.as_ref(), other.full.as_ref());
         while let Some(piece) = shared {
@@ -177,7 +175,7 @@ impl TreePath {
         ordering
     }
 
-    /// Makes a path that shares pieces with `other`, e.g. its predecessor in sorted order.
+    /// Shares pieces with `other`, e.g. its predecessor in sorted order.
     pub(crate) fn sharing(bytes: &[u8], other: &Self) -> Self {
         let mut piece = other.full.as_ref();
         // The last piece is never empty.
@@ -195,12 +193,12 @@ impl TreePath {
         Self::append(shared.cloned(), &[], &[&bytes[number(shared) * PIECE_BYTES..]])
     }
 
-    /// Memory of the last piece, bytes; the others may be shared.
+    /// Of the last piece; the others may be shared.
     pub(crate) fn own_bytes(&self) -> usize {
         self.last.len()
     }
 
-    /// Appends bytes to full pieces and a partial one.
+    /// To full pieces and a partial one.
     fn append(mut full: Option<Arc<Piece>>, last: &[u8], rest: &[&[u8]]) -> Self {
         let length = last.len() + rest.iter().map(|rest| rest.len()).sum::<usize>();
         let mut bytes = Vec::with_capacity(length);

@@ -1,15 +1,10 @@
-//! Atomically replaced output file: the new contents appear under the name only once complete.
+//! Atomically replaced output file: written beside the target, locked, then synced and renamed. A killed
+//! process leaves the target unchanged, and the next run takes over its temporary file.
 //!
-//! ```text
-//! create: .NAME.megadir-partial beside NAME, locked -> write -> finish: fsync, rename to NAME, fsync of the directory
-//!                                                                      (on Windows: fsync of the file again)
-//! ```
-//!
-//! A process killed at any moment leaves NAME unchanged. The next run takes over its temporary file if the lock
-//! is free, it belongs to this user (or to the old file's owner), has no other links, and is empty or begins
-//! like a file written here. Any other file of that name is left alone: in a directory that others may write,
-//! it could be a trap for private data. Targets that are not regular files (a pipe, `/dev/null`, `NUL`) are
-//! written directly.
+//! A file of the temporary name is taken over only if it is unlocked, belongs to this user (or the old file's
+//! owner), has no other links, and is empty or begins like a file written here: in a directory that others may
+//! write, it could be a trap for private data. Targets that are not regular files (a pipe, `/dev/null`, `NUL`)
+//! are written directly.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
@@ -28,22 +23,20 @@ mod system;
 #[path = "replacement/windows.rs"]
 mod system;
 
-/// Suffix of a temporary file's name.
 const SUFFIX: &str = ".megadir-partial";
-/// First bytes of the files written here: Parquet, JSON lines, CSV.
+/// Files written here begin so: Parquet, JSON lines, CSV.
 const HEADS: [&[u8]; 3] = [b"PAR1", b"{\"v\":1,", b"root,parent,name"];
-/// Upper limit of their length, bytes.
+/// Longest of them, bytes.
 const HEAD_BYTES: u64 = 16;
-/// Attempts to lock the temporary file: its owner may rename it between our open and lock.
+/// The owner of the temporary file may rename it between our open and lock.
 const TRIES_MAX: usize = 100;
 
 /// File being written; leaves nothing behind if dropped before [`Replacement::finish`].
 #[derive(Debug)]
 pub struct Replacement {
     file: Option<File>,
-    /// Final path, for messages.
     path: PathBuf,
-    /// Paths of the temporary file and its target; `None` if writing directly.
+    /// `None` if writing directly.
     rename: Option<(PathBuf, PathBuf)>,
     written_bytes: u64,
     /// End of the range already sent to writeback.
@@ -56,9 +49,8 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`] if `path` is a directory or a file not written by this program;
-    /// [`ErrorKind::Unavailable`] if another process is writing the same file or a foreign file has the
-    /// temporary name; or the error of the system.
+    /// [`ErrorKind::BadOption`] if `path` is a directory or another program's file; [`ErrorKind::Unavailable`]
+    /// if another process is writing it or a foreign file has the temporary name.
     pub fn create(path: &Path) -> Result<Self> {
         let failed = |error| Error::io("write", path, error);
         let made = |file, rename| Self {
@@ -107,7 +99,6 @@ impl Replacement {
         Ok(made)
     }
 
-    /// Copies the read permissions of the old file.
     fn permit(&self, old: Option<&Metadata>) -> io::Result<()> {
         let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
         match old {
@@ -116,7 +107,7 @@ impl Replacement {
         }
     }
 
-    /// Files that a scan must skip: this file and the one it replaces.
+    /// Files that a scan must skip: this one and the one it replaces.
     pub fn excluded(&self) -> Vec<Excluded> {
         let Some((partial, target)) = &self.rename else { return Vec::new() };
         [partial, target].into_iter().filter_map(|path| excluded(path)).collect()
@@ -128,8 +119,7 @@ impl Replacement {
         if let (Some(file), Some(_), Some(length)) =
             (&self.file, &self.rename, std::num::NonZeroU64::new(self.written_bytes - self.sent_bytes))
         {
-            // POSIX_FADV_DONTNEED starts writeback of dirty pages and keeps them cached (`mm/fadvise.c`). If it
-            // does not, the final fsync writes everything.
+            // POSIX_FADV_DONTNEED starts writeback of dirty pages and keeps them cached (`mm/fadvise.c`).
             let _ = rustix::fs::fadvise(file, self.sent_bytes, Some(length), rustix::fs::Advice::DontNeed);
             self.sent_bytes = self.written_bytes;
         }
@@ -139,13 +129,12 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// On error the old file remains. If only the rename failed, the complete new file is kept under its
-    /// temporary name, which the error mentions.
+    /// The old file remains. If only the rename failed, the error names the complete temporary file.
     pub fn finish(mut self) -> Result<u64> {
         self.put()
     }
 
-    /// Moves the file into place while others may hold it open; nothing may be written afterwards.
+    /// For others that hold the file open; nothing may be written afterwards.
     pub(crate) fn put(&mut self) -> Result<u64> {
         self.sync_and_rename().map_err(|error| Error::io("write", &self.path, error))?;
         Ok(self.written_bytes)
@@ -154,7 +143,7 @@ impl Replacement {
     fn sync_and_rename(&mut self) -> io::Result<()> {
         let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
         file.sync_all()?;
-        // The file stays open and locked during the rename, so that no process takes it for a leftover.
+        // Stays locked during the rename, so that no process takes it for a leftover.
         if let Err(error) = std::fs::rename(partial, target) {
             let why = Error::io("write", target, io::Error::new(error.kind(), error.to_string())).reason();
             let kept = format!("{why}; it is whole in '{}': give it its name", partial.display());
@@ -191,7 +180,7 @@ impl Drop for Replacement {
     }
 }
 
-/// Opens the temporary file for replacing `old`, empty and locked.
+/// Empty and locked.
 fn take(path: &Path, partial: &Path, old: Option<&Metadata>) -> Result<File> {
     let failed = |error| Error::io("write", path, error);
     let refused = |reason: String| Error::new("write", path, ErrorKind::Unavailable, reason);
@@ -220,16 +209,14 @@ fn take(path: &Path, partial: &Path, old: Option<&Metadata>) -> Result<File> {
     Err(refused("its temporary file is taken again and again by others: try later".to_owned()))
 }
 
-/// `true` if a file was certainly not written by this program: a wildcard or a typo passed its name to
-/// `--output`. An empty file is not an inventory either.
+/// `true` for a file that this program certainly did not write, such as one named by a wildcard or a typo.
 fn is_another(path: &Path) -> bool {
     // A file that is locked or cannot be opened gets the benefit of the doubt.
     let head = File::open(path).and_then(|mut file| head(&mut file));
     head.is_ok_and(|head| !HEADS.iter().any(|known| head.starts_with(known)))
 }
 
-/// `true` if a file may be overwritten: a killed process of this user can have left it, and it is empty or
-/// begins like a file written here.
+/// `true` if a killed process of this user can have left the file.
 fn is_ours(file: &mut File, partial: &Path, old: Option<&Metadata>) -> io::Result<bool> {
     let status = file.metadata()?;
     if !status.is_file() || !system::is_own(partial, &status, old) {

@@ -9,8 +9,8 @@ pub struct Row<'a> {
     pub key: Key<'a>,
     /// Attributes.
     pub facts: Facts,
-    /// Failed operation and reason, e.g. `open: Permission denied`. For a directory with facts: its entries
-    /// could not be listed, or not all of them.
+    /// Failed operation and reason, e.g. `open: Permission denied`. A directory with facts could not be listed
+    /// completely.
     pub error: Option<&'a str>,
 }
 
@@ -19,8 +19,8 @@ pub struct Row<'a> {
 pub struct Key<'a> {
     /// Index of the root in [`Metadata::roots`](crate::Metadata::roots).
     pub root: u32,
-    /// Path of the directory relative to the root, without slashes at its ends; empty for entries of the root
-    /// and for the root itself.
+    /// Directory relative to the root, without outer slashes; empty for entries of the root and the root
+    /// itself.
     pub parent: &'a [u8],
     /// Name; empty for the root itself, which is the first row of its tree.
     pub name: &'a [u8],
@@ -32,8 +32,7 @@ impl Key<'_> {
         self.name.is_empty()
     }
 
-    /// Replaces `path` by the entry's path relative to the root, which is the `parent` of its entries; empty
-    /// for the root.
+    /// Replaces `path` by the entry's path relative to the root; empty for the root.
     pub fn path_into(&self, path: &mut Vec<u8>) {
         path.clear();
         path.extend_from_slice(self.parent);
@@ -43,8 +42,8 @@ impl Key<'_> {
         path.extend_from_slice(self.name);
     }
 
-    /// Appends the whole path as text, with the system's separators; `root` is the path of the root. Bytes that
-    /// are not UTF-8 become `\xff`.
+    /// Appends the whole path as text below `root`, with the system's separators and `\xff` for bytes that are
+    /// not UTF-8.
     pub fn text_into(&self, root: &[u8], text: &mut Vec<u8>) {
         push_text(text, root);
         for part in [self.parent, self.name].into_iter().filter(|part| !part.is_empty()) {
@@ -54,15 +53,14 @@ impl Key<'_> {
     }
 }
 
-/// Appends a separator unless `text` ends with one.
+/// Unless `text` ends with one.
 pub(crate) fn push_separator(text: &mut Vec<u8>) {
     if !text.last().is_some_and(|last| std::path::is_separator(char::from(*last))) {
         text.push(std::path::MAIN_SEPARATOR as u8);
     }
 }
 
-/// Appends a path below a root as text. On Windows slashes become backslashes: names have none, and behind
-/// `\\?\` slashes do not separate.
+/// On Windows slashes become backslashes: behind `\\?\` slashes do not separate.
 pub(crate) fn push_relative(text: &mut Vec<u8>, path: &[u8]) {
     let start = text.len();
     push_text(text, path);
@@ -71,7 +69,7 @@ pub(crate) fn push_relative(text: &mut Vec<u8>, path: &[u8]) {
     }
 }
 
-/// Appends bytes as text; bytes that are not UTF-8 become `\xff`.
+/// Bytes that are not UTF-8 become `\xff`.
 #[inline]
 pub(crate) fn push_text(text: &mut Vec<u8>, bytes: &[u8]) {
     if std::str::from_utf8(bytes).is_ok() {
@@ -102,7 +100,7 @@ pub struct Facts {
     pub inode: Option<u64>,
     /// Upper 64 bits of a 128-bit inode number.
     pub inode_high: Option<u64>,
-    /// Device number, on Linux `st_dev`. It may differ after the next mount;
+    /// Device number, on Linux `st_dev`. A remount may change it;
     /// [`Metadata::volumes`](crate::Metadata::volumes) has lasting ids.
     pub device: Option<u64>,
     /// Permission bits with set-user-ID, set-group-ID and sticky.
@@ -178,8 +176,8 @@ impl Facts {
 pub const NUMBERS: usize = 12;
 
 impl Facts {
-    /// Returns the numeric facts in the order of the inventory's columns: size, times, inode and its upper
-    /// half, device, mode, user, group, links and errno. Unsigned numbers keep their bits.
+    /// Numeric facts in column order: size, times, inode and its upper half, device, mode, user, group, links,
+    /// errno. Unsigned numbers keep their bits.
     #[inline]
     pub fn numbers(&self) -> [Option<i64>; NUMBERS] {
         [
@@ -244,7 +242,7 @@ pub fn nanoseconds(time: Time) -> i64 {
     }
 }
 
-/// Combines major and minor numbers as glibc's `gnu_dev_makedev` does.
+/// As glibc's `gnu_dev_makedev`.
 #[inline]
 pub(crate) fn device_number(major: u32, minor: u32) -> u64 {
     let (major, minor) = (u64::from(major), u64::from(minor));

@@ -13,10 +13,7 @@ pub trait Rows {
     /// Describes the whole inventory.
     fn metadata(&self) -> &Metadata;
 
-    /// Returns the next row, or `None` after the last.
-    ///
-    /// # Errors
-    ///
+    /// Returns the next row, or `None` after the last. Errors:
     /// [`ErrorKind::Malformed`](megadir::ErrorKind::Malformed) if the inventory is damaged or its rows do not
     /// ascend. The source ends after an error.
     fn next_row(&mut self) -> Result<Option<Row<'_>>>;
@@ -110,7 +107,6 @@ pub struct Building {
 }
 
 impl Building {
-    /// Returns the block of a directory.
     pub(crate) fn enter(&mut self, root: u32, path: &[u8]) -> &mut BlockBuilder {
         let next = match &self.block {
             Some(block) if block.is_of(root, path) => None,

@@ -1,7 +1,5 @@
-//! An inventory in memory; lookups make no system calls.
-//!
-//! An entry takes 64 bytes and its name, a directory about 250 bytes and the last KiB of its path. Nothing is
-//! read again until [`Snapshot::refresh`].
+//! An inventory in memory; lookups make no system calls. An entry takes 64 bytes and its name, a directory
+//! about 250 bytes and the last KiB of its path.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +12,7 @@ use crate::path::{Place, TreePath, split_bytes};
 use crate::row::{Facts, Key, Row};
 use crate::rows::{Blocks, Rows};
 
-/// Errors of directories that could not be listed.
+/// Unlisted directories.
 pub(crate) type Unread = HashMap<Place, Box<str>>;
 
 /// Contents of trees at one moment.
@@ -35,11 +33,10 @@ pub(crate) type Unread = HashMap<Place, Box<str>>;
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(crate) metadata: Metadata,
-    /// Rows of the roots.
     pub(crate) roots: Vec<(Facts, Option<Box<str>>)>,
-    /// Roots and non-empty directories, in the order of an inventory.
+    /// In the order of an inventory.
     pub(crate) blocks: Vec<Arc<Block>>,
-    /// Errors of directories that could not be listed.
+    /// Unlisted directories.
     pub(crate) errors: Unread,
 }
 
@@ -84,8 +81,7 @@ impl Snapshot {
         blocks.sum::<usize>() + self.blocks.capacity() * size_of::<Arc<Block>>()
     }
 
-    /// Looks up an entry by its path relative to a root; the empty path is the root itself. Makes no system
-    /// call; takes two binary searches.
+    /// Looks up an entry by its path relative to a root (empty for the root itself), by two binary searches.
     pub fn facts(&self, root: u32, path: &[u8]) -> Option<Facts> {
         if path.is_empty() {
             return self.roots.get(root as usize).map(|row| row.0);
@@ -125,11 +121,10 @@ impl Snapshot {
 #[derive(Clone, Debug)]
 pub struct SnapshotRows<'a> {
     snapshot: &'a Snapshot,
-    /// Index of the next root to return.
     root: usize,
     block: usize,
     index: usize,
-    /// Path of the current block, and its bytes.
+    /// Current block's path, and its bytes.
     parent: (TreePath, Vec<u8>),
 }
 

@@ -1,14 +1,11 @@
 //! External sort: sorted runs in temporary files, merged at the end.
 //!
 //! ```text
-//! add ... add -> memory full: sort, write a run -> ... -> finish: merge the runs
 //! run: length of the prefix shared with the previous key (4), length of the rest (4), length of the item (4),
-//! the rest, the item;
-//!      repeated, ascending by key
+//!      rest, item; ascending by key
 //! ```
 //!
-//! Keys are compared as bytes; items are opaque. The files are unlinked at once, so nothing is left behind
-//! however the program ends.
+//! The files are unlinked at once, so nothing is left behind.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,11 +15,11 @@ use std::path::{Path, PathBuf};
 
 use crate::common::common_bytes;
 
-/// Memory of an item beside its bytes.
+/// Memory of an item in addition to its bytes.
 const PLACE_BYTES: usize = size_of::<Place>();
-/// Number of runs that triggers a merge: each needs a descriptor and a buffer.
+/// Triggers a merge: each run needs a descriptor and a buffer.
 const RUNS_MAX: usize = 64;
-/// Fewer runs are not merged before the end, however large the items are.
+/// Fewer are merged only at the end.
 const RUNS_MIN: usize = 8;
 /// Read buffer of a run, bytes.
 const RUN_BUFFER_BYTES: usize = 64 << 10;
@@ -52,11 +49,10 @@ pub struct Sorter {
     bytes: Vec<u8>,
     places: Vec<Place>,
     runs: Vec<File>,
-    /// Size of the largest key with its item; a merge holds one per run.
+    /// A merge holds one item of this size per run.
     largest_bytes: usize,
 }
 
-/// Run under construction.
 pub(crate) struct RunWriter {
     file: BufWriter<File>,
     last: Vec<u8>,
@@ -69,7 +65,7 @@ impl RunWriter {
         Ok(Self { file, last: Vec::new(), largest_bytes: 0 })
     }
 
-    /// Appends an item; its key must not be less than the previous one.
+    /// Keys must ascend.
     pub(crate) fn put(&mut self, key: &[u8], item: &[u8]) -> io::Result<()> {
         let same = common_bytes(&self.last, key);
         let rest = &key[same..];
@@ -92,7 +88,7 @@ impl RunWriter {
 /// Position of a key and its item.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// First eight bytes of the key after the common prefix of all keys; they decide most comparisons.
+    /// After the common prefix of all keys; decides most comparisons.
     leading: u64,
     offset: usize,
     key_bytes: u32,
@@ -100,18 +96,16 @@ struct Place {
 }
 
 impl Sorter {
-    /// Makes a sorter that holds about `memory_bytes_max` and spills the rest to unlinked files in `directory`.
+    /// Sorts in about `memory_bytes_max` and spills the rest to unlinked files in `directory`.
     pub fn new(memory_bytes_max: usize, directory: PathBuf) -> Self {
         let (bytes, places, runs) = (Vec::new(), Vec::new(), Vec::new());
         Self { memory_bytes_max, directory, bytes, places, runs, largest_bytes: 0 }
     }
 
-    /// Changes the memory limit.
     pub(crate) fn set_memory(&mut self, memory_bytes_max: usize) {
         self.memory_bytes_max = memory_bytes_max;
     }
 
-    /// Begins a run in the sorter's directory.
     pub(crate) fn begin_run(&mut self) -> io::Result<RunWriter> {
         if self.runs.len() >= self.runs_max() {
             let mut merged = RunWriter::new(&self.directory)?;
@@ -121,14 +115,12 @@ impl Sorter {
         RunWriter::new(&self.directory)
     }
 
-    /// Adds a finished run.
     pub(crate) fn add_run(&mut self, run: RunWriter) -> io::Result<()> {
         self.largest_bytes = self.largest_bytes.max(run.largest_bytes);
         self.runs.push(run.finish()?);
         Ok(())
     }
 
-    /// Returns the number of runs that may be merged at once.
     fn runs_max(&self) -> usize {
         (self.memory_bytes_max / (RUN_BUFFER_BYTES + self.largest_bytes)).clamp(RUNS_MIN, RUNS_MAX)
     }
@@ -137,7 +129,7 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// Writing to a temporary file failed; the items are lost then.
+    /// Writing to a temporary file failed; the items are lost.
     pub fn add(&mut self, key: &[u8], item: &[u8]) -> io::Result<()> {
         let held = self.bytes.len() + self.places.len() * PLACE_BYTES;
         // The buffer grows by doubling, so spill at half the limit.
@@ -156,9 +148,8 @@ impl Sorter {
         Ok(())
     }
 
-    /// Passes the items to `write` in the order of their keys, until it returns `false`.
-    ///
-    /// `failed` converts errors of temporary files.
+    /// Passes the items to `write` in order until it returns `false`; `failed` converts errors of temporary
+    /// files.
     pub fn finish<E>(
         mut self,
         failed: impl Fn(io::Error) -> E,
@@ -209,7 +200,6 @@ impl Sorter {
         &self.bytes[start..start + place.item_bytes as usize]
     }
 
-    /// Sorts the items in memory and writes them to a file.
     fn write_run(&mut self) -> io::Result<()> {
         let mut run = self.begin_run()?;
         self.sort();
@@ -227,7 +217,7 @@ fn length(bytes: usize) -> io::Result<u32> {
     u32::try_from(bytes).map_err(|_| io::Error::other("an item is longer than 4 GiB"))
 }
 
-/// Returns the first eight bytes as a number with the same order.
+/// A number with the same order.
 fn leading(key: &[u8]) -> u64 {
     let mut first = [0; 8];
     let length = key.len().min(8);
@@ -243,7 +233,7 @@ struct Head {
     item: Vec<u8>,
 }
 
-/// Reads the next item of a run, reusing the buffers of `head`; `None` at the end.
+/// `None` at the end.
 fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
     let mut lengths = [0; 12];
     match run.read_exact(&mut lengths) {
@@ -262,7 +252,7 @@ fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
     Ok(Some(head))
 }
 
-/// Merges runs until `give` returns `false`.
+/// Until `give` returns `false`.
 fn merge<E>(
     runs: &mut [File],
     failed: impl Fn(io::Error) -> E,

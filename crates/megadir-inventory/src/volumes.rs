@@ -1,9 +1,6 @@
-//! Device numbers that stay the same after a remount.
-//!
-//! The kernel numbers each btrfs subvolume on first access after a mount, so a subvolume may get another's
-//! `st_dev` after the next mount. The `f_fsid` of statfs(2) stays: on btrfs it combines the UUID of the file
-//! system with the number of the subvolume, which is never reused. Any user may read it. The inventory records
-//! both, and a later comparison translates today's numbers into those of the inventory.
+//! Device numbers that survive a remount. The kernel numbers btrfs subvolumes on first access, so `st_dev`
+//! changes between mounts. The `f_fsid` of statfs(2) stays (UUID and subvolume); the inventory records both,
+//! and a comparison translates.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,36 +10,35 @@ use megadir::{Attributes, Dir, FileType};
 use crate::metadata::{Metadata, Volume};
 use crate::row::{Facts, device_number};
 
-/// Inode number of the empty directory that btrfs shows in a snapshot in place of a nested subvolume.
+/// Empty directory in a snapshot in place of a nested subvolume.
 const STUB_INODE: u64 = 2;
 
-/// `true` if these are the facts of a btrfs stub. The kernel synthesizes stubs on lookup, with the current time
-/// and the device number of the mount; all have the same inode number.
+/// btrfs synthesizes stubs on lookup, with the current time and the device number of the mount.
 #[inline]
 pub(crate) fn is_stub(facts: &Facts) -> bool {
     facts.inode == Some(STUB_INODE) && facts.kind == FileType::Directory && facts.size_bytes == Some(0)
 }
 
-/// Returns the facts of a stub without the synthesized ones.
+/// Without the synthesized facts.
 pub(crate) fn of_stub(facts: &Facts) -> Facts {
     Facts { device: None, modified_ns: None, changed_ns: None, born_ns: None, ..*facts }
 }
 
-/// Translation of today's device numbers into those of an inventory.
+/// Translates current device numbers into those of an inventory.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes {
-    /// Number in the inventory by id.
+    /// By id.
     recorded: BTreeMap<String, u64>,
-    /// Number in the inventory and id, by today's number.
+    /// Number in the inventory and id, by current number.
     learned: HashMap<u64, (u64, Option<String>)>,
-    /// All device numbers used in the inventory.
+    /// All numbers in the inventory.
     taken: HashSet<u64>,
-    /// Numbers of the inventory that are assigned to a device of today.
+    /// Numbers of the inventory with a current device.
     assigned: HashSet<u64>,
 }
 
 impl Volumes {
-    /// Starts from the volumes recorded in an inventory.
+    /// From the volumes of an inventory.
     pub(crate) fn new(metadata: &Metadata) -> Self {
         let volumes = metadata.volumes.iter().flatten();
         Self::of(volumes.map(|volume| (volume.fsid.clone(), volume.device)).collect())
@@ -53,7 +49,7 @@ impl Volumes {
         Self { recorded, taken, ..Self::default() }
     }
 
-    /// Returns the inventory's number of a known device.
+    /// The inventory's number.
     pub(crate) fn before(&self, now: u64) -> Option<u64> {
         self.learned.get(&now).map(|learned| learned.0)
     }
@@ -65,8 +61,8 @@ impl Volumes {
         self.learned.insert(now, (before, fsid));
     }
 
-    /// Returns the inventory's number of the device with this id. A device missing in the inventory keeps its
-    /// number unless the inventory uses that for another one.
+    /// The inventory's number of the device. A new device keeps its number unless the inventory uses that for
+    /// another one.
     pub(crate) fn learn(&mut self, now: u64, fsid: Option<String>) -> u64 {
         if let Some(before) = self.before(now) {
             return before;
@@ -86,8 +82,7 @@ impl Volumes {
         self.learned.len()
     }
 
-    /// Returns the volumes for the next inventory. `keep_unseen` adds those that were recorded but not seen
-    /// this time.
+    /// Volumes for the next inventory; `keep_unseen` adds recorded ones that were not seen.
     pub(crate) fn record(self, keep_unseen: bool) -> Vec<Volume> {
         let mut by_device = BTreeMap::new();
         if keep_unseen {
@@ -99,10 +94,10 @@ impl Volumes {
     }
 }
 
-/// Devices of the directories of a tree, without the root's.
+/// Without the root's device.
 pub(crate) struct Devices {
     root: Option<u64>,
-    /// One directory by device.
+    /// One directory for each device.
     pub(crate) first: HashMap<u64, PathBuf>,
 }
 
@@ -124,7 +119,7 @@ impl Devices {
     }
 }
 
-/// Returns the id of the file system or subvolume of an open directory, if it has one.
+/// Id of the file system or subvolume, if it has one.
 #[cfg(target_os = "linux")]
 pub(crate) fn fsid(directory: impl rustix::fd::AsFd) -> Option<String> {
     let id = rustix::fs::fstatvfs(directory).ok()?.f_fsid;
@@ -132,8 +127,7 @@ pub(crate) fn fsid(directory: impl rustix::fd::AsFd) -> Option<String> {
     (id != 0).then(|| format!("{:016x}", id.rotate_left(32)))
 }
 
-/// Returns the id of a directory below another if it is on this device; needs no read permission. Other mounts
-/// are skipped unless `cross_mounts`: they may hang.
+/// Needs no read permission. Other mounts are skipped unless `cross_mounts`: they may hang.
 #[cfg(target_os = "linux")]
 pub(crate) fn fsid_below(parent: &Dir, name: &[u8], device: u64, cross_mounts: bool) -> Option<String> {
     use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, openat2};
@@ -143,7 +137,7 @@ pub(crate) fn fsid_below(parent: &Dir, name: &[u8], device: u64, cross_mounts: b
         Ok(directory) => {
             fsid(&directory).filter(|_| fstat(&directory).is_ok_and(|stat| stat.st_dev == device))
         }
-        // Linux before 5.6, or a seccomp filter that does not know openat2.
+        // Linux before 5.6, or a seccomp filter.
         Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {
             let directory = parent.open_below_on_this_mount(name).ok()??;
             fsid(&directory).filter(|_| fstat(&directory).is_ok_and(|stat| stat.st_dev == device))
@@ -152,7 +146,7 @@ pub(crate) fn fsid_below(parent: &Dir, name: &[u8], device: u64, cross_mounts: b
     }
 }
 
-/// Returns `None`: only Linux renumbers devices at each mount.
+/// Only Linux renumbers devices at each mount.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn fsid(_directory: &Dir) -> Option<String> {
     None

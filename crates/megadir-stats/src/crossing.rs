@@ -1,7 +1,6 @@
-//! Point at which a rising curve reaches a level, round by round, with an interval over rounds.
-//!
-//! A curve known at a few points may reach the level before the first or after the last point. Such a crossing
-//! is reported as censored, never extrapolated.
+//! Point at which a rising curve reaches a level, round by round, with an interval over rounds. A curve known
+//! at a few points may reach the level before the first or after the last point. Such a crossing is reported as
+//! censored, never extrapolated.
 
 use crate::descriptive::finite;
 use crate::{hodges_lehmann, median, median_interval};
@@ -11,7 +10,6 @@ use crate::{hodges_lehmann, median, median_interval};
 pub enum Crossing {
     /// Before the first point: the curve starts above the level.
     Before,
-    /// In the unit of the abscissa.
     At(f64),
     /// After the last point: the curve ends below the level.
     Beyond,
@@ -29,7 +27,6 @@ pub struct CrossingEstimate {
 const FAR: f64 = 1e6;
 
 /// Returns where the curve through the points (x, y) reaches `level`, interpolated linearly between logarithms.
-///
 /// If noise makes the curve reach the level more than once, the last crossing counts. `None` unless `x`
 /// ascends, all numbers are positive and finite, and both series have the same length.
 ///
@@ -57,13 +54,9 @@ pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {
     Some(Crossing::At(x[below] * (x_above / x[below]).powf(part)))
 }
 
-/// Returns the crossing over rounds, with an interval of at least `confidence`; `None` without rounds.
-///
-/// If no round is censored: the Hodges-Lehmann estimate of the logarithms with Wilcoxon's interval. Otherwise
-/// the median with the order-statistic interval, which need only the side of a censored round.
-///
-/// References: see [`hodges_lehmann`] and [`median_interval`]; for medians of censored samples, Conover, *Practical Nonparametric
-/// Statistics*, 3rd edition, section 3.2.
+/// Returns the crossing over rounds, with an interval of at least `confidence`; `None` without rounds. If no
+/// round is censored: the Hodges-Lehmann estimate of the logarithms with Wilcoxon's interval. Otherwise the
+/// median with the order-statistic interval, which need only the side of a censored round.
 ///
 /// ```
 /// use megadir_stats::{Crossing, crossing_estimate};

@@ -3,9 +3,8 @@
 use crate::distribution::{fair_coin_cumulative, student_critical, tail_of};
 use crate::{Estimate, Interval};
 
-/// Returns the arithmetic mean; `None` without samples or if one is not finite.
-///
-/// Reference: Welford, *Technometrics* 4 (1962), for the running form.
+/// Returns the arithmetic mean; `None` without samples or if one is not finite. Reference: Welford,
+/// *Technometrics* 4 (1962), for the running form.
 ///
 /// ```
 /// assert_eq!(megadir_stats::mean(&[1.0, 2.0, 6.0]), Some(3.0));
@@ -21,9 +20,8 @@ pub fn mean(samples: &[f64]) -> Option<f64> {
     Some(mean)
 }
 
-/// Returns the sample standard deviation (divisor n - 1); `None` for fewer than two samples.
-///
-/// Reference: the two-pass form of Chan, Golub and LeVeque, *The American Statistician* 37 (1983).
+/// Returns the sample standard deviation (divisor n - 1); `None` for fewer than two samples. Reference: the
+/// two-pass form of Chan, Golub and LeVeque, *The American Statistician* 37 (1983).
 ///
 /// ```
 /// assert_eq!(megadir_stats::standard_deviation(&[1.0, 2.0, 3.0]), Some(1.0));
@@ -36,11 +34,10 @@ pub fn standard_deviation(samples: &[f64]) -> Option<f64> {
     Some((squares / (samples.len() as f64 - 1.0)).sqrt())
 }
 
-/// Returns the `p` quantile (0 to 1) of samples sorted in ascending order, with linear interpolation.
-///
-/// `None` without samples, if an end is not finite, or if `p` is outside 0 to 1. The caller sorts, so that
-/// several quantiles cost one sort; for unsorted samples the result is meaningless. Reference: type 7 of
-/// Hyndman and Fan, *The American Statistician* 50 (1996), the default of R and NumPy.
+/// Returns the `p` quantile (0 to 1) of samples sorted in ascending order, with linear interpolation. `None`
+/// without samples, if an end is not finite, or if `p` is outside 0 to 1. The caller sorts, so that several
+/// quantiles cost one sort; for unsorted samples the result is meaningless. Reference: type 7 of Hyndman and
+/// Fan, *The American Statistician* 50 (1996), the default of R and NumPy.
 ///
 /// ```
 /// assert_eq!(megadir_stats::quantile(&[1.0, 2.0, 3.0, 4.0], 0.5), Some(2.5));
@@ -72,13 +69,10 @@ pub fn median(samples: &[f64]) -> Option<f64> {
 ///
 /// No shape of the distribution is assumed. The number of samples below the true median is distributed like the
 /// heads of a fair coin, so the interval runs from the k-th smallest to the k-th largest sample, for the
-/// largest k whose coverage reaches `confidence`. Coverage is at least nominal.
-///
-/// `None` if samples are not finite, `confidence` is outside 0 to 1, or there are too few samples: even the
-/// whole range covers the median only with probability 1 - 2^(1-n). The minimum is 6 samples at 95 %, 8 at 99
-/// %.
-///
-/// Reference: Conover, *Practical Nonparametric Statistics*, 3rd edition, section 3.2.
+/// largest k whose coverage reaches `confidence`. Coverage is at least nominal. `None` if samples are not
+/// finite, `confidence` is outside 0 to 1, or there are too few samples: even the whole range covers the median
+/// only with probability 1 - 2^(1-n). The minimum is 6 samples at 95 %, 8 at 99 %. Reference: Conover,
+/// *Practical Nonparametric Statistics*, 3rd edition, section 3.2.
 ///
 /// ```
 /// let times_ns: Vec<f64> = (1..=11).map(f64::from).collect();
@@ -111,11 +105,10 @@ pub fn median_interval(samples: &[f64], confidence: f64) -> Option<Estimate> {
     })
 }
 
-/// Returns BenchmarkDotNet's "Error": half of the 99.9 % Student interval of the mean.
-///
-/// `None` for fewer than two samples. It assumes a nearly normal mean; for medians there is
-/// [`crate::median_interval`]. Reference: the legend that BenchmarkDotNet prints, "Error: Half of 99.9%
-/// confidence interval"; Student, *Biometrika* 6 (1908).
+/// Returns BenchmarkDotNet's "Error": half of the 99.9 % Student interval of the mean. `None` for fewer than
+/// two samples. It assumes a nearly normal mean; for medians there is [`crate::median_interval`]. Reference:
+/// the legend that BenchmarkDotNet prints, "Error: Half of 99.9% confidence interval"; Student, *Biometrika* 6
+/// (1908).
 ///
 /// ```
 /// let error = megadir_stats::error_999(&[10.0, 11.0, 12.0, 11.0]).expect("four samples");

@@ -1,8 +1,7 @@
-//! Tails and critical values of the normal, Student and fair-coin distributions.
-//!
-//! Quantiles are found by bisection down to neighbouring doubles: slower than a fitted polynomial but as exact
-//! as the tail itself, and no hot loop calls them. Reference: Press et al., *Numerical Recipes*, 3rd edition,
-//! sections 6.1 to 6.4 (incomplete beta function by Lentz's continued fraction).
+//! Tails and critical values of the normal, Student and fair-coin distributions. Quantiles are found by
+//! bisection down to neighbouring doubles: slower than a fitted polynomial but as exact as the tail itself, and
+//! no hot loop calls them. Reference: Press et al., *Numerical Recipes*, 3rd edition, sections 6.1 to 6.4
+//! (incomplete beta function by Lentz's continued fraction).
 
 /// P(Z <= z) for a standard normal Z.
 pub(crate) fn normal_cumulative(z: f64) -> f64 {

@@ -30,19 +30,15 @@ const RESAMPLES: usize = 200;
 /// error is that of the mean of the resampled centers, times sqrt(E / (E - 1)), because resampling few (E)
 /// epochs gives too narrow a spread. Rounds are drawn with `seed`; over epochs the variance is computed
 /// exactly, since the result is a plain mean of the draws. The interval is Student's with E - 1 degrees of
-/// freedom.
-///
-/// Percentile and BCa intervals are not used because they cannot reach past the outermost epoch: for five
-/// different epochs, a 95 % percentile interval misses in 15 % of all cases. Resampling both levels counts the
-/// rounds' noise twice, so if epochs do not differ, the interval is up to 1.5 times wider than needed (five
-/// epochs).
-///
-/// `None` for fewer than [`EPOCHS_MIN`] epochs, if one is empty, if none has two rounds (then every round is an
-/// epoch: use [`crate::hodges_lehmann`]), if a difference is not finite, or if `confidence` is outside 0 to 1.
-///
-/// References: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8 (hierarchical data); Efron and
-/// Tibshirani, *An Introduction to the Bootstrap*, 1993, section 12.2 (Student's interval with the bootstrap's standard
-/// error); Hesterberg, *The American Statistician* 69 (2015), section 4 (narrowness and its factor).
+/// freedom. Percentile and BCa intervals are not used because they cannot reach past the outermost epoch: for
+/// five different epochs, a 95 % percentile interval misses in 15 % of all cases. Resampling both levels counts
+/// the rounds' noise twice, so if epochs do not differ, the interval is up to 1.5 times wider than needed (five
+/// epochs). `None` for fewer than [`EPOCHS_MIN`] epochs, if one is empty, if none has two rounds (then every
+/// round is an epoch: use [`crate::hodges_lehmann`]), if a difference is not finite, or if `confidence` is
+/// outside 0 to 1. References: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section
+/// 3.8 (hierarchical data); Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, section 12.2
+/// (Student's interval with the bootstrap's standard error); Hesterberg, *The American Statistician* 69 (2015),
+/// section 4 (narrowness and its factor).
 ///
 /// ```
 /// let epochs: Vec<Vec<f64>> = (0..5).map(|e| (0..20).map(|r| f64::from(e) + f64::from(r % 5)).collect()).collect();
@@ -56,7 +52,6 @@ pub fn hierarchical_bootstrap(epochs: &[Vec<f64>], confidence: f64, seed: u64) -
     Some(Estimate { value: centers.mean, interval: centers.interval(confidence)? })
 }
 
-/// Mean of the epochs' centers with its standard error.
 pub(crate) struct EpochCenters {
     mean: f64,
     standard_error: f64,

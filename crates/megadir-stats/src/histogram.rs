@@ -121,7 +121,6 @@ impl Histogram {
         self.count
     }
 
-    /// Exact sum of the values.
     #[must_use]
     pub fn sum(&self) -> u128 {
         self.sum
@@ -139,11 +138,10 @@ impl Histogram {
         (self.count > 0).then_some(self.max)
     }
 
-    /// Returns the `p` quantile (0 to 1): the value of rank ceil(p * count).
-    ///
-    /// The result is the middle of that value's bucket, clamped to the recorded range: exact below 256 and at
-    /// `p` = 0 and 1, otherwise at most 1/256 off. `None` if empty or if `p` is outside 0 to 1. Reference: type
-    /// 1 of Hyndman and Fan, *The American Statistician* 50 (1996).
+    /// Returns the `p` quantile (0 to 1): the value of rank ceil(p * count). The result is the middle of that
+    /// value's bucket, clamped to the recorded range: exact below 256 and at `p` = 0 and 1, otherwise at most
+    /// 1/256 off. `None` if empty or if `p` is outside 0 to 1. Reference: type 1 of Hyndman and Fan, *The
+    /// American Statistician* 50 (1996).
     ///
     /// ```
     /// let mut histogram = megadir_stats::histogram::Histogram::new();

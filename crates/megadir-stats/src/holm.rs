@@ -1,14 +1,10 @@
-//! Holm's step-down procedure: many contrasts, one family-wise error.
-//!
-//! Reference: Holm, *Scandinavian Journal of Statistics* 6 (1979).
+//! Holm's step-down procedure: many contrasts, one family-wise error. Reference: Holm, *Scandinavian Journal of
+//! Statistics* 6 (1979).
 
-/// Returns Holm's adjusted p values (0 to 1), in the order given.
-///
-/// The p value of rank i (from 0) of m is multiplied by m - i; no adjusted value is below an earlier one. NaN
-/// stands for a contrast that could not be tested: it stays NaN and does not count in the family, as in R's
-/// `p.adjust`.
-///
-/// Reference: Holm (1979); Wright, *Biometrics* 48 (1992), for adjusted p values.
+/// Returns Holm's adjusted p values (0 to 1), in the order given. The p value of rank i (from 0) of m is
+/// multiplied by m - i; no adjusted value is below an earlier one. NaN stands for a contrast that could not be
+/// tested: it stays NaN and does not count in the family, as in R's `p.adjust`. Reference: Holm (1979); Wright,
+/// *Biometrics* 48 (1992), for adjusted p values.
 ///
 /// ```
 /// assert_eq!(megadir_stats::holm(&[0.01, 0.04, 0.03]), [0.03, 0.06, 0.06]);
@@ -32,9 +28,8 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
 /// contrast and all later ones get the level of that step, so their intervals include the null value. Hence
 /// "the interval excludes the null" and "the adjusted p value is at most `family_alpha`" are equivalent,
 /// provided that interval and p value come from the same test. The decisions control the family-wise error; the
-/// intervals of rejected contrasts do not cover jointly. NaN is treated as in [`holm`].
-///
-/// References: Holm (1979); Guilbaud, *Biometrical Journal* 50 (2008), for the matching confidence regions.
+/// intervals of rejected contrasts do not cover jointly. NaN is treated as in [`holm`]. References: Holm
+/// (1979); Guilbaud, *Biometrical Journal* 50 (2008), for the matching confidence regions.
 ///
 /// ```
 /// let levels = megadir_stats::holm_confidences(&[0.001, 0.5, 0.2], 0.06);

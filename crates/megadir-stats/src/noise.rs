@@ -4,11 +4,9 @@ use crate::descriptive::{finite, logs, midranks};
 use crate::unpaired::Differences;
 use crate::{Estimate, mean};
 
-/// Returns the lag-1 autocorrelation (-1 to 1).
-///
-/// Independent samples stay within about 2 / sqrt(n) of zero. `None` for fewer than three samples, if one is
-/// not finite, or if all are equal. Reference: Box, Jenkins and Reinsel, *Time Series Analysis*, 4th edition,
-/// section 2.1.
+/// Returns the lag-1 autocorrelation (-1 to 1). Independent samples stay within about 2 / sqrt(n) of zero.
+/// `None` for fewer than three samples, if one is not finite, or if all are equal. Reference: Box, Jenkins and
+/// Reinsel, *Time Series Analysis*, 4th edition, section 2.1.
 ///
 /// ```
 /// let alternating = [1.0, -1.0, 1.0, -1.0];
@@ -31,10 +29,9 @@ pub struct ChangePoint {
     pub p: f64,
 }
 
-/// Returns the most probable change of level by Pettitt's test, with its approximate two-sided p value.
-///
-/// The approximation is good below 0.5. Among equally probable points the first is returned. `None` for fewer
-/// than three samples, if one is not finite, or if all are equal. Reference: Pettitt, *Applied Statistics* 28
+/// Returns the most probable change of level by Pettitt's test, with its approximate two-sided p value. The
+/// approximation is good below 0.5. Among equally probable points the first is returned. `None` for fewer than
+/// three samples, if one is not finite, or if all are equal. Reference: Pettitt, *Applied Statistics* 28
 /// (1979).
 ///
 /// ```
@@ -69,10 +66,9 @@ pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
 ///
 /// The ratio is the unpaired Hodges-Lehmann estimate on logarithms. The interval inverts the Mann-Whitney test:
 /// exact up to 50 samples, normal with continuity correction above. An interval that excludes 1 means that the
-/// halves differ. With an odd number of samples, the middle one is ignored.
-///
-/// `None` for fewer than eight samples, or if one is not positive and finite. Reference: Hollander, Wolfe and
-/// Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 4.2 and 4.3.
+/// halves differ. With an odd number of samples, the middle one is ignored. `None` for fewer than eight
+/// samples, or if one is not positive and finite. Reference: Hollander, Wolfe and Chicken, *Nonparametric
+/// Statistical Methods*, 3rd edition, sections 4.2 and 4.3.
 ///
 /// ```
 /// let times_ns = [10.0, 11.0, 10.5, 10.2, 20.0, 22.0, 21.0, 20.4];
@@ -89,11 +85,10 @@ pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
     Some(shift.exp())
 }
 
-/// Returns Sarle's bimodality coefficient with its correction for finite samples (0 to 1).
-///
-/// Above 5/9, the value of the uniform distribution, the samples may have two modes; heavy skew can exceed it
-/// too. `None` for fewer than four samples, if one is not finite, or if all are equal. Reference: Pfister et
-/// al., *Frontiers in Psychology* 4:700 (2013), after SAS/STAT's user guide, PROC CLUSTER.
+/// Returns Sarle's bimodality coefficient with its correction for finite samples (0 to 1). Above 5/9, the value
+/// of the uniform distribution, the samples may have two modes; heavy skew can exceed it too. `None` for fewer
+/// than four samples, if one is not finite, or if all are equal. Reference: Pfister et al., *Frontiers in
+/// Psychology* 4:700 (2013), after SAS/STAT's user guide, PROC CLUSTER.
 ///
 /// ```
 /// let two_modes = [1.0, 1.1, 0.9, 1.0, 5.0, 5.1, 4.9, 5.0].repeat(10);

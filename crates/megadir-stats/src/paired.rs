@@ -12,11 +12,8 @@ use crate::{Estimate, Interval};
 /// The estimate is the median of the Walsh averages (d_i + d_j) / 2, i <= j, in the unit of the differences.
 /// The interval inverts the signed-rank test: exact up to 50 differences, normal with continuity correction
 /// above; ties only widen it. Differences must be symmetric about their center, as they are for two arms with
-/// the same noise. O(n) memory; time near 64 n (2000 differences: under a millisecond).
-///
-/// `None` if a difference is not finite, `confidence` is outside 0 to 1, or there are too few differences
-/// (fewer than 6 at 95 %).
-///
+/// the same noise. O(n) memory; time near 64 n (2000 differences: under a millisecond). `None` if a difference
+/// is not finite, `confidence` is outside 0 to 1, or there are too few differences (fewer than 6 at 95 %).
 /// References: Hodges and Lehmann, *Annals of Mathematical Statistics* 34 (1963); Hollander, Wolfe and Chicken,
 /// *Nonparametric Statistical Methods*, 3rd edition, sections 3.2 and 3.3.
 ///
@@ -37,9 +34,8 @@ pub fn hodges_lehmann(differences: &[f64], confidence: f64) -> Option<Estimate> 
 ///
 /// Exact up to 50 differences without ties or zeros; otherwise normal with continuity and tie correction. Zeros
 /// are ranked, then dropped (Pratt). If all differences are zero, p is 1. `None` without differences or if one
-/// is not finite.
-///
-/// References: Wilcoxon, *Biometrics Bulletin* 1 (1945); Pratt, *Journal of the American Statistical Association* 54 (1959).
+/// is not finite. References: Wilcoxon, *Biometrics Bulletin* 1 (1945); Pratt, *Journal of the American
+/// Statistical Association* 54 (1959).
 ///
 /// ```
 /// let p = megadir_stats::wilcoxon_signed_rank_p(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
@@ -70,7 +66,6 @@ pub fn wilcoxon_signed_rank_p(differences: &[f64]) -> Option<f64> {
 }
 
 /// Returns the ratio new / old of paired times with its interval: Hodges-Lehmann on log ratios, exponentiated.
-///
 /// Both series have the same unit and one time a round; below 1 the new one is faster. `None` if the lengths
 /// differ, a time is not positive and finite, or [`hodges_lehmann`] has no interval. Reference: see there;
 /// Fleming and Wallace, *Communications of the ACM* 29 (1986), for averaging ratios on the log scale.
@@ -86,10 +81,9 @@ pub fn paired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimat
     Some(hodges_lehmann(&log_ratios(new, old)?, confidence)?.exp())
 }
 
-/// Returns ln(new / old) of each round, the input of [`crate::verdict()`] and [`crate::judge_family`].
-///
-/// `None` if the lengths differ, there are no times, or a time is not positive and finite. Reference: Fleming
-/// and Wallace, *Communications of the ACM* 29 (1986).
+/// Returns ln(new / old) of each round, the input of [`crate::verdict()`] and [`crate::judge_family`]. `None`
+/// if the lengths differ, there are no times, or a time is not positive and finite. Reference: Fleming and
+/// Wallace, *Communications of the ACM* 29 (1986).
 ///
 /// ```
 /// assert_eq!(megadir_stats::log_ratios(&[2.0, 3.0], &[2.0, 3.0]), Some(vec![0.0, 0.0]));
@@ -109,7 +103,6 @@ pub(crate) fn center(samples: &[f64]) -> Option<f64> {
     Some(median_of_sorted(&sorted(samples, 1)?))
 }
 
-/// Returns the median of the Walsh averages.
 fn median_of_sorted(sorted: &[f64]) -> f64 {
     let count = sorted.len() * (sorted.len() + 1) / 2;
     let lower = walsh_average(sorted, count.div_ceil(2));
@@ -150,7 +143,6 @@ impl WalshAverages {
     }
 
     /// Returns the p value of [`Self::interval`]: at most 1 - confidence exactly if the interval excludes 0.
-    ///
     /// Without ties or zeros it equals [`wilcoxon_signed_rank_p`]; with them it is larger, because averages of
     /// zero count against both sides.
     pub(crate) fn p(&self) -> f64 {

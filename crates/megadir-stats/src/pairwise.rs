@@ -15,10 +15,8 @@
 
 /// Pairs of sorted samples whose values ascend along every row.
 trait Pairs {
-    /// Number of pairs.
     fn count(&self) -> usize;
 
-    /// Number of samples.
     fn samples(&self) -> usize;
 
     /// Smallest and largest value.
@@ -171,7 +169,6 @@ struct Bracket {
 const MARGIN: f64 = 1.0 / 16.0;
 
 impl Bracket {
-    /// Number of pairs inside.
     fn pairs(&self) -> usize {
         self.up_to_high - self.up_to_low
     }

@@ -1,17 +1,14 @@
-//! Projection of the number of rounds that would decide an open contrast.
-//!
-//! Reference: half-widths of intervals of a mean or a center shrink with the square root of the number of samples (Hollander, Wolfe and
-//! Chicken, *Nonparametric Statistical Methods*, 3rd edition, section 3.3).
+//! Projection of the number of rounds that would decide an open contrast. Reference: half-widths of intervals
+//! of a mean or a center shrink with the square root of the number of samples (Hollander, Wolfe and Chicken,
+//! *Nonparametric Statistical Methods*, 3rd edition, section 3.3).
 
 use crate::Interval;
 use crate::verdict::Evidence;
 
 impl Evidence {
     /// Returns the number of rounds at which one of the two decisions probably becomes possible; `None` without
-    /// a basis.
-    ///
-    /// Intervals shrink with 1/sqrt(rounds) around the present ratio. The end that must move decides, because
-    /// intervals of ratios are not symmetric. The projection is at least a quarter more rounds.
+    /// a basis. Intervals shrink with 1/sqrt(rounds) around the present ratio. The end that must move decides,
+    /// because intervals of ratios are not symmetric. The projection is at least a quarter more rounds.
     pub(crate) fn rounds_to_decide(&self) -> Option<u64> {
         /// Above this a double no longer counts in ones, and no run gets there.
         const ROUNDS_MAX: f64 = 9e15;

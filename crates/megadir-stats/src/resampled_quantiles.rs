@@ -1,7 +1,6 @@
-//! Quantiles of latencies, with intervals by resampling rounds.
-//!
-//! Operations of one round share its conditions, so a million operations are not a million independent samples.
-//! Rounds are resampled whole, each with all its operations.
+//! Quantiles of latencies, with intervals by resampling rounds. Operations of one round share its conditions,
+//! so a million operations are not a million independent samples. Rounds are resampled whole, each with all its
+//! operations.
 
 use crate::distribution::{normal_cumulative, student_critical, tail_of};
 use crate::permutation::SplitMix64;
@@ -18,12 +17,10 @@ const ROUNDS_MIN: usize = 6;
 /// and Fan). Rounds are drawn with replacement, 1000 times with `seed`, and the interval's ends are quantiles
 /// of the resampled quantiles. This is the expanded percentile interval: for few rounds its tails are widened
 /// as Student's distribution is wider than the normal. No interval reaches past the observed values, so if only
-/// some rounds have values beyond a high quantile, its upper end is a lower bound.
-///
-/// `None` for fewer than six rounds, if one is empty, or if `p` or `confidence` is outside 0 to 1.
-///
-/// References: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8 (resampling clusters whole);
-/// Hesterberg, *The American Statistician* 69 (2015), section 5.2 (expanded percentile interval).
+/// some rounds have values beyond a high quantile, its upper end is a lower bound. `None` for fewer than six
+/// rounds, if one is empty, or if `p` or `confidence` is outside 0 to 1. References: Davison and Hinkley,
+/// *Bootstrap Methods and their Application*, 1997, section 3.8 (resampling clusters whole); Hesterberg, *The
+/// American Statistician* 69 (2015), section 5.2 (expanded percentile interval).
 ///
 /// ```
 /// let rounds: Vec<Vec<(u64, u64)>> = (0..20).map(|round| vec![(100 + round % 4, 90), (500, 10)]).collect();
@@ -75,7 +72,6 @@ fn expanded_tail(count: usize, confidence: f64) -> Option<f64> {
 
 /// Counts of the rounds, by index of the value.
 struct Table {
-    /// All values, ascending.
     values: Vec<u64>,
     /// For each round, the indices of its values and their counts.
     rounds: Vec<Vec<(usize, u64)>>,

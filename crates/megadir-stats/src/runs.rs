@@ -20,13 +20,10 @@ pub const RUNS_MIN: usize = 3;
 ///
 /// The ratio is that of the geometric means. The interval is Welch's on logarithms: Student's distribution with
 /// Satterthwaite's degrees of freedom. It assumes that runs of one version are about log-normal, but not that
-/// both versions scatter equally.
-///
-/// `None` for fewer than [`RUNS_MIN`] runs on either side, if a time is not positive and finite, or if all
-/// times of each side are equal: no clock that could measure a difference gives such times.
-///
-/// References: Welch, *Biometrika* 34 (1947); Satterthwaite, *Biometrics Bulletin* 2 (1946). For runs as the unit of inference: Kalibera
-/// and Jones, *Rigorous Benchmarking in Reasonable Time*, ISMM 2013.
+/// both versions scatter equally. `None` for fewer than [`RUNS_MIN`] runs on either side, if a time is not
+/// positive and finite, or if all times of each side are equal: no clock that could measure a difference gives
+/// such times. References: Welch, *Biometrika* 34 (1947); Satterthwaite, *Biometrics Bulletin* 2 (1946). For
+/// runs as the unit of inference: Kalibera and Jones, *Rigorous Benchmarking in Reasonable Time*, ISMM 2013.
 ///
 /// ```
 /// let old_ns = [100.0, 104.0, 98.0];
@@ -72,7 +69,6 @@ impl RunMeans {
         self.difference
     }
 
-    /// Runs of the side with fewer runs.
     pub(crate) fn runs(&self) -> usize {
         self.runs
     }

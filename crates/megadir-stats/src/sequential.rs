@@ -17,10 +17,9 @@ const ROUNDS_MIN: u32 = 6;
 /// Every interval of a run with L looks is taken at the level 1 - alpha / L. By Bonferroni's inequality all L
 /// cover together with at least 1 - alpha, so the one at which the run stops does too, whatever the reason to
 /// stop: they are repeated confidence intervals. Because the schedule is geometric, there are few looks: about
-/// six for ten times the rounds.
-///
-/// References: Jennison and Turnbull, *Journal of the Royal Statistical Society B* 51 (1989), and *Group Sequential Methods
-/// with Applications to Clinical Trials*, 2000, chapter 9 (repeated confidence intervals).
+/// six for ten times the rounds. References: Jennison and Turnbull, *Journal of the Royal Statistical Society
+/// B* 51 (1989), and *Group Sequential Methods with Applications to Clinical Trials*, 2000, chapter 9 (repeated
+/// confidence intervals).
 ///
 /// ```
 /// let looks = megadir_stats::Looks::new(30, 100).expect("30 is at most 100");
@@ -35,9 +34,8 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Returns the schedule from `rounds_min` to `rounds_max` rounds; both are looks.
-    ///
-    /// `None` if `rounds_min` is under 6, which has no interval at 95 %, or over `rounds_max`.
+    /// Returns the schedule from `rounds_min` to `rounds_max` rounds; both are looks. `None` if `rounds_min` is
+    /// under 6, which has no interval at 95 %, or over `rounds_max`.
     #[must_use]
     pub fn new(rounds_min: u32, rounds_max: u32) -> Option<Self> {
         (rounds_min >= ROUNDS_MIN && rounds_min <= rounds_max).then_some(Self { rounds_min, rounds_max })
@@ -77,7 +75,6 @@ impl Looks {
     }
 }
 
-/// Largest acceptable half-width of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HalfWidth {
     /// For the ratio new / old: 0.01 is one per cent.
@@ -86,13 +83,10 @@ pub enum HalfWidth {
     Absolute(f64),
 }
 
-/// `true` if the interval of paired times is at most as wide as `target` at this level.
-///
-/// The interval is Wilcoxon's around the Hodges-Lehmann estimate, of log ratios or of differences. Too few
-/// rounds or times that are not positive give `false`. A run that stops by this checks only at the rounds of a
-/// [`Looks`] and passes its [`Looks::confidence`].
-///
-/// References: see [`Looks`] and [`crate::hodges_lehmann`].
+/// `true` if the interval of paired times is at most as wide as `target` at this level. The interval is
+/// Wilcoxon's around the Hodges-Lehmann estimate, of log ratios or of differences. Too few rounds or times that
+/// are not positive give `false`. A run that stops by this checks only at the rounds of a [`Looks`] and passes
+/// its [`Looks::confidence`].
 ///
 /// ```
 /// use megadir_stats::{HalfWidth, narrow_enough};

@@ -9,12 +9,10 @@ use crate::{Estimate, Interval};
 /// The slope is the median slope of all pairs with different x. The interval is as wide as Kendall's statistic
 /// may stray, by its normal approximation with corrections for ties in x and in y; ranks are rounded as in
 /// SciPy's `theilslopes`. Time and memory grow with the square of the samples (1000 samples: half a million
-/// slopes).
-///
-/// `None` if the lengths differ, a value is not finite, `confidence` is outside 0 to 1, all x are equal, a
-/// slope overflows, or the samples are too few for the interval (fewer than 5 at 95 %, more with ties).
-///
-/// References: Theil, *Proceedings of the KNAW* 53 (1950); Sen, *Journal of the American Statistical Association* 63 (1968).
+/// slopes). `None` if the lengths differ, a value is not finite, `confidence` is outside 0 to 1, all x are
+/// equal, a slope overflows, or the samples are too few for the interval (fewer than 5 at 95 %, more with
+/// ties). References: Theil, *Proceedings of the KNAW* 53 (1950); Sen, *Journal of the American Statistical
+/// Association* 63 (1968).
 ///
 /// ```
 /// let round = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
@@ -59,11 +57,9 @@ impl PowerLaw {
     }
 }
 
-/// Fits a power law by least squares on logarithms.
-///
-/// `None` if the lengths differ, a value is not positive and finite, or there are fewer than two different x.
-/// Reference: Warton et al., *Biological Reviews* 81 (2006), section on least squares of log-transformed
-/// allometry.
+/// Fits a power law by least squares on logarithms. `None` if the lengths differ, a value is not positive and
+/// finite, or there are fewer than two different x. Reference: Warton et al., *Biological Reviews* 81 (2006),
+/// section on least squares of log-transformed allometry.
 ///
 /// ```
 /// let entries = [1e3, 1e4, 1e5];

@@ -12,11 +12,9 @@ use crate::{Estimate, Interval};
 /// The unpaired Hodges-Lehmann estimate on logarithms: the median of all ratios of a new time to an old one.
 /// The interval inverts the Mann-Whitney test: exact up to 50 times in total, normal with continuity correction
 /// above; ties only widen it. Both series have the same unit; below 1 the new one is faster. The interval does
-/// not include the variation between whole runs.
-///
-/// `None` if a time is not positive and finite, or if there are too few for the confidence (fewer than 4
-/// against 4 at 95 %). Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd
-/// edition, sections 4.2 and 4.3.
+/// not include the variation between whole runs. `None` if a time is not positive and finite, or if there are
+/// too few for the confidence (fewer than 4 against 4 at 95 %). Reference: Hollander, Wolfe and Chicken,
+/// *Nonparametric Statistical Methods*, 3rd edition, sections 4.2 and 4.3.
 ///
 /// ```
 /// let old_ns = [100.0, 101.0, 99.0, 102.0, 98.0];

@@ -57,7 +57,6 @@ pub enum Method {
     RankSum,
     /// Welch's test of several runs a side, each one observation.
     Welch {
-        /// Runs of the side with fewer runs.
         runs: usize,
     },
 }
@@ -90,10 +89,9 @@ pub enum Verdict {
 /// [`crate::holm_confidences`]. `band` is a fraction: 0.03 makes the band 1/1.03 to 1.03, symmetric on the log
 /// scale, so that swapping new and old swaps the verdict. Faster and slower take precedence over equivalent.
 /// The estimate of the rounds lets half-widths shrink with 1/sqrt(rounds) around the present ratio until the
-/// contrast is decided as different or as equivalent, whichever comes first.
-///
-/// `None` for fewer than six rounds, if a sample is not finite, the level is outside 0 to 1, or the band is not
-/// positive. References: Schuirmann (1987) for equivalence; [`crate::hodges_lehmann`] for the intervals.
+/// contrast is decided as different or as equivalent, whichever comes first. `None` for fewer than six rounds,
+/// if a sample is not finite, the level is outside 0 to 1, or the band is not positive. References: Schuirmann
+/// (1987) for equivalence; [`crate::hodges_lehmann`] for the intervals.
 ///
 /// ```
 /// use megadir_stats::Verdict;
@@ -124,8 +122,6 @@ pub struct Judging {
 /// called different exactly if the adjusted p value is at most 5 %; with ties or zeros this is the p value that
 /// inverts the interval, which is larger.
 ///
-/// Reference: Holm, *Scandinavian Journal of Statistics* 6 (1979).
-///
 /// ```
 /// use megadir_stats::{Verdict, judge_family};
 /// let faster: Vec<f64> = (0..30).map(|round| -0.2 + f64::from(round % 5) * 0.01).collect();
@@ -148,8 +144,6 @@ pub fn judge_family(contrasts: &[Vec<f64>], band: f64) -> Vec<Option<Judgement>>
 /// test with the same standard error its p value. The rounds of fewer epochs are judged as one epoch. Errors
 /// are divided by the looks of [`Judging`].
 ///
-/// References: Holm (1979); see [`crate::hierarchical_bootstrap`] and [`crate::Looks`].
-///
 /// ```
 /// use megadir_stats::{Judging, Method, judge_family_of_epochs};
 /// let epoch: Vec<f64> = (0..8).map(|round| 0.2 + f64::from(round % 5) * 0.01).collect();
@@ -165,12 +159,9 @@ pub fn judge_family_of_epochs(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> 
 }
 
 /// Judges a family of contrasts between two runs, each given by its new and its old times. The result keeps
-/// their order.
-///
-/// As [`judge_family`], with the unpaired estimate and the Mann-Whitney test of [`crate::unpaired_ratio`].
-/// `rounds_to_decide` counts the shorter series and assumes that the longer one grows in proportion.
-///
-/// References: see [`crate::unpaired_ratio`]; Holm, *Scandinavian Journal of Statistics* 6 (1979).
+/// their order. As [`judge_family`], with the unpaired estimate and the Mann-Whitney test of
+/// [`crate::unpaired_ratio`]. `rounds_to_decide` counts the shorter series and assumes that the longer one
+/// grows in proportion.
 ///
 /// ```
 /// use megadir_stats::{Judging, Verdict, judge_unpaired_family};
@@ -188,12 +179,8 @@ pub fn judge_unpaired_family(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judgin
 }
 
 /// Judges a family of contrasts between several runs a side, each given by its new and its old times, one a
-/// run.
-///
-/// As [`crate::judge_family`], with Welch's interval and test of [`crate::ratio_over_runs`]. `rounds_to_decide`
-/// is the number of runs a side.
-///
-/// References: see [`crate::ratio_over_runs`]; Holm, *Scandinavian Journal of Statistics* 6 (1979).
+/// run. As [`crate::judge_family`], with Welch's interval and test of [`crate::ratio_over_runs`].
+/// `rounds_to_decide` is the number of runs a side.
 ///
 /// ```
 /// use megadir_stats::{Judging, Verdict, judge_family_of_runs};

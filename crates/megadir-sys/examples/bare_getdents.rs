@@ -1,11 +1,8 @@
-//! Lower bound for listing a directory: getdents64 until the end, nothing decoded.
-//!
-//! `bare_getdents DIRECTORY [BUFFER_BYTES]` prints the bytes of records that the kernel returned. Benchmarks
-//! use it as the yardstick: a program's time beyond this is its own work.
+//! Lower bound for listing a directory: getdents64 to the end, nothing decoded. `bare_getdents DIRECTORY
+//! [BUFFER_BYTES]` prints the number of bytes that the kernel returned.
 
 #![expect(clippy::print_stdout, reason = "an example talks to the terminal")]
 
-/// Default buffer, bytes.
 #[cfg(target_os = "linux")]
 const BUFFER_BYTES: usize = 128 << 10;
 

@@ -1,6 +1,5 @@
-//! Identity of a directory's btrfs file system and subvolume; needs no privileges (Linux 4.18 and later).
-//!
-//! Reference: `include/uapi/linux/btrfs.h` (`BTRFS_IOC_FS_INFO`, `BTRFS_IOC_GET_SUBVOL_INFO`).
+//! UUID of a btrfs file system and ID of a subvolume, without privileges (Linux 4.18 and later;
+//! `include/uapi/linux/btrfs.h`).
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -30,11 +29,6 @@ const _: () = {
 const BTRFS_IOC_FS_INFO: libc::Ioctl = libc::_IOR::<FileSystemInfo>(0x94, 31);
 const BTRFS_IOC_GET_SUBVOL_INFO: libc::Ioctl = libc::_IOR::<SubvolumeInfo>(0x94, 60);
 
-/// UUID of the directory's file system.
-///
-/// # Errors
-///
-/// Seccomp filters of containers may forbid the call.
 pub fn file_system_identifier(directory: BtrfsDirectory<'_>) -> io::Result<[u8; 16]> {
     let mut info = FileSystemInfo { before: [0; 16], identifier: [0; 16], after: [0; 992] };
     // SAFETY: on a btrfs directory the number means BTRFS_IOC_FS_INFO and nothing else. The kernel reads and
@@ -44,11 +38,7 @@ pub fn file_system_identifier(directory: BtrfsDirectory<'_>) -> io::Result<[u8; 
     if status == 0 { Ok(info.identifier) } else { Err(io::Error::last_os_error()) }
 }
 
-/// ID of the directory's subvolume.
-///
-/// # Errors
-///
-/// `ENOTTY` on Linux before 4.18; seccomp filters of containers may forbid the call.
+/// Fails with `ENOTTY` on Linux before 4.18.
 pub fn subvolume(directory: BtrfsDirectory<'_>) -> io::Result<u64> {
     let mut info = SubvolumeInfo { number: 0, after: [0; 496] };
     // SAFETY: on a btrfs directory the number means BTRFS_IOC_GET_SUBVOL_INFO and nothing else. The kernel

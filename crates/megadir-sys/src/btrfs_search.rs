@@ -1,19 +1,14 @@
-//! `BTRFS_IOC_TREE_SEARCH_V2`: items of a subvolume's tree as on disk (Linux 3.16 and later).
-//!
-//! A key is (object, type, offset), and the search covers a range of *keys*: between the inode items of two
-//! inodes are all other items of the first and of the inodes in between. Changed inode items enter the tree
-//! when a transaction commits. Reference: `include/uapi/linux/btrfs.h`, `include/uapi/linux/btrfs_tree.h`,
-//! `search_ioctl` in `fs/btrfs/ioctl.c`.
+//! `BTRFS_IOC_TREE_SEARCH_V2`: items of a subvolume's tree as on disk (Linux 3.16 and later). The search covers
+//! a range of keys (object, type, offset), so between two inode items lie all other items of the first inode.
+//! Changed inode items enter the tree when a transaction commits.
 
 use std::io;
 use std::os::fd::AsRawFd;
 
 use crate::directory_on::DirectoryOn;
 
-/// Open directory of a btrfs file system.
 pub type BtrfsDirectory<'a> = DirectoryOn<'a, 0x9123_683e>;
 
-/// `BTRFS_INODE_ITEM_KEY`: type of an inode's own item.
 const INODE_ITEM: u32 = 1;
 
 /// `struct btrfs_ioctl_search_args_v2` without the buffer that follows it.
@@ -35,7 +30,7 @@ struct Header {
     buffer_bytes: u64,
 }
 
-/// Buffer of one call, bytes; larger ones gain nothing.
+/// Bytes; larger buffers gain nothing.
 pub const BUFFER_BYTES: usize = 64 << 10;
 
 #[repr(C)]
@@ -55,7 +50,6 @@ const _: () = {
 /// `_IOWR(0x94, 17, struct btrfs_ioctl_search_args_v2)`: in C the structure's size is the header's.
 const BTRFS_IOC_TREE_SEARCH_V2: libc::Ioctl = libc::_IOWR::<Header>(0x94, 17);
 
-/// Buffer for the answer to one call.
 pub struct Search {
     request: Box<Request>,
 }
@@ -66,13 +60,9 @@ impl Search {
         Self { request: Box::new(Request { header: Header::default(), buffer: [0; BUFFER_BYTES] }) }
     }
 
-    /// Items from the inode item of inode `first` to that of inode `last`, inclusive, in the directory's
-    /// subvolume: at most `items_max`, and as many as fit the buffer.
-    ///
-    /// # Errors
-    ///
-    /// `EPERM` without `CAP_SYS_ADMIN` in the first user namespace, `ENOTTY` on Linux before 3.16, `EOVERFLOW`
-    /// if not even one item fits.
+    /// Items from the inode item of `first` to that item of `last`, as many as fit the buffer and at most
+    /// `items_max`. Fails with `EPERM` without `CAP_SYS_ADMIN` in the first user namespace, `EOVERFLOW` if no
+    /// item fits.
     pub fn inodes(
         &mut self,
         directory: BtrfsDirectory<'_>,
@@ -107,26 +97,24 @@ impl Search {
     }
 }
 
-/// Iterator over the items of an answer; ends early at a truncated item.
+/// Ends early at a truncated item.
 #[derive(Clone, Debug)]
 pub struct Items<'a> {
     rest: &'a [u8],
     left: u32,
 }
 
-/// Item of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
     /// Object ID: the inode number for items of inodes.
     pub object: u64,
     /// `BTRFS_*_KEY`.
     pub kind: u32,
-    /// Offset of the key; the meaning depends on the type.
+    /// Object ID: the inode number for inode items.
     pub offset: u64,
     pub bytes: &'a [u8],
 }
 
-/// `struct btrfs_inode_item`: attributes of one inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InodeItem {
     pub size_bytes: u64,
@@ -135,16 +123,13 @@ pub struct InodeItem {
     pub group: u32,
     /// Type and permissions, as in stat(2).
     pub mode: u32,
-    /// Inode change time: seconds since 1970, nanoseconds.
     pub changed: (i64, u32),
-    /// Modification time.
     pub modified: (i64, u32),
-    /// Creation time.
     pub born: (i64, u32),
 }
 
 impl<'a> Items<'a> {
-    /// Parses an answer that claims to hold `items` items.
+    /// `items` is the number that the answer claims.
     pub fn new(bytes: &'a [u8], items: u32) -> Self {
         Self { rest: bytes, left: items }
     }
@@ -155,7 +140,7 @@ impl<'a> Iterator for Items<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Item<'a>> {
-        // `struct btrfs_ioctl_search_header`: transaction, object, offset, type, length; in native byte order.
+        // `struct btrfs_ioctl_search_header`, native byte order: transaction, object, offset, type, length.
         self.left = self.left.checked_sub(1)?;
         let (header, rest) = self.rest.split_first_chunk::<32>()?;
         let long = |at: usize| Some(u64::from_ne_bytes(*header.get(at..)?.first_chunk()?));
@@ -167,7 +152,7 @@ impl<'a> Iterator for Items<'a> {
 }
 
 impl Item<'_> {
-    /// Attributes in an inode item; `None` for items of other types or lengths.
+    /// `None` for items of other types or lengths.
     #[inline]
     pub fn inode(&self) -> Option<InodeItem> {
         // `struct btrfs_inode_item`, packed and little-endian like all btrfs structures on disk.

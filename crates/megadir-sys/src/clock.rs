@@ -1,17 +1,11 @@
-//! Cycle counter and monotonic clock.
-//!
-//! A chained read of the cycle counter (the end of one operation is the start of the next) costs about 10 ns
-//! less than a read of the vDSO clock, which makes single cached operations measurable. References: Intel SDM
-//! volume 3, "Time-Stamp Counter"; clock_gettime(2).
+//! Cycle counter (Intel SDM volume 3, "Time-Stamp Counter") and monotonic clock. A chained read of the cycle
+//! counter is about 10 ns cheaper than the vDSO clock, so single cached operations are measurable.
 
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Cycle counter of the processor; [`monotonic_ns`] on processors without one.
-///
-/// There are no fences: the processor may read it some tens of cycles before earlier instructions are done, or
-/// after later ones have begun. A system call between two reads keeps them apart anyway, and in a chain of
-/// reads the error moves from one operation to the next. Reference: Intel SDM volume 2, `RDTSC`.
+/// Cycle counter, or [`monotonic_ns`] on processors without one. Unfenced: the read may move by some tens of
+/// cycles against its neighbours, but a system call in between keeps two reads apart.
 #[inline]
 pub fn cycles() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -33,9 +27,7 @@ pub fn monotonic_ns() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Nanoseconds on the monotonic clock since a moment shared by all processes of this boot.
-///
-/// Linux: `CLOCK_MONOTONIC`. Windows: `QueryPerformanceCounter`, with ticks of 100 ns on most machines.
+/// Nanoseconds since a moment shared by all processes of this boot (`CLOCK_MONOTONIC`).
 #[cfg(unix)]
 #[inline]
 pub fn shared_ns() -> u64 {
@@ -45,9 +37,8 @@ pub fn shared_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Nanoseconds on the monotonic clock since a moment shared by all processes of this boot.
-///
-/// Linux: `CLOCK_MONOTONIC`. Windows: `QueryPerformanceCounter`, with ticks of 100 ns on most machines.
+/// Nanoseconds since a moment shared by all processes of this boot. `QueryPerformanceCounter`, with ticks of
+/// 100 ns on most machines.
 #[cfg(windows)]
 #[inline]
 pub fn shared_ns() -> u64 {
@@ -59,8 +50,7 @@ pub fn shared_ns() -> u64 {
     (u128::from(ticks.cast_unsigned()) * 1_000_000_000 / u128::from(per_s)) as u64
 }
 
-/// `true` if [`cycles`] counts at a constant rate in all processor states, so that one calibration against the
-/// monotonic clock serves a whole run.
+/// `true` if [`cycles`] has a constant rate in all processor states: one calibration serves a whole run.
 pub fn invariant_counter() -> bool {
     #[cfg(target_arch = "x86_64")]
     {

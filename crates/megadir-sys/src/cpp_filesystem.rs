@@ -1,8 +1,5 @@
-//! C++ `std::filesystem`: regular files of a directory with their times, as a C++ program lists them.
-//!
-//! For benchmarks only, with the feature `cpp`. The build script compiles `cpp_filesystem.cpp` if it finds a
-//! C++ compiler: on Linux, and with mingw for Windows. Without either, [`unavailable`] gives the reason and no
-//! C++ is linked.
+//! C++ `std::filesystem` as a C++ program lists a directory; for benchmarks only (feature `cpp`). The build
+//! script compiles `cpp_filesystem.cpp` if it finds a compiler; otherwise [`unavailable`] gives the reason.
 
 use std::io;
 use std::path::Path;
@@ -14,10 +11,9 @@ mod system;
 #[path = "cpp_filesystem/unix.rs"]
 mod system;
 
-/// `true` if times are whole seconds since 1970, as libstdc++ on Windows has them from the C library's `stat`.
+/// `true` if times are whole seconds, as from libstdc++ on Windows.
 pub const WHOLE_SECONDS: bool = cfg!(windows);
 
-/// Reason why C++ is unavailable, if it is.
 pub fn unavailable() -> Option<&'static str> {
     if cfg!(megadir_cpp) {
         None
@@ -30,20 +26,14 @@ pub fn unavailable() -> Option<&'static str> {
     }
 }
 
-/// Reason why C++ cannot list a directory, if it cannot: on Windows its C library rejects `?` and long paths.
+/// Reason why C++ cannot list a directory: on Windows its C library rejects `?` and long paths.
 pub fn unavailable_on(directory: &Path) -> Option<&'static str> {
     unavailable().or_else(|| system::refused(directory))
 }
 
-/// Lists a directory by `directory_iterator`, queries the `last_write_time` of every regular file, keeps both
-/// in a vector, then passes each row on: the name (WTF-8 on Windows), seconds since 1970, and nanoseconds.
-///
-/// Symbolic links are not followed, except on Windows, where C++ does not recognise them; a file that vanishes
-/// meanwhile is left out.
-///
-/// # Errors
-///
-/// `Unsupported` if C++ is [`unavailable`].
+/// Passes on the name (WTF-8 on Windows), seconds since 1970 and nanoseconds of every regular file, after
+/// collecting them in a C++ vector. Symbolic links are followed only on Windows, where C++ does not recognise
+/// them; files that vanish meanwhile are left out. Fails with `Unsupported` if C++ is [`unavailable`].
 #[cfg(not(megadir_cpp))]
 pub fn regular_files(_directory: &Path, _row: &mut dyn FnMut(&[u8], i64, u32)) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, unavailable().unwrap_or_default()))
@@ -71,7 +61,6 @@ mod compiled {
         fn megadir_cpp_regular_files(directory: *const Unit, context: *mut c_void, row: Row) -> c_int;
     }
 
-    /// Context that the C++ side passes back with every row.
     struct Context<'a> {
         row: &'a mut dyn FnMut(&[u8], i64, u32),
     }
@@ -93,7 +82,6 @@ mod compiled {
         (context.row)(&system::name(name), seconds, nanoseconds);
     }
 
-    /// See the function of the same name without the feature.
     pub fn regular_files(directory: &Path, row: &mut dyn FnMut(&[u8], i64, u32)) -> io::Result<()> {
         let directory = system::path(directory)?;
         let mut context = Context { row };

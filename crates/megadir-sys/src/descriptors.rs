@@ -1,18 +1,11 @@
-//! Descriptor table of one thread.
-//!
-//! The threads of a process share one table, and opening or closing a file takes its lock. Threads that stand
-//! for separate programs must not wait for each other there. Reference: unshare(2), `CLONE_FILES`.
+//! Descriptor table of one thread (`CLONE_FILES`). Opening or closing a file locks the table, which threads of
+//! a process share; threads that stand for separate programs must not wait for each other there.
 
 use std::io;
 
-/// Gives the calling thread its own copy of the descriptor table.
-///
-/// The thread must close what it opens afterwards and pass it to no other thread: elsewhere the number means
-/// another file or none. Descriptors that other threads close stay open in the copy until the thread ends.
-///
-/// # Errors
-///
-/// Seccomp filters of containers may forbid the call.
+/// Gives the calling thread its own copy. What it opens afterwards it must close itself and pass to no other
+/// thread, where the number means another file. Descriptors closed elsewhere stay open in the copy until the
+/// thread ends.
 pub fn own_table() -> io::Result<()> {
     // SAFETY: the call has no pointer; it gives this thread another table with the same contents, so every
     // number in use stays valid here and everywhere else.

@@ -10,11 +10,8 @@ pub struct DirectoryOn<'a, const MAGIC: u64> {
 }
 
 impl<'a, const MAGIC: u64> DirectoryOn<'a, MAGIC> {
-    /// Checks that a descriptor is a directory on this file system, and not, say, a device node in it.
-    ///
-    /// # Errors
-    ///
-    /// `ENOTTY`, as from ioctl(2), if it is not; errors of fstat(2) and fstatfs(2).
+    /// Rejects everything but a directory, such as a device node on this file system, with `ENOTTY` as ioctl(2)
+    /// would.
     pub fn check(descriptor: BorrowedFd<'a>) -> io::Result<Self> {
         let status = rustix::fs::fstat(descriptor)?;
         let is_directory = rustix::fs::FileType::from_raw_mode(status.st_mode).is_dir();

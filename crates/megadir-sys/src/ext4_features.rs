@@ -1,23 +1,17 @@
-//! `EXT4_IOC_GET_TUNE_SB_PARAM`: features of an ext4 file system; needs no privileges (Linux 6.18 and later).
-//!
-//! Reference: `include/uapi/linux/ext4.h`, `ext4_ioctl_get_tune_sb` in `fs/ext4/ioctl.c`.
+//! `EXT4_IOC_GET_TUNE_SB_PARAM`: features of an ext4 file system, without privileges
+//! (`include/uapi/linux/ext4.h`).
 
 use std::io;
 use std::os::fd::AsRawFd;
 
 use crate::directory_on::DirectoryOn;
 
-/// Open directory of an ext2, ext3 or ext4 file system.
 pub type Ext4Directory<'a> = DirectoryOn<'a, 0xef53>;
 
-/// Feature masks of the superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
-    /// `s_feature_compat`.
     pub compat: u32,
-    /// `s_feature_incompat`.
     pub incompat: u32,
-    /// `s_feature_ro_compat`.
     pub ro_compat: u32,
 }
 
@@ -38,11 +32,7 @@ const _: () = {
 
 const EXT4_IOC_GET_TUNE_SB_PARAM: libc::Ioctl = libc::_IOR::<Parameters>(b'f' as u32, 45);
 
-/// Features of the directory's file system.
-///
-/// # Errors
-///
-/// `ENOTTY` on Linux before 6.18; seccomp filters of containers may forbid the call.
+/// Fails with `ENOTTY` on Linux before 6.18.
 pub fn features(directory: Ext4Directory<'_>) -> io::Result<Features> {
     let mut parameters =
         Parameters { before: [0; 64], compat: 0, incompat: 0, ro_compat: 0, after: [0; 156] };

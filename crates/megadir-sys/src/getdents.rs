@@ -1,19 +1,11 @@
-//! `getdents64`, raw: the kernel's records in the caller's buffer, undecoded.
-//!
-//! Decoding is safe code and lives in `megadir::decode`. Reference: getdents(2).
+//! Raw getdents64(2) into the caller's buffer; `megadir::decode` decodes the records.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Fills `buffer` with directory records from the descriptor's position and advances the position.
-///
-/// Returns the number of bytes filled, 0 at the end of the directory. Bytes beyond that, and the padding
-/// between a name's NUL and the end of its record, keep their previous contents.
-///
-/// # Errors
-///
-/// `EINVAL` if the buffer is too small for the next record, `ENOENT` if the directory has been removed,
-/// `ENOTDIR`, `EIO`, and errors of the file system. `EINTR` is retried.
+/// Fills `buffer` from the descriptor's position. Returns the number of bytes, 0 at the end; bytes beyond it
+/// and padding keep their contents. `EINTR` is retried. Fails with `EINVAL` if the next record does not fit,
+/// `ENOENT` if the directory was removed.
 pub fn getdents64(directory: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         // SAFETY: the kernel writes at most `buffer.len()` bytes to `buffer`, which is borrowed exclusively for

@@ -1,6 +1,4 @@
-//! I/O priority of a thread.
-//!
-//! Reference: ioprio_set(2), `include/uapi/linux/ioprio.h`.
+//! I/O priority of a thread: ioprio_set(2).
 
 use std::io;
 
@@ -8,11 +6,7 @@ const IOPRIO_WHO_PROCESS: libc::c_int = 1;
 const IOPRIO_CLASS_IDLE: libc::c_int = 3;
 const IOPRIO_CLASS_SHIFT: libc::c_int = 13;
 
-/// Puts the calling thread, and threads that it starts later, into the idle class.
-///
-/// # Errors
-///
-/// Seccomp filters of containers may forbid the call.
+/// Also applies to threads that the calling thread starts later.
 pub fn make_idle() -> io::Result<()> {
     let priority = IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT;
     // SAFETY: the call takes three numbers and touches no memory of ours; 0 is the calling thread.

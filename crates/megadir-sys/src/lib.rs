@@ -1,27 +1,7 @@
-//! System calls, clocks and counters without a safe wrapper in a well-kept crate.
+//! System calls, clocks and counters without a safe wrapper in a well-kept crate; rustix covers the rest.
 //!
 //! The only crate of the workspace with `unsafe` code; its interface is safe. Each module wraps one thing and
-//! knows nothing of entries, batches or benchmarks:
-//!
-//! * [`getdents`]: the raw call, into a caller's buffer (Linux).
-//! * [`xfs_bulkstat`], [`btrfs_search`]: attributes of many inodes in one call, for privileged users (Linux);
-//!   [`directory_on`] makes them safe.
-//! * [`ext4_features`], [`xfs_geometry`], [`btrfs_info`], [`quota`]: properties of a file system (Linux).
-//! * [`page_cache`]: share of a file in the page cache (Linux).
-//! * `uring` (optional feature `io-uring`): statx for many names in one call (Linux).
-//! * [`cpp_filesystem`]: directory listing by the C++ library (optional feature `cpp`).
-//! * [`io_priority`]: idle class (Linux).
-//! * [`descriptors`]: a descriptor table per thread (Linux).
-//! * [`mount_namespace`], [`loop_device`], [`child`]: mounts, devices and programs that end with their process
-//!   (Linux).
-//! * [`readdir`]: the C library's directory stream (Unix).
-//! * `windows`: directories and files by handle, ways of reading a directory, system properties (Windows).
-//! * `standard_streams` (feature of that name): streams that were closed at program start (Linux).
-//! * [`clock`]: cycle counter and monotonic clock.
-//! * [`processor`]: the hypervisor's name.
-//! * [`usage`]: processor time of this process.
-//!
-//! Calls with a safe wrapper in rustix (openat, statx, lseek, ioctls) are used from there by the other crates.
+//! knows nothing of entries, batches or benchmarks.
 #![expect(unsafe_code, reason = "the one crate where system interfaces without a safe wrapper are called")]
 
 #[cfg(target_os = "linux")]

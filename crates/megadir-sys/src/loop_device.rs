@@ -1,7 +1,5 @@
-//! Loop devices with autoclear: the kernel detaches them when their last holder, mount or process, goes.
-//!
-//! Reference: loop(4), `include/uapi/linux/loop.h`, `loop_configure` in `drivers/block/loop.c` (Linux 5.8 and
-//! later).
+//! Loop devices with autoclear: the kernel detaches them with their last holder, mount or process (Linux 5.8
+//! and later; loop(4), `loop_configure` in `drivers/block/loop.c`).
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,7 +11,7 @@ const LOOP_CONFIGURE: libc::Ioctl = 0x4c0a;
 const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
-/// Attempts; another process may take the free device first.
+/// Another process may take the free device first.
 const TRIES_MAX: u32 = 64;
 
 /// `struct loop_info64`.
@@ -57,23 +55,16 @@ impl Info {
     };
 }
 
-/// Loop device, attached as long as this value, a mount or another process holds it.
+/// Attached as long as this value, a mount or another process holds it.
 #[derive(Debug)]
 pub struct LoopDevice {
     pub device: File,
     pub path: PathBuf,
-    /// `true` if it bypasses the page cache of its image.
     pub direct_io: bool,
 }
 
-/// Attaches an image to a free loop device with sectors of `block_bytes` bytes (0: the kernel chooses).
-///
-/// `direct_io` requests bypassing the page cache; the result says whether it does.
-///
-/// # Errors
-///
-/// `EACCES` or `EPERM` without permission, `ENOENT` without loop devices, and the kernel's errors about the
-/// image.
+/// `sector_bytes` 0 lets the kernel choose. `direct_io` requests bypassing the page cache; the result says
+/// whether it does. Fails with `EACCES` or `EPERM` without permission, `ENOENT` without loop devices.
 pub fn attach(image: BorrowedFd<'_>, sector_bytes: u32, direct_io: bool) -> io::Result<LoopDevice> {
     let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
     let mut tried = 0;

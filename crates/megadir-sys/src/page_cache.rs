@@ -1,19 +1,14 @@
-//! Share of a file in the page cache: cachestat (Linux 6.5 and later), else mincore through a mapping.
-//!
-//! Both answer to the owner of a file and to users who may write it; for others the kernel fails or claims that
-//! every page is cached. Reference: `Documentation/admin-guide/mm`, cachestat(2), mincore(2).
+//! Pages of a file in the page cache: cachestat(2) (Linux 6.5 and later), else mincore(2) through a mapping.
+//! Unless the caller owns the file or may write it, the kernel fails or claims that every page is cached.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Page counts of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resident {
-    /// Cached pages.
     pub cached: u64,
     /// Cached pages that are dirty or under writeback; `None` from mincore.
     pub unwritten: Option<u64>,
-    /// Pages of the file.
     pub pages: u64,
 }
 
@@ -24,7 +19,6 @@ struct Range {
     length: u64,
 }
 
-/// `struct cachestat`.
 #[repr(C)]
 struct CacheStat {
     cached: u64,
@@ -34,7 +28,7 @@ struct CacheStat {
     recently_evicted: u64,
 }
 
-/// Number of the call, the same on all architectures with a common table.
+/// The same on all architectures with a common table.
 const SYS_CACHESTAT: Option<libc::c_long> = if cfg!(any(
     all(target_arch = "x86_64", target_pointer_width = "64"),
     target_arch = "aarch64",
@@ -51,12 +45,7 @@ const SYS_CACHESTAT: Option<libc::c_long> = if cfg!(any(
 /// Bytes mapped at a time for mincore.
 const WINDOW_BYTES: u64 = 256 << 20;
 
-/// Page counts of an open regular file.
-///
-/// # Errors
-///
-/// `EPERM` if the caller neither owns the file nor may write it (Linux 6.13 and later); errors of fstat and
-/// mmap.
+/// Fails with `EPERM` if the caller neither owns the file nor may write it (Linux 6.13 and later).
 pub fn resident(file: BorrowedFd<'_>) -> io::Result<Resident> {
     match cachestat(file) {
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => mincore(file),
@@ -64,7 +53,6 @@ pub fn resident(file: BorrowedFd<'_>) -> io::Result<Resident> {
     }
 }
 
-/// Calls cachestat; `ENOSYS` if the kernel lacks it.
 fn cachestat(file: BorrowedFd<'_>) -> io::Result<Resident> {
     let Some(number) = SYS_CACHESTAT else {
         return Err(io::Error::from_raw_os_error(libc::ENOSYS));
@@ -82,7 +70,6 @@ fn cachestat(file: BorrowedFd<'_>) -> io::Result<Resident> {
     Ok(Resident { cached: found.cached, unwritten: Some(found.dirty + found.writeback), pages })
 }
 
-/// Calls mincore, window by window.
 fn mincore(file: BorrowedFd<'_>) -> io::Result<Resident> {
     let bytes = size(file)?;
     let mut cached = 0;

@@ -1,11 +1,7 @@
-//! The hypervisor's name, by CPUID.
-//!
-//! References: Intel SDM volume 2, CPUID; "Hypervisor Top-Level Functional Specification" (Microsoft), leaves
-//! 0x4000_0000 to 0x4000_0003.
+//! Name of the hypervisor, by CPUID: "Hypervisor Top-Level Functional Specification" (Microsoft), leaf
+//! 0x4000_0000.
 
-/// Name of the hypervisor below this system; `None` without one.
-///
-/// A Windows host with Hyper-V runs above its own hypervisor as the root partition: that counts as none.
+/// `None` without a hypervisor, and for a Windows host with Hyper-V, which is the root partition above its own.
 pub fn hypervisor() -> Option<String> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -23,13 +19,13 @@ pub fn hypervisor() -> Option<String> {
     }
 }
 
-/// Name from the hypervisor's leaves; `None` in its root partition.
+/// `None` in the root partition.
 #[cfg(target_arch = "x86_64")]
 fn guest_of(name: [u32; 4], features: [u32; 4]) -> Option<String> {
     let bytes: Vec<u8> = name[1..].iter().flat_map(|word| word.to_le_bytes()).collect();
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim_matches(|of: char| of == '\0' || of.is_whitespace());
-    // For Microsoft's, EBX bit 0 is the right to create partitions, which only the root partition has.
+    // EBX bit 0 is the right to create partitions, which only the root partition has.
     let commands = text == "Microsoft Hv" && name[0] >= 0x4000_0003 && features[1] & 1 != 0;
     if commands {
         return None;

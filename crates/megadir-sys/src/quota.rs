@@ -1,18 +1,13 @@
-//! `quotactl_fd`: quota usage of a user, a group or a project (Linux 5.14 and later).
-//!
-//! Users may query themselves and their groups, root everyone. Reference: quotactl(2).
+//! `quotactl_fd(2)`: quota of a user, a group or a project (Linux 5.14 and later). Only root may query other
+//! users.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Owner of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// User ID.
     User(u32),
-    /// Group ID.
     Group(u32),
-    /// Project ID.
     Project(u32),
 }
 
@@ -20,10 +15,8 @@ pub enum Owner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     pub bytes: u64,
-    /// Hard limit, bytes.
     pub bytes_max: u64,
     pub inodes: u64,
-    /// Hard limit, inodes.
     pub inodes_max: u64,
 }
 
@@ -31,11 +24,7 @@ const Q_GETQUOTA: u32 = 0x80_0007;
 /// Unit of space limits, bytes.
 const QIF_DQBLKSIZE: u64 = 1024;
 
-/// Quota on the file system of a descriptor.
-///
-/// # Errors
-///
-/// `ENOSYS` and `ESRCH` if the kernel or the file system keeps none, `EPERM`.
+/// Fails with `ENOSYS` or `ESRCH` if the kernel or the file system keeps no quotas, `EPERM` without permission.
 pub fn quota(descriptor: BorrowedFd<'_>, owner: Owner) -> io::Result<Quota> {
     let (kind, number) = match owner {
         Owner::User(number) => (0, number),
@@ -80,20 +69,13 @@ const _: () = assert!(size_of::<ExtendedFlags>() == 28);
 const FS_IOC_FSGETXATTR: libc::Ioctl = libc::_IOR::<ExtendedFlags>(b'X' as u32, 31);
 const FS_IOC_FSSETXATTR: libc::Ioctl = libc::_IOW::<ExtendedFlags>(b'X' as u32, 32);
 
-/// Project ID of a directory; 0 if none.
-///
-/// # Errors
-///
-/// `ENOTDIR` for anything but a directory; `ENOTTY` or similar if the file system has no projects.
+/// Project ID of a directory; 0 if none. Fails with `ENOTDIR` for other files, `ENOTTY` or similar without
+/// projects.
 pub fn project(directory: BorrowedFd<'_>) -> io::Result<u32> {
     extended_flags(directory).map(|flags| flags.project)
 }
 
-/// Sets the project ID of a directory; its other extended flags stay.
-///
-/// # Errors
-///
-/// As [`project`]; `EPERM` without privileges.
+/// Sets the project ID; other extended flags stay. Fails with `EPERM` without privileges.
 pub fn set_project(directory: BorrowedFd<'_>, project: u32) -> io::Result<()> {
     let mut flags = extended_flags(directory)?;
     flags.project = project;

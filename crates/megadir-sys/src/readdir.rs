@@ -1,7 +1,5 @@
-//! The C library's directory stream: `fdopendir`, `readdir64`, `closedir`.
-//!
-//! Most programs list directories this way. The size of the stream's buffer is fixed (32 KiB in glibc, 2 KiB in
-//! musl). Reference: readdir(3).
+//! Directory stream of the C library (readdir(3)), as most programs list directories. Its buffer is fixed: 32
+//! KiB in glibc, 2 KiB in musl.
 
 use std::ffi::CStr;
 use std::io;
@@ -19,21 +17,17 @@ pub struct DirStream {
 // ensures; `last` is only compared, never dereferenced.
 unsafe impl Send for DirStream {}
 
-/// Entry of a stream, valid until the next call.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamEntry<'a> {
     pub inode: u64,
-    /// Position after this entry, as returned by `telldir`.
+    /// Position after this entry, as from `telldir`.
     pub offset: i64,
-    /// Length of the kernel's record, bytes.
     pub record_bytes: u16,
-    /// `DT_*` type.
     pub kind: u8,
     /// Name without its NUL.
     pub name: &'a [u8],
 }
 
-/// Fixed part of a `dirent64`.
 #[repr(C)]
 struct Header {
     inode: u64,
@@ -43,11 +37,7 @@ struct Header {
 }
 
 impl DirStream {
-    /// Opens a stream on a directory descriptor and takes ownership of it.
-    ///
-    /// # Errors
-    ///
-    /// `ENOTDIR` if it is not a directory, `ENOMEM` without memory for the stream.
+    /// Fails with `ENOTDIR` if the descriptor is not a directory.
     pub fn open(directory: OwnedFd) -> io::Result<Self> {
         let descriptor = directory.into_raw_fd();
         // SAFETY: the descriptor was owned by us and is given away here.
@@ -63,11 +53,7 @@ impl DirStream {
         }
     }
 
-    /// Next entry, including `.` and `..`; `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// Those of getdents(2). The stream may be used again after an error.
+    /// Next entry, including `.` and `..`; `None` at the end. The stream stays usable after an error.
     pub fn next_entry(&mut self) -> io::Result<Option<StreamEntry<'_>>> {
         // SAFETY: returns the address of the calling thread's own errno, which lives as long as the thread.
         let errno = unsafe { libc::__errno_location() };
@@ -101,7 +87,6 @@ impl DirStream {
         }))
     }
 
-    /// Next entry with the directory's descriptor, through which it can be reached.
     pub fn next_below(&mut self) -> io::Result<Option<(BorrowedFd<'_>, StreamEntry<'_>)>> {
         // SAFETY: the stream is open.
         let descriptor = unsafe { libc::dirfd(self.stream.as_ptr()) };
@@ -111,10 +96,7 @@ impl DirStream {
         Ok(self.next_entry()?.map(|entry| (directory, entry)))
     }
 
-    /// Number of times that the stream has called the kernel.
-    ///
-    /// Observed from outside: the stream returns pointers into its buffer, and a pointer that goes backwards
-    /// means that the buffer was refilled.
+    /// Number of refills of the stream's buffer: returned pointers ascend until the kernel is called again.
     pub fn refills(&self) -> u64 {
         self.refills
     }

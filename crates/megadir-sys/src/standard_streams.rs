@@ -1,13 +1,9 @@
-//! Which standard streams were closed when the process began.
-//!
-//! The runtime of std opens `/dev/null` in the place of each of them before `main`, so that a file opened later cannot take
-//! its number. From then on a program that was started with `>&-` seems to write, and what it writes is lost without an error.
-//!
-//! Reference: `sanitize_standard_fds` in std's `sys/pal/unix`; the System V ABI on `.init_array`.
+//! Standard streams that were closed when the process began. The runtime of std opens `/dev/null` in their
+//! place before `main`, so that output of a program started with `>&-` would be lost without an error.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// One bit a descriptor, set where it was closed.
+/// One bit per descriptor.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// Called by the C library before `main`, and so before the runtime of std.
@@ -25,13 +21,11 @@ extern "C" fn look() {
     }
 }
 
-/// `true` if standard input was closed when the process began.
 #[must_use]
 pub fn input_was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed) & 1 != 0
 }
 
-/// `true` if standard output was closed when the process began.
 #[must_use]
 pub fn output_was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed) & 2 != 0

@@ -1,8 +1,6 @@
-//! statx(2) through io_uring: many names of a directory with one system call (Linux 5.6 and later).
-//!
-//! The kernel passes each request to its own thread, so local file systems gain nothing over calling statx. A
-//! request writes to memory long after its submission; [`StatxRing::statx`] returns only when all have been
-//! answered. Reference: io_uring_enter(2), `io_uring/statx.c`.
+//! statx(2) through io_uring: many names with one system call (Linux 5.6 and later). The kernel passes each
+//! request to its own thread, so local file systems gain nothing. A request writes to memory long after its
+//! submission; [`StatxRing::statx`] returns only when all are answered.
 
 use std::ffi::CStr;
 use std::io;
@@ -13,33 +11,27 @@ use std::time::Duration;
 use io_uring::{IoUring, Probe, opcode, types};
 use rustix::fs::{AtFlags, Statx, StatxFlags};
 
-/// Maximum names per call.
 pub const NAMES_MAX: usize = 256;
 
-/// `struct statx`, whole, as the kernel fills it.
+/// The kernel fills the whole structure.
 const _: () = assert!(size_of::<Statx>() == 256);
 
-/// Number and length of waits when the system is out of memory.
+/// Waits when the system is out of memory.
 const WAITS_MAX: u32 = 1000;
 const WAIT: Duration = Duration::from_millis(1);
 
-/// Ring with the memory for its answers.
 pub struct StatxRing {
     ring: IoUring,
     answers: Box<[MaybeUninit<Statx>]>,
-    /// Error number of each answer; 0 if the call succeeded.
+    /// 0 if the call succeeded.
     errors: Vec<i32>,
-    /// A call was cut short: the ring still contains addresses that are no longer valid.
+    /// A call was cut short: the ring contains addresses that are no longer valid.
     broken: bool,
 }
 
 impl StatxRing {
-    /// Creates a ring.
-    ///
-    /// # Errors
-    ///
-    /// `ENOSYS` before Linux 5.1, `EPERM` if the administrator or a container forbids it, `EINVAL` before 5.6,
-    /// `ENOMEM` and `EMFILE`.
+    /// Fails with `ENOSYS` before Linux 5.1, `EINVAL` before 5.6, `EPERM` if an administrator or container
+    /// forbids io_uring.
     pub fn new() -> io::Result<Self> {
         let ring = IoUring::new(NAMES_MAX as u32)?;
         let mut probe = Probe::new();
@@ -51,12 +43,8 @@ impl StatxRing {
         Ok(Self { ring, answers, errors: Vec::with_capacity(NAMES_MAX), broken: false })
     }
 
-    /// Queries names relative to a directory; returns answers or error numbers in the order of the names.
-    ///
-    /// # Errors
-    ///
-    /// `EINVAL` for more than [`NAMES_MAX`] names; errors of io_uring_enter(2), and then the same for every
-    /// later call.
+    /// Answers or error numbers in the order of the names, at most [`NAMES_MAX`]. After an error of
+    /// io_uring_enter(2) every later call fails too.
     pub fn statx(
         &mut self,
         directory: BorrowedFd<'_>,
@@ -69,7 +57,7 @@ impl StatxRing {
         }
         self.errors.clear();
         self.errors.resize(names.len(), libc::ECANCELED);
-        // Broken until all requests are answered: after an error the ring's contents are never submitted.
+        // An error leaves it set: the ring's contents are then never submitted.
         self.broken = true;
         let mut queue = self.ring.submission();
         for (number, (name, answer)) in (0..).zip(names.iter().zip(&mut self.answers)) {
@@ -93,9 +81,8 @@ impl StatxRing {
         }))
     }
 
-    /// Submits the pushed requests and waits until the kernel has answered all that it took.
-    ///
-    /// Must not panic: borrowed memory would end while the kernel writes to it.
+    /// Waits until the kernel has answered all that it took. Must not panic: borrowed memory would end while
+    /// the kernel writes to it.
     fn wait(&mut self, pushed: usize) -> io::Result<()> {
         let (mut answered, mut waits) = (0, 0);
         let mut refused = None;

@@ -1,8 +1,6 @@
-//! `XFS_IOC_BULKSTAT`: attributes of many inodes of an XFS file system in one call (Linux 5.4 and later).
-//!
-//! The kernel returns every inode in use from a number on, ascending, whatever its directory; the caller
-//! selects. Sizes are on-disk sizes, without data that has not been flushed; the rest equals statx(2).
-//! Reference: `fs/xfs/libxfs/xfs_fs.h`, ioctl_xfs_bulkstat(2).
+//! `XFS_IOC_BULKSTAT`: attributes of many inodes in one call (Linux 5.4 and later; ioctl_xfs_bulkstat(2)). The
+//! kernel returns every inode in use from a number on, whatever its directory. Sizes are on-disk sizes, without
+//! data not yet flushed; the rest equals statx(2).
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -12,7 +10,6 @@ use crate::directory_on::DirectoryOn;
 /// Maximum inodes per call.
 pub const RECORDS_MAX: usize = 512;
 
-/// Open directory of an XFS file system.
 pub type XfsDirectory<'a> = DirectoryOn<'a, 0x5846_5342>;
 
 /// `struct xfs_bulk_ireq`.
@@ -37,22 +34,17 @@ pub struct Record {
     _blocks: u64,
     _flags: u64,
     _accessed_s: i64,
-    /// Modification time, seconds since 1970.
     pub modified_s: i64,
-    /// Inode change time, seconds since 1970.
     pub changed_s: i64,
-    /// Creation time, seconds since 1970; 0 if the file system does not keep it (version 4).
+    /// 0 if the file system does not keep it (version 4).
     pub born_s: i64,
     _generation: u32,
     pub user: u32,
     pub group: u32,
     _project: u32,
     _accessed_ns: u32,
-    /// Nanoseconds of `modified_s`.
     pub modified_ns: u32,
-    /// Nanoseconds of `changed_s`.
     pub changed_ns: u32,
-    /// Nanoseconds of `born_s`.
     pub born_ns: u32,
     _block_bytes: u32,
     _device: u32,
@@ -90,7 +82,7 @@ const _: () = {
 /// `_IOR('X', 127, struct xfs_bulkstat_req)`: in C the structure's size is the header's.
 const XFS_IOC_BULKSTAT: libc::Ioctl = libc::_IOR::<Header>(b'X' as u32, 127);
 
-/// Buffer for the answer to one call, about 100 KiB.
+/// About 100 KiB.
 pub struct Records {
     request: Box<Request>,
 }
@@ -102,15 +94,9 @@ impl Records {
         Self { request: Box::new(Request { header: Header::default(), records }) }
     }
 
-    /// Inodes in use from number `from` on, ascending: at most `count` and [`RECORDS_MAX`]; fewer mean that
-    /// there are no more.
-    ///
-    /// The directory stands for its file system and need not contain the inodes.
-    ///
-    /// # Errors
-    ///
-    /// `EPERM` without `CAP_SYS_ADMIN` in the first user namespace, `ENOTTY` on Linux before 5.4, `EINVAL` on
-    /// an ID-mapped mount, or the error of reading the first inode.
+    /// Inodes in use from number `from` on, ascending, at most `count` and [`RECORDS_MAX`]; fewer mean the end.
+    /// `directory` only stands for its file system. Fails with `EPERM` without `CAP_SYS_ADMIN` in the first
+    /// user namespace, `EINVAL` on an ID-mapped mount, or the error of reading the first inode.
     pub fn fill(&mut self, directory: XfsDirectory<'_>, from: u64, count: usize) -> io::Result<&[Record]> {
         let wanted = count.clamp(1, RECORDS_MAX) as u32;
         self.request.header = Header { inode: from, wanted, ..Header::default() };

@@ -1,13 +1,10 @@
-//! `XFS_IOC_FSGEOMETRY_V4`: geometry of an XFS file system; needs no privileges.
-//!
-//! Reference: `fs/xfs/libxfs/xfs_fs.h`, ioctl_xfs_fsgeometry(2).
+//! `XFS_IOC_FSGEOMETRY_V4`: geometry of an XFS file system, without privileges (ioctl_xfs_fsgeometry(2)).
 
 use std::io;
 use std::os::fd::AsRawFd;
 
 use crate::xfs_bulkstat::XfsDirectory;
 
-/// `struct xfs_fsop_geom_v4`; only the fields in use are named.
 #[repr(C, align(8))]
 struct Geometry {
     before: [u8; 92],
@@ -25,20 +22,11 @@ const _: () = {
 
 const XFS_IOC_FSGEOMETRY_V4: libc::Ioctl = libc::_IOR::<Geometry>(b'X' as u32, 124);
 
-/// Directory block size, bytes.
-///
-/// # Errors
-///
-/// Seccomp filters of containers may forbid the call.
 pub fn directory_block_bytes(directory: XfsDirectory<'_>) -> io::Result<u32> {
     geometry(directory).map(|geometry| geometry.directory_block_bytes)
 }
 
-/// Flags of the file system (`XFS_FSOP_GEOM_FLAGS_*`).
-///
-/// # Errors
-///
-/// Seccomp filters of containers may forbid the call.
+/// `XFS_FSOP_GEOM_FLAGS_*`.
 pub fn flags(directory: XfsDirectory<'_>) -> io::Result<u32> {
     geometry(directory).map(|geometry| geometry.flags)
 }

@@ -1,5 +1,4 @@
 //! Creates the directories that the Windows suites read, because Wine would take minutes: `trees DIRECTORY`.
-//!
 //! Files differ in size and time, so that mixed-up attributes are noticed. Set `MEGADIR_TREES` to the
 //! directory's Windows path to use them.
 

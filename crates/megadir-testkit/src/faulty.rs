@@ -1,6 +1,5 @@
-//! Backend whose n-th call fails, to prove for every n that nothing is lost, duplicated or leaked.
-//!
-//! After SQLite's "How SQLite Is Tested", section 3 (anomaly testing).
+//! Backend whose n-th call fails, to prove for every n that nothing is lost, duplicated or leaked (as in "How
+//! SQLite Is Tested", section 3).
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +8,6 @@ use megadir::{Backend, Batch, Dir, Error, ReadOptions, Reader, Result};
 
 use crate::seen::Seen;
 
-/// Wrapper around a backend; its n-th call fails.
 pub struct Faulty {
     inner: &'static dyn Backend,
     fails_at: u64,
@@ -17,27 +15,23 @@ pub struct Faulty {
     done: Arc<Mutex<Done>>,
 }
 
-/// Actions of a [`Faulty`] backend and its readers.
 #[derive(Debug, Clone, Default)]
 pub struct Done {
-    /// Names in the batches returned before the failure.
+    /// In batches returned before the failure.
     pub given: BTreeSet<Vec<u8>>,
     /// `true` once the failing call was made.
     pub failed: bool,
 }
 
 impl Faulty {
-    /// Backend over `inner` with a `'static` lifetime (a test may leak a few bytes).
-    ///
-    /// Call number `fails_at` fails with `error`: 0 is opening, n the n-th call of [`Reader::next_batch`].
+    /// Call number `fails_at` fails with `error`: 0 is opening, n the n-th [`Reader::next_batch`]. Leaks a few
+    /// bytes to be `'static`.
     pub fn leaked(inner: &'static dyn Backend, fails_at: u64, error: fn() -> Error) -> &'static Self {
         Box::leak(Box::new(Self { inner, fails_at, error, done: Arc::default() }))
     }
 
-    /// Actions so far.
-    ///
-    /// A second reading of a directory may return different batches: `getdents64` returns early while the
-    /// thread has signals or io_uring work pending (`filldir64`).
+    /// A second reading may return different batches: `getdents64` returns early while the thread has signals
+    /// or io_uring work pending (`filldir64`).
     pub fn done(&self) -> Done {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use tempfile::TempDir;
 
-/// FUSE mount whose server never answers; unmounted on drop.
 #[derive(Debug)]
 pub struct Hanging {
     /// Closing it ends the connection and wakes all blocked callers.
@@ -18,11 +17,7 @@ pub struct Hanging {
 }
 
 impl Hanging {
-    /// Mounts it in its own directory.
-    ///
-    /// # Errors
-    ///
-    /// The reason if it is unavailable, e.g. missing privileges.
+    /// The error is the reason if it is unavailable.
     pub fn make() -> Result<Self, String> {
         let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
         let path = scratch.path().join("hanging");
@@ -36,7 +31,7 @@ impl Hanging {
         Ok(Self { connection: Some(connection), path, _scratch: scratch })
     }
 
-    /// Mount point: `hanging` in an otherwise empty directory.
+    /// `hanging` in an otherwise empty directory.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,12 +1,9 @@
-//! Kills a program before each of its system calls in turn, by strace, so that no moment depends on a clock.
-//!
-//! Everything up to the call has happened, the call itself has not. Calls are counted per thread: the first
-//! thread that reaches the count ends the program.
+//! Kills a program by strace before each of its system calls in turn, so that no moment depends on a clock.
+//! Calls are counted per thread: the first to reach the count ends the program.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// Calls that change files, directories and their durability.
 pub const CHANGING_CALLS: &[&str] = &[
     "write",
     "writev",
@@ -31,14 +28,11 @@ pub const CHANGING_CALLS: &[&str] = &[
     "utimensat",
 ];
 
-/// SIGKILL.
 const KILL: i32 = 9;
-/// Upper bound on the calls of a tested program.
 const CALLS_MAX: u32 = 100_000;
 
-/// Runs a command repeatedly, killed before its first call of each of `calls`, its second, and so on in steps
-/// of `step`, until it survives and exits by itself, which must be a success. Calls `look` with the call's name
-/// after each kill. Returns the number of kills.
+/// Kills the command before the first of each of `calls`, the second, and so on in steps of `step`, until it
+/// succeeds. `look` gets the call's name after each kill. Returns the number of kills.
 pub fn before_each_call(
     calls: &[&str],
     step: usize,

@@ -1,14 +1,11 @@
-//! Leaked descriptors and threads.
-//!
-//! Other tests of the process open files and start threads at the same time, so only descriptors below the
-//! test's directory and threads with megadir's names count.
+//! Leaked descriptors and threads. Other tests run in the same process, so only descriptors below the test's
+//! directory and threads with megadir's names count.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::PATIENCE;
 
-/// Number of descriptors of this process open on a directory or below it.
 #[cfg(target_os = "linux")]
 pub fn descriptors_below(directory: &Path) -> usize {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
@@ -19,8 +16,7 @@ pub fn descriptors_below(directory: &Path) -> usize {
         .count()
 }
 
-/// Returns 1 if any process has a handle of a directory, else 0: a shared directory cannot be opened
-/// exclusively.
+/// 1 if any process has a handle of the directory, because it cannot be opened exclusively then; else 0.
 #[cfg(windows)]
 pub fn descriptors_below(directory: &Path) -> usize {
     use std::os::windows::fs::OpenOptionsExt;
@@ -32,7 +28,6 @@ pub fn descriptors_below(directory: &Path) -> usize {
     usize::from(opened.is_err_and(|error| error.raw_os_error() == Some(SHARING_VIOLATION)))
 }
 
-/// Number of this process's threads started by the library.
 #[cfg(target_os = "linux")]
 pub fn library_threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
@@ -42,7 +37,7 @@ pub fn library_threads() -> usize {
         .count()
 }
 
-/// Waits until a count is 0, because a joined thread stays visible for a moment. Returns the last count.
+/// Waits until a count is 0 (a joined thread stays visible for a moment) and returns the last count.
 pub fn settled(count: impl Fn() -> usize) -> usize {
     let deadline = Instant::now() + PATIENCE;
     while count() > 0 && Instant::now() < deadline {

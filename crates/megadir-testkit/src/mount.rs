@@ -1,7 +1,5 @@
-//! Private file systems for one test, on loop devices over sparse images. Root and Linux only.
-//!
-//! mount(8) attaches the loop device, which detaches itself on unmount. The value unmounts on drop, also when a
-//! test panics.
+//! Private file systems for one test, on loop devices over sparse images (root, Linux). Dropping the value
+//! unmounts, which detaches the device.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,24 +9,21 @@ use tempfile::TempDir;
 
 use crate::PATIENCE;
 
-/// Recipe for a file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
-    /// Name in messages.
     pub name: &'static str,
     /// Type for mount(8).
     pub kind: &'static str,
-    /// mkfs program with its options; empty for file systems without an image.
+    /// Program with options; empty for file systems without an image.
     pub mkfs: &'static [&'static str],
-    /// Program to run on the image after mkfs, with its options.
     pub tune: &'static [&'static str],
-    /// Size of the sparse image, bytes.
+    /// Sparse, bytes.
     pub image_bytes: u64,
 }
 
 const EXT4_BYTES: u64 = 1 << 30;
-/// Hash seed of ext4 directories, fixed because mke2fs picks a random one. The seed decides the order of names
-/// and how full directory blocks are, so results carry over from one image to the next.
+/// mke2fs would pick a random seed, which decides the order of names and how full directory blocks are; results
+/// carry over from one image to the next.
 pub const HASH_SEED: &str = "hash_seed=00000000-0000-4000-8000-000000000001";
 
 /// ext4 with mke2fs defaults and many inodes.
@@ -85,7 +80,6 @@ pub const BTRFS: Recipe = Recipe {
 
 pub const TMPFS: Recipe = Recipe { name: "tmpfs", kind: "tmpfs", mkfs: &[], tune: &[], image_bytes: 0 };
 
-/// Mounted file system; unmounted, detached and deleted on drop.
 #[derive(Debug)]
 pub struct Mount {
     recipe: Recipe,
@@ -94,14 +88,9 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Creates and mounts a file system. The image is in memory if it fits, else among temporary files.
-    ///
-    /// Images are throwaway data: writing them to disk would dominate the time of most tests, since ext4 alone
-    /// zeroes 100 MB of inode tables in the background.
-    ///
-    /// # Errors
-    ///
-    /// The reason if it is unavailable: not root, or a missing program or kernel feature.
+    /// The image is in memory if it fits, else a temporary file: writing throwaway images to disk would
+    /// dominate most tests (ext4 alone zeroes 100 MB of inode tables). The error is the reason if it is
+    /// unavailable.
     pub fn make(recipe: &Recipe) -> Result<Self, String> {
         let shared = Path::new("/dev/shm");
         let free_bytes = rustix::fs::statvfs(shared).map_or(0, |space| space.f_bavail * space.f_frsize);
@@ -139,7 +128,7 @@ impl Mount {
         self.scratch.path().join("image")
     }
 
-    /// Unmounts, lets `change` modify the image, and mounts again.
+    /// `change` modifies the unmounted image.
     pub fn remount(&mut self, change: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
         self.detach()?;
         change(&self.image())?;
@@ -182,12 +171,8 @@ impl Drop for Mount {
     }
 }
 
-/// Unmounts `path`, retrying while it is busy: a process that reads the mount table keeps it busy for a moment,
-/// and so does a forked child before exec, which has copies of all descriptors.
-///
-/// # Errors
-///
-/// If unmounting fails or the mount stays busy; then it is unmounted lazily.
+/// Retries while `path` is busy: readers of the mount table and forked children before exec keep it busy for a
+/// moment. If it stays busy, it is unmounted lazily and this fails.
 pub fn unmount(path: &Path) -> Result<(), String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -203,7 +188,7 @@ pub fn unmount(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Available memory, bytes; 0 if the kernel does not report it.
+/// 0 if the kernel does not report it.
 fn available_bytes() -> u64 {
     let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap_or_default();
@@ -211,15 +196,13 @@ fn available_bytes() -> u64 {
     kib.unwrap_or(0).saturating_mul(1 << 10)
 }
 
-/// Copies a program so that it can be executed at once.
-///
-/// A separate process copies it: a file that this process has open for writing is inherited by children of
-/// other tests until they exec, and executing a file open for writing fails with `ETXTBSY`.
+/// A separate process copies, because children of other tests inherit a file open for writing until they exec,
+/// and executing that file fails with `ETXTBSY`.
 pub fn copy_program(from: &Path, to: &Path) -> Result<(), String> {
     run(Command::new("cp").arg(from).arg(to))
 }
 
-/// Runs a program without output. The error contains its stderr.
+/// The error contains the program's stderr.
 pub fn run(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     // `sbin` is not on every user's path.

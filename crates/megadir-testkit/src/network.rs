@@ -1,7 +1,5 @@
-//! Network file systems for one test: servers and client on this machine, in their own network namespace.
-//!
-//! The servers are unreachable from outside and reach nothing outside. Servers, mount, namespace and files go
-//! when the value is dropped, also when a test panics. Needs root and Debian packages.
+//! Network file systems for one test: servers and client in a network namespace that is isolated both ways.
+//! Everything goes when the value is dropped. Needs root and Debian packages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,36 +12,29 @@ use tempfile::TempDir;
 use crate::PATIENCE;
 use crate::mount::{Mount, TMPFS, run};
 
-/// Mounted network file system with its servers.
 #[derive(Debug)]
 pub struct NetworkMount {
     namespace: String,
     scratch: TempDir,
-    /// Storage of the servers, in memory: removing it from a disk may take minutes.
+    /// Storage of the servers, in memory: on a disk, removal may take minutes.
     kept: Mount,
-    /// Running servers, in start order.
     servers: Vec<Stop>,
     mounted: bool,
 }
 
-/// Way to stop a server.
 #[derive(Debug)]
 enum Stop {
-    /// Command that returns once the server has ended.
+    /// Returns once the server has ended.
     Command(Vec<String>),
-    /// Signal to the process whose ID is in a file.
+    /// File with the ID of the process to signal.
     Process(PathBuf),
 }
 
-/// The namespace's only address apart from 127.0.0.1, which MooseFS servers refuse.
+/// MooseFS servers refuse 127.0.0.1.
 const ADDRESS: &str = "10.99.0.1";
 
 impl NetworkMount {
-    /// Starts MooseFS with one metadata server and one chunk server, and mounts it with FUSE.
-    ///
-    /// # Errors
-    ///
-    /// The reason if it is unavailable: not root, missing packages, or the output of a failed program.
+    /// MooseFS with one metadata server and one chunk server, mounted with FUSE.
     pub fn moosefs() -> Result<Self, String> {
         let packages = "moosefs-master, moosefs-chunkserver, moosefs-client";
         let mut mount = Self::prepare(&["mfsmaster", "mfschunkserver", "mfsmount"], packages)?;
@@ -81,14 +72,8 @@ impl NetworkMount {
         Ok(mount)
     }
 
-    /// Starts GlusterFS with two servers that share the entries of every directory, and mounts it with FUSE.
-    ///
-    /// The servers are started directly, because GlusterFS's management daemon would be visible on the whole
-    /// machine. Inode numbers derive from random IDs: half of them exceed 2^63.
-    ///
-    /// # Errors
-    ///
-    /// As [`NetworkMount::moosefs`].
+    /// GlusterFS with two servers that share the entries of every directory. They are started without the
+    /// management daemon, which would be visible on the whole machine. Half of the inode numbers exceed 2^63.
     pub fn glusterfs() -> Result<Self, String> {
         let mut mount = Self::prepare(&["glusterfsd", "glusterfs"], "glusterfs-server, glusterfs-client")?;
         let mut client = String::new();
@@ -126,13 +111,11 @@ impl NetworkMount {
         Ok(mount)
     }
 
-    /// Starts a GlusterFS program.
     fn gluster(&self, program: &str, name: &str, volumes: &str, more: &[&str]) -> Result<(), String> {
         let words = self.gluster_words(program, name, volumes, more)?;
         self.inside(&words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Writes the volume file of a GlusterFS program and returns its command line.
     fn gluster_words(
         &self,
         program: &str,
@@ -151,7 +134,6 @@ impl NetworkMount {
         self.scratch.path().join("root")
     }
 
-    /// Creates the namespace and the mount point if the programs are installed.
     fn prepare(programs: &[&str], packages: &str) -> Result<Self, String> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         if !rustix::process::geteuid().is_root() {
@@ -175,7 +157,6 @@ impl NetworkMount {
         Ok(mount)
     }
 
-    /// Runs a program in the network namespace; its mounts are visible outside.
     fn inside(&self, words: &[&str]) -> Result<(), String> {
         let namespace = format!("--net=/run/netns/{}", self.namespace);
         run(Command::new("nsenter").arg(namespace).args(words))
@@ -226,7 +207,6 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Volume definition in GlusterFS notation.
 fn volume(name: &str, lines: &str) -> String {
     format!("volume {name}\n{lines}\nend-volume\n")
 }
@@ -247,13 +227,13 @@ fn end(file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// `true` if a process exists and has not ended; a zombie stays visible until its parent waits.
+/// A zombie stays visible until its parent waits.
 fn is_running(number: &str) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
     state.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
 }
 
-/// `true` if a program is installed; `sbin` is not on every user's path.
+/// `sbin` is not on every user's path.
 fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);

@@ -12,8 +12,8 @@ pub fn says(output: &Output, code: i32, words: &str) {
     assert!(all.contains(words), "nothing about '{words}' in:\n{out}{err}");
 }
 
-/// Asserts that a text equals a golden file, byte by byte. `file` is relative to the crate
-/// (`CARGO_MANIFEST_DIR`). With `MEGADIR_BLESS=1` the file is written first.
+/// Compares with a golden file, relative to the crate (`CARGO_MANIFEST_DIR`); `MEGADIR_BLESS=1` writes it
+/// first.
 #[track_caller]
 pub fn golden(directory: &str, file: &str, text: &str) {
     let path = Path::new(directory).join(file);

@@ -7,11 +7,7 @@
 
 use std::io::Write;
 
-/// Unwraps a `Result<T, String>`, or ends the test as not run with the reason.
-///
-/// # Panics
-///
-/// If the value is missing and `MEGADIR_REQUIRE_ALL=1`.
+/// Unwraps a `Result<T, String>`, or ends the test as not run; panics if `MEGADIR_REQUIRE_ALL=1`.
 #[macro_export]
 macro_rules! require {
     ($needed:expr) => {
@@ -25,14 +21,12 @@ macro_rules! require {
     };
 }
 
-/// `Ok` if a program is installed; the error says that it is not.
 pub fn have(tool: &str) -> Result<(), String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
     if found { Ok(()) } else { Err(format!("no program {tool}")) }
 }
 
-/// `true` under Wine, where features may be unavailable that Windows must have.
 pub fn is_wine() -> bool {
     cfg!(windows) && std::path::Path::new(r"C:\windows\system32\winecfg.exe").is_file()
 }
@@ -42,19 +36,18 @@ pub fn full() -> bool {
     is_set("MEGADIR_FULL")
 }
 
-/// Reports a test that did not run although its requirements can be provided; panics if
-/// `MEGADIR_REQUIRE_ALL=1`.
+/// For requirements that can be provided; panics if `MEGADIR_REQUIRE_ALL=1`.
 pub fn not_run(test: &str, why: &str) {
     note("not run", test, why);
     assert!(!is_set("MEGADIR_REQUIRE_ALL"), "MEGADIR_REQUIRE_ALL=1 and {test} cannot run: {why}");
 }
 
-/// Reports a test that did not run because of something that may be missing on any machine.
+/// For requirements that may be missing on any machine.
 pub fn unavailable(test: &str, why: &str) {
     note("unavailable", test, why);
 }
 
-/// Name of the running test, or its place in the source if the harness does not provide it.
+/// The place in the source if the harness does not name the test.
 pub fn test_name(module: &str, line: u32) -> String {
     match std::thread::current().name() {
         Some(name) if name != "main" => format!("{module}::{name}"),

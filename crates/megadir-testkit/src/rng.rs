@@ -1,6 +1,6 @@
 //! Deterministic pseudorandom numbers.
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
+/// SplitMix64.
 #[derive(Clone, Debug)]
 pub struct Rng {
     state: u64,
@@ -16,7 +16,7 @@ impl Rng {
         mix(self.state)
     }
 
-    /// Random number in `from..=to`; the remainder's bias does not matter for the ranges of tests.
+    /// The remainder's bias does not matter for the ranges of tests.
     pub fn within(&mut self, from: u64, to: u64) -> u64 {
         from + self.next_u64() % (to - from + 1)
     }
@@ -25,13 +25,12 @@ impl Rng {
         of[self.within(0, of.len() as u64 - 1) as usize]
     }
 
-    /// `true` with a probability of `percent`.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.within(0, 99) < percent
     }
 }
 
-/// Bijective scrambling: different numbers give different results, so names made from them are unique.
+/// Bijective, so names made from different numbers are unique.
 pub fn mix(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -7,9 +7,7 @@ pub struct Seen {
     pub name: Vec<u8>,
     pub inode: u64,
     pub kind: FileType,
-    /// Position after the entry, if the backend provides it.
     pub cookie: Option<i64>,
-    /// Length of the record, bytes.
     pub record_bytes: u16,
 }
 
@@ -32,19 +30,15 @@ impl Seen {
     }
 }
 
-/// Everything that a reader returned, up to its end or error.
 #[derive(Debug)]
 pub struct Drained {
-    /// Entries in order of arrival.
     pub seen: Vec<Seen>,
     /// Number of batches, empty ones included.
     pub batches: u64,
-    /// Error that ended the reading.
     pub error: Option<Error>,
 }
 
-/// Reads to the end, then asks again: nothing may follow the end or an error. Panics on a batch that miscounts
-/// itself, and on `.` and `..`.
+/// Reads to the end, then asks again: nothing may follow the end or an error. Panics on `.` and `..`.
 pub fn drain(reader: &mut dyn Reader) -> Drained {
     let mut drained = Drained { seen: Vec::new(), batches: 0, error: None };
     loop {
@@ -74,11 +68,7 @@ pub fn drain(reader: &mut dyn Reader) -> Drained {
     drained
 }
 
-/// Lists a directory that can be read without error.
-///
-/// # Errors
-///
-/// If opening fails.
+/// The directory must be readable.
 pub fn list(backend: &dyn Backend, directory: &Dir, options: &ReadOptions) -> Result<Vec<Seen>> {
     let mut reader = backend.open(directory, options)?;
     let drained = drain(&mut *reader);
@@ -86,8 +76,7 @@ pub fn list(backend: &dyn Backend, directory: &Dir, options: &ReadOptions) -> Re
     Ok(drained.seen)
 }
 
-/// Sorted identities; panics if a name came more than once. On Windows inodes are zeroed, because some backends
-/// have none.
+/// Sorted; panics if a name came more than once. Inodes are 0 on Windows, where some backends have none.
 pub fn identities(seen: &[Seen]) -> Vec<Identity> {
     let inode = |seen: &Seen| if cfg!(windows) { 0 } else { seen.inode };
     let mut identities: Vec<Identity> =
@@ -99,7 +88,7 @@ pub fn identities(seen: &[Seen]) -> Vec<Identity> {
     identities
 }
 
-/// Asserts that two sorted sets are equal, and prints a short difference.
+/// Prints a short difference.
 pub fn assert_same<T: Ord + std::fmt::Debug>(found: &[T], expected: &[T], what: &str) {
     if found == expected {
         return;
@@ -116,7 +105,6 @@ pub fn assert_same<T: Ord + std::fmt::Debug>(found: &[T], expected: &[T], what: 
     );
 }
 
-/// The oracle's entries of a directory, sorted.
 pub fn oracle(directory: &Dir) -> Vec<Identity> {
     let std = megadir::backend("std").unwrap();
     let options = ReadOptions { buffer_bytes: 128 << 10, threads: 1, shares: 1, resolve_types: true };

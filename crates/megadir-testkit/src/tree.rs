@@ -1,5 +1,5 @@
-//! Flat directories of any size. Name and type of an entry follow from seed and index alone, so trees need no
-//! memory and are the same in every run.
+//! Flat directories of any size. Name and type of an entry follow from seed and index, so trees need no memory
+//! and are the same in every run.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,15 @@ use megadir::FileType;
 
 use crate::rng::mix;
 
-/// Flat directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flat {
     pub entries: u64,
     pub names: Names,
     pub kinds: Kinds,
-    /// Seed; other seeds give other names if the scheme leaves a choice.
+    /// No effect on schemes without a choice.
     pub seed: u64,
 }
 
-/// Naming scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
     /// 16 hexadecimal digits.
@@ -42,17 +40,14 @@ pub enum Names {
     Surrogates,
 }
 
-/// Types of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kinds {
-    /// Empty files.
     Files,
     /// Each of [`MIXED`] in turn.
     Mixed,
 }
 
-/// Types of [`Kinds::Mixed`]: files, directories, symbolic links, named pipes and sockets; on Windows the first
-/// two, since creating links needs privileges there.
+/// Without links on Windows, where they need privileges.
 pub const MIXED: &[FileType] = if cfg!(windows) {
     &[FileType::File, FileType::Directory]
 } else {
@@ -60,10 +55,8 @@ pub const MIXED: &[FileType] = if cfg!(windows) {
 };
 
 impl Names {
-    /// Schemes that work on this system, at least for some names.
     #[cfg(windows)]
     pub const ALL: [Self; 5] = [Self::Plain, Self::Longest, Self::EveryByte, Self::Dotfiles, Self::Unicode];
-    /// All schemes.
     #[cfg(not(windows))]
     pub const ALL: [Self; 8] = [
         Self::Plain,
@@ -78,7 +71,6 @@ impl Names {
 }
 
 impl Flat {
-    /// Directory of empty files with plain names.
     pub fn plain(entries: u64) -> Self {
         Self { entries, names: Names::Plain, kinds: Kinds::Files, seed: 0 }
     }
@@ -119,8 +111,7 @@ impl Flat {
         }
     }
 
-    /// Creates the directory, which must not exist, and its entries, except names that the file system rejects
-    /// (NTFS wants UTF-8).
+    /// The directory must not exist. Names that the file system rejects are left out (NTFS wants UTF-8).
     pub fn build(&self, directory: &Path) {
         std::fs::create_dir(directory).unwrap();
         let maker = Maker::open(directory);
@@ -129,10 +120,8 @@ impl Flat {
         }
     }
 
-    /// Creates the directory below `parent` unless it exists, and returns its path. Tests must not change its
-    /// contents.
-    ///
-    /// On Windows it is taken from `MEGADIR_TREES` if it exists there ([`of_windows`]).
+    /// Creates the directory once; tests must not change it. On Windows it is taken from `MEGADIR_TREES` if it
+    /// exists there ([`of_windows`]).
     pub fn ensure(&self, parent: &Path) -> PathBuf {
         let name = format!("{}-{:?}-{:?}-{}", self.entries, self.names, self.kinds, self.seed);
         let ready = std::env::var_os("MEGADIR_TREES").filter(|_| cfg!(windows));
@@ -150,13 +139,13 @@ impl Flat {
     }
 }
 
-/// Directories that the Windows suites read. Wine reads a whole directory to create one file in it, so they are
-/// better created in advance; Windows accepts all their names.
+/// Directories of the Windows suites, better created in advance: Wine reads a whole directory to create one
+/// file in it.
 pub fn of_windows() -> Vec<Flat> {
     [710, 1500, 2000, 5000, 100_000].map(Flat::plain).to_vec()
 }
 
-/// Names in a directory, in order; all are UTF-8.
+/// In order; all are UTF-8.
 #[track_caller]
 pub fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
@@ -166,7 +155,6 @@ pub fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Creates and removes entries of one directory, relative to its descriptor.
 #[derive(Debug)]
 pub struct Maker {
     #[cfg(unix)]
@@ -181,12 +169,12 @@ impl Maker {
         Self { directory: std::fs::File::open(directory).unwrap() }
     }
 
-    /// Creates an entry, which must not exist.
+    /// The entry must not exist.
     pub fn make(&self, name: &[u8], kind: FileType) {
         assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
     }
 
-    /// Creates an entry, which must not exist; `false` if the file system rejects the name.
+    /// `false` if the file system rejects the name; the entry must not exist.
     pub fn make_if_named(&self, name: &[u8], kind: FileType) -> bool {
         use rustix::fs::{FileType as Kind, Mode, mkdirat, mknodat, symlinkat};
         use std::os::unix::ffi::OsStrExt;
@@ -206,21 +194,18 @@ impl Maker {
         }
     }
 
-    /// `true` if there is an entry of this name.
     pub fn has(&self, name: &[u8]) -> bool {
         use std::os::unix::ffi::OsStrExt;
         let path = std::ffi::OsStr::from_bytes(name);
         rustix::fs::statat(&self.directory, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// Removes an entry that is not a directory.
     pub fn remove(&self, name: &[u8]) {
         use std::os::unix::ffi::OsStrExt;
         let name = std::ffi::OsStr::from_bytes(name);
         rustix::fs::unlinkat(&self.directory, name, rustix::fs::AtFlags::empty()).unwrap();
     }
 
-    /// Renames an entry within the directory, replacing the target.
     pub fn rename(&self, from: &[u8], to: &[u8]) {
         use std::os::unix::ffi::OsStrExt;
         let name = std::ffi::OsStr::from_bytes;
@@ -234,12 +219,12 @@ impl Maker {
         Self { directory: directory.to_owned() }
     }
 
-    /// Creates a directory or file, which must not exist.
+    /// The entry must not exist.
     pub fn make(&self, name: &[u8], kind: FileType) {
         assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
     }
 
-    /// Creates an entry, which must not exist; `false` if the system rejects the name.
+    /// `false` if the system rejects the name; the entry must not exist.
     pub fn make_if_named(&self, name: &[u8], kind: FileType) -> bool {
         if !is_name(name) {
             return false;
@@ -253,17 +238,14 @@ impl Maker {
         true
     }
 
-    /// `true` if there is an entry of this name.
     pub fn has(&self, name: &[u8]) -> bool {
         is_name(name) && std::fs::symlink_metadata(self.path(name)).is_ok()
     }
 
-    /// Removes an entry that is not a directory.
     pub fn remove(&self, name: &[u8]) {
         std::fs::remove_file(self.path(name)).unwrap();
     }
 
-    /// Renames an entry within the directory, replacing the target.
     pub fn rename(&self, from: &[u8], to: &[u8]) {
         std::fs::rename(self.path(from), self.path(to)).unwrap();
     }
@@ -273,8 +255,8 @@ impl Maker {
     }
 }
 
-/// `true` if Windows accepts a name unchanged: WTF-8, no control characters, none with a meaning in paths, and
-/// no dot or space at the end.
+/// Windows accepts WTF-8 without control characters, characters with a meaning in paths, and final dots and
+/// spaces.
 #[cfg(windows)]
 fn is_name(name: &[u8]) -> bool {
     let is_forbidden = |byte: &u8| *byte < 32 || b"<>:\"/\\|?*".contains(byte);
@@ -283,7 +265,7 @@ fn is_name(name: &[u8]) -> bool {
         && !name.last().is_none_or(|last| b". ".contains(last))
 }
 
-/// Byte that a name may contain, cycling through all of them.
+/// Cycles through all bytes that a name may contain.
 fn any_byte(index: u64) -> u8 {
     match (index % 254) as u8 + 1 {
         byte if byte < b'/' => byte,

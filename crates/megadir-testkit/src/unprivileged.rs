@@ -7,11 +7,9 @@ use megadir::Dir;
 use rustix::fs::RawDir;
 use rustix::process::{Gid, Uid, geteuid};
 
-/// Usual ID of the user and group without privileges.
 pub const NOBODY: u32 = 65534;
 
-/// Runs code in its own thread as a user without privileges, if this process has any. Threads that it starts
-/// have none either.
+/// Runs code in its own thread, which has no privileges and passes none on.
 pub fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -31,9 +29,7 @@ pub fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// `true` if the system lets the user list a directory just opened, checked with a decoder other than ours.
-///
-/// A local directory that was opened may be listed. Servers may refuse it and demand more than read permission.
+/// Checked with another decoder than megadir's. Servers may demand more than read permission.
 pub fn may_be_listed(directory: &Dir) -> bool {
     let mut buffer = [MaybeUninit::uninit(); 4096];
     let mut entries = RawDir::new(directory, &mut buffer);

@@ -2,7 +2,6 @@
 
 use megadir::{Batch, BatchBuilder, FileType, Reader, Result};
 
-/// Wrapper around a reader; every type becomes [`FileType::Unknown`].
 pub struct Untyped {
     inner: Box<dyn Reader>,
     builder: BatchBuilder,

@@ -23,7 +23,6 @@ pub(crate) struct Record<'a> {
     pub(crate) record_bytes: u16,
     pub(crate) kind: u8,
     pub(crate) name: &'a [u8],
-    /// Name and NUL.
     terminated: &'a [u8],
 }
 

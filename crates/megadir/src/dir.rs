@@ -149,10 +149,8 @@ impl Dir {
         Ok(Self { path: path.to_owned(), descriptor })
     }
 
-    /// Opens this directory for one reader, at its start.
-    ///
-    /// A directory that may not be searched (`r--`) cannot be reopened: the reader then shares this descriptor,
-    /// so only one reader at a time may use it.
+    /// Opens this directory for one reader, at its start. A directory that may not be searched (`r--`) cannot
+    /// be reopened: the reader then shares this descriptor, so only one reader at a time may use it.
     pub(crate) fn reopen_for_reader(&self) -> Result<OwnedFd> {
         match self.reopen() {
             Err(error) if error.kind() == crate::ErrorKind::PermissionDenied => {

@@ -185,7 +185,6 @@ struct Stratum {
     width: i64,
 }
 
-/// Estimates from the density of entries over the positions.
 fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<Estimate> {
     let samples = strata(directory, sampler, first)?;
     let mut seen = first.entries;
@@ -219,10 +218,9 @@ fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Res
     Ok(estimate)
 }
 
-/// Widens an estimate if many entries may share a hash, which samples between positions miss.
-///
-/// A directory that only grew is filled to a known share. If its size allows for more entries, it was emptied
-/// or its names crowd at some hashes; only a full read can distinguish the two.
+/// Widens an estimate if many entries may share a hash, which samples between positions miss. A directory that
+/// only grew is filled to a known share. If its size allows for more entries, it was emptied or its names crowd
+/// at some hashes; only a full read can distinguish the two.
 fn widen(estimate: &mut Estimate, size_bytes: u64, block_bytes: u64, samples: &[&Sample], seen: u64) {
     // The smallest mean: names that crowd may be shorter than the others.
     let entry_bytes = samples
@@ -251,7 +249,6 @@ fn widen(estimate: &mut Estimate, size_bytes: u64, block_bytes: u64, samples: &[
     }
 }
 
-/// Estimates from the directory's size and the mean length of sampled names.
 fn by_name_length(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<Estimate> {
     let name_bytes_all = directory.size_bytes()? as f64 / 2.0;
     let samples = strata(directory, sampler, first)?;

@@ -1,6 +1,5 @@
-//! Names of mount points.
-//!
-//! For a mount point, a directory returns the inode that the mount covers. Reference: proc_pid_mountinfo(5).
+//! Names of mount points. For a mount point, a directory returns the inode that the mount covers. Reference:
+//! proc_pid_mountinfo(5).
 
 use std::collections::BTreeSet;
 use std::io;

@@ -1,7 +1,6 @@
-//! Names as bytes: the kernel's own on Unix, WTF-8 on Windows.
-//!
-//! WTF-8 is UTF-8 that may also contain unpaired surrogates, so every Windows name has exactly one encoding.
-//! Reference: <https://simonsapin.github.io/wtf-8/>.
+//! Names as bytes: the kernel's own on Unix, WTF-8 on Windows. WTF-8 is UTF-8 that may also contain unpaired
+//! surrogates, so every Windows name has exactly one encoding. Reference:
+//! <https://simonsapin.github.io/wtf-8/>.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;

@@ -1,7 +1,6 @@
-//! Replaces unknown types (`DT_UNKNOWN`) by the types in the inodes.
-//!
-//! Some file systems store no types in directories: XFS without ftype, several FUSE and network file systems.
-//! Batches without unknown types pass through unchanged.
+//! Replaces unknown types (`DT_UNKNOWN`) by the types in the inodes. Some file systems store no types in
+//! directories: XFS without ftype, several FUSE and network file systems. Batches without unknown types pass
+//! through unchanged.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;

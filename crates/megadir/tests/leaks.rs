@@ -1,6 +1,5 @@
-//! Dropping a reader early leaves no thread and no descriptor, and does not block for long.
-//!
-//! Threads are counted for the whole process, so the tests of this file run one at a time.
+//! Dropping a reader early leaves no thread and no descriptor, and does not block for long. Threads are counted
+//! for the whole process, so the tests of this file run one at a time.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 

@@ -40,7 +40,6 @@ impl Language {
     /// All languages, in the order of help texts.
     pub const ALL: &'static [Self] = &[Self::Python, Self::Rust, Self::Go, Self::Shell];
 
-    /// Word on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Python => "python",

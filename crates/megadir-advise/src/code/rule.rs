@@ -1,12 +1,10 @@
-//! Rule of a layout in terms that every language has: comparisons, slices of bytes, a digest.
-//!
-//! Equivalent to `megadir::layout::Placer`; a test compares the two.
+//! Rule of a layout in terms that every language has: comparisons, slices of bytes, a digest. Equivalent to
+//! `megadir::layout::Placer`; a test compares the two.
 
 use megadir::layout::{Layout, NAME_BYTES_MAX, PRESETS, Source};
 
 use super::NoCode;
 
-/// Parts of a layout.
 pub(super) struct Rule {
     /// Name of the preset, or the layout's text.
     pub(super) name: String,
@@ -14,7 +12,6 @@ pub(super) struct Rule {
     pub(super) title: String,
     /// Reasons to refuse a name; each may assume that the earlier ones do not apply.
     pub(super) refused: Vec<Refusal>,
-    /// From the top down.
     pub(super) directories: Directories,
     /// Prefix of each directory's name.
     pub(super) label: String,
@@ -36,7 +33,6 @@ pub(super) struct Slice {
     pub(super) to: Option<usize>,
 }
 
-/// Reason to refuse a name.
 pub(super) enum Refusal {
     /// Fewer or more bytes than these.
     Length(usize, usize),
@@ -46,7 +42,6 @@ pub(super) enum Refusal {
     Separator,
     /// Contains a byte other than a decimal digit.
     NotDecimal,
-    /// Leading zero.
     LeadingZero,
     /// Contains a byte other than an upper-case hex digit.
     NotHex,
@@ -59,9 +54,7 @@ pub(super) enum Refusal {
     LikeDirectory { after: usize, widths: Vec<usize> },
 }
 
-/// Names of the directories.
 pub(super) enum Directories {
-    /// Slices of a text.
     Cut(Text, Vec<Slice>),
     /// Upper-case hex numbers of at least two digits, computed from the number in the name.
     Numbered(Vec<Number>),
@@ -84,7 +77,6 @@ pub(super) struct Number {
     pub(super) count: u16,
 }
 
-/// Name of the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum File {
     Whole,
@@ -108,7 +100,6 @@ pub(super) struct Depths {
 pub(super) struct Example {
     pub(super) name: String,
     pub(super) path: String,
-    /// Directories in the path.
     pub(super) depth: usize,
 }
 
@@ -157,7 +148,6 @@ fn title(layout: &Layout) -> String {
     if name == text { text } else { format!("{name} ({text})") }
 }
 
-/// Returns the slices for levels of these widths.
 fn slices(source: Source, widths: &[usize]) -> Vec<Slice> {
     let backwards = matches!(source, Source::Suffix | Source::NextToLast);
     let mut next = usize::from(source == Source::NextToLast);

@@ -1,8 +1,6 @@
-//! Layouts in POSIX shell, for `dash`, `bash`, busybox and others.
-//!
-//! The path is returned in a variable, because command substitution would drop trailing newlines. Lengths and
-//! patterns count bytes only under `LC_ALL=C`. Restoring `LC_ALL` to an empty value is equivalent to unsetting
-//! it.
+//! Layouts in POSIX shell, for `dash`, `bash`, busybox and others. The path is returned in a variable, because
+//! command substitution would drop trailing newlines. Lengths and patterns count bytes only under `LC_ALL=C`.
+//! Restoring `LC_ALL` to an empty value is equivalent to unsetting it.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 
@@ -60,7 +58,6 @@ fn depth_for(depths: &Depths) -> String {
     code + &format!("    else\n        layout_depth={last}\n    fi\n}}\n")
 }
 
-/// Returns the patterns of refused names.
 fn patterns(rule: &Rule) -> Vec<String> {
     rule.refused.iter().flat_map(|refusal| pattern(refusal, &rule.label)).collect()
 }
@@ -177,7 +174,6 @@ fn cut(rule: &Rule, parts: &[Slice]) -> Vec<String> {
     lines
 }
 
-/// Returns the line for numbered directories.
 fn numbered(numbers: &[Number]) -> String {
     let number = |number: &Number| match number.divisor {
         Some(divisor) => format!("$((0x$1 / {divisor} % {}))", number.count),

@@ -22,7 +22,6 @@ pub(super) fn fits(line: &str) -> bool {
     line.len() <= LINE
 }
 
-/// Writes a number in groups of three digits.
 pub(super) fn digits(number: u64, between: &str) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

@@ -19,10 +19,8 @@ const RESERVE_PART: f64 = 0.05;
 /// No block is running.
 const NONE: u64 = u64::MAX;
 
-/// Cost of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
-    /// Complete rounds.
     pub(super) rounds: u32,
     /// From the start of the first block to the end of the last, seconds.
     pub(super) measuring_s: f64,

@@ -130,7 +130,6 @@ impl Design {
         plan(&study, &asked).map_err(|error| error.to_string())
     }
 
-    /// Fills in the study of layouts.
     fn write(&self, study: &mut Study, request: &Request<'_>, layouts: &[Layout]) {
         study.meta.name = "advise".into();
         study.meta.question = "Which layout is best for these files here?".into();
@@ -174,7 +173,6 @@ fn narrowed(layout: &Layout, files: u64) -> Option<Layout> {
     None
 }
 
-/// Returns a scheme of names with the requested lengths.
 fn names(request: &Request<'_>) -> NameScheme {
     let names = &request.limits.facts.names.value;
     if (names.shortest(), names.longest()) == (32, 32) {

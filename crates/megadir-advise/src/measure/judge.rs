@@ -9,7 +9,6 @@ use super::design::Design;
 use super::{Outcome, Request, Run};
 use crate::measured::{Contrast, DECIDING_FILES_MIN, Measured, Phase};
 
-/// Groups of the study of layouts, and their phases.
 const GROUPS: [(&str, Phase); 3] = [("write", Phase::Write), ("read", Phase::Read), ("walk", Phase::Walk)];
 
 pub(super) fn judge(request: &Request<'_>, design: &Design, bytes: &[u8], pace: &Pace) -> Outcome {

@@ -30,29 +30,21 @@ use crate::question::Question;
 use clock::{Clock, Pace};
 use design::{Cost, Design, Sizing};
 
-/// Minimum time budget.
 pub const TIME_MIN: Duration = Duration::from_secs(2);
 
-/// Parameters of a measurement.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// Directory for the files.
     pub directory: &'a Path,
     pub question: &'a Question,
     /// Limits of that directory.
     pub limits: &'a Limits,
     pub candidates: &'a [Candidate],
-    /// Time budget, from now on.
     pub time: Duration,
-    /// Seed of names and orders.
     pub seed: u64,
-    /// Command line, for the record.
     pub command: Vec<String>,
     /// Build information, for the record.
     pub program: Program,
-    /// Set to stop the run.
     pub stop: &'a AtomicBool,
-    /// Heartbeat counter.
     pub beat: &'a AtomicU64,
 }
 
@@ -67,7 +59,6 @@ pub enum Outcome {
     Interrupted,
 }
 
-/// Result of a measurement.
 #[derive(Debug)]
 pub struct Run {
     pub record: Record,
@@ -77,11 +68,7 @@ pub struct Run {
     pub remarks: Vec<String>,
 }
 
-/// Measures the candidates.
-///
-/// # Errors
-///
-/// Files that the run could not remove; all other failures are an [`Outcome`].
+/// Measures the candidates. Errors: Files that the run could not remove; all other failures are an [`Outcome`].
 pub fn measure(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Outcome, RunError> {
     let begun = Instant::now();
     if request.time < TIME_MIN {
@@ -196,7 +183,6 @@ fn cannot_write(error: &io::Error) -> String {
     }
 }
 
-/// Optional listener of the caller.
 struct Outside<'a>(Option<&'a mut dyn Listener>);
 
 impl Listener for Outside<'_> {

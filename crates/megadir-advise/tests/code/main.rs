@@ -1,7 +1,6 @@
-//! Runs the generated code: it must return the library's paths, and refuse the same names.
-//!
-//! Each language is one process (the shell one a layout) that gets the same names for every layout, and for
-//! every depth of the growing ones. Its answers, each terminated by NUL, are compared with `megadir::layout`.
+//! Runs the generated code: it must return the library's paths, and refuse the same names. Each language is one
+//! process (the shell one a layout) that gets the same names for every layout, and for every depth of the
+//! growing ones. Its answers, each terminated by NUL, are compared with `megadir::layout`.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 

@@ -39,7 +39,6 @@ struct Set {
     warm: bool,
     entries: u64,
     sample: Vec<Sampled>,
-    /// Type of its file system.
     file_system: String,
 }
 

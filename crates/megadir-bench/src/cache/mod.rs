@@ -41,9 +41,8 @@ pub(crate) use caches::{Before, Caches};
 pub(crate) use system::is_memory;
 
 /// Returns every cache state with its name in reports, and the reason if it is unavailable on `directory`.
-/// Drops nothing.
-///
-/// In a virtual machine the names of cold states begin with `guest-`, since the host's cache stays warm.
+/// Drops nothing. In a virtual machine the names of cold states begin with `guest-`, since the host's cache
+/// stays warm.
 pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     let unavailable = system::refusals(directory);
     let guest = if host::is_virtual() { "guest-" } else { "" };
@@ -62,9 +61,7 @@ struct ColdTarget<'a> {
     /// `true` if subdirectories belong to it.
     deep: bool,
     entries: u64,
-    /// Names sampled from it.
     sample: &'a [Sampled],
-    /// Type of its file system.
     file_system: &'a str,
 }
 

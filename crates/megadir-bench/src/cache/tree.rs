@@ -13,7 +13,6 @@ use crate::os::{self, At, Borrowed};
 
 /// Depth limit; each level holds an open directory and a buffer.
 const DEPTH_MAX: usize = 64;
-/// Entries sampled for verification.
 pub(super) const SAMPLE_MAX: usize = 64;
 
 /// One entry, with its type known.
@@ -26,7 +25,6 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Returns the path from the top, for messages.
     pub(super) fn path(&self) -> String {
         String::from_utf8_lossy(&[self.below, self.name].concat()).into_owned()
     }

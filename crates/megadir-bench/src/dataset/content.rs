@@ -7,7 +7,6 @@ use megadir_stats::permutation::SplitMix64;
 use crate::dataset::names::{GOLDEN, decimal, hex_digits};
 use crate::dataset::stream;
 
-/// The content of one file.
 #[derive(Clone, Debug)]
 pub struct Content {
     bytes: Bytes,
@@ -21,7 +20,6 @@ enum Bytes {
 }
 
 impl Content {
-    /// Returns the content of the file with this index and size.
     pub fn new(kind: ContentKind, seed: u64, index: u64, size_bytes: u64) -> Self {
         let bytes = match kind {
             ContentKind::Pseudorandom => {
@@ -37,9 +35,8 @@ impl Content {
         Self { bytes }
     }
 
-    /// Fills `buffer` with the next bytes; every call but the last must fill a multiple of 8.
-    ///
-    /// Bytes beyond the given size are unspecified.
+    /// Fills `buffer` with the next bytes; every call but the last must fill a multiple of 8. Bytes beyond the
+    /// given size are unspecified.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         match &mut self.bytes {
             Bytes::Random(random) => {
@@ -123,7 +120,6 @@ pub(super) struct Json {
     given: usize,
 }
 
-/// The next piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Start,
@@ -240,7 +236,6 @@ impl Json {
     }
 }
 
-/// A piece of text.
 #[derive(Clone, Debug)]
 struct Piece {
     bytes: [u8; PIECE_BYTES_MAX],

@@ -16,11 +16,8 @@ use crate::os::{self, At, Borrowed};
 /// Limit of missing directories counted; each takes about ten bytes of memory.
 const DIRECTORIES_MAX: usize = 1 << 20;
 
-/// Returns the result that filling the directory at `path` would have; writes nothing.
-///
-/// # Errors
-///
-/// [`FillError`], as from filling.
+/// Returns the result that filling the directory at `path` would have; writes nothing. Errors: [`FillError`],
+/// as from filling.
 pub fn rehearse(
     path: &Path,
     files: &Files,

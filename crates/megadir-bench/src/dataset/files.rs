@@ -1,6 +1,5 @@
-//! The files of a data set: name, path, size and content of the n-th, computed from the seed and n alone.
-//!
-//! A [`Files`] holds a few hundred bytes plus the tables of the plan, whatever the number of files. Its methods
+//! The files of a data set: name, path, size and content of the n-th, computed from the seed and n alone. A
+//! [`Files`] holds a few hundred bytes plus the tables of the plan, whatever the number of files. Its methods
 //! allocate nothing and may be called from several threads at once.
 
 use megadir::layout::{Layout, Refused};
@@ -35,10 +34,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Returns `entries` files with names, sizes, contents and paths according to `made`.
-    ///
-    /// # Errors
-    ///
+    /// Returns `entries` files with names, sizes, contents and paths according to `made`. Errors:
     /// [`FilesError`]: all invalid combinations are detected here, before any file is made.
     pub fn new(made: &Made, seed: u64, entries: u64) -> Result<Self, FilesError> {
         let sizes = Sizes { size_bytes: made.size_bytes, law: made.sizes.clone() };
@@ -63,9 +59,8 @@ impl Files {
     }
 
     /// Returns the files of one of several workers that each have their own set, with the same number of files
-    /// and the same distributions.
-    ///
-    /// Their paths are relative to the worker's own directory, [`Files::worker_directory`].
+    /// and the same distributions. Their paths are relative to the worker's own directory,
+    /// [`Files::worker_directory`].
     #[must_use]
     pub(crate) fn of_worker(&self, worker: u32) -> Self {
         let seed = SplitMix64::new(self.seed ^ (u64::from(worker) + 1).rotate_left(32)).next_u64();
@@ -81,7 +76,6 @@ impl Files {
         &self.made
     }
 
-    /// Returns the number of files.
     pub fn entries(&self) -> u64 {
         self.entries
     }
@@ -90,7 +84,6 @@ impl Files {
         self.seed
     }
 
-    /// Returns the size distribution.
     pub fn sizes(&self) -> &Sizes {
         &self.sizes
     }
@@ -118,12 +111,9 @@ impl Files {
         }
     }
 
-    /// Writes the path of a file, relative to the top, into a buffer.
-    ///
-    /// # Errors
-    ///
-    /// The reason if the layout has no place for the name. [`Files::new`] has tried one name of each length, so
-    /// this is limited to names that differ in more than their length.
+    /// Writes the path of a file, relative to the top, into a buffer. Errors: The reason if the layout has no
+    /// place for the name. [`Files::new`] has tried one name of each length, so this is limited to names that
+    /// differ in more than their length.
     pub fn place<'a>(&self, index: u64, buffer: &'a mut PlaceBuffer) -> Result<Place<'a>, Refused> {
         self.places.place(self.names(), index, buffer)
     }
@@ -139,10 +129,9 @@ impl Files {
         Content::new(self.made.content, self.seed, index, self.size_bytes(index))
     }
 
-    /// Returns the directories below the top; `None` if finding them requires going through all names.
-    ///
-    /// For hexadecimal names these are all directories of the layout, used or not, as made by programs that
-    /// create them in advance.
+    /// Returns the directories below the top; `None` if finding them requires going through all names. For
+    /// hexadecimal names these are all directories of the layout, used or not, as made by programs that create
+    /// them in advance.
     pub fn directories(&self) -> Option<Directories<'_>> {
         Directories::of(&self.places, self.made.names, self.entries)
     }
@@ -215,9 +204,8 @@ impl Files {
         }
     }
 
-    /// Refuses names that the layout has no place for, before any file is made.
-    ///
-    /// Layouts accept or refuse the names of a scheme by length, so one name of each length is tried.
+    /// Refuses names that the layout has no place for, before any file is made. Layouts accept or refuse the
+    /// names of a scheme by length, so one name of each length is tried.
     fn check_names(&self) -> Result<(), FilesError> {
         let mut buffer = PlaceBuffer::new();
         let powers = |base: u64| std::iter::successors(Some(1_u64), move |power| power.checked_mul(base));

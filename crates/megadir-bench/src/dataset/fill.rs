@@ -26,13 +26,8 @@ const STEP_PIECES: u64 = 16;
 /// Size of the pieces in which contents are written and compared, bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Fills the directory at `path`, which is created if missing, with `files`.
-///
-/// `progress` is called regularly. Setting `stop` ends the filling soon; the result says so.
-///
-/// # Errors
-///
-/// [`FillError`]; files made so far stay.
+/// Fills the directory at `path`, which is created if missing, with `files`. `progress` is called regularly.
+/// Setting `stop` ends the filling soon; the result says so. Errors: [`FillError`]; files made so far stay.
 pub fn fill(
     path: &Path,
     files: &Files,
@@ -191,7 +186,6 @@ impl From<FillError> for Unmade {
     }
 }
 
-/// Returns a buffer for the contents of a file.
 pub(super) fn piece(files: &Files) -> Vec<u8> {
     vec![0; usize::try_from(files.sizes().largest_bytes()).map_or(PIECE_BYTES, |size| size.min(PIECE_BYTES))]
 }
@@ -206,7 +200,6 @@ pub(super) enum Found {
     InTheWay(usize),
 }
 
-/// Counts the previous state of a path.
 pub(super) fn count(filled: &mut Filled, found: &Found, path: &[u8]) {
     match *found {
         Found::Nothing => filled.made += 1,
@@ -386,7 +379,6 @@ fn write(file: &mut File, mut content: Content, from: u64, task: &mut Task<'_>) 
     Ok(())
 }
 
-/// Formats a path for messages.
 pub(super) fn lossy(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
@@ -395,11 +387,9 @@ pub(super) fn lossy(path: &[u8]) -> String {
 pub(super) struct Tree<'a> {
     top: Borrowed<'a>,
     open: Vec<(Vec<u8>, Owned)>,
-    /// Directories made.
     pub(super) made: u64,
 }
 
-/// Result of entering a directory.
 pub(super) enum Entered<'a> {
     Directory(Borrowed<'a>),
     /// It does not exist; this many leading bytes of its path do.

@@ -46,7 +46,6 @@ pub use syntax::{
     CONTENTS, SIZE_LAWS, parse_content, parse_sizes, parse_spread, write_content, write_sizes, write_spread,
 };
 
-/// Number of taken names kept for the report.
 const TAKEN_NAMES_MAX: usize = 5;
 
 /// Returns an independent random generator for each purpose and file.
@@ -55,19 +54,15 @@ fn stream(seed: u64, purpose: u64, index: u64) -> SplitMix64 {
     SplitMix64::new(SplitMix64::new(of_purpose ^ index).next_u64())
 }
 
-/// Progress of filling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FillProgress {
-    /// Names processed.
     pub done: u64,
     /// Total number of names.
     pub of: u64,
 }
 
-/// Result of filling a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filled {
-    /// Files made.
     pub made: u64,
     /// Files that existed, complete.
     pub already: u64,
@@ -79,7 +74,6 @@ pub struct Filled {
     pub taken_names: Vec<Vec<u8>>,
     /// Files skipped because of the entries in `taken_names`.
     pub taken_named: u64,
-    /// Directories of the layout made.
     pub directories_made: u64,
     /// `true` if the filling was stopped before its end.
     pub stopped: bool,
@@ -112,10 +106,8 @@ pub struct Rehearsed {
 /// Reason why a data set is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
-    /// Invalid layout.
     #[error("layout {layout}: {reason}")]
     Layout {
-        /// The layout as the user wrote it.
         layout: String,
         reason: String,
     },
@@ -138,14 +130,12 @@ pub enum FillError {
     /// The directory cannot be opened.
     #[error("cannot open '{}': {}{}", .path.display(), words(.source), missing(.source))]
     Open {
-        /// As the caller passed it.
         path: PathBuf,
         source: std::io::Error,
     },
     /// The directory cannot be made.
     #[error("cannot make the directory '{}': {}{}", .path.display(), words(.source), missing(.source))]
     Directory {
-        /// As the caller passed it.
         path: PathBuf,
         source: std::io::Error,
     },

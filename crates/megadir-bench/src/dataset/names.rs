@@ -30,7 +30,6 @@ pub struct Names {
 
 impl Names {
     /// Writes the name of `index` into `buffer` and returns it; different indices have different names.
-    ///
     /// [`NameScheme::Md5`] is the digest of `SEED:INDEX` in decimal, which can be checked with md5sum;
     /// [`NameScheme::Hex`] is the output of SplitMix64 at that index, a bijection.
     pub fn write<'a>(&self, index: u64, buffer: &'a mut [u8; NAME_BYTES_MAX]) -> &'a [u8] {
@@ -69,10 +68,9 @@ impl Names {
         }
     }
 
-    /// Writes the name of the file of `index`, which is number `number` in its directory.
-    ///
-    /// The same as [`Names::write`], except for names by length. Those need to differ only within a directory,
-    /// so they can be as short as required.
+    /// Writes the name of the file of `index`, which is number `number` in its directory. The same as
+    /// [`Names::write`], except for names by length. Those need to differ only within a directory, so they can
+    /// be as short as required.
     pub(super) fn write_in<'a>(
         &self,
         number: u64,

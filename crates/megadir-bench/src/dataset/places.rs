@@ -238,7 +238,6 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A path being written.
 pub(super) struct PathWriter<'a> {
     bytes: &'a mut [u8; PATH_BYTES_MAX],
     length: usize,
@@ -285,7 +284,6 @@ impl<'a> PathWriter<'a> {
 /// The most levels that a tree may have, including its top.
 pub const LEVELS_MAX: usize = 48;
 
-/// A shape, prepared for lookups.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shape {
     classes: Vec<Class>,
@@ -375,7 +373,6 @@ impl Shape {
         (within - k * files / directories) as u64
     }
 
-    /// Writes the path of a directory of a level.
     pub(super) fn write_directory(&self, level: usize, number: u64, path: &mut PathWriter<'_>) {
         let mut numbers = [0; LEVELS_MAX];
         let mut number = number;

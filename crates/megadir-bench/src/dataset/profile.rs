@@ -1,8 +1,7 @@
-//! Profile of a user's tree: numbers only, no names; no file is opened.
-//!
-//! Everything except directories counts as a file, and hard links count separately; anything but a regular file
-//! has size 0. Links are not followed and mounts not entered. Memory is bounded: sizes and file counts are
-//! grouped by their first eight binary digits with exact sums, so total bytes and files stay exact.
+//! Profile of a user's tree: numbers only, no names; no file is opened. Everything except directories counts as
+//! a file, and hard links count separately; anything but a regular file has size 0. Links are not followed and
+//! mounts not entered. Memory is bounded: sizes and file counts are grouped by their first eight binary digits
+//! with exact sums, so total bytes and files stay exact.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -16,16 +15,13 @@ use super::{LEVELS_MAX, Sizes};
 
 /// Different sizes in the table of a shape.
 const SIZES_MAX: u64 = 256;
-/// Classes of directories on a level.
 const CLASSES_MAX: u64 = 32;
 /// Leading binary digits that numbers of a group share.
 const DIGITS: u32 = 8;
 
-/// Profile of a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     pub entries: u64,
-    /// Lengths of names.
     pub names: NameScheme,
     pub sizes: Sizes,
     /// Levels and directories; flat for a single directory.
@@ -48,15 +44,11 @@ pub enum LookError {
     /// Deeper than the generator supports.
     #[error("'{}' has more than {LEVELS_MAX} levels, which is the most that is made", .0.display())]
     Deep(std::path::PathBuf),
-    /// The caller stopped it.
     #[error("interrupted")]
     Stopped,
 }
 
-/// Examines the tree below `path`; increments `heartbeat`, and ends soon after `stop` is set.
-///
-/// # Errors
-///
+/// Examines the tree below `path`; increments `heartbeat`, and ends soon after `stop` is set. Errors:
 /// [`LookError`]; an unreadable subdirectory is only counted.
 pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<Look, LookError> {
     // On Windows the listing includes sizes.

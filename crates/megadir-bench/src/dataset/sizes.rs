@@ -1,7 +1,6 @@
-//! Size of the n-th file: size distributions, computed from the seed and never stored.
-//!
-//! Totals over many files (blocks, bytes) are computed from the distribution, without going through the files.
-//! Reference for the log-normal distribution: Crow and Shimizu, *Lognormal Distributions*, chapter 1.
+//! Size of the n-th file: size distributions, computed from the seed and never stored. Totals over many files
+//! (blocks, bytes) are computed from the distribution, without going through the files. Reference for the
+//! log-normal distribution: Crow and Shimizu, *Lognormal Distributions*, chapter 1.
 
 use megadir_record::SizeLaw;
 use megadir_stats::permutation::SplitMix64;
@@ -130,10 +129,9 @@ impl Sizes {
         libm::log(self.size_bytes as f64) - sigma * sigma / 2.0
     }
 
-    /// Returns the mean number of blocks: the sum over k of the probability of more than k blocks.
-    ///
-    /// From block K on, where a block is a small part of the size, the sum is E\[(X - K b)+\] / b + P(X > K b)
-    /// / 2 by the trapezoidal rule.
+    /// Returns the mean number of blocks: the sum over k of the probability of more than k blocks. From block K
+    /// on, where a block is a small part of the size, the sum is E\[(X - K b)+\] / b + P(X > K b) / 2 by the
+    /// trapezoidal rule.
     fn log_normal_blocks(&self, sigma: f64, block_bytes: u64) -> f64 {
         let (mu, mean) = (self.mu(sigma), self.size_bytes as f64);
         // Rounding to whole bytes shifts the bound by half a byte.

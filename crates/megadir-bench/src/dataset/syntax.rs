@@ -18,7 +18,6 @@ pub const SIZE_LAWS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Kinds of contents, each with its meaning.
 pub const CONTENTS: &[(&str, ContentKind, &str)] = &[
     ("pseudorandom", ContentKind::Pseudorandom, "bytes that no file system can compress away"),
     ("hex-digest", ContentKind::HexDigest, "MD5 digests in hex; 32 bytes are one"),
@@ -28,11 +27,8 @@ pub const CONTENTS: &[(&str, ContentKind, &str)] = &[
 /// Default σ of a log-normal distribution.
 const SIGMA: f64 = 1.0;
 
-/// Parses a size distribution, e.g. `4KiB`, `uniform:0-100KiB` or `lognormal:50kB+sigma=1`.
-///
-/// # Errors
-///
-/// The mistake and the allowed values, in one line.
+/// Parses a size distribution, e.g. `4KiB`, `uniform:0-100KiB` or `lognormal:50kB+sigma=1`. Errors: The mistake
+/// and the allowed values, in one line.
 pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
     let sizes = match text.split_once(':') {
         None if matches!(text, "fixed" | "uniform" | "lognormal" | "log-normal") => {
@@ -75,11 +71,7 @@ pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
     }
 }
 
-/// Parses a kind of contents, one of [`CONTENTS`].
-///
-/// # Errors
-///
-/// The nearest match and all kinds.
+/// Parses a kind of contents, one of [`CONTENTS`]. Errors: The nearest match and all kinds.
 pub fn parse_content(text: &str) -> Result<ContentKind, String> {
     let found = CONTENTS.iter().find(|(name, ..)| *name == text);
     found.map(|(_, kind, _)| *kind).ok_or_else(|| {
@@ -88,11 +80,8 @@ pub fn parse_content(text: &str) -> Result<ContentKind, String> {
     })
 }
 
-/// Parses a spread over directories: `flat`, `per-directory:200`, or a layout.
-///
-/// # Errors
-///
-/// The mistake and the allowed values, in one line.
+/// Parses a spread over directories: `flat`, `per-directory:200`, or a layout. Errors: The mistake and the
+/// allowed values, in one line.
 pub fn parse_spread(text: &str) -> Result<Spread, String> {
     if let Some(files) = text.strip_prefix("per-directory:") {
         let spread = Spread::PerDirectory { files: count(files)? };

@@ -16,7 +16,6 @@ use crate::request::{BackendFact, FileSystemFact};
 /// Facts for a plan over file systems.
 #[derive(Debug)]
 pub struct LabFacts {
-    /// One for each requested file system.
     pub file_systems: Vec<FileSystemFact>,
     /// Bytes free for their images.
     pub room_bytes: u64,
@@ -30,11 +29,10 @@ pub fn backend_facts(directory: &Dir) -> Vec<BackendFact> {
     facts(directory, |backend| backend.probe(directory).err().map(|error| error.reason()))
 }
 
-/// Returns the capabilities of every backend on directories that will be made below `directory`.
-///
-/// A backend may refuse a small parent but not its large children (ext4 indexes a directory when it outgrows a
-/// block). So if the file system supports several threads per directory, threaded backends are not probed on
-/// the parent; the run probes the real directories once they exist.
+/// Returns the capabilities of every backend on directories that will be made below `directory`. A backend may
+/// refuse a small parent but not its large children (ext4 indexes a directory when it outgrows a block). So if
+/// the file system supports several threads per directory, threaded backends are not probed on the parent; the
+/// run probes the real directories once they exist.
 pub fn backend_facts_below(directory: &Dir) -> Vec<BackendFact> {
     let splits = policy::row(directory.file_system()).split_from_bytes.is_some();
     facts(directory, |backend| {

@@ -7,11 +7,6 @@ use super::LabFacts;
 use crate::lab::{LINUX_ONLY, LabError, Spec};
 use crate::request::FileSystemFact;
 
-/// Reports every file system as unavailable.
-///
-/// # Errors
-///
-/// None.
 pub fn file_system_facts(
     _directory: &Path,
     asked: &[(Spec, Option<&Path>)],

@@ -1,7 +1,6 @@
-//! Description of the machine for readers of a record.
-//!
-//! A value that cannot be read is `None` or `unknown`, never guessed. Each system has one file with the same
-//! functions; `words` formats the numbers of Windows and makes no system calls.
+//! Description of the machine for readers of a record. A value that cannot be read is `None` or `unknown`,
+//! never guessed. Each system has one file with the same functions; `words` formats the numbers of Windows and
+//! makes no system calls.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -21,6 +20,5 @@ pub(crate) use windows::*;
 pub struct Program {
     /// The commit, with `-dirty` if the work tree was modified.
     pub commit: Option<String>,
-    /// Compiler and profile.
     pub by: Option<String>,
 }

@@ -1,6 +1,5 @@
-//! Checks before the run whether the machine is quiet enough to measure on; findings become notes.
-//!
-//! Each threshold is where the effect starts to matter for blocks of a few milliseconds.
+//! Checks before the run whether the machine is quiet enough to measure on; findings become notes. Each
+//! threshold is where the effect starts to matter for blocks of a few milliseconds.
 
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! Windows: the machine, its volumes and file-access filters, from system calls and the registry, without
-//! administrator rights.
-//!
-//! Under Wine the answers are Wine's, and the description says so.
+//! administrator rights. Under Wine the answers are Wine's, and the description says so.
 
 use std::time::Duration;
 
@@ -142,7 +140,6 @@ pub(crate) fn file_system(directory: Borrowed<'_>) -> FileSystem {
     }
 }
 
-/// Returns the settings of a volume.
 fn settings(directory: Borrowed<'_>, volume: &volume_settings::Volume, is_remote: bool) -> String {
     let persistent = volume_settings::persistent(directory);
     words::settings(&words::Settings {
@@ -167,7 +164,6 @@ fn device(directory: Borrowed<'_>, volume: Option<&volume_settings::Volume>) -> 
     })
 }
 
-/// Describes the disk below the volume of a directory.
 fn disk(directory: Borrowed<'_>) -> Option<String> {
     let told = Disk::open(&volume_settings::device(directory).ok()?).ok()?.describe();
     words::disk(told.product.as_deref(), told.bus, told.seek_penalty, told.trim)
@@ -222,7 +218,6 @@ fn power_plan() -> Option<String> {
     Some(words::power_plan(&guid, own_name, system::on_battery()))
 }
 
-/// Returns a registry value with its name.
 fn setting(name: &str) -> Option<String> {
     number(FILE_SYSTEM, name).map(|value| format!("{name} = {value:#x}"))
 }

@@ -1,5 +1,4 @@
 //! Text for the numbers of Windows, its volumes and services. Pure; runs and is tested on every system.
-//!
 //! References: `GetVolumeInformationByHandleW` (the flags), `fsutil behavior` and `fsutil 8dot3name` (registry
 //! values), `STORAGE_BUS_TYPE`.
 
@@ -87,7 +86,6 @@ const POWER_PLANS: &[(&str, &str)] = &[
 pub(crate) struct Version {
     /// Major, minor and build of the kernel.
     pub(crate) numbers: Option<(u32, u32, u32)>,
-    /// Update revision of the build.
     pub(crate) revision: Option<u32>,
     /// E.g. `Windows 10 Pro`; Windows 11 says 10 too.
     pub(crate) product: Option<String>,
@@ -140,7 +138,6 @@ pub(crate) fn features(flags: u32) -> Vec<String> {
     features.map(|bit| named(bit).unwrap_or_else(|| format!("{bit:#x}"))).collect()
 }
 
-/// Settings of a volume.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) is_ntfs: bool,
@@ -274,7 +271,6 @@ pub(crate) fn defender(service: Runs, off: Option<u32>) -> String {
     format!("Windows Defender: {}{protection}", service.words())
 }
 
-/// Describes the indexing service.
 pub(crate) fn indexing(service: Runs) -> String {
     format!("indexing (WSearch): {}", service.words())
 }

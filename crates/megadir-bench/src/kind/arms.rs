@@ -1,6 +1,5 @@
-//! Builder for the arms of a plan: one cell for each distinct piece of work.
-//!
-//! An arm that several groups need runs once a round and belongs to all of them.
+//! Builder for the arms of a plan: one cell for each distinct piece of work. An arm that several groups need
+//! runs once a round and belongs to all of them.
 
 use megadir_record::{
     CacheState, Cell, CellId, Data, DataId, Group, GroupRule, Keys, LookupCall, Note, Pair, Presence, Role,
@@ -59,9 +58,8 @@ impl<'a> Arms<'a> {
         }
     }
 
-    /// Returns the data set of `entries` created files, adding it if necessary.
-    ///
-    /// `None` on the user's own directory, which has a single size.
+    /// Returns the data set of `entries` created files, adding it if necessary. `None` on the user's own
+    /// directory, which has a single size.
     pub(crate) fn data_of(&mut self, entries: u64) -> Option<DataId> {
         self.data[0].source.made()?;
         if let Some(found) = self.data.iter().find(|data| data.entries == entries) {
@@ -130,7 +128,6 @@ impl<'a> Arms<'a> {
         id
     }
 
-    /// Returns a short, unique name.
     fn name(&self, work: &Work, data: DataId) -> String {
         let (backend, buffer_bytes, threads, stages) = match work {
             Work::List { backend, buffer_bytes, threads, stages, .. } => {

@@ -25,7 +25,6 @@ pub enum Mounted {}
 /// Pages still cached after a remount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cold {
-    /// Pages of its device.
     pub device_pages: u64,
 }
 

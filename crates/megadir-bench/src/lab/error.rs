@@ -17,7 +17,6 @@ pub enum LabError {
     /// Unavailable on this machine: shown as a table row; the run continues.
     #[error("{name} is not to be had here: {reason}")]
     Unavailable {
-        /// As requested by the user.
         name: String,
         reason: String,
     },
@@ -29,7 +28,6 @@ pub enum LabError {
     Room {
         /// Directory of the images, or the name of the memory.
         path: PathBuf,
-        /// As requested by the user.
         name: String,
         /// Size of the image, plus the growth still possible for earlier images, bytes.
         needed_bytes: u64,
@@ -43,7 +41,6 @@ pub enum LabError {
         /// Completes the message, after "is left alone:".
         reason: String,
     },
-    /// A step failed.
     #[error("cannot {doing}: {}", words(.source))]
     Failed {
         /// The step with its object, after "cannot".
@@ -53,7 +50,6 @@ pub enum LabError {
     /// An unmounted file system is still alive in the kernel.
     #[error("{name} was unmounted, but {left}")]
     NotCold {
-        /// As requested by the user.
         name: String,
         /// Clause that completes the message, after "but".
         left: String,

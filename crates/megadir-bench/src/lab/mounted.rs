@@ -20,9 +20,8 @@ use crate::workspace::Workspace;
 const BUSY_TRIES_MAX: u32 = 100;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
-/// A file system of the lab; unmounted and its image freed on drop.
-///
-/// An open descriptor on it prevents unmounting: close all of them first.
+/// A file system of the lab; unmounted and its image freed on drop. An open descriptor on it prevents
+/// unmounting: close all of them first.
 #[derive(Debug)]
 pub struct Mounted {
     spec: Spec,
@@ -91,7 +90,6 @@ pub(super) fn make(
 }
 
 impl Mounted {
-    /// Returns the path of its root.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -100,7 +98,6 @@ impl Mounted {
         &self.spec
     }
 
-    /// Describes it for a record, with the given ID.
     pub fn describe(&self, id: FsId) -> LabFileSystem {
         LabFileSystem {
             id,
@@ -124,15 +121,10 @@ impl Mounted {
         }
     }
 
-    /// Unmounts it, verifies that nothing of it is left in memory, and mounts it again.
-    ///
-    /// The superblock is gone once the device can be claimed exclusively; the cached pages of device and image
-    /// are dropped and counted.
-    ///
-    /// # Errors
-    ///
-    /// [`LabError::Failed`] with `EBUSY` while a descriptor is open on it; [`LabError::NotCold`] if anything
-    /// stayed in memory. After an error the file system may stay unmounted.
+    /// Unmounts it, verifies that nothing of it is left in memory, and mounts it again. The superblock is gone
+    /// once the device can be claimed exclusively; the cached pages of device and image are dropped and
+    /// counted. Errors: [`LabError::Failed`] with `EBUSY` while a descriptor is open on it;
+    /// [`LabError::NotCold`] if anything stayed in memory. After an error the file system may stay unmounted.
     pub fn remount(&mut self, control: RunControl<'_>) -> Result<Cold, LabError> {
         self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
         self.detach(control)?;
@@ -142,11 +134,8 @@ impl Mounted {
     }
 
     /// Unmounts it, runs the same mkfs command again, and mounts the result. A user's device is checked again
-    /// before it is erased.
-    ///
-    /// # Errors
-    ///
-    /// Like [`Mounted::remount`], and [`LabError::Device`] if the device must no longer be erased.
+    /// before it is erased. Errors: Like [`Mounted::remount`], and [`LabError::Device`] if the device must no
+    /// longer be erased.
     pub fn reformat(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
         self.detach(control)?;
@@ -155,11 +144,8 @@ impl Mounted {
         self.attach(control)
     }
 
-    /// Unmounts it and frees its image.
-    ///
-    /// # Errors
-    ///
-    /// [`LabError::Failed`] with `EBUSY` while a descriptor is open on it.
+    /// Unmounts it and frees its image. Errors: [`LabError::Failed`] with `EBUSY` while a descriptor is open on
+    /// it.
     pub fn unmount(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.detach(control)
     }

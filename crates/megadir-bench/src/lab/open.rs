@@ -25,13 +25,9 @@ pub struct Lab {
 
 impl Lab {
     /// Opens a lab with its images in `directory`: enters a mount namespace, removes leftovers of killed runs
-    /// there, and creates a directory for mount points.
-    ///
-    /// The calling thread, and everything it starts from now on, stays in the namespace.
-    ///
-    /// # Errors
-    ///
-    /// [`LabError::Privileges`] if the caller may not mount; [`LabError::Failed`] if the directory is unusable.
+    /// there, and creates a directory for mount points. The calling thread, and everything it starts from now
+    /// on, stays in the namespace. Errors: [`LabError::Privileges`] if the caller may not mount;
+    /// [`LabError::Failed`] if the directory is unusable.
     pub fn open(directory: &Path, control: RunControl<'_>) -> Result<Self, LabError> {
         namespace::enter()?;
         let doing = || format!("use '{}'", directory.display());
@@ -54,12 +50,9 @@ impl Lab {
         &self.leftovers
     }
 
-    /// Makes and mounts a file system.
-    ///
-    /// # Errors
-    ///
-    /// [`LabError::Unavailable`] on this machine; [`LabError::Room`]; [`LabError::Device`] if a device must not
-    /// be erased (nothing was written to it); [`LabError::Interrupted`].
+    /// Makes and mounts a file system. Errors: [`LabError::Unavailable`] on this machine; [`LabError::Room`];
+    /// [`LabError::Device`] if a device must not be erased (nothing was written to it);
+    /// [`LabError::Interrupted`].
     pub fn make(&self, spec: &Spec, backing: &Backing, control: RunControl<'_>) -> Result<Mounted, LabError> {
         let workspace = self.workspace.as_ref().ok_or(LabError::Interrupted)?;
         if let Some(reason) = super::availability::missing(spec) {
@@ -100,11 +93,8 @@ impl Lab {
     }
 
     /// Checks that [`Lab::make`] can make these file systems, in this order, without creating or writing
-    /// anything: privileges, free space, devices that must not be erased.
-    ///
-    /// # Errors
-    ///
-    /// Like [`Lab::open`] and [`Lab::make`].
+    /// anything: privileges, free space, devices that must not be erased. Errors: Like [`Lab::open`] and
+    /// [`Lab::make`].
     pub fn check(directory: &Path, all: &[(Spec, Backing)], control: RunControl<'_>) -> Result<(), LabError> {
         if !namespace::may_mount() {
             return Err(LabError::Privileges);
@@ -125,11 +115,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Removes the lab's directory. Unmount its file systems first.
-    ///
-    /// # Errors
-    ///
-    /// If something is still mounted in it; the next run removes it.
+    /// Removes the lab's directory. Unmount its file systems first. Fails if something is still mounted in it;
+    /// the next run removes it.
     pub fn close(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.remove(control)
     }

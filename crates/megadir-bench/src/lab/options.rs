@@ -18,7 +18,6 @@ const FLAGS: &[(&str, MountFlags)] = &[
     ("noexec", MountFlags::NOEXEC),
 ];
 
-/// Splits options into flags and the string for the file system.
 pub(super) fn split(options: &[String]) -> (MountFlags, CString) {
     let (mut flags, mut others) = (MountFlags::empty(), Vec::new());
     for option in options {

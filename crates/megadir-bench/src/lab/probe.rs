@@ -14,13 +14,9 @@ use crate::workspace::Leftovers;
 /// 33 MiB (ext4) or 65 MiB (XFS) of a 1 GiB image; the rest stays a hole.
 const WRITTEN_SHARE: u64 = 4;
 
-/// Makes and mounts a small image of each file system and calls `look` on it while it is mounted.
-///
-/// An unavailable file system has the reason in its [`Fact`].
-///
-/// # Errors
-///
-/// [`LabError::Interrupted`], and failure to unmount.
+/// Makes and mounts a small image of each file system and calls `look` on it while it is mounted. An
+/// unavailable file system has the reason in its [`Fact`]. Errors: [`LabError::Interrupted`], and failure to
+/// unmount.
 pub fn probe<T>(
     lab: &Lab,
     specs: &[Spec],
@@ -56,11 +52,7 @@ pub fn probe<T>(
     Ok(facts)
 }
 
-/// Returns the facts known about each file system without making it.
-///
-/// # Errors
-///
-/// [`LabError::Interrupted`].
+/// Returns the facts known about each file system without making it. Errors: [`LabError::Interrupted`].
 pub fn facts(specs: &[Spec], control: RunControl<'_>) -> Result<Vec<Fact>, LabError> {
     let fact = |spec: &Spec| {
         let tool = tool(spec, control)?;
@@ -70,11 +62,8 @@ pub fn facts(specs: &[Spec], control: RunControl<'_>) -> Result<Vec<Fact>, LabEr
 }
 
 /// Finds the available file systems: makes and mounts each on a small image below `directory` if the caller
-/// may, otherwise checks drivers and programs.
-///
-/// # Errors
-///
-/// [`LabError::Interrupted`], and [`LabError::Failed`] if the directory is unusable.
+/// may, otherwise checks drivers and programs. Errors: [`LabError::Interrupted`], and [`LabError::Failed`] if
+/// the directory is unusable.
 pub fn survey(
     directory: &Path,
     specs: &[Spec],

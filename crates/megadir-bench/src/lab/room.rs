@@ -12,9 +12,8 @@ use super::{LabError, Spec};
 const SPARE_BYTES: u64 = 64 << 20;
 
 /// Refuses an image whose written part (`most` bytes) could fill up the file system of `directory`. Sparse
-/// images grow as they are written, and earlier images may still grow too.
-///
-/// Without enough free space the file system on the image would see I/O errors, and other programs ENOSPC.
+/// images grow as they are written, and earlier images may still grow too. Without enough free space the file
+/// system on the image would see I/O errors, and other programs ENOSPC.
 pub(super) fn for_image(
     spec: &Spec,
     path: &Path,

@@ -21,7 +21,6 @@ struct Chosen {
     needs: Option<&'static str>,
     /// As the user types it; empty if the variant takes no value.
     typed: String,
-    /// As programs take it.
     value: String,
 }
 
@@ -34,11 +33,7 @@ impl PartialEq for Spec {
 impl Eq for Spec {}
 
 impl Spec {
-    /// Parses `NAME[:VARIANT[=VALUE]]...`.
-    ///
-    /// # Errors
-    ///
-    /// One line with the unknown word and the known ones.
+    /// Parses `NAME[:VARIANT[=VALUE]]...`. Errors: One line with the unknown word and the known ones.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut words = text.split(':');
         let name = words.next().unwrap_or_default();
@@ -151,11 +146,10 @@ impl Spec {
         with_spare.max(entry.smallest_bytes).next_multiple_of(1 << 20)
     }
 
-    /// Returns an upper bound of the bytes written to an image of `image_bytes`; the rest stays a hole.
-    ///
-    /// mke2fs makes one inode per 16 KiB, so images for many small files are mostly empty: only inode tables
-    /// (256 bytes an inode by default) and the journal (1/32 at most) are written. Other file systems may
-    /// eventually write anywhere in their image.
+    /// Returns an upper bound of the bytes written to an image of `image_bytes`; the rest stays a hole. mke2fs
+    /// makes one inode per 16 KiB, so images for many small files are mostly empty: only inode tables (256
+    /// bytes an inode by default) and the journal (1/32 at most) are written. Other file systems may eventually
+    /// write anywhere in their image.
     pub fn written_bytes(&self, image_bytes: u64, inodes: u64, space_bytes: u64) -> u64 {
         let usual = self.entry.kind.starts_with("ext") && !self.make().iter().any(|word| word == "-I");
         if !usual {

@@ -17,7 +17,6 @@ pub struct Fact {
     pub tool: Option<String>,
 }
 
-/// Result of a survey.
 #[derive(Clone, Debug)]
 pub struct Survey {
     /// One for each requested file system, in that order.

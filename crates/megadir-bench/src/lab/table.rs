@@ -1,8 +1,7 @@
-//! The file systems that the lab can make. To add one, write an entry and add it to [`FILE_SYSTEMS`].
-//!
-//! The options are the published study's: mkfs defaults and `noatime`, with three additions that do not change
-//! the final layout on disk: the lab's label; inode tables and journals of ext2 to ext4 written at once
-//! (otherwise the kernel writes them during measurements); and a quick format for NTFS.
+//! The file systems that the lab can make. To add one, write an entry and add it to [`FILE_SYSTEMS`]. The
+//! options are the published study's: mkfs defaults and `noatime`, with three additions that do not change the
+//! final layout on disk: the lab's label; inode tables and journals of ext2 to ext4 written at once (otherwise
+//! the kernel writes them during measurements); and a quick format for NTFS.
 
 /// Label of the lab's file systems; 11 bytes, the smallest limit of any file system.
 pub const LABEL: &str = "megadir-lab";
@@ -26,7 +25,6 @@ pub struct Entry {
     pub version: &'static str,
     /// The FUSE server with its options; device and mount point are appended.
     pub server: Option<&'static [&'static str]>,
-    /// The Debian package with the programs.
     pub package: &'static str,
     /// The kernel configuration option, without `CONFIG_`.
     pub config: &'static str,
@@ -58,19 +56,16 @@ pub struct Variant {
     pub needs: Option<&'static str>,
 }
 
-/// The values of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     Nothing,
     /// One of these sizes, bytes; written `1k` or `1024`.
     Bytes(&'static [u64]),
-    /// One of these words.
     Words(&'static [&'static str]),
     /// Any option of mount(8).
     MountOption,
 }
 
-/// Effect of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changes {
     /// Arguments for the mkfs program; `{}` is the value.
@@ -126,7 +121,6 @@ static EXT4_VARIANTS: &[&Variant] = &[
     &MOUNT,
 ];
 
-/// Defaults of an entry.
 const PLAIN: Entry = Entry {
     name: "",
     about: "",

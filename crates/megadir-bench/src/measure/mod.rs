@@ -29,31 +29,22 @@ pub trait Operation {
     type Error;
 
     /// Runs the operation for the `index`-th time in the block; returns a value that depends on its result.
-    ///
-    /// # Errors
-    ///
-    /// Ends the block.
+    /// Errors: Ends the block.
     fn run(&mut self, index: u64) -> Result<u64, Self::Error>;
 
     /// Called between two operations, outside their times, about every millisecond, e.g. to check the stop
-    /// flag.
-    ///
-    /// # Errors
-    ///
-    /// Ends the block.
+    /// flag. Errors: Ends the block.
     fn between(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
 }
 
-/// Result of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Looped {
     /// From the start of the first operation to the end of everything after the last one, ticks.
     pub elapsed_ticks: u64,
     /// Part of `elapsed_ticks` outside all operations, ticks.
     pub gap_ticks: u64,
-    /// The sum of the operations' results.
     pub sum: u64,
     /// Time from the end of the loop to the scheduled start of a next operation, ticks; negative if it was
     /// late. 0 without a rate.
@@ -61,14 +52,8 @@ pub struct Looped {
 }
 
 /// Runs `operations` operations back to back, times each and adds the times to `histogram`. Calls
-/// [`Operation::between`] every `look_ticks`.
-///
-/// Generic over counter and operation so that both are inlined: the loop itself costs one read of the counter
-/// and one record in the histogram.
-///
-/// # Errors
-///
-/// The operation's error.
+/// [`Operation::between`] every `look_ticks`. Generic over counter and operation so that both are inlined: the
+/// loop itself costs one read of the counter and one record in the histogram.
 #[inline]
 pub fn measured_loop<T: Ticks, O: Operation>(
     ticks: T,
@@ -98,17 +83,10 @@ pub fn measured_loop<T: Ticks, O: Operation>(
 }
 
 /// Runs `operations` operations, one every `interval_ticks`, and adds to `histogram` the time from the
-/// scheduled start to the end of each. A late operation starts at once.
-///
-/// The first is scheduled `ahead_ticks` from now. Pass `Looped::ahead_ticks` of the previous loop (negative
-/// if it was late) to continue one schedule across pauses, which do not count.
-///
-/// Waits by spinning on the counter. A slow operation delays the following ones, and their times include that
-/// delay (coordinated omission: Tene, *How not to measure latency*, 2013).
-///
-/// # Errors
-///
-/// The operation's error.
+/// scheduled start to the end of each. A late operation starts at once. The first is scheduled `ahead_ticks`
+/// from now. Pass `Looped::ahead_ticks` of the previous loop (negative if it was late) to continue one schedule
+/// across pauses, which do not count. Waits by spinning on the counter. A slow operation delays the following
+/// ones, and their times include that delay (coordinated omission: Tene, *How not to measure latency*, 2013).
 #[inline]
 pub fn paced_loop<T: Ticks, O: Operation>(
     ticks: T,
@@ -149,10 +127,6 @@ pub fn paced_loop<T: Ticks, O: Operation>(
 }
 
 /// Runs `operations` operations without timing each; returns the sum of their results.
-///
-/// # Errors
-///
-/// The operation's error.
 #[inline]
 pub fn untimed_loop<O: Operation>(operation: &mut O, operations: u64) -> Result<u64, O::Error> {
     (0..operations).try_fold(0_u64, |sum, index| Ok(sum.wrapping_add(operation.run(index)?)))

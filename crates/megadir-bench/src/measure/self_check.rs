@@ -1,6 +1,5 @@
-//! Self-check of a run: the cost of measuring on this machine, and whether inserted delays are detected.
-//!
-//! The cost is measured with the same operation timed and untimed, in short blocks in random order within each
+//! Self-check of a run: the cost of measuring on this machine, and whether inserted delays are detected. The
+//! cost is measured with the same operation timed and untimed, in short blocks in random order within each
 //! round, so that they are paired like any two arms.
 
 use std::convert::Infallible;
@@ -31,10 +30,6 @@ const DELAYED_OPERATIONS: u64 = 20_000;
 const DELAYS: [(u64, u64); 3] = [(10, 2_000), (100, 20_000), (400, 200_000)];
 
 /// Checks the measurement of `operation`, which must be short and without lasting effects.
-///
-/// # Errors
-///
-/// The operation's error.
 pub fn self_check<O: Operation>(
     calibration: Calibration,
     operation: &mut O,
@@ -191,7 +186,6 @@ pub struct NullCost {
     pub cycle_counter: bool,
 }
 
-/// Runs the measured loop with an empty operation.
 pub fn null_loop(calibration: Calibration, operations: u64) -> NullCost {
     let mut stopwatch = Stopwatch::new(calibration);
     let start = monotonic_ns();

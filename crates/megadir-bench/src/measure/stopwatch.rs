@@ -1,7 +1,6 @@
-//! Stopwatch for single operations: a counter, the length of its ticks, and a histogram.
-//!
-//! Create one and reuse it for many blocks. It allocates when it is created and when a block's times are
-//! exported, never while a block runs.
+//! Stopwatch for single operations: a counter, the length of its ticks, and a histogram. Create one and reuse
+//! it for many blocks. It allocates when it is created and when a block's times are exported, never while a
+//! block runs.
 
 use megadir_record::{Latency, Since};
 use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
@@ -54,11 +53,7 @@ impl Stopwatch {
     }
 
     /// Runs `operations` operations and times each, back to back or at the [rate](Self::set_rate); returns the
-    /// sum of their results.
-    ///
-    /// # Errors
-    ///
-    /// The operation's error; earlier times stay recorded.
+    /// sum of their results. Errors: The operation's error; earlier times stay recorded.
     pub fn time<O: Operation>(&mut self, operation: &mut O, operations: u64) -> Result<u64, O::Error> {
         match self.calibration.ns_per_tick {
             Some(_) => self.time_by(CycleCounter, operation, operations),
@@ -154,7 +149,6 @@ impl Stopwatch {
         self.histogram.sum() + u128::from(self.gap_ticks)
     }
 
-    /// Returns the histogram of times, in ticks.
     #[must_use]
     pub fn histogram(&self) -> &Histogram {
         &self.histogram

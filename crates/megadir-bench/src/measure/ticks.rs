@@ -6,7 +6,6 @@ use megadir_sys::clock::{cycles, invariant_counter, monotonic_ns};
 
 /// A monotonically increasing counter.
 pub trait Ticks: Copy {
-    /// Returns the counter.
     fn now(self) -> u64;
 }
 

@@ -42,7 +42,6 @@ pub(crate) enum Access {
     ReadWrite,
 }
 
-/// Status of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) kind: FileType,
@@ -72,7 +71,6 @@ pub(crate) struct Space {
     pub(crate) all_free_bytes: u64,
     /// Total inodes; 0 if they are allocated dynamically.
     pub(crate) inodes: u64,
-    /// Free inodes available to this user.
     pub(crate) free_inodes: u64,
     /// Free inodes, including root's reserve.
     pub(crate) all_free_inodes: u64,

@@ -63,9 +63,8 @@ pub(crate) fn name(path: &CStr) -> &[u8] {
     path.to_bytes()
 }
 
-/// Passes on a path as the system takes it: UTF-16 with `\` between names.
-///
-/// Refuses `\`, which is no separator here, and `:`, which would open a stream of a file.
+/// Passes on a path as the system takes it: UTF-16 with `\` between names. Refuses `\`, which is no separator
+/// here, and `:`, which would open a stream of a file.
 #[inline]
 fn wide<R>(path: &[u8], act: impl FnOnce(&[u16]) -> io::Result<R>) -> io::Result<R> {
     if path.iter().any(|byte| matches!(byte, b'\\' | b':' | 0)) {
@@ -146,7 +145,6 @@ pub(crate) fn make_private_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -
     make_directory(at, path)
 }
 
-/// Creates a new file and opens it for writing.
 #[inline]
 pub(crate) fn create(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<File> {
     Ok(open(at, path.as_ref(), Purpose::CreateFile)?.into())
@@ -184,7 +182,6 @@ pub(crate) fn rename_new(at: Borrowed<'_>, from: &str, to: &str) -> io::Result<(
     wide(to.as_bytes(), |to| change::rename_new(open.as_handle(), at, to))
 }
 
-/// Returns the status of an entry by opening it.
 pub(crate) fn status(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Status> {
     status_of(&open(at, path.as_ref(), Purpose::Ask)?)
 }

@@ -367,7 +367,6 @@ impl<'a> Aging<'a> {
     }
 }
 
-/// Files and space of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TreeUsage {
     pub(crate) used: Used,
@@ -382,7 +381,6 @@ impl TreeUsage {
     }
 }
 
-/// Walks a tree.
 pub(crate) fn tree_usage(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<TreeUsage, WorkError> {
     let used = Used { files: 0, directories: 0, inodes: 0, content_bytes: 0, bytes: 0 };
     let mut counter =

@@ -29,9 +29,8 @@ use crate::run::RunError;
 /// Files between two heartbeats.
 const STEP: u64 = 256;
 
-/// Writes into the plan the expected result of listing each data set, except those that arms make.
-///
-/// `counted` is the oracle's listing of each data set; its numbers become those of the plan.
+/// Writes into the plan the expected result of listing each data set, except those that arms make. `counted` is
+/// the oracle's listing of each data set; its numbers become those of the plan.
 pub(crate) fn record_expected(
     plan: &mut Plan,
     counted: &mut [Counted],
@@ -75,7 +74,6 @@ pub(crate) fn before_run(plan: &Plan, data: &Data) -> Vec<Files> {
     all.into_iter().map(|(_, files)| files).collect()
 }
 
-/// Returns the hash of the files' own names.
 fn made_hash(files: &Files, control: RunControl<'_>) -> Result<u64, RunError> {
     let mut buffer = PlaceBuffer::new();
     let mut hash = 0_u64;

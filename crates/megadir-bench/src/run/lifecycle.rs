@@ -26,11 +26,8 @@ use crate::{host, os};
 /// Images cannot grow with less free space than this, bytes.
 const IMAGES_FREE_MIN: u64 = 1 << 20;
 
-/// Executes a plan.
-///
-/// # Errors
-///
-/// [`RunError`]; the run's own directory is still removed, and a started record gets its last line.
+/// Executes a plan. Errors: [`RunError`]; the run's own directory is still removed, and a started record gets
+/// its last line.
 pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Result<RunEnd, RunError> {
     let start_ns = monotonic_ns();
     let mut listeners = Listeners(listeners);
@@ -226,7 +223,6 @@ const DRIFT_MAX: f64 = 0.001;
 /// Maximum overhead of the measuring loop, nanoseconds per operation.
 const NULL_NS_MAX: f64 = 40.0;
 
-/// Calibrates the cycle counter.
 pub(crate) fn calibrate() -> Calibration {
     Calibration::over(CALIBRATION)
 }
@@ -253,7 +249,6 @@ pub(crate) fn check(
     self_check(calibration, &mut Itself { directory, control }, seed)
 }
 
-/// Returns notes on the self-check's findings.
 pub(crate) fn notes_on(check: &SelfCheck) -> Vec<Note> {
     let mut notes = Vec::new();
     if !check.cycle_counter {

@@ -44,7 +44,6 @@ pub use setup::check;
 #[derive(Debug)]
 pub struct RunRequest<'a> {
     pub plan: Plan,
-    /// Notes from planning.
     pub notes: Vec<Note>,
     /// Parent of the data sets, or the existing directory to list.
     pub directory: PathBuf,
@@ -52,7 +51,6 @@ pub struct RunRequest<'a> {
     pub command: Vec<String>,
     /// Record that the run continues; its plan is [`RunRequest::plan`].
     pub resume: Option<Record>,
-    /// Commit and compiler of the program.
     pub program: Program,
     /// Set by the caller to end the run; polled every few milliseconds.
     pub stop: &'a AtomicBool,
@@ -164,11 +162,9 @@ impl From<LabError> for RunError {
     }
 }
 
-/// Observers of a run.
 pub(crate) struct Listeners<'a, 'b>(pub(crate) &'a mut [&'b mut dyn Listener]);
 
 impl Listeners<'_, '_> {
-    /// Passes an event to all.
     pub(crate) fn tell(&mut self, event: &Event<'_>) -> Result<(), RunError> {
         self.0.iter_mut().try_for_each(|listener| listener.event(event)).map_err(RunError::Listener)
     }

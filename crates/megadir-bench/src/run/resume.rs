@@ -78,7 +78,6 @@ fn one(
     }
 }
 
-/// Refuses to continue a record of another machine.
 pub(super) fn check_machine(begun: &Record, machine: &Machine) -> Result<(), RunError> {
     let before = &begun.header.machine;
     let facts = [
@@ -168,9 +167,8 @@ fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> 
     differ.then(|| "file systems are made with other features now".to_owned())
 }
 
-/// Returns the first difference between two descriptions of a file system and its mount.
-///
-/// In a record made for sharing `then` lacks the device and some of the options.
+/// Returns the first difference between two descriptions of a file system and its mount. In a record made for
+/// sharing `then` lacks the device and some of the options.
 fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Option<String> {
     let named = [
         ("file system's device was", then.device.as_ref().zip(now.device.as_ref())),

@@ -30,9 +30,8 @@ pub(crate) struct Measured {
     pub(crate) unequal_blocks: u64,
 }
 
-/// Measures until the plan is done or the run is stopped; `samples` are the earlier ones.
-///
-/// Block times count from `zero_ns` of the monotonic clock.
+/// Measures until the plan is done or the run is stopped; `samples` are the earlier ones. Block times count
+/// from `zero_ns` of the monotonic clock.
 pub(crate) fn measure(
     prepared: &mut Prepared<'_>,
     directories: Vec<Dir>,

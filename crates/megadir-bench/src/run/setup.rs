@@ -45,7 +45,6 @@ pub(crate) struct Prepared<'a> {
     pub(crate) built: Option<Built>,
     /// The oracle's counts of each.
     pub(crate) truths: Vec<Counted>,
-    /// Source of names for look-ups, for each.
     pub(crate) names: Vec<NameSource>,
     pub(crate) control: RunControl<'a>,
     /// Command that starts worker processes.
@@ -132,12 +131,9 @@ pub(crate) fn prepare<'a>(
     }
 }
 
-/// Checks for everything that would prevent a run from starting, without writing anything.
-///
-/// # Errors
-///
-/// As [`run`](super::run): missing privileges, too little space, devices that must not be erased, directories
-/// that are not writable.
+/// Checks for everything that would prevent a run from starting, without writing anything. Errors: As
+/// [`run`](super::run): missing privileges, too little space, devices that must not be erased, directories that
+/// are not writable.
 pub fn check(
     plan: &Plan,
     path: &Path,
@@ -308,10 +304,9 @@ fn name_source(
     }
 }
 
-/// Checks the space and inodes of a volume for a plan; returns notes if there are enough.
-///
-/// If only the directory index limits the arms, they may plan for more files than it certainly holds: an arm is
-/// stopped when the directory is full, and reports at how many entries.
+/// Checks the space and inodes of a volume for a plan; returns notes if there are enough. If only the directory
+/// index limits the arms, they may plan for more files than it certainly holds: an arm is stopped when the
+/// directory is full, and reports at how many entries.
 pub(crate) fn check_room(plan: &Plan, volume: &Volume) -> Result<Vec<Note>, RunError> {
     let Volume { on, path, directory, .. } = volume;
     let needed = needed(plan, volume);
@@ -361,7 +356,6 @@ fn keeps_all(plan: &Plan, volume: &Volume) -> bool {
     bytes <= space.free_bytes / 2 && (space.inodes == 0 || inodes <= space.free_inodes / 4 * 3)
 }
 
-/// Returns a plan's needs on a volume.
 fn needed(plan: &Plan, volume: &Volume) -> Estimate {
     volume.on.map_or_else(|| estimate(plan), |on| estimate_on(plan, on))
 }

@@ -28,7 +28,6 @@ const NOWHERE: &str = "/proc";
 /// Which file system a remount brings back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MountedAs {
-    /// The same, with its contents.
     ItIs,
     /// A reformatted one, empty except for the directories in which arms make their files.
     Another,
@@ -136,7 +135,6 @@ impl Volumes {
         &self.all
     }
 
-    /// Returns the volume of a data set.
     pub(crate) fn of(&self, data: &Data) -> &Volume {
         // Planner and record reader guarantee that the plan has the file system of each data set.
         self.all.iter().find(|volume| volume.on == data.on).unwrap_or(&self.all[0])
@@ -251,7 +249,6 @@ impl Volume {
         self.workspace.as_ref()
     }
 
-    /// Returns the run's own directory on this volume, or an error.
     pub(crate) fn own(&self) -> Result<&Workspace, RunError> {
         self.workspace().ok_or_else(|| self.unusable(io::ErrorKind::NotFound.into()))
     }

@@ -12,9 +12,7 @@ use megadir_stats::permutation::SplitMix64;
 use crate::schedule::{Step, next};
 
 /// Returns the plan of one epoch (from 0): the same arms on data with a seed of its own, with its share of the
-/// rounds.
-///
-/// A plan with one epoch is returned unchanged.
+/// rounds. A plan with one epoch is returned unchanged.
 pub(crate) fn plan_of(plan: &Plan, epoch: u32) -> Plan {
     if plan.rules.epochs <= 1 {
         return plan.clone();

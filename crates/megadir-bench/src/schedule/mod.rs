@@ -42,7 +42,6 @@ pub struct Block {
     /// `true` if it is the last of its round, after which the round may be voided.
     pub last: bool,
     pub cell: CellId,
-    /// Number of repetitions of the operation.
     pub operations: u64,
 }
 
@@ -56,9 +55,8 @@ pub struct Outcome {
     pub lost: u32,
 }
 
-/// Returns the next step; `samples` are in the order of measurement.
-///
-/// A round's attempt is void if any of its samples is marked void.
+/// Returns the next step; `samples` are in the order of measurement. A round's attempt is void if any of its
+/// samples is marked void.
 pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     let warm_up = rounds_of(samples, Phase::WarmUp);
     let warm_arms = plan.cells.iter().filter(|cell| warms_up(cell)).count();
@@ -181,7 +179,6 @@ fn warm_up_ends(plan: &Plan, rounds: &[Round<'_>]) -> bool {
 }
 
 /// `true` if the series has no trend: the interval of its Theil-Sen slope contains 0 and the drift is small.
-///
 /// The first round fills caches and is ignored once there are others. Series too short for a 95 % interval use
 /// the widest interval that they have.
 fn is_steady(rounds: &[Round<'_>]) -> bool {
@@ -215,10 +212,9 @@ fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32
 }
 
 /// Returns the repetitions in a block of `cell`: fixed by the work, or doubled during the warm-up until a block
-/// is long enough, then constant.
-///
-/// Arms with the same work have the same number. A longer block meets more disturbances and dilutes each one
-/// more, so an arm with blocks of two lengths would differ from itself on a noisy machine.
+/// is long enough, then constant. Arms with the same work have the same number. A longer block meets more
+/// disturbances and dilutes each one more, so an arm with blocks of two lengths would differ from itself on a
+/// noisy machine.
 fn operations(plan: &Plan, samples: &[Sample], phase: Phase, cell: CellId) -> u64 {
     let Some(of) = plan.cells.get(cell.0 as usize) else { return 1 };
     if let Some(operations) = of.operations.or_else(|| of.work.operations()) {
@@ -252,10 +248,9 @@ fn warms_up(cell: &Cell) -> bool {
     !cell.cache.is_cold()
 }
 
-/// Returns the arms in the order of one attempt at a round.
-///
-/// Cold arms run together, randomly before or after the warm ones: caches dropped by a cold arm then have to be
-/// warmed once a round, not once per arm. Arms that depend on each other keep their order.
+/// Returns the arms in the order of one attempt at a round. Cold arms run together, randomly before or after
+/// the warm ones: caches dropped by a cold arm then have to be warmed once a round, not once per arm. Arms that
+/// depend on each other keep their order.
 pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId> {
     let taking_part = |cell: &&Cell| phase == Phase::Measure || warms_up(cell);
     let all: Vec<&Cell> = plan.cells.iter().filter(taking_part).collect();

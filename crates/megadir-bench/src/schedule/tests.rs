@@ -298,7 +298,6 @@ fn what_is_waited_for_are_arms_against_baselines_and_pairs() {
     assert!(compares(&plan));
 }
 
-/// Returns the plan with the selected arms cold.
 fn with_cold(mut plan: Plan, cold: impl Fn(usize) -> bool) -> Plan {
     for (place, cell) in plan.cells.iter_mut().enumerate().filter(|(place, _)| cold(*place)) {
         (cell.cache, cell.operations) = (megadir_record::CacheState::VfsCold, Some(1 + place as u64));

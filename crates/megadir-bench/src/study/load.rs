@@ -1,6 +1,5 @@
-//! Reads studies: built-in ones by name, any study from its text, with errors that name the line.
-//!
-//! Checks the grammar of study files, not the capabilities of backends.
+//! Reads studies: built-in ones by name, any study from its text, with errors that name the line. Checks the
+//! grammar of study files, not the capabilities of backends.
 
 use megadir::nearest::choices;
 use megadir_record::{Made, Published};
@@ -23,7 +22,6 @@ use crate::kind::stat_some::StatSomeSpec;
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
     pub name: &'static str,
-    /// TOML text.
     pub text: &'static str,
 }
 
@@ -44,7 +42,6 @@ pub static BUILT_IN: &[BuiltIn] = &[
 pub enum StudyError {
     #[error("there is no study `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
     Unknown {
-        /// Requested name.
         name: String,
         /// Names of all studies.
         known: Vec<String>,
@@ -125,7 +122,6 @@ struct StudyFile {
 }
 
 impl StudyFile {
-    /// Returns the study, or a contradiction in the file.
     fn study(self) -> Result<Study, String> {
         let Self { name, question, source, keeps, mends, published, size, data, rules, .. } = self;
         let (compare, decompose, grow, windows) = (self.compare, self.decompose, self.grow, self.windows);
@@ -170,11 +166,8 @@ impl StudyFile {
     }
 }
 
-/// Parses a study; `file` is only used in errors.
-///
-/// # Errors
-///
-/// [`StudyError::Syntax`] or [`StudyError::Contradiction`].
+/// Parses a study; `file` is only used in errors. Errors: [`StudyError::Syntax`] or
+/// [`StudyError::Contradiction`].
 pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
     let read: StudyFile = toml::from_str(text).map_err(|error| {
         let (line, column) = position(text, error.span().map_or(0, |span| span.start));

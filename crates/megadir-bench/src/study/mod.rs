@@ -1,8 +1,6 @@
-//! Studies: declared experiments, read from TOML.
-//!
-//! A study says what is compared, at which sizes, and which properties of its source it reproduces or fixes; it
-//! has no parameters of a particular run. Built-in studies are embedded; user files work the same way.
-//! Decisions are left to [`crate::plan()`].
+//! Studies: declared experiments, read from TOML. A study says what is compared, at which sizes, and which
+//! properties of its source it reproduces or fixes; it has no parameters of a particular run. Built-in studies
+//! are embedded; user files work the same way. Decisions are left to [`crate::plan()`].
 
 mod data;
 mod load;
@@ -20,7 +18,6 @@ pub use plain::plain;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
     pub meta: Meta,
-    /// Available sizes.
     pub sizes: Sizes,
     /// Warm-up, equivalence band and voiding.
     pub rules: RulesSpec,
@@ -41,7 +38,6 @@ pub struct Meta {
     pub keeps: Vec<String>,
     /// Properties of the source that it fixes.
     pub mends: Vec<String>,
-    /// Figures of the source.
     pub published: Vec<Published>,
 }
 
@@ -69,14 +65,12 @@ pub struct Sizes {
     pub quick: SizeSpec,
     /// The study's own size.
     pub default: SizeSpec,
-    /// The source's size.
     pub published: SizeSpec,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeSpec {
-    /// Entries in the directory.
     pub entries: u64,
     /// Entries of further, smaller directories in a study of look-ups, attributes or filling, ascending.
     #[serde(default)]
@@ -91,11 +85,9 @@ pub struct SizeSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RulesSpec {
-    /// Minimum number of warm-up rounds.
     pub warm_up_rounds_min: u32,
     /// Maximum warm-up, seconds of measured work.
     pub warm_up_s_max: u64,
-    /// Width of the equivalence band, as a fraction.
     pub equivalence_band: f64,
     /// Confidence of intervals, as a fraction. Only 0.95 is allowed: the verdicts assume it.
     #[serde(deserialize_with = "confidence")]
@@ -106,7 +98,6 @@ pub struct RulesSpec {
     pub redone_fraction_max: f64,
 }
 
-/// Reads the confidence of intervals.
 fn confidence<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     /// The level of `megadir_stats::judge_family`.
     const ALLOWED: f64 = 0.95;

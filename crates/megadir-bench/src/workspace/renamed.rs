@@ -68,7 +68,6 @@ pub(super) fn remove(
     os::remove_directory(parent, last.as_str())
 }
 
-/// The directory of images.
 impl AsFd for Workspace {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()

@@ -1,6 +1,5 @@
-//! Every backend passes the conformance suite on every file system of the lab.
-//!
-//! The library's own tests always run it on ext4, XFS, btrfs and tmpfs, so here it belongs to the long tier.
+//! Every backend passes the conformance suite on every file system of the lab. The library's own tests always
+//! run it on ext4, XFS, btrfs and tmpfs, so here it belongs to the long tier.
 
 use megadir::{BACKENDS, Dir, ReadOptions};
 use megadir_bench::lab::Backing;

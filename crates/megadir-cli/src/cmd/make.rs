@@ -72,7 +72,6 @@ enum Names {
     UpperHex,
 }
 
-/// Help on layouts, with all presets.
 fn layout_help() -> String {
     let mut help = String::from(
         "Layout of the files.\n\n\

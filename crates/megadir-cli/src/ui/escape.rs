@@ -1,15 +1,12 @@
-//! Escaping of names for terminals and JSON.
-//!
-//! A name may hold any byte but `/` and NUL. On a terminal, control characters, bidirectional controls and
-//! bytes that are not UTF-8 are shown as `\n` or `\xff`, so that a name can neither move the cursor nor read as
-//! another name. JSON has a UTF-8 name as a string under its key, any other as lower-case hex under the key
-//! with `_hex` appended: lossless and unambiguous.
+//! Escaping of names for terminals and JSON. A name may hold any byte but `/` and NUL. On a terminal, control
+//! characters, bidirectional controls and bytes that are not UTF-8 are shown as `\n` or `\xff`, so that a name
+//! can neither move the cursor nor read as another name. JSON has a UTF-8 name as a string under its key, any
+//! other as lower-case hex under the key with `_hex` appended: lossless and unambiguous.
 
 use std::io::Write;
 
 use megadir::names::acts_on_terminals;
 
-/// Appends a name in its terminal form.
 pub(crate) fn terminal(text: &mut Vec<u8>, name: &[u8]) {
     for chunk in name.utf8_chunks() {
         for character in chunk.valid().chars() {

@@ -8,15 +8,12 @@ use clap::error::ErrorKind;
 
 use crate::ui::message::quoted;
 
-/// Success.
 pub(crate) const DONE: u8 = 0;
-/// Some entries failed.
 pub(crate) const SOME_FAILED: u8 = 1;
 /// Invalid command line.
 pub(crate) const USAGE: u8 = 2;
 /// Nothing could run: missing, unavailable or no permission.
 pub(crate) const NOTHING_RAN: u8 = 3;
-/// The condition asked for was met.
 pub(crate) const CONDITION_MET: u8 = 10;
 /// The condition asked for could not be judged.
 pub(crate) const NOT_JUDGED: u8 = 11;
@@ -98,10 +95,8 @@ pub(crate) fn windows_hint(path: &Path) -> &'static str {
     }
 }
 
-/// Reduces an argument error to one line.
-///
-/// clap prints a paragraph with the usage; here the error comes first and the pointer to `--help` last, as in
-/// all other errors.
+/// Reduces an argument error to one line. clap prints a paragraph with the usage; here the error comes first
+/// and the pointer to `--help` last, as in all other errors.
 pub(crate) fn usage(error: &clap::Error) -> CliError {
     let rendered = error.to_string();
     let mut message = String::new();

@@ -6,10 +6,8 @@ use std::path::Path;
 
 use super::escape;
 
-/// Replacement for std's `eprintln!`.
-///
-/// Escapes control characters, so that a quoted name can neither add a line nor move the cursor, and ignores a
-/// closed or full standard error instead of panicking.
+/// Replacement for std's `eprintln!`. Escapes control characters, so that a quoted name can neither add a line
+/// nor move the cursor, and ignores a closed or full standard error instead of panicking.
 macro_rules! eprintln {
     ($($argument:tt)*) => { $crate::ui::message::line(::std::format_args!($($argument)*)) };
 }

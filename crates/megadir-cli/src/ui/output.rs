@@ -22,7 +22,6 @@ pub(crate) enum Ended {
 }
 
 impl Ended {
-    /// Exit code, or the error to print.
     pub(crate) fn code(self) -> Result<u8, CliError> {
         match self {
             Self::ClosedPipe => Ok(crate::exit::DONE),
@@ -102,9 +101,8 @@ impl Output {
     }
 }
 
-/// Fails if standard output was closed at program start.
-///
-/// Commands that report call this before they change anything; afterwards the report would be lost.
+/// Fails if standard output was closed at program start. Commands that report call this before they change
+/// anything; afterwards the report would be lost.
 pub(crate) fn check_open() -> Result<(), CliError> {
     #[cfg(target_os = "linux")]
     if megadir_bench::standard_streams::output_was_closed() {

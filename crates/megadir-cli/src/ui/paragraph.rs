@@ -2,7 +2,6 @@
 
 /// Width without a terminal, columns.
 const WIDTH: usize = 100;
-/// Minimum width, columns.
 const WIDTH_MIN: usize = 50;
 
 pub(crate) fn width(is_terminal: bool) -> usize {

@@ -7,10 +7,9 @@ use super::packed::{Odd, Packed, bit, mode_and_kind, pack};
 use crate::path::{Place, TreePath};
 use crate::row::{Facts, NUMBERS};
 
-/// Limit of the names of one directory, bytes: offsets have 32 bits.
+/// Offsets have 32 bits.
 const NAMES_BYTES_MAX: usize = u32::MAX as usize;
 
-/// Numeric column of consecutive rows: complete or absent.
 pub(crate) enum Whole<'a> {
     /// No row has a value.
     Nothing,
@@ -20,22 +19,21 @@ pub(crate) enum Whole<'a> {
     Each(&'a [i64]),
 }
 
-/// Rows of one directory as columns, without errors and hashes.
+/// Without errors and hashes.
 pub(crate) struct PlainRows<'a> {
-    /// Concatenated names.
     pub(crate) names: &'a [u8],
-    /// End offsets of the names; the first name begins at `names_start`.
+    /// The first name begins at `names_start`.
     pub(crate) ends: &'a [usize],
     pub(crate) names_start: usize,
-    /// Types, as indices into `kinds`.
+    /// Indices into `kinds`.
     pub(crate) kind: Whole<'a>,
     pub(crate) kinds: &'a [FileType],
-    /// In the order of [`Facts::numbers`].
+    /// As [`Facts::numbers`].
     pub(crate) numbers: [Whole<'a>; NUMBERS],
 }
 
 impl Whole<'_> {
-    /// Returns a row's value, 0 if it has none.
+    /// 0 if it has none.
     #[inline]
     fn get(&self, index: usize) -> i64 {
         match self {
@@ -58,7 +56,6 @@ impl Whole<'_> {
         matches!(self, Self::Nothing)
     }
 
-    /// Returns the common value, `Some(None)` if no row has one, `None` if they differ.
     fn same(&self) -> Option<Option<i64>> {
         match self {
             Self::Nothing => Some(None),
@@ -72,7 +69,7 @@ impl Whole<'_> {
 }
 
 impl PlainRows<'_> {
-    /// `true` if the names ascend without duplicates.
+    /// Without duplicates.
     pub(crate) fn ascend(&self) -> bool {
         self.each_name().is_sorted_by(|(_, before), (_, after)| before < after)
     }
@@ -91,7 +88,6 @@ impl PlainRows<'_> {
     }
 }
 
-/// Builds a block from entries in the order of their names.
 #[derive(Debug)]
 pub(crate) struct BlockBuilder {
     root: u32,
@@ -118,12 +114,11 @@ impl BlockBuilder {
         }
     }
 
-    /// Sets the row of the root itself.
     pub(crate) fn set_root_row(&mut self, facts: Facts, error: Option<&str>) {
         self.root_row = Some(Box::new((facts, error.map(Into::into))));
     }
 
-    /// Reserves memory for exactly this many entries and bytes of names.
+    /// Exactly.
     pub(crate) fn reserve(&mut self, rows: usize, name_bytes: usize) {
         self.rows.reserve_exact(rows);
         self.names.reserve_exact(name_bytes);
@@ -141,11 +136,7 @@ impl BlockBuilder {
         self.root == root && self.path == *path
     }
 
-    /// Adds an entry.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] when the names of the directory take more than 4 GiB.
+    /// Fails with [`ErrorKind::Unavailable`] if the names take more than 4 GiB.
     pub(crate) fn add(&mut self, name: &[u8], facts: &Facts, error: Option<&str>) -> Result<()> {
         let index = self.rows.len() as u32;
         let name_bytes = u16::try_from(name.len()).ok().filter(|_| {
@@ -172,8 +163,7 @@ impl BlockBuilder {
         Ok(())
     }
 
-    /// Adds rows as columns, which is much faster than one by one. Returns `false`, with nothing added, if some
-    /// need individual treatment.
+    /// Much faster than one by one. `false`, with nothing added, if some rows need individual treatment.
     pub(crate) fn add_plain(&mut self, plain: &PlainRows<'_>) -> bool {
         let PlainRows { names, ends, names_start, kind, numbers, .. } = plain;
         let [size, modified, changed, born, inode, high, device, mode, user, group, links, errno] = numbers;
@@ -245,11 +235,7 @@ impl BlockBuilder {
         self.odd.extend(odd.into_iter().flatten().map(|odd| (index, odd)));
     }
 
-    /// Joins parts of one directory, in their order.
-    ///
-    /// # Errors
-    ///
-    /// As [`BlockBuilder::add`].
+    /// In order; errors as [`BlockBuilder::add`].
     pub(crate) fn join(parts: impl Iterator<Item = Self>) -> Result<Option<Self>> {
         let mut parts = parts;
         let Some(mut joined) = parts.next() else { return Ok(None) };

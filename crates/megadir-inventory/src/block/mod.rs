@@ -1,7 +1,6 @@
-//! Blocks: the entries of one directory, 64 bytes and a name each, sorted by name.
-//!
-//! Rare values (a device other than the directory's, a 128-bit inode number, an error, a hash) are stored
-//! apart, so that a row fits a cache line and two rows compare by one memcmp.
+//! Entries of one directory, sorted by name: 64 bytes and a name each. Rare values (another device, a 128-bit
+//! inode number, an error, a hash) are stored apart, so that a row fits a cache line and comparing two is a
+//! memcmp.
 
 mod builder;
 mod packed;
@@ -15,16 +14,12 @@ use self::packed::{Odd, Packed, bit, mode_and_kind, pack};
 use crate::path::TreePath;
 use crate::row::{Facts, Key, Row, nanoseconds};
 
-/// Entries of a directory, sorted by name.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    /// Index of the root.
     pub(crate) root: u32,
-    /// Path relative to the root.
     pub(crate) path: TreePath,
-    /// Start of the scan that made these rows, nanoseconds since 1970-01-01 UTC.
+    /// Start of the scan, nanoseconds since 1970-01-01 UTC.
     pub(crate) examined_ns: i64,
-    /// Row of the root, in the block of its entries.
     pub(crate) root_row: Option<Box<(Facts, Option<Box<str>>)>>,
     device: Option<u64>,
     rows: Box<[Packed]>,
@@ -37,7 +32,6 @@ impl Block {
         BlockBuilder::new(root, path, examined_ns).build()
     }
 
-    /// Number of entries, without the root itself.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
@@ -58,7 +52,7 @@ impl Block {
         FileType::ALL[usize::from(self.rows[index].mode_and_kind >> 12)]
     }
 
-    /// Returns the index of the first name not less than `name`.
+    /// First name not less than `name`.
     pub(crate) fn lower_bound(&self, name: &[u8]) -> usize {
         let (mut from, mut to) = (0, self.len());
         while from < to {
@@ -127,14 +121,14 @@ impl Block {
         *row == packed
     }
 
-    /// `true` for a file that has all values except perhaps a birth time, and no rare ones.
+    /// All values except perhaps a birth time, and no rare ones.
     #[inline]
     pub(crate) fn is_plain_file(&self, index: usize) -> bool {
         self.kind(index) != FileType::Directory && self.rows[index].have | bit::BORN == bit::ALL
     }
 
-    /// `true` if a plain file has these attributes, birth time aside. Avoids building facts: nearly every entry
-    /// of a tree ends here.
+    /// As a plain file with these attributes, birth time aside; builds no facts, since nearly every entry ends
+    /// here.
     #[inline]
     pub(crate) fn is_but_for_birth(
         &self,
@@ -156,25 +150,25 @@ impl Block {
             && self.device == device
     }
 
-    /// Returns the ctime, or the mtime if that is unknown.
+    /// Or mtime.
     #[inline]
     pub(crate) fn changed_ns(&self, index: usize) -> Option<i64> {
         self.rows[index].time_ns()
     }
 
-    /// Returns an entry as a row; `parent` is the path in bytes.
+    /// `parent` is the path in bytes.
     pub(crate) fn row<'a>(&'a self, index: usize, parent: &'a [u8]) -> Row<'a> {
         debug_assert!(self.path == *parent);
         let key = Key { root: self.root, parent, name: self.name(index) };
         Row { key, facts: self.facts(index), error: self.error(index) }
     }
 
-    /// Returns the newest ctime, or mtime if that is unknown.
+    /// Or mtime.
     pub(crate) fn newest_ns(&self) -> Option<i64> {
         self.rows.iter().filter_map(Packed::time_ns).max()
     }
 
-    /// Memory of the block, bytes, without shared parts of the path.
+    /// Without shared parts of the path.
     pub(crate) fn heap_bytes(&self) -> usize {
         let errors =
             self.odd.iter().map(|(_, odd)| if let Odd::Error(error) = odd { error.len() } else { 0 });

@@ -4,7 +4,7 @@ use megadir::FileType;
 
 use crate::row::Facts;
 
-/// Bits of the values present in a [`Packed`] row.
+/// Values present in a [`Packed`] row.
 pub(super) mod bit {
     pub(in crate::block) const SIZE: u16 = 1;
     pub(in crate::block) const MODIFIED: u16 = 1 << 1;
@@ -15,7 +15,6 @@ pub(super) mod bit {
     pub(in crate::block) const USER: u16 = 1 << 6;
     pub(in crate::block) const GROUP: u16 = 1 << 7;
     pub(in crate::block) const LINKS: u16 = 1 << 8;
-    /// The device is the block's.
     pub(in crate::block) const DEVICE: u16 = 1 << 9;
     /// All values are present, and none in `Block::odd`.
     pub(in crate::block) const ALL: u16 = (1 << 10) - 1;
@@ -34,14 +33,14 @@ pub(super) struct Packed {
     pub(super) links: u32,
     pub(super) user: u32,
     pub(super) group: u32,
-    /// Permission bits, and the type above them.
+    /// Permission bits below the type.
     pub(super) mode_and_kind: u16,
     pub(super) have: u16,
     pub(super) name_bytes: u16,
 }
 
 impl Packed {
-    /// Returns the ctime, or the mtime if that is unknown.
+    /// ctime, else mtime.
     #[inline]
     pub(super) fn time_ns(&self) -> Option<i64> {
         match self.have {
@@ -52,13 +51,12 @@ impl Packed {
     }
 }
 
-/// Combines permission bits with the type's index in [`FileType::ALL`].
+/// The type is its index in [`FileType::ALL`].
 #[inline]
 pub(super) fn mode_and_kind(mode: u16, kind: FileType) -> u16 {
     mode & 0xfff | (kind as u16) << 12
 }
 
-/// Rare values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Odd {
     Device(u64),
@@ -69,7 +67,7 @@ pub(super) enum Odd {
     Hash([u8; 32]),
 }
 
-/// Packs facts; also returns if some values did not fit.
+/// Also returns if some values did not fit.
 #[inline]
 pub(super) fn pack(facts: &Facts, device: Option<u64>, name_start: u32, name_bytes: u16) -> (Packed, bool) {
     let mut have = 0;

@@ -23,8 +23,8 @@ use crate::snapshot::{Snapshot, Unread};
 pub struct CompareOptions {
     /// Number of threads; 1 is the caller's thread alone.
     pub threads: usize,
-    /// Skip listing directories whose times show that no name changed, on file systems where that is reliable:
-    /// the inventory's names are examined instead.
+    /// Skip listing directories whose times show no change of names, where that is reliable; examine the
+    /// inventory's names.
     pub skip_unchanged: bool,
     /// Compare even if a root is not the directory that was scanned.
     pub any_root: bool,
@@ -50,14 +50,13 @@ pub struct Compared {
     pub changes: Vec<Change>,
     /// Failed operations; only the first one for the entries of a directory.
     pub failures: Vec<Error>,
-    /// Number of entries that could not be examined and directories that could not be listed. Their changes are
-    /// unknown.
+    /// Number of entries not examined and directories not listed, whose changes are unknown.
     pub failed: u64,
     /// Number of directories that cannot be listed now but could be when the inventory was made.
     pub unread: u64,
     /// Number of entries and directories that cannot be read now and are not recorded as unreadable.
     pub lost: u64,
-    /// The tree has btrfs subvolumes that the inventory does not record: device numbers are meaningless after a
+    /// The inventory does not record the tree's btrfs subvolumes, so device numbers mean nothing after a
     /// remount.
     pub volumes_unknown: bool,
     /// Directories that are covered by a new mount.
@@ -121,7 +120,7 @@ pub fn compare<R: Rows + Send>(
     from_source((&metadata, &Unread::new()), Blocks::new(rows), roots, options, watch)
 }
 
-/// Compares with any source of rows. `unread_before` adds unreadable directories that the rows do not mark.
+/// `unread_before` has unreadable directories that the rows do not mark.
 pub(crate) fn from_source<S: Source>(
     (metadata, unread_before): (&Metadata, &Unread),
     source: S,
@@ -186,8 +185,8 @@ pub(crate) fn proofs(trees: &[Option<Tree>]) -> Vec<Proof> {
 /// Refuses a root that is not the directory that was scanned.
 pub(crate) fn check_root(tree: &Tree, old: &Facts) -> Result<()> {
     let (path, new) = (tree.directory.path(), &tree.facts);
-    // The device number may change at each mount. It counts only if inode numbers are enough for identity
-    // (NTFS): there it is the lasting volume number, and the roots of all volumes have the same inode.
+    // Each mount may change the device number. It counts only where inode numbers suffice for identity (NTFS):
+    // there it is lasting, and the roots of all volumes have the same inode.
     let device = old.device.filter(|_| tree.proof.unique_numbers);
     if fields::is_same_file(&Facts { device, ..*old }, new, tree.proof) {
         return Ok(());
@@ -201,7 +200,7 @@ pub(crate) fn check_root(tree: &Tree, old: &Facts) -> Result<()> {
     Err(Error::new("compare", path, ErrorKind::BadOption, reason))
 }
 
-/// Examines the roots; fails if none could be opened.
+/// Fails if none could be opened.
 pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Error>)> {
     let (mut trees, mut unopened) = (Vec::new(), Vec::new());
     for root in roots {
@@ -220,8 +219,8 @@ pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Er
     Ok((trees, unopened))
 }
 
-/// Chooses the source of attributes for the file system; on Windows the one used by the scan. Listings there
-/// may be older than the files' own attributes, so only answers of one kind are comparable.
+/// On Windows as in the scan: listings may be older than the files' own attributes, so only answers of one kind
+/// compare.
 pub(crate) fn examiner(trees: &[Option<Tree>], scanned: Option<&Metadata>) -> Result<&'static dyn Examiner> {
     let Some(tree) = trees.iter().flatten().next() else { return megadir::examiner("std") };
     match scanned.filter(|_| cfg!(windows)) {

@@ -11,7 +11,6 @@ use crate::row::Facts;
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fields(u16);
 
-/// Fields with their names in output.
 const NAMES: [(Fields, &str); 8] = [
     (Fields::CONTENTS, "contents"),
     (Fields::SIZE, "size"),
@@ -77,13 +76,11 @@ impl fmt::Debug for Fields {
     }
 }
 
-/// `true` if both values are known and differ.
 fn differ<T: PartialEq>(old: Option<T>, new: Option<T>) -> bool {
     matches!((old, new), (Some(old), Some(new)) if old != new)
 }
 
-/// `true` if two rows are of the same file: type, inode, device and, if inode numbers are reused, birth time
-/// agree as far as known.
+/// Type, inode, device and, if inode numbers are reused, birth time agree as far as known.
 pub(crate) fn is_same_file(old: &Facts, new: &Facts, proof: Proof) -> bool {
     old.kind == new.kind
         && !differ(old.inode, new.inode)
@@ -92,7 +89,7 @@ pub(crate) fn is_same_file(old: &Facts, new: &Facts, proof: Proof) -> bool {
         && (is_enough(old, proof) && is_enough(new, proof) || !differ(old.born_ns, new.born_ns))
 }
 
-/// `true` if the inode number alone identifies the file.
+/// `true` if the inode number identifies the file.
 fn is_enough(facts: &Facts, proof: Proof) -> bool {
     proof.unique_numbers && facts.inode.is_some()
 }
@@ -106,15 +103,15 @@ pub(crate) fn of_file(old: &Facts, new: &Facts, proof: Proof) -> Fields {
         .with(of_times(old, new))
 }
 
-/// Compares two states of a directory. Size and links follow from its entries and are ignored. Times count only
-/// if no entry came or went, and only where listings report them without delay.
+/// Size and links follow from the entries and are ignored. Times count only if no entry came or went, and only
+/// where listings report them without delay.
 pub(crate) fn of_directory(old: &Facts, new: &Facts, entries_are_the_same: bool, proof: Proof) -> Fields {
     let tell = entries_are_the_same && proof.directory_times;
     let times = if tell { of_times(old, new) } else { Fields::NOTHING };
     of_anything(old, new, proof).with(times)
 }
 
-/// Compares all fields, for any type.
+/// For any type.
 pub(crate) fn of_either(old: &Facts, new: &Facts, proof: Proof) -> Fields {
     match new.kind {
         FileType::Directory => of_directory(old, new, true, proof),
@@ -147,8 +144,8 @@ fn of_times(old: &Facts, new: &Facts) -> Fields {
     fields
 }
 
-/// Identity that survives a rename. The birth time distinguishes successive owners of an inode number; without
-/// one, size and mtime must do.
+/// Survives a rename. The birth time distinguishes files with a reused inode number; without one, size and
+/// mtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     kind: FileType,
@@ -161,7 +158,7 @@ pub(crate) struct Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Birth {
     Known(i64),
-    /// The inode number is enough.
+    /// The inode number suffices.
     Needless,
     Unknown {
         size_bytes: Option<u64>,
@@ -170,7 +167,7 @@ enum Birth {
 }
 
 impl Identity {
-    /// Returns the identity; `None` without an inode number.
+    /// `None` without an inode number.
     pub(crate) fn of(facts: &Facts, proof: Proof) -> Option<Self> {
         let Facts { kind, device, inode_high, size_bytes, modified_ns, .. } = *facts;
         // The size of a directory changes with its entries, on btrfs with each one.

@@ -15,8 +15,8 @@ use crate::rows::Sink;
 /// Read buffer, bytes.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Resolves suspects that have a hash in the inventory by hashing them now: those with the same contents are
-/// dropped, the others become modified. Returns the number of unresolved suspects.
+/// Hashes suspects that have a hash in the inventory: equal ones are dropped, the others become modified.
+/// Returns the number of unresolved suspects.
 pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> u64 {
     let mut open = Parents::default();
     let mut undecided = 0;
@@ -44,7 +44,7 @@ pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> u64 {
     undecided
 }
 
-/// Records if the contents are the same; returns `false` if no change is left.
+/// `false` if no change is left.
 fn decide(change: &mut Change, is_same: bool) -> bool {
     change.suspect = false;
     if !is_same {
@@ -69,8 +69,8 @@ pub struct Hashing<S> {
 }
 
 impl<S: Sink> Hashing<S> {
-    /// Wraps `sink` for a scan that began at `started_ns`, nanoseconds since 1970-01-01 UTC, or later; `roots`
-    /// are in the order of the scan.
+    /// Wraps `sink` for a scan that began at `started_ns` (nanoseconds since 1970-01-01 UTC) or later; `roots`
+    /// in the order of the scan.
     ///
     /// # Errors
     ///
@@ -140,14 +140,12 @@ impl<S: Sink> Sink for Hashing<S> {
     }
 }
 
-/// Cache of the last directory: successive names are often in the same one.
 #[derive(Debug, Default)]
 struct Parents {
     last: Option<((u32, Vec<u8>), Dir)>,
 }
 
 impl Parents {
-    /// Returns the hash and the size of a file or link target.
     fn hash(
         &mut self,
         root: &Dir,
@@ -180,7 +178,7 @@ impl Parents {
     }
 }
 
-/// Opens a directory below `root` step by step, without following symbolic links.
+/// Step by step, without following symbolic links.
 pub(super) fn open_directory(root: &Dir, path: &[u8]) -> Result<Dir> {
     let mut directory = root.again()?;
     for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {

@@ -12,7 +12,6 @@ use crate::row::Facts;
 use crate::scan::{granule_ns, now_ns};
 use crate::snapshot::{Snapshot, Unread};
 
-/// Makes a snapshot from the rows kept by a comparison.
 pub(super) fn snapshot(comparing: &Comparing<'_>, found: &mut Found) -> Snapshot {
     let blocks: Vec<Arc<Block>> = std::mem::take(&mut found.blocks).into_values().collect();
     let errors: Unread =

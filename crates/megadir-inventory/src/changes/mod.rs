@@ -35,13 +35,13 @@ pub enum ChangeKind {
     Removed,
     /// Entry that differs in [`Change::fields`].
     Modified,
-    /// The same file at another path: inode, device and birth time agree; without a birth time also size and
-    /// mtime. On NTFS under Windows the file number is enough.
+    /// The same file at another path: inode, device and birth time agree, or size and mtime without a birth
+    /// time. On NTFS under Windows the file number is enough.
     Renamed,
     /// Replaced by a file of another type.
     TypeChanged,
-    /// Nothing differs, but the file was modified within one clock tick of its examination, or later: another
-    /// write could have kept the same times.
+    /// Nothing differs, but the file was modified within one clock tick of its examination or later, so another
+    /// write could have kept its times.
     Suspect,
 }
 
@@ -78,8 +78,8 @@ pub struct Change {
     pub old: Option<Facts>,
     /// New facts.
     pub new: Option<Facts>,
-    /// Differences. Excluded are the times, size and links of directories that follow from their entries, and
-    /// the ctime of renamed entries.
+    /// Differences, except in times, size and links of directories that follow from their entries, and ctime of
+    /// renamed entries.
     pub fields: Fields,
     /// The contents may have changed too, see [`ChangeKind::Suspect`].
     pub suspect: bool,

@@ -18,13 +18,10 @@ use crate::row::Facts;
 use crate::rows::Rows;
 use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
 
-/// Facts in the inventory, if the path is in it.
 type Old = Option<Facts>;
 
-/// Compares selected paths, given by root and relative path. A directory is compared without its entries and
-/// times.
-///
-/// A path that is neither in the inventory nor in the tree is a failure.
+/// Compares selected paths, given by root and relative path; a directory without its entries and times. A path
+/// that is neither in the inventory nor in the tree is a failure.
 ///
 /// # Errors
 ///
@@ -80,7 +77,6 @@ pub fn compare_only<R: Rows>(
     })
 }
 
-/// Finds the rows of the wanted paths and of the roots.
 fn look_up<R: Rows>(
     rows: &mut R,
     wanted: &mut BTreeMap<Place, BTreeMap<Vec<u8>, Old>>,
@@ -139,7 +135,6 @@ struct Only<'a> {
 }
 
 impl Only<'_> {
-    /// Compares names of one directory.
     fn directory(&mut self, root: u32, parent: &TreePath, names: &BTreeMap<Vec<u8>, Old>) -> Result<()> {
         let Some(tree) = self.trees.get(root as usize).and_then(Option::as_ref) else {
             self.found.unread += names.len() as u64;
@@ -207,7 +202,6 @@ impl Only<'_> {
         self.found.failures.push(Error::new("compare", &at, ErrorKind::NotFound, reason));
     }
 
-    /// Returns the facts with the inventory's device number.
     fn as_before(&mut self, directory: &Dir, name: &[u8], facts: &Facts, proof: Proof) -> Facts {
         if proof.stubs && is_stub(facts) {
             return of_stub(facts);
@@ -227,7 +221,6 @@ impl Only<'_> {
         Facts { device: Some(before), ..*facts }
     }
 
-    /// Compares one entry.
     fn entry(
         &mut self,
         directory: &Dir,

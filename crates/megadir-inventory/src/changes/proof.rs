@@ -1,31 +1,25 @@
-//! What the numbers and times of a file system prove.
+//! Evidence that inode numbers and times of a file system give.
 
 use megadir::FileSystem;
 
-/// What is relied on when two rows are held against each other.
+/// Properties that the comparison of two rows relies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Proof {
-    /// A file's number is not given to another file once it is gone, so that it alone tells who is who, and the time of
-    /// birth says nothing.
-    ///
-    /// So it is on NTFS as Windows shows it: the number holds how often its place in the master file table was given away
-    /// (16 bits). The time of birth can be set there like any other, and a file that takes the name of one that has
-    /// gone within 15 s is given that one's ("tunneling", by which editors keep it), so files that swap their
-    /// names would seem to be others. On ReFS the 64 bits that listings tell need not be unique, on FAT they are a place.
+    /// Inode numbers are never reused, so birth times are not needed. True for NTFS under Windows, whose
+    /// numbers include a sequence number of 16 bits; birth times there can be set and are inherited by a new
+    /// file of the same name ("tunneling"). Not for ReFS, where listed 64 bits need not be unique, and FAT.
     pub(crate) unique_numbers: bool,
-    /// The times of a directory are those of its last change wherever they are asked for. On Windows a listing has them as
-    /// of the last time that the entry was brought up to date, which may be before names in the directory changed.
+    /// Directory times are current wherever they are read. Listings on Windows may have older ones.
     pub(crate) directory_times: bool,
-    /// There may be stubs of subvolumes, see [`crate::volumes::is_stub`].
+    /// Subvolume stubs are possible, see [`crate::volumes::is_stub`].
     pub(crate) stubs: bool,
 }
 
 impl Proof {
-    /// What holds where nothing is known.
+    /// Assumption without knowledge of the file system.
     pub(crate) const COMMON: Self =
         Self { unique_numbers: false, directory_times: !cfg!(windows), stubs: false };
 
-    /// Returns what holds for a tree on a file system.
     pub(crate) fn of(file_system: FileSystem) -> Self {
         let unique_numbers = cfg!(windows) && file_system == FileSystem::Ntfs;
         Self { unique_numbers, stubs: file_system == FileSystem::Btrfs, ..Self::COMMON }

@@ -1,36 +1,31 @@
-//! The racy rule: equal times prove nothing within one clock tick.
+//! The racy rule: equal times prove nothing within one clock tick of the start of the scan, because a file
+//! written right after its examination keeps its time. See git's `Documentation/technical/racy-git.txt`.
 //!
-//! A file that is written right after its examination keeps its time if the clock has not ticked since. So an
-//! entry whose time lies within one granule of the start of the scan, or later, is suspect: all its attributes
-//! may be equal and its contents not. Reference: git's `Documentation/technical/racy-git.txt`.
+//! The granule is the coarsest of Linux's timestamp tick (up to 10 ms; since 6.13 finer on most local file
+//! systems, not relied on), its delay on an overcommitted machine, and the stored precision (up to two seconds
+//! on FAT).
 //!
-//! The granule is the coarsest of: Linux's timestamp tick (up to 10 ms; finer since 6.13 on most local file
-//! systems, which is not relied on), the delay of a tick on an overcommitted machine, and the stored precision:
-//! times without nanoseconds may be whole seconds (ext2, ext3, ext4 with 128-byte inodes) or even seconds
-//! (FAT).
-//!
-//! If a server's clock stamps the files (NFS, SMB), the local clock says nothing. No file was changed after
-//! that clock showed the newest time in the tree, so the granule is counted from there.
+//! If a server's clock stamps the files (NFS, SMB), the granule counts from the newest time in the tree, after
+//! which no file was changed.
 
 use megadir::FileType;
 
 use crate::row::Facts;
 
-/// Smallest granule: ticks of 10 ms, up to ten of them late.
+/// Ticks of 10 ms, up to ten of them late.
 const TICKS_NS: i64 = 100_000_000;
 const SECOND_NS: i64 = 1_000_000_000;
-/// Granule for a server's clock of unknown precision.
+/// For a server's clock of unknown precision.
 const UNKNOWN_NS: i64 = 2 * SECOND_NS;
 
-/// Time from which an entry's times prove nothing.
+/// Times from here on prove nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Racy {
     from_ns: i64,
 }
 
 impl Racy {
-    /// Makes the rule for a scan that began at `started_ns` by this machine's clock. Without a granule a
-    /// server's clock is used, and the newest change in the tree counts.
+    /// `started_ns` is by this machine's clock. Without a granule, the newest change in the tree counts.
     pub(crate) fn new(started_ns: i64, granule_ns: Option<u64>, newest_ns: Option<i64>) -> Self {
         let granule = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX).max(TICKS_NS);
         let from_ns = match granule_ns {
@@ -41,13 +36,13 @@ impl Racy {
         Self { from_ns }
     }
 
-    /// `true` if a later change of the entry may have left its times equal.
+    /// `true` if a later change may have left the times equal.
     pub(crate) fn is_racy(self, facts: &Facts) -> bool {
         // A write sets both; ctime cannot be set back.
         self.is_racy_at(facts.changed_ns.or(facts.modified_ns))
     }
 
-    /// As [`Racy::is_racy`], by ctime, or mtime if that is unknown.
+    /// By ctime, else mtime.
     #[inline]
     pub(crate) fn is_racy_at(self, time_ns: Option<i64>) -> bool {
         match time_ns {
@@ -62,7 +57,7 @@ impl Racy {
     }
 }
 
-/// `true` for types whose contents show only in their times; empty files have none.
+/// Empty files have none.
 fn has_contents(facts: &Facts) -> bool {
     match facts.kind {
         FileType::File => facts.size_bytes != Some(0),
@@ -71,7 +66,7 @@ fn has_contents(facts: &Facts) -> bool {
     }
 }
 
-/// Returns the precision of a stored time, nanoseconds.
+/// Precision of a stored time.
 fn stored_granule_ns(time_ns: i64) -> i64 {
     match (time_ns % SECOND_NS, time_ns / SECOND_NS % 2) {
         (0, 0) => 2 * SECOND_NS,

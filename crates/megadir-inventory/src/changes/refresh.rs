@@ -59,9 +59,8 @@ impl Snapshot {
         Ok(snapshot(&comparing, &mut found))
     }
 
-    /// Reads the trees again, returns the changes, and holds the new state. Unreadable entries stay as they
-    /// were; a directory that was renamed and cannot be read has no entries ([`Compared::lost`] counts both).
-    /// After an error nothing has changed.
+    /// Reads the trees again and returns the changes. Unreadable entries stay as they were; a renamed directory
+    /// that cannot be read has no entries ([`Compared::lost`] counts both). After an error nothing has changed.
     ///
     /// # Errors
     ///

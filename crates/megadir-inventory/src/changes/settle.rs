@@ -1,13 +1,9 @@
-//! From differences at each path to changes: detects renames, and drops entries that moved with their
-//! directory.
+//! Turns differences at each path into changes: detects renames, drops entries that moved with their directory.
 //!
-//! A file that is gone from one path and new at another was renamed if its identity agrees. With several names
-//! on both sides (hard links), names that kept their name in a renamed directory pair first, then those at the
-//! same path, then the rest in the order of their paths. An entry that moved along with its directory is a
-//! change only if it was also modified.
-//!
-//! The changes can be replayed (docs/inventory.md). So an entry that stayed in place while its directory was
-//! renamed or replaced is a rename to the same path.
+//! A file gone from one path and new at another was renamed if its identity agrees. Of hard links, names that
+//! moved with a directory pair first, then equal paths, then the rest in path order. Changes can be replayed
+//! (docs/inventory.md), so an entry that stayed while its directory was renamed or replaced is a rename to the
+//! same path.
 
 mod pairs;
 
@@ -22,7 +18,6 @@ use super::{Change, ChangeKind};
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
 
-/// Path with the old or new facts.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) root: u32,
@@ -32,20 +27,18 @@ pub(crate) struct Entry {
     pub(crate) suspect: bool,
 }
 
-/// All differences, path by path.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Changes that need no rename detection.
+    /// Without rename detection.
     pub(crate) settled: Vec<Change>,
     /// Paths that are gone.
     pub(crate) gone: Vec<Entry>,
-    /// New paths.
     pub(crate) came: Vec<Entry>,
-    /// Paths with another file: old and new facts.
+    /// Paths with another file.
     pub(crate) replaced: Vec<(Entry, Facts)>,
-    /// Paths with the same file, in a directory that was replaced.
+    /// Same file in a replaced directory.
     pub(crate) stayed: Vec<(Entry, Facts)>,
-    /// Directories that could not be listed and entries that could not be examined.
+    /// Unlisted directories and unexamined entries.
     pub(crate) unread: HashSet<Place>,
 }
 
@@ -60,7 +53,7 @@ impl Seen {
     }
 }
 
-/// Returns the changes, sorted by root and path; `proofs` are indexed by root.
+/// Sorted by root and path.
 pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
     let Seen { mut settled, gone, came, replaced, stayed, unread } = seen;
     let unsteady = unsteady(&Sides::new((&gone, &came), &replaced, &[], proofs));
@@ -87,7 +80,7 @@ pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
         let (above, name) = (&source.above, &source.name);
         let moved = pairs.moved.get(above);
         let is_hidden = lost.contains(above) || moved.is_some_and(|to| hides(&unread, above.0, to, name));
-        // A replaced file is no change of its own, unless its directory was renamed away.
+        // Unless its directory was renamed away, replacing a file is one change.
         let is_told = source.shared.is_none() || moved.is_some_and(|to| *to != above.1);
         if is_hidden {
             // Moved with its directory, to where it could not be examined.
@@ -110,13 +103,13 @@ pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
     settled
 }
 
-/// `true` if it is unknown whether the directory has this name.
+/// `true` if it is unknown whether the name exists.
 fn hides(unread: &HashSet<Place>, root: u32, directory: &TreePath, name: &[u8]) -> bool {
     let is_unread = |path: TreePath| unread.contains(&(root, path));
     !unread.is_empty() && (is_unread(directory.clone()) || is_unread(directory.join(name)))
 }
 
-/// Directories in which entries came, went or were renamed, apart from those that moved with their directory.
+/// Directories with added, removed or renamed entries, except those that moved with their directory.
 struct Stirred<'a> {
     before: HashSet<&'a Place>,
     after: HashSet<&'a Place>,
@@ -139,7 +132,6 @@ impl<'a> Stirred<'a> {
     }
 }
 
-/// Returns the change of an entry that moved with its directory, if it was also modified.
 fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Option<Change> {
     let fields = if new.facts.kind == FileType::Directory {
         let same = !stirred.before.contains(&old.place) && !stirred.after.contains(&new.place);
@@ -155,7 +147,7 @@ fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Opti
     Some(Change { from: Some(old.place.1.clone()), fields, ..change(kind, old, new) })
 }
 
-/// Returns the change of an entry that stayed in place, if any. Directories are compared elsewhere.
+/// Directories are compared elsewhere.
 fn changed_in_place(old: &Entry, new: &Facts, proofs: &[Proof]) -> Option<Change> {
     if new.kind == FileType::Directory {
         return None;
@@ -171,7 +163,7 @@ fn changed_in_place(old: &Entry, new: &Facts, proofs: &[Proof]) -> Option<Change
     Some(Change { kind, root, path, from: None, old: Some(old.facts), new: Some(*new), fields, suspect })
 }
 
-/// A rename. It changes the ctime, which is therefore ignored.
+/// Ignores the ctime, which a rename changes.
 fn renamed((old, new): (&Side<'_>, &Side<'_>)) -> Change {
     let fields = match new.facts.kind == FileType::Directory {
         true => fields::of_directory(old.facts, new.facts, false, new.proof),

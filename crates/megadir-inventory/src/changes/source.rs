@@ -8,12 +8,10 @@ use crate::block::Block;
 use crate::path::Place;
 use crate::rows::{Blocks, Rows};
 
-/// Blocks in the order of an inventory.
 pub(crate) trait Source: Send {
     /// Returns the next block, or `None` after the last.
     fn next_block(&mut self) -> Result<Option<Arc<Block>>>;
 
-    /// Returns the sort key of the next block.
     fn position(&self) -> Option<Place>;
 }
 
@@ -27,7 +25,6 @@ impl<R: Rows + Send> Source for Blocks<R> {
     }
 }
 
-/// Blocks in memory.
 pub(crate) struct KeptBlocks<'a> {
     pub(crate) blocks: std::slice::Iter<'a, Arc<Block>>,
 }

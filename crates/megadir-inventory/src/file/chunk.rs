@@ -1,7 +1,4 @@
-//! Decodes one column of a row group.
-//!
-//! The decoders of `parquet` and the checksums detect damage, not malicious input. So nothing is trusted here,
-//! and inconsistent data is an error.
+//! Decodes one column of a row group. Checksums and `parquet` detect damage, not malice, so nothing is trusted.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -16,7 +13,6 @@ use super::encoding::{delta, runs};
 use super::schema::{Column, Kind};
 use crate::block::Whole;
 
-/// An optional number for each row.
 pub(super) enum Values {
     /// No row has a value.
     Nothing,
@@ -28,27 +24,25 @@ pub(super) enum Values {
     Some(Vec<i64>, Vec<bool>),
 }
 
-/// Byte strings, one for each row.
 #[derive(Default)]
 pub(super) struct Strings {
     pub(super) bytes: Bytes,
-    /// End offset of each string; the first begins at 0.
+    /// Ends; the first string begins at 0.
     pub(super) ends: Vec<usize>,
 }
 
-/// Byte strings stored as the length of the prefix shared with the previous row, and a suffix.
+/// Each string as the length of the prefix shared with the previous row, and a suffix.
 #[derive(Default)]
 pub(super) struct Prefixes {
     common: Vec<i64>,
     rest: Strings,
-    /// String of the current row.
     current: Vec<u8>,
-    /// Number of rows decoded into `current`.
+    /// Rows decoded into `current`.
     made: usize,
 }
 
 impl Prefixes {
-    /// Advances to a row; `None` if the row does not exist or lies behind the current one.
+    /// `None` behind the current row or beyond the end.
     pub(super) fn go_to(&mut self, row: usize) -> Option<()> {
         while self.made <= row {
             let common = usize::try_from(*self.common.get(self.made)?).ok()?;
@@ -63,7 +57,7 @@ impl Prefixes {
         (self.made == row + 1).then_some(())
     }
 
-    /// String of the current row, and of the equal rows that follow.
+    /// Also the string of the equal rows that follow.
     pub(super) fn current(&self) -> &[u8] {
         &self.current
     }
@@ -98,7 +92,6 @@ impl Values {
 }
 
 impl Values {
-    /// Numbers of a range of rows; `None` if only some of the rows have one.
     pub(super) fn whole(&self, rows: &Range<usize>) -> Option<Whole<'_>> {
         match self {
             Self::Nothing => Some(Whole::Nothing),
@@ -125,11 +118,10 @@ impl Strings {
     }
 }
 
-/// Column chunk being decoded, with the values of the pages so far.
 pub(super) struct Chunk<'c> {
     column: &'c Column,
     rows: usize,
-    /// Rows read so far; their definition levels are kept as runs.
+    /// Definition levels of these rows are kept as runs.
     read: usize,
     present: Vec<runs::Run>,
     /// Value of each row, or its index in `texts`; kept as runs while there are few.
@@ -139,7 +131,7 @@ pub(super) struct Chunk<'c> {
     dictionary: Vec<i64>,
     texts: Vec<Bytes>,
     strings: Strings,
-    /// Length of the shared prefix of each of `strings`, if they are suffixes.
+    /// Lengths of the shared prefixes of `strings`, if they are suffixes.
     common: Vec<i64>,
     /// Buffers for reuse.
     spare: &'c RefCell<Vec<Vec<i64>>>,
@@ -201,7 +193,6 @@ impl<'c> Chunk<'c> {
         Some(())
     }
 
-    /// Decodes a page of `rows` rows.
     fn page(&mut self, bytes: &Bytes, rows: usize, encoding: Encoding) -> Option<()> {
         self.read = self.read.checked_add(rows).filter(|read| *read <= self.rows)?;
         let mut rest = &bytes[..];
@@ -246,7 +237,6 @@ impl<'c> Chunk<'c> {
         matches!(self.column.kind, Kind::Bytes | Kind::Text)
     }
 
-    /// Decodes dictionary indexes.
     fn indexes(&mut self, bytes: &[u8], count: usize) -> Option<()> {
         if count == 0 {
             return Some(());
@@ -273,7 +263,6 @@ impl<'c> Chunk<'c> {
         Some(())
     }
 
-    /// Expands runs into values.
     fn spread(&mut self) {
         if self.values.capacity() == 0 {
             self.values = self.spare.borrow_mut().pop().unwrap_or_default();
@@ -284,7 +273,6 @@ impl<'c> Chunk<'c> {
         }
     }
 
-    /// Decodes byte strings stored after all their lengths.
     fn lengths(&mut self, mut rest: &[u8], bytes: &Bytes, count: usize) -> Option<()> {
         let mut lengths = Vec::new();
         delta::decode(&mut rest, count, &mut lengths)?;
@@ -304,7 +292,6 @@ impl<'c> Chunk<'c> {
         Some(())
     }
 
-    /// Returns the number of each row.
     pub(super) fn values(mut self) -> Result<Values> {
         let present: usize = match self.column.is_required() {
             true => self.rows,
@@ -339,13 +326,13 @@ impl<'c> Chunk<'c> {
         Ok(Values::Some(values, has))
     }
 
-    /// Returns the distinct byte strings, and the index of each row's string.
+    /// Distinct byte strings, and each row's index.
     pub(super) fn texts(mut self) -> Result<(Values, Vec<Bytes>)> {
         let texts = std::mem::take(&mut self.texts);
         Ok((self.values()?, texts))
     }
 
-    /// Returns byte strings stored with shared prefixes; for other encodings the result of [`Chunk::texts`].
+    /// For other encodings the result of [`Chunk::texts`].
     pub(super) fn prefixes(self) -> Result<std::result::Result<Prefixes, (Values, Vec<Bytes>)>> {
         if self.common.is_empty() {
             return self.texts().map(Err);
@@ -353,7 +340,7 @@ impl<'c> Chunk<'c> {
         Ok(Ok(Prefixes { common: self.common, rest: self.strings, ..Prefixes::default() }))
     }
 
-    /// Returns the byte string of each row of a required column.
+    /// For a required column.
     pub(super) fn strings(mut self) -> Result<Strings> {
         if !self.common.is_empty() {
             return Err(malformed());
@@ -374,7 +361,6 @@ impl<'c> Chunk<'c> {
     }
 }
 
-/// Decodes byte strings that each follow their length.
 fn plain_texts(bytes: &Bytes, count: usize, mut take: impl FnMut(Bytes)) -> Option<()> {
     let mut at = 0usize;
     for _ in 0..count {
@@ -386,11 +372,11 @@ fn plain_texts(bytes: &Bytes, count: usize, mut take: impl FnMut(Bytes)) -> Opti
     Some(())
 }
 
-/// Converts to the representation of [`Facts::numbers`](crate::Facts::numbers).
+/// As in [`Facts::numbers`](crate::Facts::numbers).
 fn number(bytes: &[u8], kind: Kind) -> i64 {
     let mut eight = [0; 8];
     eight[..bytes.len()].copy_from_slice(bytes);
     let number = i64::from_le_bytes(eight);
-    // Sign-extends a 32-bit value.
+    // Sign-extends.
     if bytes.len() == 4 && kind == Kind::Int32 { (number as i32).into() } else { number }
 }

@@ -8,10 +8,10 @@ use super::schema::{COLUMNS, NUMBERS_AT, Stored};
 use crate::common::common_bytes as common;
 use crate::row::{NUMBERS, push_relative, push_separator, push_text};
 
-/// Dictionaries with more values use a hash table for lookup.
+/// Larger dictionaries use a hash table.
 const FEW: usize = 16;
 
-/// Columns of a row group, in the order of [`COLUMNS`].
+/// In the order of [`COLUMNS`].
 pub(super) struct Columns {
     pub(super) rows: usize,
     pub(super) root: Dictionary<i64>,
@@ -22,7 +22,6 @@ pub(super) struct Columns {
     pub(super) numbers: [Numbers; NUMBERS],
     pub(super) error: Dictionary<Box<[u8]>>,
     pub(super) has_error: Present,
-    /// Hashes, back to back.
     pub(super) hash: Vec<u8>,
     pub(super) has_hash: Present,
 }
@@ -34,55 +33,48 @@ pub(super) struct Present {
     pub(super) values: usize,
 }
 
-/// Column with few distinct values.
 pub(super) struct Dictionary<K> {
     pub(super) values: Vec<K>,
-    /// Dictionary index of each row that has a value.
     pub(super) runs: Vec<Run>,
     index: HashMap<K, u32>,
 }
 
-/// Optional numbers.
 pub(super) struct Numbers {
     pub(super) present: Present,
     pub(super) stored: StoredNumbers,
 }
 
-/// Representation of the numbers until they are written.
 pub(super) enum StoredNumbers {
     Each(Vec<i64>),
     Dictionary(Dictionary<i64>),
 }
 
-/// Byte strings, back to back.
 #[derive(Default)]
 pub(super) struct Texts {
     pub(super) bytes: Vec<u8>,
     pub(super) lengths: Vec<i64>,
 }
 
-/// Directory path of each row.
 pub(super) enum Parents {
     /// Each path once, and the index of each row's path.
     Dictionary(Dictionary<Box<[u8]>>),
-    /// Length of the prefix shared with the previous row, and the suffix. A dictionary of a deep tree's paths
-    /// would take space quadratic in its depth.
+    /// Length of the shared prefix, and the suffix: a dictionary would be quadratic in the depth of the tree.
     Prefixes(Paths),
 }
 
-/// Full paths as text, each as the length of the prefix shared with the previous path, and the suffix.
+/// Full paths, each as the length of the shared prefix and the suffix.
 #[derive(Default)]
 pub(super) struct Paths {
     pub(super) common: Vec<i64>,
     pub(super) rest: Texts,
-    /// Last path; it begins with the directory's path and a slash.
+    /// Begins with the directory's path and a slash.
     pub(super) last: Vec<u8>,
     pub(super) directory_bytes: usize,
     scratch: Vec<u8>,
 }
 
 impl Present {
-    /// Adds rows that all have a value, or all have none.
+    /// All have a value, or all have none.
     #[inline]
     pub(super) fn push(&mut self, is_present: bool, rows: u32) {
         runs::push(&mut self.runs, u32::from(is_present), rows);
@@ -100,7 +92,6 @@ impl<K: Clone + Eq + Hash> Dictionary<K> {
         Self { values: Vec::new(), runs: Vec::new(), index: HashMap::new() }
     }
 
-    /// Adds a value for the given number of rows.
     #[inline]
     pub(super) fn push(&mut self, value: &K, count: u32) {
         if let Some((last, length)) = self.runs.last_mut()
@@ -181,7 +172,6 @@ impl Texts {
 }
 
 impl Paths {
-    /// Adds the path of a root.
     fn root(&mut self, root: &[u8]) {
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
@@ -189,7 +179,6 @@ impl Paths {
         self.other(path, 0);
     }
 
-    /// Adds the first path of directory `parent` below `root`.
     pub(super) fn first(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
@@ -204,7 +193,6 @@ impl Paths {
         self.other(path, directory_bytes);
     }
 
-    /// Adds a path in another directory than the last one.
     fn other(&mut self, path: Vec<u8>, directory_bytes: usize) {
         let common = common(&self.last, &path);
         self.common.push(common as i64);
@@ -213,7 +201,6 @@ impl Paths {
         self.directory_bytes = directory_bytes;
     }
 
-    /// Adds a path in the same directory as the last one.
     #[inline]
     pub(super) fn next(&mut self, name: &[u8]) {
         if !name.is_ascii() {
@@ -236,7 +223,6 @@ impl Paths {
         self.last.extend_from_slice(&name[same - self.directory_bytes..]);
     }
 
-    /// Adds a path shared by `rows` rows.
     fn same(&mut self, path: &[u8], rows: u32) {
         let common = common(&self.last, path);
         self.common.push(common as i64);
@@ -273,9 +259,8 @@ impl Columns {
         }
     }
 
-    /// Removes all rows and keeps the buffers: each page of a new one costs a page fault.
-    ///
-    /// With `by_prefix`, directory paths are stored with shared prefixes.
+    /// Keeps the buffers: each page of a new one costs a page fault. `by_prefix`: directory paths share
+    /// prefixes.
     pub(super) fn begin(&mut self, by_prefix: bool) {
         self.rows = 0;
         self.root.clear();
@@ -295,7 +280,6 @@ impl Columns {
         self.has_hash.clear();
     }
 
-    /// Begins a directory with at least one row.
     pub(super) fn directory(&mut self, root: u32, parent: &[u8], rows: u32) {
         self.root.push(&i64::from(root), rows);
         match &mut self.parent {
@@ -304,7 +288,7 @@ impl Columns {
         }
     }
 
-    /// Adds the first name in directory `parent` of the tree at `root`; empty for the root itself.
+    /// `name` is empty for the root itself.
     pub(super) fn first_name(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
         self.name.push(name);
         match name.is_empty() {
@@ -313,14 +297,12 @@ impl Columns {
         }
     }
 
-    /// Adds the next name in the same directory.
     #[inline]
     pub(super) fn next_name(&mut self, name: &[u8]) {
         self.name.push(name);
         self.path.next(name);
     }
 
-    /// Adds the metadata of the row whose name was added last.
     #[inline]
     pub(super) fn push(&mut self, kind: u8, numbers: &[Option<i64>; NUMBERS]) {
         self.rows += 1;
@@ -330,7 +312,6 @@ impl Columns {
         }
     }
 
-    /// Adds the rare fields of a row.
     #[inline]
     pub(super) fn push_odd(&mut self, error: Option<&str>, hash: Option<&[u8; 32]>) {
         self.has_error.push(error.is_some(), 1);

@@ -1,9 +1,6 @@
-//! Checks that rows stay in their tree: a name is a single component, and each parent directory is itself a
-//! row.
-//!
-//! Inventories may come from untrusted sources. A name with a slash or `..` would make a comparison access
-//! files outside the tree, and with `--verify` reveal if their contents match a hash chosen by the inventory's
-//! author.
+//! Checks that rows stay in their tree. Inventories may come from untrusted sources: a name with a slash or
+//! `..` would make a comparison access files outside, and `--verify` reveal if their contents match a given
+//! hash.
 
 use megadir::{FileType, names};
 
@@ -12,36 +9,31 @@ use crate::common::common_bytes as common;
 use crate::path::split_bytes as split;
 use crate::row::{Facts, Key, Row};
 
-/// Maximum length of a name on Linux, bytes: 255 characters of six bytes each, which `statfs` reports for FAT.
+/// 255 characters of six bytes, which `statfs` reports for FAT.
 const NAME_BYTES_MAX: usize = 255 * 6;
-/// Characters of a name or path shown in a message.
 const SHOWN_CHARACTERS_MAX: usize = 80;
 
-/// Checks rows in inventory order.
-///
-/// Keeps the subdirectory names of each directory whose path is a prefix of the current path.
+/// Rows come in inventory order. Keeps the subdirectory names of each directory above the current one.
 #[derive(Debug)]
 pub(super) struct Contained {
     roots: usize,
     root: Option<u32>,
-    /// Path of the current directory.
     path: Vec<u8>,
-    /// Directories whose path is a byte prefix of the current path, shortest first. In inventory order all
-    /// descendants of a directory precede the first path without that prefix.
+    /// Directories whose path is a byte prefix of the current path, shortest first: all descendants of a
+    /// directory precede the first path without that prefix.
     levels: Vec<Level>,
 }
 
-/// Subdirectories of one directory.
 #[derive(Debug, Default)]
 struct Level {
     path_bytes: usize,
     names: Vec<u8>,
     ends: Vec<usize>,
-    /// Index of the first subdirectory that may still have rows.
+    /// First subdirectory that may still have rows.
     next: usize,
 }
 
-/// The error is the reason for rejecting the inventory.
+/// The error is the reason.
 type Checked = Result<(), String>;
 
 impl Contained {
@@ -49,7 +41,6 @@ impl Contained {
         Self { roots, root: None, path: Vec::new(), levels: Vec::new() }
     }
 
-    /// Begins or continues the rows of a directory.
     pub(super) fn enter(&mut self, root: u32, parent: &[u8]) -> Checked {
         if self.root == Some(root) && self.path == parent {
             return Ok(());
@@ -87,7 +78,6 @@ impl Contained {
         self.levels[level].take(name)
     }
 
-    /// Adds a subdirectory of the current directory; names ascend.
     fn subdirectory(&mut self, name: &[u8]) {
         if self.levels.last().is_none_or(|level| level.path_bytes < self.path.len()) {
             self.levels.push(Level { path_bytes: self.path.len(), ..Level::default() });
@@ -98,7 +88,6 @@ impl Contained {
         }
     }
 
-    /// Checks a row of the current directory.
     pub(super) fn row(&mut self, row: &Row<'_>) -> Checked {
         let Row { key: Key { root, parent, name }, facts, .. } = *row;
         if name.is_empty() && parent.is_empty() {
@@ -118,7 +107,6 @@ impl Contained {
         Ok(())
     }
 
-    /// Checks rows of the current directory as columns; none is a root.
     pub(super) fn plain(&mut self, rows: &PlainRows<'_>) -> Checked {
         if let Some((_, name)) = rows.each_name().find(|(_, name)| name_fault(name).is_some()) {
             let fault = name_fault(name).unwrap_or_default();
@@ -137,7 +125,7 @@ impl Contained {
 }
 
 impl Level {
-    /// `true` if `name` is a subdirectory; drops the names before it.
+    /// Also drops the names before it.
     fn take(&mut self, name: &[u8]) -> bool {
         while let Some(&end) = self.ends.get(self.next) {
             let start = self.next.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -170,7 +158,6 @@ fn name_fault(name: &[u8]) -> Option<String> {
     })
 }
 
-/// Message for rows in an impossible directory.
 fn directory_fault(parent: &[u8]) -> String {
     let why = match parent {
         [b'/', ..] => "is absolute",
@@ -182,7 +169,6 @@ fn directory_fault(parent: &[u8]) -> String {
     format!("rows lie in '{}', which {why}", shown(parent))
 }
 
-/// Formats bytes for a one-line message.
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * SHOWN_CHARACTERS_MAX)]);
     let mut shown: String = text.chars().take(SHOWN_CHARACTERS_MAX).flat_map(char::escape_debug).collect();

@@ -14,11 +14,11 @@ use super::write::GROUP_ROWS_MAX;
 use crate::block::{PlainRows, Whole};
 use crate::row::{Facts, Key, NUMBERS, Row};
 
-/// Maximum rows of a row group: [`WriteOptions::group_rows`](super::WriteOptions::group_rows) at its limit,
-/// plus as many rows added in one call.
+/// [`WriteOptions::group_rows`](super::WriteOptions::group_rows) at its limit, plus as many rows added in one
+/// call.
 const ROWS_MAX: usize = 2 * GROUP_ROWS_MAX;
 
-/// Decoded columns of a row group. The `path` column is redundant and not read.
+/// The `path` column is redundant and not read.
 pub(super) struct Decoded {
     pub(super) rows: usize,
     root: Values,
@@ -33,17 +33,16 @@ pub(super) struct Decoded {
     hashes: Vec<Bytes>,
 }
 
-/// Path of each row's directory.
 enum Parents {
     Dictionary(Values, Vec<Bytes>),
     Prefixes(Prefixes),
 }
 
 impl Decoded {
-    /// Decodes a row group; `places` are the indexes of [`COLUMNS`] in the file. Reuses the buffers of `spare`.
+    /// `places` are the indexes of [`COLUMNS`] in the file; the buffers of `spare` are reused.
     pub(super) fn read(group: &dyn RowGroupReader, places: &[usize], spare: Option<Self>) -> Result<Self> {
         let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| malformed())?;
-        // A few bytes can claim any number of equal rows, so limit the allocation to what a writer produces.
+        // A few bytes can claim any number of equal rows.
         if rows > ROWS_MAX {
             return Err(ParquetError::General(format!("a row group of {rows} rows")));
         }
@@ -75,7 +74,7 @@ impl Decoded {
         })
     }
 
-    /// Returns the buffers for reuse: allocating them costs as much as decoding.
+    /// Allocating the buffers costs as much as decoding.
     fn into_memory(self) -> Vec<Vec<i64>> {
         let Self { root, parent, kind, numbers, error, hash, .. } = self;
         let parent = match parent {
@@ -90,7 +89,7 @@ impl Decoded {
         memory.collect()
     }
 
-    /// Advances to a row; queries on its directory may follow. `None` if the row does not exist.
+    /// Queries on the row's directory may follow.
     #[inline]
     pub(super) fn go_to(&mut self, row: usize) -> Option<()> {
         match &mut self.parent {
@@ -99,7 +98,6 @@ impl Decoded {
         }
     }
 
-    /// Key of a row in the current directory; `None` if it does not exist.
     #[inline]
     pub(super) fn key(&self, row: usize) -> Option<Key<'_>> {
         let parent = match &self.parent {
@@ -109,7 +107,7 @@ impl Decoded {
         Some(Key { root: self.root.get(row)? as u32, parent, name: self.names.get(row)? })
     }
 
-    /// End of the consecutive rows with the same directory as `row`.
+    /// End of the rows with the same directory.
     pub(super) fn directory_end(&self, row: usize) -> usize {
         let after = row + 1..self.rows;
         let more = match (&self.root, &self.parent) {
@@ -131,7 +129,7 @@ impl Decoded {
         row + 1 + more
     }
 
-    /// Rows of one directory as columns; `None` if only some of the rows have a value in a column.
+    /// `None` if only some of the rows have a value in a column.
     pub(super) fn plain(&self, rows: &Range<usize>) -> Option<PlainRows<'_>> {
         let numbers: [Option<Whole<'_>>; NUMBERS] = std::array::from_fn(|at| self.numbers[at].whole(rows));
         if numbers.iter().any(Option::is_none) {
@@ -156,7 +154,6 @@ impl Decoded {
         end(rows.end).saturating_sub(end(rows.start))
     }
 
-    /// Returns a row; `None` if it does not exist.
     #[inline]
     pub(super) fn row(&self, row: usize) -> Option<Row<'_>> {
         let text = |values: &Values, texts: &[Bytes]| {
@@ -174,7 +171,6 @@ impl Decoded {
     }
 }
 
-/// Parses the name of an entry type.
 fn type_of(word: &[u8]) -> FileType {
     std::str::from_utf8(word).ok().and_then(FileType::from_name).unwrap_or(FileType::Unknown)
 }

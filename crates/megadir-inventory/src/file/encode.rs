@@ -22,15 +22,13 @@ use super::gathered::Gathered;
 use super::schema::{COLUMNS, ERROR, HASH, Kind, NAME, NUMBERS_AT, PARENT, PATH, ROOT, Stored, TYPE, schema};
 use crate::packed::{self, unpack_numbers};
 
-/// Longer values are not stored as column bounds, bytes.
+/// Longer values are no column bounds.
 const BOUND_BYTES_MAX: usize = 256;
 
-/// Above this total size directory paths are stored with shared prefixes, because readers load a dictionary as
-/// a whole, bytes.
+/// Bytes of directory paths above which they share prefixes, because readers load a dictionary as a whole.
 const DICTIONARY_PATH_BYTES_MAX: usize = 4 << 20;
 
 pub(super) struct Group {
-    /// All columns, back to back.
     pub(super) bytes: Bytes,
     /// Column metadata for the file's footer.
     pub(super) columns: Vec<ColumnCloseResult>,
@@ -44,10 +42,8 @@ pub(super) struct Encoder {
     schema: SchemaDescPtr,
     level: ZstdLevel,
     compressor: Compressor<'static>,
-    /// Absolute paths of the trees.
     roots: Arc<[Vec<u8>]>,
     columns: Columns,
-    /// Path of the current directory.
     parent: Vec<u8>,
     /// Page before compression.
     plain: Vec<u8>,
@@ -89,7 +85,6 @@ impl Encoder {
         Ok(Group { checksum: XxHash64::oneshot(0, &bytes), bytes, columns: written, spare: rows })
     }
 
-    /// Turns rows into columns.
     fn fill(&mut self, rows: &Gathered) -> Result<()> {
         let damaged = || ParquetError::General("rows are not as they were packed".to_owned());
         let Self { columns, parent, roots, .. } = self;
@@ -128,7 +123,6 @@ impl Encoder {
     }
 }
 
-/// Columns of the row group being written.
 struct Chunks<'e> {
     schema: &'e SchemaDescPtr,
     compression: Compression,
@@ -139,14 +133,12 @@ struct Chunks<'e> {
     written: Vec<ColumnCloseResult>,
 }
 
-/// Metadata of one column chunk.
 struct Told {
     dictionary: Option<(Vec<u8>, usize)>,
     statistics: Statistics,
 }
 
 impl Chunks<'_> {
-    /// Writes all columns, in schema order.
     fn all(&mut self, columns: &mut Columns) -> Result<()> {
         for number in 0..COLUMNS.len() {
             debug_assert_eq!(self.written.len(), number, "columns are written in their order");
@@ -179,7 +171,7 @@ impl Chunks<'_> {
         Ok(())
     }
 
-    /// Begins a page with its definition levels, which mark the rows that have a value.
+    /// Definition levels mark the rows that have a value.
     fn begin(&mut self, present: Option<&Present>) {
         self.plain.clear();
         if let Some(present) = present {
@@ -237,7 +229,6 @@ impl Chunks<'_> {
         self.words(&texts.values.iter().map(|text| &text[..]), nulls)
     }
 
-    /// Writes paths with shared prefixes.
     fn paths(&mut self, paths: &Paths) -> Result<()> {
         self.plain.clear();
         delta::encode(&paths.common, self.plain);
@@ -247,7 +238,6 @@ impl Chunks<'_> {
         self.column_as(Told { dictionary: None, statistics }, Stored::Prefixes.encoding())
     }
 
-    /// Writes the entry types as a dictionary of their names.
     fn kinds(&mut self, kinds: &Dictionary<i64>) -> Result<()> {
         self.begin(None);
         self.indexes(kinds.values.len(), &kinds.runs);
@@ -256,7 +246,6 @@ impl Chunks<'_> {
         self.words(&kinds.values.iter().map(word), 0)
     }
 
-    /// Writes the page begun before, with a dictionary of byte strings.
     fn words<'w>(
         &mut self,
         words: &(impl ExactSizeIterator<Item = &'w [u8]> + Clone),
@@ -285,12 +274,11 @@ impl Chunks<'_> {
         self.column(Told { dictionary: None, statistics })
     }
 
-    /// Writes a column with the encoding of its schema: the dictionary, then the page in `plain`.
+    /// As the schema says: the dictionary, then the page in `plain`.
     fn column(&mut self, told: Told) -> Result<()> {
         self.column_as(told, COLUMNS[self.written.len()].stored.encoding())
     }
 
-    /// Writes a column with the given encoding.
     fn column_as(&mut self, told: Told, encoding: Encoding) -> Result<()> {
         let number = self.written.len();
         let descriptor = self.schema.column(number);
@@ -357,7 +345,6 @@ enum StoredRef<'a> {
     Dictionary(&'a Dictionary<i64>),
 }
 
-/// Minimum and maximum of a column.
 fn bounds(kind: Kind, numbers: &[i64]) -> (Option<i64>, Option<i64>) {
     // Flipping the sign bit makes signed comparison order unsigned values.
     let flip = if matches!(kind, Kind::Unsigned32 | Kind::Unsigned64) { i64::MIN } else { 0 };
@@ -370,7 +357,7 @@ fn bounds(kind: Kind, numbers: &[i64]) -> (Option<i64>, Option<i64>) {
     (Some(least ^ flip), Some(greatest ^ flip))
 }
 
-/// Statistics without bounds, for byte strings that no filter uses to skip row groups.
+/// For byte strings, by which no filter skips row groups.
 fn no_bounds(number: usize, nulls: usize) -> Statistics {
     debug_assert_eq!(COLUMNS[number].physical(), Type::BYTE_ARRAY, "a column of byte strings");
     Statistics::byte_array(None, None, None, Some(nulls as u64), false)

@@ -9,8 +9,8 @@ use super::open::Inventory;
 use crate::row::OwnedRow;
 use crate::rows::{Blocks, Rows};
 
-/// Reads arbitrary bytes as an inventory. Checks that it never panics, rows ascend, an error is one line, and
-/// blocks hold the same data as rows. Checksums are not verified, because no mutated input would get past them.
+/// Reads arbitrary bytes as an inventory: no panic, ascending rows, one-line errors, equal blocks and rows.
+/// Checksums are not verified, because no mutated input would get past them.
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     encoding::fuzz(bytes);
@@ -40,8 +40,7 @@ fn read(
     Ok(rows)
 }
 
-/// Checks that no row escapes its tree: names are single components, and each row's directory is itself a
-/// directory row.
+/// No row may escape its tree.
 fn assert_contained(rows: &[OwnedRow]) {
     let mut directories = std::collections::HashSet::new();
     let mut path = Vec::new();

@@ -1,4 +1,4 @@
-//! Packed rows on their way to an encoder, with rare fields (errors, hashes) stored separately.
+//! Packed rows on their way to an encoder; rare fields (errors, hashes) are stored separately.
 
 use std::ops::Range;
 
@@ -6,19 +6,17 @@ use crate::common::common_bytes as common;
 use crate::packed::{Numbers, PackedRows, pack};
 use crate::row::{Key, Row};
 
-/// Rows of one row group, in order.
 #[derive(Default)]
 pub(super) struct Gathered {
     pub(super) directories: Vec<Directory>,
-    /// Directory paths without the prefix shared with the previous path. Whole paths would take memory
-    /// quadratic in the depth of the tree.
+    /// Without the prefix shared with the previous path: whole paths would be quadratic in the depth of the
+    /// tree.
     pub(super) paths: Vec<u8>,
     pub(super) last_path: Vec<u8>,
-    /// Size of the directory paths written in full, once a directory, bytes.
+    /// Size of the directory paths if written once a directory.
     pub(super) directory_path_bytes: usize,
-    /// Size of the directory paths written in full, once a row, bytes.
+    /// Size of the directory paths if written once a row.
     pub(super) row_path_bytes: usize,
-    /// Packed rows.
     pub(super) bytes: Vec<u8>,
     pub(super) odd: Vec<Odd>,
     pub(super) rows: usize,
@@ -26,19 +24,17 @@ pub(super) struct Gathered {
     pub(super) memory: Vec<u8>,
 }
 
-/// Consecutive rows of one directory.
 pub(super) struct Directory {
     pub(super) root: u32,
-    /// Length of the prefix shared with the previous directory's path, bytes.
+    /// Bytes shared with the previous directory's path.
     pub(super) common: usize,
-    /// Remaining part of the path, in [`Gathered::paths`].
+    /// Rest of the path, in [`Gathered::paths`].
     pub(super) rest: Range<usize>,
     pub(super) rows: u32,
     /// The rows are packed as columns.
     pub(super) in_columns: bool,
 }
 
-/// Fields that few rows have.
 pub(super) struct Odd {
     pub(super) row: usize,
     pub(super) error: Option<String>,
@@ -66,7 +62,6 @@ impl Gathered {
         self.rows += rows.len();
     }
 
-    /// Notes that `rows` rows of a directory follow.
     fn directory(&mut self, key: &Key<'_>, rows: u32, in_columns: bool) {
         self.row_path_bytes += key.parent.len() * rows as usize;
         if let Some(last) = self.directories.last_mut()
@@ -88,7 +83,6 @@ impl Gathered {
         self.directories.push(Directory { root: key.root, common, rest, rows, in_columns });
     }
 
-    /// Removes all rows and keeps the allocations.
     pub(super) fn clear(&mut self) {
         self.directories.clear();
         self.paths.clear();

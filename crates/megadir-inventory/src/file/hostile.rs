@@ -1,5 +1,4 @@
-//! Inventories that a scan never writes, made with the writer, which trusts its caller. Reading by row and by
-//! block must reject each.
+//! Inventories that a scan never writes; reading by row and by block must reject each.
 
 use std::path::Path;
 
@@ -19,7 +18,6 @@ fn row(parent: &str, name: &str, kind: FileType) -> OwnedRow {
     OwnedRow { root: 0, parent, name, facts: facts(kind), error: None }
 }
 
-/// Writes rows of two trees unchecked, in groups of `group_rows`.
 fn write(path: &Path, rows: &[OwnedRow], group_rows: usize) {
     let root = |path: &[u8]| Root {
         path: path.to_vec(),
@@ -47,7 +45,6 @@ fn write(path: &Path, rows: &[OwnedRow], group_rows: usize) {
     writer.finish(&metadata).unwrap();
 }
 
-/// Reads an inventory by row and by block; returns the number of rows.
 fn read(path: &Path) -> Result<usize, String> {
     let by_rows = || {
         let (mut inventory, mut rows) = (Inventory::open(path)?, 0);
@@ -111,7 +108,6 @@ fn rows_that_lead_out_of_the_tree_are_refused_by_name() {
         change(&mut row.facts);
         row
     };
-    // The row to add or replace, and the expected message.
     let cases = [
         (row("", "/etc/passwd", File), "'/etc/passwd' is no name of an entry"),
         (row("", "../x", File), "'../x' is no name of an entry"),

@@ -7,8 +7,7 @@ use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::row::{Facts, OwnedRow};
 use crate::rows::{Blocks, Rows, Sink};
 
-/// Writes a chain of `depth` directories, each with a file. Returns the size of the inventory, bytes, and its
-/// rows.
+/// Writes a chain of `depth` directories, each with a file.
 fn write(path: &std::path::Path, depth: usize, name_bytes: usize) -> (u64, Vec<OwnedRow>) {
     let facts = |kind| Facts { kind, size_bytes: Some(7), ..Facts::NOTHING };
     let row = |parent: &[u8], name: &[u8], kind| OwnedRow {
@@ -61,7 +60,7 @@ fn write(path: &std::path::Path, depth: usize, name_bytes: usize) -> (u64, Vec<O
 fn paths_are_stored_by_what_they_begin_with_alike_and_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("inventory");
-    // Below and above the threshold for prefix storage, and more than fits a row group.
+    // Below and above the threshold for prefix storage, and more than a row group.
     for (depth, name_bytes) in [(100, 200), (300, 200), (1500, 250)] {
         let (file_bytes, rows) = write(&path, depth, name_bytes);
         let whole: usize = rows.iter().map(|row| row.parent.len()).sum();

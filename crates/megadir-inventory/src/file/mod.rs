@@ -1,8 +1,5 @@
-//! Inventories as Parquet files: schema, writer and reader.
-//!
-//! Reference: <https://parquet.apache.org/docs/file-format/>. All columns use plain types that DuckDB, pandas,
-//! Polars and Spark read. Times are integers in nanoseconds, because Spark reads no nanosecond timestamps and
-//! DuckDB truncates those in UTC to microseconds.
+//! Inventories as Parquet files. Column types are those that DuckDB, pandas, Polars and Spark read: times are
+//! integers, because Spark reads no nanosecond timestamps and DuckDB truncates them to microseconds.
 
 mod chunk;
 mod columns;
@@ -31,13 +28,10 @@ pub use write::{GROUP_ROWS, WriteOptions, Writer};
 /// Metadata key of [`Metadata`](crate::Metadata) as JSON.
 const METADATA_KEY: &str = "megadir";
 
-/// Metadata key of the checksums: XXH64 of each row group's bytes in the file, 16 hex digits each, in order.
-///
-/// The decoders of `parquet` trust their input; the checksums catch damage before it reaches them.
+/// XXH64 of each row group's bytes, 16 hex digits each, in order. The decoders of `parquet` trust their input.
 const CHECKSUMS_KEY: &str = "megadir.checksums";
 
-/// Metadata key of the XXH64 of the two values above, concatenated, 16 hex digits. Files of older versions lack
-/// it.
+/// XXH64 of the two values above, concatenated, 16 hex digits; missing in files of older versions.
 const FOOTER_CHECKSUM_KEY: &str = "megadir.footer";
 
 fn footer_checksum(metadata: &str, checksums: &str) -> String {

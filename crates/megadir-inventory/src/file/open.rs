@@ -22,7 +22,6 @@ use crate::metadata::{FORMAT_VERSION, Metadata};
 use crate::row::{Key, Row};
 use crate::rows::{Ascending, Building, Rows};
 
-/// First and last four bytes of a Parquet file.
 const MAGIC: &[u8; 4] = b"PAR1";
 
 const NOT_ASCENDING: &str = "its rows do not ascend; scan again";
@@ -41,9 +40,9 @@ pub struct Inventory {
     path: PathBuf,
     file: SerializedFileReader<Window>,
     held: Held,
-    /// Verify checksums; only the fuzzer turns this off.
+    /// Off only in the fuzzer.
     is_checked: bool,
-    /// Checksums of the row groups, 16 hex digits each.
+    /// 16 hex digits for each row group.
     checksums: String,
     metadata: Metadata,
     /// Index of each of [`COLUMNS`] in the file.
@@ -61,8 +60,8 @@ impl Inventory {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Malformed`] if the file is damaged or not an inventory, [`ErrorKind::Unavailable`] if its
-    /// version is newer, or the error of the system.
+    /// [`ErrorKind::Malformed`] if it is damaged or no inventory, [`ErrorKind::Unavailable`] if its version is
+    /// newer.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error| Error::io("open", path, error);
         // On Windows opening a directory fails with a misleading "access denied".
@@ -76,7 +75,6 @@ impl Inventory {
         Self::of(file, path, true)
     }
 
-    /// Reads the metadata of an open file; `is_checked` makes later reads verify the checksums of row groups.
     pub(super) fn of(mut file: File, path: &Path, is_checked: bool) -> Result<Self> {
         let failed = |error| Error::io("open", path, error);
         check_ends(&mut file, path)?;
@@ -107,8 +105,7 @@ impl Inventory {
         &self.path
     }
 
-    /// `true` if a checksum covers [`Rows::metadata`]. Files of older versions have none: a damaged time in
-    /// their metadata goes unnoticed.
+    /// `true` if a checksum covers [`Rows::metadata`]; files of older versions have none.
     pub fn has_footer_checksum(&self) -> bool {
         value(&self.file, FOOTER_CHECKSUM_KEY).is_some()
     }
@@ -118,7 +115,6 @@ impl Inventory {
         crate::replacement::excluded(&self.path)
     }
 
-    /// Decodes row groups until a row is available; `false` at the end.
     fn fill(&mut self) -> Result<bool> {
         while self.batch.is_empty() {
             if self.next_group >= self.file.num_row_groups() {
@@ -134,7 +130,7 @@ impl Inventory {
         Ok(true)
     }
 
-    /// Reads a row group into memory and verifies its checksum before decoding.
+    /// Also verifies the checksum, before decoding.
     fn hold(&self, group: usize) -> Result<()> {
         let Some(range) = range(self.file.metadata().row_group(group)) else {
             return Err(malformed(&self.path, "damaged: its columns are not where they belong; scan again"));
@@ -159,7 +155,6 @@ impl Inventory {
         }
     }
 
-    /// Adds all decoded rows of the next row's directory.
     fn take_directory(&mut self, block: &mut BlockBuilder) -> Result<()> {
         let (Some((root, parent, rows)), Some(columns)) = (self.batch.directory(), self.batch.columns())
         else {
@@ -206,7 +201,6 @@ impl Inventory {
         Ok(())
     }
 
-    /// `true` if a next row exists; decodes its row group if needed.
     fn has_next(&mut self) -> Result<bool> {
         if self.failed {
             return Ok(false);
@@ -222,12 +216,11 @@ impl Inventory {
         }
     }
 
-    /// Fails because the rows do not form a tree.
     fn refuse<T>(&mut self, reason: &str) -> Result<T> {
         self.fail(malformed(&self.path, &format!("not written by a scan: {reason}; scan again")))
     }
 
-    /// Fails, and ends the iteration for good.
+    /// Ends the iteration for good.
     fn fail<T>(&mut self, error: Error) -> Result<T> {
         self.failed = true;
         Err(error)
@@ -277,7 +270,6 @@ fn malformed(path: &Path, reason: &str) -> Error {
     Error::new("read", path, ErrorKind::Malformed, reason)
 }
 
-/// Converts an error of the `parquet` crate met while reading.
 pub(super) fn damaged(path: &Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
@@ -294,8 +286,7 @@ pub(super) fn damaged(path: &Path, error: ParquetError) -> Error {
     }
 }
 
-/// Byte range of the columns of a row group; `None` if they are not contiguous in column order, as the writer
-/// stores them.
+/// `None` unless the columns are contiguous and in order, as the writer stores them.
 fn range(group: &RowGroupMetaData) -> Option<Range<u64>> {
     let mut all: Option<Range<u64>> = None;
     for column in group.columns() {
@@ -311,7 +302,7 @@ fn range(group: &RowGroupMetaData) -> Option<Range<u64>> {
     all
 }
 
-/// Checks the magic bytes at both ends of the file.
+/// Checks the magic bytes.
 fn check_ends(file: &mut File, path: &Path) -> Result<()> {
     let mut read = |from| -> std::io::Result<[u8; 4]> {
         let mut ends = [0; 4];
@@ -329,7 +320,6 @@ fn check_ends(file: &mut File, path: &Path) -> Result<()> {
     Err(malformed(path, "not a Parquet file: an inventory that `megadir scan` has written is wanted"))
 }
 
-/// Looks up a key in the file's key-value metadata.
 fn value<'f>(file: &'f SerializedFileReader<Window>, key: &str) -> Option<&'f str> {
     let values = file.metadata().file_metadata().key_value_metadata()?;
     values.iter().find(|value| value.key == key)?.value.as_deref()
@@ -363,7 +353,6 @@ fn fits_checksum(file: &SerializedFileReader<Window>, metadata: &str) -> bool {
     value(file, FOOTER_CHECKSUM_KEY).is_none_or(|checksum| checksum == footer_checksum(metadata, checksums))
 }
 
-/// Finds the index of each column in the file.
 fn places(file: &SerializedFileReader<Window>) -> std::result::Result<Vec<usize>, String> {
     let schema = file.metadata().file_metadata().schema_descr();
     let place = |column: &super::schema::Column| {

@@ -9,7 +9,6 @@ use super::chunk::malformed;
 use super::decode::Decoded;
 use crate::row::{Key, Row};
 
-/// Decoded row group and the position of the next row.
 #[derive(Default)]
 pub(super) struct Batch {
     columns: Option<Box<Decoded>>,
@@ -17,12 +16,11 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// `true` if all decoded rows have been returned.
     pub(super) fn is_empty(&self) -> bool {
         self.columns.as_ref().is_none_or(|columns| self.given == columns.rows)
     }
 
-    /// Decodes a row group; `places` are the indexes of the columns in the file.
+    /// `places` are the indexes of the columns in the file.
     pub(super) fn begin(&mut self, group: &dyn RowGroupReader, places: &[usize]) -> Result<()> {
         let spare = self.columns.take().map(|columns| *columns);
         self.columns = Some(Box::new(Decoded::read(group, places, spare)?));
@@ -30,7 +28,6 @@ impl Batch {
         Ok(())
     }
 
-    /// Advances to the next row.
     #[inline]
     pub(super) fn prepare(&mut self) -> Result<()> {
         match &mut self.columns {
@@ -39,35 +36,30 @@ impl Batch {
         }
     }
 
-    /// Key of the next row.
     #[inline]
     pub(super) fn key(&self) -> Option<Key<'_>> {
         self.columns.as_ref()?.key(self.given)
     }
 
-    /// Root, path and remaining rows of the next row's directory.
+    /// Root, path and remaining rows of the directory.
     pub(super) fn directory(&self) -> Option<(u32, &[u8], Range<usize>)> {
         let columns = self.columns.as_ref()?;
         let key = columns.key(self.given)?;
         Some((key.root, key.parent, self.given..columns.directory_end(self.given)))
     }
 
-    /// The decoded row group, if any.
     pub(super) fn columns(&self) -> Option<&Decoded> {
         self.columns.as_deref()
     }
 
-    /// Continues at the given row.
     pub(super) fn go_to(&mut self, row: usize) {
         self.given = row;
     }
 
-    /// Returns the next row without consuming it.
     pub(super) fn row(&self) -> Option<Row<'_>> {
         self.columns.as_ref()?.row(self.given)
     }
 
-    /// Returns the next row.
     #[inline]
     pub(super) fn take(&mut self) -> Option<Row<'_>> {
         self.given += 1;

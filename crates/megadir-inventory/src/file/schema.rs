@@ -18,7 +18,6 @@ pub(super) struct Column {
     pub(super) stored: Stored,
 }
 
-/// Logical type of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Int32,
@@ -30,23 +29,20 @@ pub(super) enum Kind {
     Text,
 }
 
-/// Storage of a column's values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stored {
     /// Few distinct values, each stored once a row group.
     Dictionary,
-    /// Differences between consecutive values.
+    /// Differences of consecutive values.
     Differences,
     /// All lengths as differences, then all values.
     Lengths,
     /// Length of the prefix shared with the previous value, and the suffix.
     Prefixes,
-    /// Unencoded.
     Plain,
 }
 
 impl Stored {
-    /// Parquet encoding of the values.
     pub(super) fn encoding(self) -> Encoding {
         match self {
             Self::Dictionary => Encoding::RLE_DICTIONARY,
@@ -66,8 +62,7 @@ const fn optional(name: &'static str, kind: Kind, stored: Stored) -> Column {
     Column { name, kind, required: false, stored }
 }
 
-/// All columns, in file order. Those from [`NUMBERS_AT`] on match the order of
-/// [`Facts::numbers`](crate::Facts::numbers).
+/// In file order. Those from [`NUMBERS_AT`] on match [`Facts::numbers`](crate::Facts::numbers).
 pub(super) static COLUMNS: [Column; 19] = [
     required("root", Kind::Int32, Stored::Dictionary),
     required("parent", Kind::Bytes, Stored::Dictionary),
@@ -116,7 +111,6 @@ impl Column {
             .build()
     }
 
-    /// Physical type in the file.
     pub(super) fn physical(&self) -> Type {
         match self.kind {
             Kind::Int32 | Kind::Unsigned32 => Type::INT32,

@@ -5,8 +5,7 @@ use crate::common::common_bytes as common;
 use crate::packed::columns::{Column, Columns as Rows};
 
 impl Columns {
-    /// Adds the rows of directory `parent` in the tree at `root`, begun by [`Columns::directory`]. The rows
-    /// have neither errors nor hashes.
+    /// Adds rows without errors and hashes, after [`Columns::directory`].
     pub(super) fn add_whole(&mut self, root: &[u8], parent: &[u8], rows: &Rows<'_>) {
         let count = rows.len() as u32;
         self.rows += rows.len();
@@ -51,7 +50,7 @@ impl Paths {
         if !rows.names.is_ascii() {
             return names.for_each(|name| self.next(name));
         }
-        // The names already lie in the text buffer, so each is compared with its predecessor in place.
+        // Each name is compared with its predecessor in place.
         let mut before = first;
         for name in names {
             let same = common(before, name);

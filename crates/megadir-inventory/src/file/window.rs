@@ -1,4 +1,4 @@
-//! File with one part held in memory, so that checksum and decoding read it from disk only once.
+//! File with one part in memory, so that checksum and decoding read it from disk only once.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -9,10 +9,8 @@ use bytes::{Buf, Bytes};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
-/// Source that the `parquet` crate reads from.
 pub(super) struct Window(Held);
 
-/// The part in memory.
 #[derive(Clone)]
 pub(super) struct Held(Arc<Shared>);
 
@@ -29,7 +27,6 @@ struct Part {
 }
 
 impl Window {
-    /// Wraps a file with an empty part.
     pub(super) fn new(file: File) -> io::Result<(Self, Held)> {
         let length = file.metadata()?.len();
         let held = Held(Arc::new(Shared { file, length, part: Mutex::default() }));
@@ -38,7 +35,6 @@ impl Window {
 }
 
 impl Held {
-    /// Reads a part of the file, replacing the previous one.
     pub(super) fn hold(&self, range: Range<u64>) -> io::Result<Bytes> {
         let Shared { file, length, part } = &*self.0;
         if range.end > *length {

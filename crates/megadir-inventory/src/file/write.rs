@@ -21,13 +21,13 @@ use crate::row::{Key, Row};
 use crate::rows::{Ascending, Sink};
 use crate::scan::Excluded;
 
-/// Recommended number of rows in a row group. A group takes about 20 MB while it is encoded.
+/// Recommended number of rows in a row group, which takes about 20 MB while it is encoded.
 pub const GROUP_ROWS: usize = 1 << 16;
 
-/// Ends a row group when the paths of its rows reach this size, because other readers load them whole, bytes.
+/// Path bytes that end a row group, because other readers load them whole.
 const GROUP_PATH_BYTES_MAX: usize = 128 << 20;
 
-/// Maximum rows in a row group, except for rows that were added in one call.
+/// Rows that were added in one call may exceed it.
 pub(super) const GROUP_ROWS_MAX: usize = 1 << 20;
 
 /// Options for writing an inventory.
@@ -66,15 +66,13 @@ pub struct Writer {
     order: Ascending,
     encoders: Encoders,
     group_rows: usize,
-    /// Checksums of the row groups written so far.
     checksums: String,
-    /// Emptied buffers for reuse.
     spare: Vec<Gathered>,
 }
 
 enum Encoders {
     Inline(Box<Encoder>),
-    /// Row groups are assigned to the threads round-robin.
+    /// Assigned round-robin.
     Threads {
         threads: Vec<Thread>,
         sent: usize,
@@ -84,7 +82,7 @@ enum Encoders {
 
 type Encoded = parquet::errors::Result<Group>;
 
-/// Encoder thread; it ends when its channel closes.
+/// Ends when its channel closes.
 struct Thread {
     tasks: Option<Sender<Gathered>>,
     encoded: Receiver<Encoded>,
@@ -96,8 +94,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`] if Zstandard does not support the level, the errors of [`Replacement::create`],
-    /// or a failure to start a thread.
+    /// [`ErrorKind::BadOption`] if Zstandard does not support the level; errors of [`Replacement::create`].
     pub fn create(path: &Path, roots: Vec<Vec<u8>>, options: WriteOptions) -> Result<Self> {
         let level = |error: ParquetError| Error::new("write", path, ErrorKind::BadOption, error.to_string());
         let roots: Arc<[Vec<u8>]> = roots.into();
@@ -127,7 +124,7 @@ impl Writer {
         })
     }
 
-    /// Files that a scan must skip: the one being written and the one it replaces.
+    /// Files that a scan must skip: this one and the one it replaces.
     pub fn excluded(&self) -> Vec<Excluded> {
         self.file.inner().excluded()
     }
@@ -136,7 +133,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// If writing fails, the old file remains in place.
+    /// The old file remains in place.
     pub fn finish(mut self, metadata: &Metadata) -> Result<u64> {
         if self.gathered.rows > 0 {
             self.group()?;
@@ -154,7 +151,6 @@ impl Writer {
         self.file.inner_mut().put()
     }
 
-    /// Hands the gathered rows to an encoder.
     fn group(&mut self) -> Result<()> {
         let spare = self.spare.pop().unwrap_or_default();
         let task = std::mem::replace(&mut self.gathered, spare);
@@ -177,7 +173,7 @@ impl Writer {
         }
     }
 
-    /// Receives the next encoded row group and appends it; `false` if none is outstanding.
+    /// `false` if none is outstanding.
     fn take(&mut self) -> Result<bool> {
         let Encoders::Threads { threads, sent, taken } = &mut self.encoders else { return Ok(false) };
         if taken == sent {
@@ -209,7 +205,6 @@ impl Writer {
 }
 
 impl Writer {
-    /// Encodes the gathered rows if they fill a row group.
     fn gathered(&mut self) -> Result<()> {
         let is_full =
             self.gathered.rows >= self.group_rows || self.gathered.row_path_bytes >= GROUP_PATH_BYTES_MAX;
@@ -259,7 +254,6 @@ impl Thread {
     }
 
     fn send(&mut self, task: Gathered) {
-        // A dead thread is noticed when its row group is received.
         if let Some(tasks) = &self.tasks {
             let _ = tasks.send(task);
         }
@@ -302,7 +296,7 @@ impl std::fmt::Debug for Writer {
     }
 }
 
-/// Converts an error of the `parquet` crate met while writing.
+/// Error of the `parquet` crate.
 fn failed(path: &Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {

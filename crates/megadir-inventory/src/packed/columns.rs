@@ -1,20 +1,15 @@
-//! Packs the rows of one directory as columns: equal values are stored once, others with the width of their
-//! range.
+//! Rows of one directory as columns: equal values are stored once, others with the width of their range.
 //!
 //! ```text
 //! columns: type column, number columns, lengths of the names (2 each), names
 //! column: NOTHING | 0, value (8) | width (1, 2, 4 or 8), minimum (8), offset above the minimum of each row
 //! ```
-//!
-//! Entries of a directory mostly share device, owner and mode, and have similar times. So columns take less
-//! space than single rows, and are copied as a whole.
 
 use super::Numbers;
 use crate::row::NUMBERS;
 
-/// Marks a column without values.
 const NOTHING: u8 = u8::MAX;
-/// Length of the minimum that precedes the values, bytes.
+/// Minimum before the values.
 const LEAST_BYTES: usize = 8;
 
 /// Fields that are equal in all rows of a directory.
@@ -24,7 +19,6 @@ pub(crate) struct Alike {
     /// Bits in which any row differs from the first.
     differ: [i64; NUMBERS],
     kind_differs: bool,
-    /// Numbers that only some rows have.
     lacking: u16,
 }
 
@@ -42,7 +36,7 @@ impl Alike {
         self.lacking |= first.have ^ row.have;
     }
 
-    /// `true` if the rows can be packed as columns: each number is present in all rows or in none.
+    /// `true` if each number is present in all rows or in none.
     pub(crate) fn is_whole(&self) -> bool {
         self.first.is_some() && self.lacking == 0
     }
@@ -52,7 +46,7 @@ impl Alike {
     }
 }
 
-/// Appends rows. `alike` must have seen all of them and be whole.
+/// `alike` must have seen all rows and be whole.
 pub(crate) fn pack<'r>(
     out: &mut Vec<u8>,
     alike: &Alike,
@@ -73,7 +67,7 @@ pub(crate) fn pack<'r>(
     names.clone().for_each(|name| out.extend_from_slice(name));
 }
 
-/// Appends a column present in all rows. If the rows do not differ, all have the value `first`.
+/// If the rows do not differ, all have the value `first`.
 fn column(out: &mut Vec<u8>, first: i64, differ: bool, numbers: impl ExactSizeIterator<Item = i64> + Clone) {
     let ends = |(least, greatest): (i64, i64), number: i64| (least.min(number), greatest.max(number));
     let (least, greatest) = if differ { numbers.clone().fold((first, first), ends) } else { (first, first) };
@@ -97,7 +91,6 @@ fn column(out: &mut Vec<u8>, first: i64, differ: bool, numbers: impl ExactSizeIt
     }
 }
 
-/// Appends the low `WIDTH` bytes of each number.
 fn values<const WIDTH: usize>(out: &mut Vec<u8>, numbers: impl ExactSizeIterator<Item = u64>) {
     let start = out.len();
     out.resize(start + numbers.len() * WIDTH, 0);
@@ -106,18 +99,14 @@ fn values<const WIDTH: usize>(out: &mut Vec<u8>, numbers: impl ExactSizeIterator
     }
 }
 
-/// Packed columns of a directory's rows, borrowed.
 pub(crate) struct Columns<'a> {
-    /// Type indexes.
     pub(crate) kind: Column<'a>,
-    /// In the order of [`Facts::numbers`](crate::Facts::numbers).
+    /// As [`Facts::numbers`](crate::Facts::numbers).
     pub(crate) numbers: [Column<'a>; NUMBERS],
     lengths: &'a [[u8; 2]],
-    /// Names, back to back.
     pub(crate) names: &'a [u8],
 }
 
-/// One number for each row.
 #[derive(Clone, Copy)]
 pub(crate) enum Column<'a> {
     /// No row has a value.
@@ -128,7 +117,6 @@ pub(crate) enum Column<'a> {
     Each(i64, Above<'a>),
 }
 
-/// Offsets by their width.
 #[derive(Clone, Copy)]
 pub(crate) enum Above<'a> {
     One(&'a [[u8; 1]]),
@@ -138,7 +126,7 @@ pub(crate) enum Above<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Consumes `rows` rows; `None` if the bytes are too short.
+    /// `None` if the bytes are too short.
     pub(crate) fn take(bytes: &mut &'a [u8], rows: usize) -> Option<Self> {
         let kind = Column::take(bytes, rows)?;
         let mut numbers = [Column::Nothing; NUMBERS];
@@ -155,7 +143,6 @@ impl<'a> Columns<'a> {
         self.lengths.len()
     }
 
-    /// Length of each name, bytes.
     pub(crate) fn lengths(&self) -> impl ExactSizeIterator<Item = u16> + use<'a> {
         self.lengths.iter().map(|&length| u16::from_ne_bytes(length))
     }
@@ -204,7 +191,6 @@ impl Above<'_> {
         })
     }
 
-    /// Appends the numbers with the minimum added.
     pub(crate) fn append(self, least: i64, numbers: &mut Vec<i64>) {
         let number = |above: u64| least.wrapping_add(above as i64);
         match self {
@@ -222,7 +208,6 @@ fn split<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     Some(front)
 }
 
-/// Consumes `count` items of `WIDTH` bytes.
 fn fixed<'a, const WIDTH: usize>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [[u8; WIDTH]]> {
     Some(split(bytes, count.checked_mul(WIDTH)?)?.as_chunks().0)
 }

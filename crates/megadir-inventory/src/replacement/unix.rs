@@ -7,12 +7,12 @@ use std::path::Path;
 
 use crate::scan::Excluded;
 
-/// Always `false`: on Unix devices are files, not reserved names.
+/// Devices are files, not reserved names.
 pub(super) fn is_device(_path: &Path) -> bool {
     false
 }
 
-/// Opens the temporary file. If it replaces an old file, only the owner can read it until [`permit_as`].
+/// Private until [`permit_as`] if it replaces a file.
 pub(super) fn open(partial: &Path, old: Option<&Metadata>) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
@@ -21,8 +21,7 @@ pub(super) fn open(partial: &Path, old: Option<&Metadata>) -> io::Result<File> {
     options.open(partial)
 }
 
-/// `true` if a killed process of this user can have left the file: it has no other links, and belongs to this
-/// user or, if root replaces another user's file, to that user.
+/// No other links, and owned by this user or, if root replaces another user's file, by that user.
 pub(super) fn is_own(_partial: &Path, status: &Metadata, old: Option<&Metadata>) -> bool {
     let own = rustix::process::geteuid().as_raw();
     status.nlink() == 1 && (status.uid() == own || old.is_some_and(|old| old.uid() == status.uid()))
@@ -36,14 +35,14 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Never fails: write access to the directory is enough to replace a file.
+/// Write access to the directory is enough.
 #[expect(clippy::unnecessary_wraps, reason = "on Windows there is what refuses")]
 pub(super) fn may_replace(_path: &Path, _status: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies owner, group and mode of the old file. A user who may not give the file away keeps the group if possible; with another
-/// group, the new file grants its group nothing.
+/// A user who may not give the file away keeps the group if possible; with another group, the new file grants
+/// its group nothing.
 #[expect(clippy::unnecessary_wraps, reason = "on Windows there is what refuses")]
 pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Result<()> {
     let (file, status) = (new.0, old.0);
@@ -54,7 +53,7 @@ pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Res
     Ok(())
 }
 
-/// Syncs the directory, if the file system supports it.
+/// If the file system supports it.
 pub(super) fn sync_name(_file: &File, path: &Path) {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Ok(directory) = File::open(parent) {
@@ -63,7 +62,7 @@ pub(super) fn sync_name(_file: &File, path: &Path) {
     }
 }
 
-/// Identity of a file, for a scan to skip.
+/// For a scan to skip.
 pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
     let status = std::fs::symlink_metadata(path).ok()?;
     let name = megadir::names::from_os(path.file_name()?).to_vec();

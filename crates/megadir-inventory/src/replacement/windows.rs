@@ -1,7 +1,5 @@
-//! Windows part of file replacement.
-//!
-//! An open file can be renamed if it was opened with `FILE_SHARE_DELETE`, as the standard library does. A file
-//! that others have open is replaced with POSIX semantics (Windows 10 1607 and later on NTFS).
+//! Windows part of file replacement. A file that others have open is replaced with POSIX semantics (Windows 10
+//! 1607 and later on NTFS).
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -12,9 +10,7 @@ use megadir::{AccessList, Attributes, BatchBuilder, Dir, DirId, FileType, Want};
 
 use crate::scan::Excluded;
 
-/// `FILE_READ_ATTRIBUTES`.
 const ATTRIBUTES: u32 = 0x80;
-/// `DELETE`.
 const DELETE: u32 = 0x1_0000;
 /// `FILE_FLAG_OPEN_REPARSE_POINT`: opens a link itself.
 const OPEN_REPARSE_POINT: u32 = 0x0020_0000;
@@ -33,7 +29,7 @@ pub(super) fn open(partial: &Path, _old: Option<&Metadata>) -> io::Result<File> 
     options.open(partial)
 }
 
-/// `true` if a killed process can have left the file: it has no other links.
+/// No other links.
 pub(super) fn is_own(partial: &Path, _status: &Metadata, _old: Option<&Metadata>) -> bool {
     asked(partial, Want::LINKS).is_some_and(|row| row.links == 1)
 }
@@ -47,7 +43,7 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Fails if the file cannot be replaced: it is read-only, or another process prevents its deletion.
+/// Fails if the file is read-only or another process prevents its deletion.
 pub(super) fn may_replace(path: &Path, status: &Metadata) -> io::Result<()> {
     if status.permissions().readonly() {
         let reason = "it is marked as read-only: take the mark away, or name another file";
@@ -56,7 +52,7 @@ pub(super) fn may_replace(path: &Path, status: &Metadata) -> io::Result<()> {
     OpenOptions::new().access_mode(DELETE).custom_flags(OPEN_REPARSE_POINT).open(path).map(drop)
 }
 
-/// Copies the access list of the old file if the directory would pass on a different one.
+/// Unless the directory passes on the same list.
 pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Result<()> {
     let ((file, partial), (_, old)) = (new, old);
     let refused = |error: io::Error| {
@@ -79,7 +75,7 @@ fn open_with(path: &Path, access: u32) -> io::Result<File> {
     OpenOptions::new().access_mode(access | ATTRIBUTES).custom_flags(OPEN_REPARSE_POINT).open(path)
 }
 
-/// Makes the new name durable: on NTFS flushing a file also flushes its name through the journal.
+/// On NTFS flushing a file also flushes its name.
 pub(super) fn sync_name(file: &File, _path: &Path) {
     // Windows locks prevent others from reading.
     let _ = file.unlock();
@@ -87,7 +83,7 @@ pub(super) fn sync_name(file: &File, _path: &Path) {
     let _ = file.sync_all();
 }
 
-/// Identity of a file, for a scan to skip.
+/// For a scan to skip.
 pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
     let inode = asked(path, Want::INODE)?.inode;
     Some(Excluded {
@@ -97,7 +93,7 @@ pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
     })
 }
 
-/// Queries attributes; `None` unless everything in `want` is present.
+/// `None` unless everything in `want` is present.
 fn asked(path: &Path, want: Want) -> Option<Attributes> {
     let name = megadir::names::from_os(path.file_name()?);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -4,11 +4,9 @@ use megadir::FileSystem;
 
 use crate::row::Facts;
 
-/// Returns the interval after which two changes always have different times, nanoseconds; `None` for a server's
-/// clock or if unknown. `root` are facts of a directory on it.
-///
-/// Linux stamps files with the clock of the timer tick (`current_time`; since 6.13 finer only after a query of
-/// the times), truncated to what the file system stores.
+/// Interval after which two changes always have different times, nanoseconds; `None` for a server's clock or if
+/// unknown. Linux stamps files at the timer tick (finer since 6.13 only after a query), truncated to the stored
+/// precision.
 pub(crate) fn granule_ns(file_system: FileSystem, root: &Facts) -> Option<u64> {
     let tick_ns = tick_ns()?;
     let stored_ns = match file_system {
@@ -35,7 +33,7 @@ fn tick_ns() -> Option<u64> {
     u64::try_from(total).ok()
 }
 
-/// Windows stamps files with a clock that ticks every 1 ms to 15.625 ms.
+/// 1 ms to 15.625 ms.
 #[cfg(windows)]
 fn tick_ns() -> Option<u64> {
     Some(15_625_000)

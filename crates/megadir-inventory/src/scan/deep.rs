@@ -1,12 +1,5 @@
-//! Items of directories with long paths: a tree of names, since whole paths would take the square of the tree's
-//! depth.
-//!
-//! At the memory limit all items are sorted and written as a run for the [`Sorter`].
-//!
-//! ```text
-//! names, parents -> tree -> depth first, subdirectories in the order of keys -> run (keys by their prefixes)
-//! -> Sorter
-//! ```
+//! Items of directories with long paths, as a tree of names: whole paths would be quadratic in the depth. At
+//! the memory limit all items are sorted and written as a run for the [`Sorter`].
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,42 +13,40 @@ use crate::sorter::{RunWriter, Sorter};
 /// No node.
 const NONE: u32 = u32::MAX;
 
-/// Items by directory.
 pub(super) struct Deep {
     memory_bytes_max: usize,
     nodes: Vec<Node>,
     names: Vec<u8>,
-    /// Latest node by hash of parent and name.
+    /// By hash of parent and name.
     by_hash: HashMap<u64, u32>,
     hasher: RandomState,
     items: Vec<Item>,
     bytes: Vec<u8>,
-    /// Number of runs written.
     generation: u64,
 }
 
-/// Directory; the name of a root is its number in bytes.
+/// The name of a root is its number in bytes.
 struct Node {
     parent: u32,
-    /// Previous node with the same hash.
+    /// Same hash.
     before: u32,
     name: Range<usize>,
 }
 
-/// Rest of the key after the directory, and the item.
+/// Rest of the key, and the item.
 struct Item {
     node: u32,
     tail: Range<usize>,
     end: usize,
 }
 
-/// A thread's last path in the tree; the next one often has the same beginning.
+/// The next path often has the same beginning.
 #[derive(Default)]
 pub(super) struct Cursor {
     generation: u64,
     root: u32,
     path: Vec<u8>,
-    /// Nodes from the root down, with the end offset of each name in the path.
+    /// From the root down, with the end offset of each name in the path.
     nodes: Vec<(u32, usize)>,
 }
 
@@ -73,7 +64,7 @@ impl Deep {
         }
     }
 
-    /// Adds an item; `tail` is the key after the path. `is_same` means the directory of the cursor's last item.
+    /// `tail` is the key after the path; `is_same`: the directory of the cursor's last item.
     pub(super) fn add(
         &mut self,
         cursor: &mut Cursor,
@@ -141,7 +132,7 @@ impl Deep {
         node
     }
 
-    /// Finds or adds the node of a name in a directory.
+    /// Found or added.
     fn child(&mut self, parent: u32, name: &[u8]) -> u32 {
         let new = self.nodes.len() as u32;
         let before = match self.by_hash.entry(self.hasher.hash_one((parent, name))) {

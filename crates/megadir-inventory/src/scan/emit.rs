@@ -13,10 +13,10 @@ use crate::row::{Facts, Key, Row};
 use crate::rows::Sink;
 use crate::sorter::Sorter;
 
-/// Rows between checks for cancellation.
+/// Between checks for cancellation.
 const ROWS_PER_LOOK: u64 = 4096;
 
-/// Passes all rows to the sink in order, and counts them.
+/// Also counts them.
 pub(super) fn emit(
     sorter: Sorter,
     spill: &Path,
@@ -45,13 +45,12 @@ pub(super) fn emit(
     Ok(told)
 }
 
-/// Makes rows of sorted items.
 struct Emitter<'s> {
-    /// Errors of entries of the current directory, by name.
+    /// Of the current directory, by name.
     errors: VecDeque<(Vec<u8>, String)>,
     root: u32,
     parent: Vec<u8>,
-    /// Name of the last row, if it was a single item.
+    /// Last row, if it was a single item.
     last_alone: Option<Vec<u8>>,
     sink: &'s mut dyn Sink,
     metadata: &'s mut Metadata,
@@ -93,7 +92,6 @@ impl Emitter<'_> {
         rows.iter().try_for_each(|row| self.row(row))
     }
 
-    /// Passes a row on with its error, if any.
     fn row(&mut self, row: Row<'_>) -> Result<()> {
         let name = row.key.name;
         if !self.errors.is_empty() {
@@ -106,7 +104,7 @@ impl Emitter<'_> {
         self.add(&Row { error: error.as_deref(), ..row })
     }
 
-    /// Passes on rows of entries that have only an error, up to a name or all.
+    /// Entries with only an error, up to a name or all.
     fn alone(&mut self, before: Option<&[u8]>) -> Result<()> {
         while self.errors.front().is_some_and(|(name, _)| before.is_none_or(|before| &name[..] < before))
             && let Some((name, words)) = self.errors.pop_front()
@@ -207,7 +205,7 @@ mod tests {
         }
     }
 
-    /// Returns an entry of a directory whose entries are alike, but for numbers of so many bits.
+    /// Entry that differs from the others only in numbers of `bits` bits.
     fn entry(index: u64, bits: u32) -> (Vec<u8>, Attributes) {
         let mixed = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let number = mixed.checked_shr(64 - bits).unwrap_or(0);

@@ -1,15 +1,12 @@
-//! Collects the rows of a walk for the sorter.
-//!
-//! Each thread of a walk delivers batches of its directories in turn. Rows are kept by directory; a finished
-//! directory is sorted by name and goes to the [`Sorter`] as one item. The rows of large directories go there
-//! one by one, which bounds the memory.
+//! Collects the rows of a walk for the sorter. A finished directory is sorted by name and is one item of the
+//! [`Sorter`]; rows of large directories go there one by one, which bounds the memory.
 //!
 //! ```text
 //! key: root (4, big-endian), path of the directory, 0, kind of item, name of the (first) entry
 //! rows: count with flags for failures and columns (4), length of the last name (2), packed rows
 //! ```
 //!
-//! No path holds a NUL, so keys order as rows do; a directory's errors come before its rows.
+//! No path holds a NUL, so keys sort like rows; a directory's errors precede its rows.
 
 use std::collections::HashMap;
 use std::io;
@@ -28,23 +25,19 @@ use crate::path::split_bytes;
 use crate::row::Facts;
 use crate::volumes::Devices;
 
-/// Kind of item: error message.
 pub(super) const ERROR: u8 = 0;
-/// Kind of item: packed rows.
 pub(super) const ROWS: u8 = 1;
 
-/// Directories with more than this go to the sorter row by row, bytes.
+/// Larger directories go to the sorter row by row.
 const BLOCK_BYTES_MAX: usize = 4 << 20;
-/// Size of the header of an item.
 const HEAD_BYTES: usize = 6;
-/// Flag in the number of rows: some could not be examined.
+/// Some could not be examined.
 const FAILED: u32 = 1 << 31;
-/// Flag in the number of rows: stored as columns.
+/// Stored as columns.
 const COLUMNS: u32 = 1 << 30;
 /// Fewer rows are smaller one by one.
 const COLUMN_ROWS_MIN: usize = 8;
 
-/// Collects the rows of one thread by directory.
 pub(super) struct Gather<'o> {
     shared: &'o Mutex<Shared>,
     rowless: &'o Rowless,
@@ -53,35 +46,34 @@ pub(super) struct Gather<'o> {
     pub(super) newest_ns: Option<i64>,
     pub(super) devices: Devices,
     root: u32,
-    /// Path of the root in the walk.
+    /// Root in the walk.
     prefix: Vec<u8>,
     exclude: &'o [Excluded],
     blocks: HashMap<Vec<u8>, Block>,
     spare: Vec<Block>,
-    /// Size of all blocks, and its limit, bytes.
+    /// Of all blocks.
     held_bytes: usize,
     held_bytes_max: usize,
     key: Vec<u8>,
     item: Vec<u8>,
 }
 
-/// Rows of an unfinished directory.
 #[derive(Default)]
 pub(super) struct Block {
     rows: Vec<Numbers>,
     names: Vec<u8>,
     places: Vec<Place>,
     alike: Alike,
-    /// Goes to the sorter row by row.
+    /// Row by row.
     large: bool,
-    /// Number of entries that could not be examined, and name and errno of the first.
+    /// Entries not examined, and name and errno of the first.
     pub(super) failed: u64,
     pub(super) first_failed: Option<(Vec<u8>, i32)>,
 }
 
 /// Row and position of its name.
 struct Place {
-    /// First bytes of the name, which decide most comparisons.
+    /// Decides most comparisons.
     leading: u64,
     row: u32,
     name: u32,
@@ -89,7 +81,7 @@ struct Place {
 }
 
 impl<'o> Gather<'o> {
-    /// Makes a collector for the tree at `path` that holds up to `held_bytes_max`.
+    /// Holds up to `held_bytes_max` for the tree at `path`.
     pub(super) fn new(
         (shared, rowless): (&'o Mutex<Shared>, &'o Rowless),
         held_bytes_max: usize,
@@ -122,7 +114,7 @@ impl<'o> Gather<'o> {
         self.add(0, false, &item)
     }
 
-    /// Adds entries of a directory; returns their number.
+    /// Returns their number.
     pub(super) fn batch(
         &mut self,
         directory: &Path,
@@ -177,7 +169,6 @@ impl<'o> Gather<'o> {
         Ok(added)
     }
 
-    /// Finishes a directory; returns the block if entries could not be examined.
     pub(super) fn end(&mut self, directory: &Path) -> io::Result<Option<Block>> {
         let path = megadir::names::from_os(directory.as_os_str());
         let Some(mut block) = self.blocks.remove(path) else { return Ok(None) };
@@ -185,7 +176,6 @@ impl<'o> Gather<'o> {
         Ok(self.recycle(block))
     }
 
-    /// Adds an error of the directory at this path.
     pub(super) fn error(&mut self, path: &Path, error: &str) -> io::Result<()> {
         let path = megadir::names::from_os(path.as_os_str());
         let relative = relative(path, &self.prefix).into_owned();
@@ -194,7 +184,6 @@ impl<'o> Gather<'o> {
         self.add(parent.len(), false, error.as_bytes())
     }
 
-    /// Finishes all directories at the end of a walk.
     pub(super) fn end_all(&mut self) -> io::Result<()> {
         for (path, mut block) in std::mem::take(&mut self.blocks) {
             self.put(&path, &mut block)?;
@@ -203,15 +192,13 @@ impl<'o> Gather<'o> {
         Ok(())
     }
 
-    /// Adds an item under the current key; `path_bytes` is the length of the path in it. `is_same` means the
-    /// directory of the last item.
+    /// Under the current key, with `path_bytes` of path. `is_same`: the directory of the last item.
     fn add(&mut self, path_bytes: usize, is_same: bool, item: &[u8]) -> io::Result<()> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         let (root, key) = (self.root, &self.key[..]);
         shared.add(&mut self.cursor, (root, path_bytes, is_same), key, item)
     }
 
-    /// Passes the sorted rows of a block to the sorter.
     fn put(&mut self, path: &[u8], block: &mut Block) -> io::Result<()> {
         if block.large {
             return self.one_by_one(path, block);
@@ -243,7 +230,7 @@ impl<'o> Gather<'o> {
         Ok(())
     }
 
-    /// Passes each row of a block to the sorter as an item.
+    /// As single items.
     fn one_by_one(&mut self, path: &[u8], block: &mut Block) -> io::Result<()> {
         let directory = relative(path, &self.prefix);
         set_key(&mut self.key, self.root, &directory, ROWS, b"");
@@ -264,7 +251,7 @@ impl<'o> Gather<'o> {
         Ok(())
     }
 
-    /// Recycles a block; returns it instead if it has failures.
+    /// Returned instead if it has failures.
     fn recycle(&mut self, mut block: Block) -> Option<Block> {
         if block.failed > 0 {
             return Some(block);
@@ -306,7 +293,7 @@ impl Block {
     }
 }
 
-/// Returns the first eight bytes as a number with the same order.
+/// A number with the same order.
 #[inline]
 fn leading(name: &[u8]) -> u64 {
     let mut first = [0; 8];
@@ -323,7 +310,7 @@ fn set_key(key: &mut Vec<u8>, root: u32, parent: &[u8], kind: u8, name: &[u8]) {
     key.extend_from_slice(name);
 }
 
-/// Encodes the header; `rows` may include [`COLUMNS`].
+/// `rows` may include [`COLUMNS`].
 fn head(rows: usize, some_failed: bool, last_name_bytes: usize) -> [u8; HEAD_BYTES] {
     // Blocks have far fewer rows, and names less than 64 KiB.
     let [a, b, c, d] = (rows as u32 | if some_failed { FAILED } else { 0 }).to_ne_bytes();
@@ -331,7 +318,7 @@ fn head(rows: usize, some_failed: bool, last_name_bytes: usize) -> [u8; HEAD_BYT
     [a, b, c, d, e, f]
 }
 
-/// Decodes an item; also returns if some rows could not be examined.
+/// Also returns if some rows could not be examined.
 pub(super) fn item_rows<'a>(root: u32, parent: &'a [u8], item: &'a [u8]) -> Option<(PackedRows<'a>, bool)> {
     let (&[a, b, c, d, e, f], bytes) = item.split_first_chunk::<HEAD_BYTES>()?;
     let head = u32::from_ne_bytes([a, b, c, d]);
@@ -340,8 +327,7 @@ pub(super) fn item_rows<'a>(root: u32, parent: &'a [u8], item: &'a [u8]) -> Opti
     Some((PackedRows { root, parent, bytes, rows, in_columns, last_name_bytes }, head & FAILED != 0))
 }
 
-/// Splits a key into root, path of the directory, kind of item and name. The path is often `last`, that of the
-/// previous key.
+/// Root, directory, kind of item and name. `last` is the path of the previous key, often the same.
 pub(super) fn key_parts<'k>(key: &'k [u8], last: &[u8]) -> Option<(u32, &'k [u8], u8, &'k [u8])> {
     let (root, rest) = key.split_first_chunk()?;
     let is_last = rest.get(last.len()) == Some(&0) && rest.starts_with(last);
@@ -351,7 +337,7 @@ pub(super) fn key_parts<'k>(key: &'k [u8], last: &[u8]) -> Option<(u32, &'k [u8]
     Some((u32::from_be_bytes(*root), parent, kind, name))
 }
 
-/// Returns the path below the root, with `/` between names.
+/// With `/` between names.
 fn relative<'p>(path: &'p [u8], prefix: &[u8]) -> std::borrow::Cow<'p, [u8]> {
     let rest = path.strip_prefix(prefix).unwrap_or(path);
     let separators: &[u8] = if cfg!(windows) { b"\\/" } else { b"/" };

@@ -156,7 +156,6 @@ pub fn root_path(path: &Path) -> Result<Vec<u8>> {
     Ok(megadir::names::from_os(absolute.as_os_str()).to_vec())
 }
 
-/// A running scan.
 struct Run<'o> {
     options: &'o ScanOptions,
     shared: Mutex<shared::Shared>,

@@ -15,24 +15,20 @@ use super::{Run, ScanEvent, Watch};
 use crate::row::Facts;
 use crate::volumes::{fsid, fsid_below};
 
-/// Interval of progress events.
+/// Between progress events.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Event from a thread.
 enum Told {
     Failed(Error),
     Unexamined { directory: PathBuf, first: Vec<u8>, errno: i32, count: u64 },
     OtherMount(PathBuf),
 }
 
-/// State shared by all threads.
 struct Shared {
-    /// Number of entries read.
     read: AtomicU64,
     stop: AtomicBool,
 }
 
-/// State of a reading thread.
 struct Reader<'r> {
     part: WalkPart,
     gather: Gather<'r>,
@@ -40,7 +36,6 @@ struct Reader<'r> {
     tell: Sender<Told>,
 }
 
-/// State of the caller's thread.
 struct Watched<'w, 'f> {
     watch: &'w mut Watch<'f>,
     read: u64,
@@ -49,7 +44,6 @@ struct Watched<'w, 'f> {
 }
 
 impl Run<'_> {
-    /// Reads the tree of an open directory at `path`.
     pub(super) fn walk(
         &mut self,
         path: &Path,
@@ -100,7 +94,7 @@ fn device(directory: &Dir) -> Result<Option<u64>> {
     Ok(Facts::new(FileType::Directory, &directory.attributes(Want::DEVICE)?).device)
 }
 
-/// Returns the volume id of a directory below a root, if it is still on this device.
+/// If it is still on this device.
 fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<String> {
     let (parent, name) = (path.parent()?, names::from_os(path.file_name()?));
     let mut directory = root.again().ok()?;
@@ -110,17 +104,14 @@ fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<Strin
     fsid_below(&directory, name, on, cross_mounts)
 }
 
-/// Result of reading a tree; `None` in its place if cancelled.
 #[derive(Default)]
 struct Ended {
-    /// Newest ctime.
     newest_ns: Option<i64>,
-    /// One directory on each device other than the root's.
+    /// Other than the root's device.
     volumes: HashMap<u64, PathBuf>,
 }
 
 impl Watched<'_, '_> {
-    /// Reads on the caller's thread.
     fn alone(&mut self, mut reader: Reader<'_>, told: &Receiver<Told>) -> io::Result<Option<Ended>> {
         while reader.step()? {
             let mut flow = told.try_iter().try_for_each(|told| self.tell(&told));
@@ -134,7 +125,6 @@ impl Watched<'_, '_> {
         reader.end().map(Some)
     }
 
-    /// Reads on threads, and delivers their events meanwhile.
     fn threads(&mut self, readers: Vec<Reader<'_>>, told: &Receiver<Told>) -> io::Result<Option<Ended>> {
         let shared = readers.first().map(|reader| reader.shared);
         std::thread::scope(|scope| {
@@ -170,7 +160,6 @@ impl Watched<'_, '_> {
         })
     }
 
-    /// Reports progress if there is any.
     fn count(&mut self, shared: &Shared) -> ControlFlow<()> {
         let read = shared.read.load(Ordering::Relaxed);
         match std::mem::replace(&mut self.read, read) == read {
@@ -197,7 +186,7 @@ impl Watched<'_, '_> {
 }
 
 impl Reader<'_> {
-    /// Reads to the end, or until cancelled.
+    /// Or until cancelled.
     fn run(mut self) -> io::Result<Ended> {
         while !self.shared.stop.load(Ordering::Relaxed) {
             match self.step() {
@@ -212,7 +201,7 @@ impl Reader<'_> {
         self.end()
     }
 
-    /// Reads an item; `false` at the end.
+    /// `false` at the end.
     fn step(&mut self) -> io::Result<bool> {
         let Some(item) = self.part.next_item() else { return Ok(false) };
         let told = match item {
@@ -247,7 +236,6 @@ impl Reader<'_> {
     }
 }
 
-/// Formats an error for a row.
 fn words(error: &Error) -> String {
     format!("{}: {}", error.operation(), error.reason())
 }

@@ -1,14 +1,13 @@
-//! Directories that changed between listing and examination, so that no row says what they are.
+//! Directories that changed between listing and examination.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Directories entered by a walk whose row is missing or says otherwise: they vanished or were replaced between
-/// listing and examination, and came back. Their entries are left out.
+/// Directories whose row is missing or says otherwise, because they vanished or were replaced and came back.
+/// Their entries are left out.
 #[derive(Default)]
 pub(super) struct Rowless {
     paths: Mutex<Vec<Vec<u8>>>,
-    /// `true` if there are any, which is rare.
     any: AtomicBool,
 }
 
@@ -19,7 +18,7 @@ impl Rowless {
         self.any.store(true, Ordering::Release);
     }
 
-    /// `true` for these directories and all below.
+    /// These directories and all below.
     pub(super) fn has(&self, directory: &[u8]) -> bool {
         self.any.load(Ordering::Acquire)
             && self.paths.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|path| {
@@ -30,7 +29,6 @@ impl Rowless {
     }
 }
 
-/// Returns the path of an entry as the walk spells it.
 fn entry_path(directory: &[u8], name: &[u8]) -> Vec<u8> {
     let separator =
         directory.last().is_none_or(|&last| !is_separator(last)).then_some(std::path::MAIN_SEPARATOR as u8);

@@ -1,8 +1,7 @@
 //! Seeded generator, the same on every machine and in every version, because seeds are part of a record.
 
-/// SplitMix64: 64-bit numbers from 64 bits of state. Not for secrets.
-///
-/// Reference: Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014; Vigna's public C code.
+/// SplitMix64: 64-bit numbers from 64 bits of state. Not for secrets. Reference: Steele, Lea and Flood, *Fast
+/// Splittable Pseudorandom Number Generators*, OOPSLA 2014; Vigna's public C code.
 ///
 /// ```
 /// use megadir_stats::permutation::SplitMix64;
@@ -15,7 +14,6 @@ pub struct SplitMix64 {
 }
 
 impl SplitMix64 {
-    /// Any seed is good.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
@@ -27,9 +25,8 @@ impl SplitMix64 {
         mix(self.state)
     }
 
-    /// Returns a number below `end`, all equally probable; `None` if `end` is 0.
-    ///
-    /// Reference: Lemire, *Fast Random Integer Generation in an Interval*, ACM TOMACS 29 (2019).
+    /// Returns a number below `end`, all equally probable; `None` if `end` is 0. Reference: Lemire, *Fast
+    /// Random Integer Generation in an Interval*, ACM TOMACS 29 (2019).
     ///
     /// ```
     /// use megadir_stats::permutation::SplitMix64;
@@ -48,9 +45,8 @@ impl SplitMix64 {
         }
     }
 
-    /// Returns a number in [0, 1) with 53 random bits.
-    ///
-    /// Reference: Blackman and Vigna, prng.di.unimi.it, "Generating uniform doubles in the unit interval".
+    /// Returns a number in [0, 1) with 53 random bits. Reference: Blackman and Vigna, prng.di.unimi.it,
+    /// "Generating uniform doubles in the unit interval".
     ///
     /// ```
     /// use megadir_stats::permutation::SplitMix64;
@@ -62,7 +58,6 @@ impl SplitMix64 {
 }
 
 /// Puts the items into a random order, all orders equally probable (as far as 64 bits of state reach).
-///
 /// Reference: Durstenfeld, *Communications of the ACM* 7 (1964), the Fisher-Yates shuffle.
 ///
 /// ```

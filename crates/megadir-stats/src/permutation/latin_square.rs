@@ -1,11 +1,9 @@
 //! Orders of arms that are balanced for position and for the preceding arm.
 
-/// Returns the rows of a Williams design of `n` arms: orders of 0 to n - 1, one a round.
-///
-/// Every arm occurs equally often at every position, and equally often directly after every other arm. An even
-/// `n` needs n rows, an odd one 2n: the square and its mirror image. No rows for 0 arms.
-///
-/// Reference: Williams, *Australian Journal of Scientific Research A* 2 (1949).
+/// Returns the rows of a Williams design of `n` arms: orders of 0 to n - 1, one a round. Every arm occurs
+/// equally often at every position, and equally often directly after every other arm. An even `n` needs n rows,
+/// an odd one 2n: the square and its mirror image. No rows for 0 arms. Reference: Williams, *Australian Journal
+/// of Scientific Research A* 2 (1949).
 ///
 /// ```
 /// use megadir_stats::permutation::balanced_latin_square;

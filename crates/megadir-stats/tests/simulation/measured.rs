@@ -1,6 +1,5 @@
-//! The same guarantees under noise measured on a real machine (`noise.txt`), resampled in blocks of rounds.
-//!
-//! A block keeps the correlation of neighbouring rounds, and a round that of its two arms. Columns are assigned
+//! The same guarantees under noise measured on a real machine (`noise.txt`), resampled in blocks of rounds. A
+//! block keeps the correlation of neighbouring rounds, and a round that of its two arms. Columns are assigned
 //! to arms at random for each block, so without an injected difference there is exactly none. Reference:
 //! Kuensch, *Annals of Statistics* 17 (1989), for the moving block bootstrap.
 

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-/// No directory is refused.
 pub(super) fn refused(_directory: &Path) -> Option<&'static str> {
     None
 }

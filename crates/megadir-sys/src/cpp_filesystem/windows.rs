@@ -3,10 +3,10 @@
 use std::os::windows::ffi::OsStrExt;
 use std::path::Path;
 
-/// Longest path of a directory, UTF-16 units; the rest of the C library's 259 is left for names.
+/// Longest directory, UTF-16 units; the rest of the C library's 259 is for names.
 const UNITS_MAX: usize = 200;
 
-/// Reason to refuse a directory: the C library below libstdc++ accepts neither wildcards nor long paths.
+/// Refuses wildcards and long paths, which the C library below libstdc++ rejects.
 pub(super) fn refused(directory: &Path) -> Option<&'static str> {
     let wildcard = |unit: u16| unit == u16::from(b'?') || unit == u16::from(b'*');
     let full = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
@@ -47,7 +47,6 @@ pub(super) mod compiled {
         Ok(units)
     }
 
-    /// Name as WTF-8.
     pub(in super::super) fn name(name: &[Unit]) -> Cow<'_, [u8]> {
         Cow::Owned(OsString::from_wide(name).into_encoded_bytes())
     }

@@ -1,9 +1,6 @@
-//! Processor time of this process as user and system time, and waiting of a thread.
-//!
-//! | system | source |
-//! |---|---|
-//! | Linux | getrusage(2): the split may depend on timer ticks, the sum does not |
-//! | Windows | `GetProcessTimes`, `GetThreadTimes`: ticks of 10 to 16 ms, so short blocks show nothing or one tick |
+//! Processor time and waiting. Linux: getrusage(2), whose split into user and system may depend on timer ticks,
+//! but not the sum. Windows: `GetProcessTimes`, `GetThreadTimes` with ticks of 10 to 16 ms, so short blocks
+//! show nothing or one tick.
 
 #[cfg(unix)]
 mod unix;
@@ -17,21 +14,18 @@ pub use unix::{thread_usage, thread_waits};
 #[cfg(windows)]
 pub use windows::{process_usage, thread_usage};
 
-/// Processor time of a process or a thread since it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// User mode, nanoseconds.
     pub user_ns: u64,
     /// Kernel mode, nanoseconds.
     pub system_ns: u64,
-    /// Reads from devices, in units of 512 bytes. `None` on systems that count something else (Windows counts
-    /// requested bytes, cached or not). 0 if the kernel does not account for reads, and on file systems without
-    /// a device.
+    /// Device reads, in units of 512 bytes; 0 if the kernel or the file system does not account for them.
+    /// `None` on Windows, which counts requested bytes, cached or not.
     pub read_bytes: Option<u64>,
 }
 
 impl Usage {
-    /// Usage since an earlier reading.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         let bytes = self.read_bytes.zip(before.read_bytes);
@@ -43,12 +37,11 @@ impl Usage {
     }
 }
 
-/// Waiting of a thread since it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waits {
     /// Voluntary context switches: for a lock, a device, or sleep.
     pub switches: u64,
-    /// Reads from devices, in units of 512 bytes; 0 if the kernel does not account for them.
+    /// Device reads, in units of 512 bytes; 0 if the kernel does not account for them.
     pub read_sectors: u64,
 }
 

@@ -4,7 +4,6 @@ use super::Usage;
 #[cfg(target_os = "linux")]
 use super::Waits;
 
-/// Usage of this process, all threads together.
 pub fn process_usage() -> Usage {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_SELF is always valid.
@@ -14,7 +13,6 @@ pub fn process_usage() -> Usage {
     told(usage)
 }
 
-/// Usage of children that have ended and been waited for.
 pub fn children_usage() -> Usage {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_CHILDREN is always
@@ -25,10 +23,8 @@ pub fn children_usage() -> Usage {
     told(usage)
 }
 
-/// Usage of the calling thread.
-///
-/// Reads the thread's clock first: that makes the kernel update values that are otherwise as old as the last
-/// timer tick (`task_sched_runtime`; for a whole process getrusage does so itself).
+/// Usage of the calling thread. Reading the thread's clock first updates values that are otherwise as old as
+/// the last timer tick (`task_sched_runtime`); for a whole process getrusage does so itself.
 #[cfg(target_os = "linux")]
 pub fn thread_usage() -> Usage {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -49,7 +45,6 @@ fn told(usage: libc::rusage) -> Usage {
     Usage { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime), read_bytes }
 }
 
-/// Waiting of the calling thread.
 #[cfg(target_os = "linux")]
 pub fn thread_waits() -> Waits {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();

@@ -1,7 +1,5 @@
-//! `GetProcessTimes` and `GetThreadTimes`.
-//!
-//! `GetProcessIoCounters` is unsuitable: it counts the bytes that reads requested, cached or not, instead of
-//! device reads.
+//! `GetProcessTimes` and `GetThreadTimes`. (`GetProcessIoCounters` counts requested bytes instead of device
+//! reads.)
 
 use windows_sys::Win32::Foundation::FILETIME;
 use windows_sys::Win32::System::Threading::{
@@ -11,7 +9,6 @@ use windows_sys::Win32::System::Threading::{
 use super::Usage;
 use crate::windows::system::units;
 
-/// Processor time of this process, all threads together.
 pub fn process_usage() -> Usage {
     // SAFETY: returns a constant that stands for the process itself.
     let process = unsafe { GetCurrentProcess() };
@@ -22,7 +19,6 @@ pub fn process_usage() -> Usage {
     if succeeded == 0 { NOTHING } else { told(times) }
 }
 
-/// Processor time of the calling thread.
 pub fn thread_usage() -> Usage {
     // SAFETY: returns a constant that stands for the thread itself.
     let thread = unsafe { GetCurrentThread() };

@@ -1,6 +1,4 @@
-//! Access lists: reads the list from a file's security descriptor and copies it to another file.
-//!
-//! Reference: `SECURITY_DESCRIPTOR` 2.4.6 and `ACL` 2.4.5 in [MS-DTYP].
+//! Access lists: read from a security descriptor and copied to another file ([MS-DTYP] 2.4.5 and 2.4.6).
 
 use std::io;
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle};
@@ -11,30 +9,26 @@ use windows_sys::Win32::Security::{
     SE_DACL_PRESENT, SE_DACL_PROTECTED, SetKernelObjectSecurity,
 };
 
-/// Right to read a file's access list.
+/// Right to read a file's access list; [`CHANGE`] to change it.
 pub const READ: u32 = 0x0002_0000;
-/// Right to change it.
 pub const CHANGE: u32 = 0x0004_0000;
 
-/// Length of a first buffer; most lists are shorter, bytes.
+/// First buffer, bytes; most lists are shorter.
 const BYTES: usize = 1024;
 /// Longest security descriptor, bytes.
 const BYTES_MAX: usize = (64 << 10) + BYTES;
-/// Offsets of the list and of the control bits in a descriptor.
 const PLACE: usize = 16;
 const CONTROL: usize = 2;
 
-/// Access list of a file, and whether it inherits from the directory.
-///
-/// Two lists are equal if they have the same entries in the same order and agree on inheritance.
+/// Lists are equal if they have the same entries in the same order and agree on inheritance.
 #[derive(Clone, Debug)]
 pub struct AccessList {
-    /// Descriptor with the list only, in words aligned as the system requires.
+    /// Descriptor with the list only, aligned as the system requires.
     units: Vec<u64>,
 }
 
 impl AccessList {
-    /// Reads the list of a file opened with the right [`READ`]; every reader of a file has that right.
+    /// The file must be opened with [`READ`], which every reader has.
     pub fn of(file: &impl AsHandle) -> io::Result<Self> {
         let (mut bytes, mut needed) = (BYTES, 0);
         loop {
@@ -65,11 +59,7 @@ impl AccessList {
         }
     }
 
-    /// Replaces the list of a file opened with the rights [`READ`] and [`CHANGE`].
-    ///
-    /// # Errors
-    ///
-    /// Also if the system has stored a different list.
+    /// The file must be opened with [`READ`] and [`CHANGE`]. Fails if the system has stored a different list.
     pub fn give(&self, file: &impl AsHandle) -> io::Result<()> {
         self.set(file.as_handle())?;
         match Self::of(file)? == *self {
@@ -105,8 +95,8 @@ impl AccessList {
         u16::from_ne_bytes([bytes[CONTROL], bytes[CONTROL + 1]])
     }
 
-    /// Bytes of the entries; `Some(None)` without a list, which allows everything to everyone; `None` if the
-    /// list exceeds the descriptor.
+    /// `Some(None)` without a list, which allows everything to everyone; `None` if the list exceeds the
+    /// descriptor.
     fn entries(&self) -> Option<Option<Vec<u8>>> {
         let bytes = self.bytes();
         let at = u32::from_ne_bytes(bytes.get(PLACE..PLACE + 4)?.try_into().ok()?) as usize;

@@ -1,8 +1,5 @@
 //! Removes and renames an open file by its handle, so that a file that has taken its name meanwhile is never
-//! affected.
-//!
-//! Reference: `FILE_DISPOSITION_INFORMATION_EX`, `FILE_RENAME_INFORMATION` in the documentation of the Windows
-//! driver kit.
+//! affected (`FILE_DISPOSITION_INFORMATION_EX`, `FILE_RENAME_INFORMATION`).
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
@@ -18,16 +15,15 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
-/// Longest name of an entry, UTF-16 units.
+/// UTF-16 units.
 const NAME_UNITS_MAX: usize = 255;
 
-/// Ways to remove, best first. With POSIX semantics the name disappears when this handle is closed, otherwise
-/// when the last one is.
+/// Ways to remove, best first. With POSIX semantics the name goes when this handle is closed, otherwise with
+/// the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// Removes read-only files too (Windows 10 1809 and later).
     PosixMarked,
-    /// Windows 10 1607 and later.
     Posix,
     /// Every system. Until the last handle is closed the name stays taken and its directory is not empty.
     AtLastClose,
@@ -47,11 +43,9 @@ impl Way {
     }
 }
 
-/// Removes an open file or empty directory, opened for [`super::open::Purpose::Remove`]. The name disappears
-/// when the handle is closed. Where the system or the file system lacks POSIX semantics, it disappears with the
-/// last handle, and read-only files are refused.
-///
-/// Support is detected for each file, because it depends on the file system; this costs a failing call or two.
+/// Removes a file or empty directory opened for [`super::open::Purpose::Remove`]. Without POSIX semantics the
+/// name goes with the last handle, and read-only files are refused. Support depends on the file system, so each
+/// file is tried: a failing call or two.
 pub fn remove(file: BorrowedHandle<'_>) -> io::Result<()> {
     let mut status = 0;
     for way in WAYS {
@@ -66,8 +60,7 @@ pub fn remove(file: BorrowedHandle<'_>) -> io::Result<()> {
     Err(super::error_of(status))
 }
 
-/// Sets the attributes (`FILE_ATTRIBUTE_...` bits) of a file or directory opened for
-/// [`super::open::Purpose::RemoveMarked`]; its times stay.
+/// Times stay. The file must be opened for [`super::open::Purpose::RemoveMarked`].
 pub fn set_attributes(file: BorrowedHandle<'_>, attributes: u32) -> io::Result<()> {
     // Times of 0 stay unchanged; so would attributes of 0.
     let attributes = if attributes == 0 { FILE_ATTRIBUTE_NORMAL } else { attributes };
@@ -81,19 +74,15 @@ pub fn set_attributes(file: BorrowedHandle<'_>, attributes: u32) -> io::Result<(
 /// `FILE_RENAME_INFORMATION` for one name.
 #[repr(C)]
 struct Rename {
-    /// `true` to replace an existing file.
+    /// 1 replaces an existing file.
     replace: u32,
     directory: HANDLE,
     name_bytes: u32,
     name: [u16; NAME_UNITS_MAX],
 }
 
-/// Renames a file or directory, opened for [`super::open::Purpose::Remove`], into an open directory of the same
-/// volume without replacing anything.
-///
-/// # Errors
-///
-/// The name is taken or too long; access denied, also for a directory that contains open files.
+/// Renames an entry opened for [`super::open::Purpose::Remove`] within the volume and replaces nothing. "Access
+/// denied" also for a directory that contains open files.
 pub fn rename_new(file: BorrowedHandle<'_>, directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<()> {
     if name.len() > NAME_UNITS_MAX {
         return Err(io::ErrorKind::InvalidFilename.into());
@@ -111,7 +100,6 @@ pub fn rename_new(file: BorrowedHandle<'_>, directory: BorrowedHandle<'_>, name:
     }
 }
 
-/// Passes a structure to `NtSetInformationFile` and returns the status.
 fn set<T>(file: BorrowedHandle<'_>, told: &T, class: FILE_INFORMATION_CLASS) -> NTSTATUS {
     let mut io_status = IO_STATUS_BLOCK::default();
     // SAFETY: the handle is open for the call, which only reads the structure's bytes; the status is written

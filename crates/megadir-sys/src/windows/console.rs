@@ -1,10 +1,5 @@
-//! Ctrl-C and Ctrl-Break of a console.
-//!
-//! The C library's `signal` is unsuitable: its handler serves for one signal only, and querying the previous
-//! handler crashes on `msvcrt.dll` versions that do not know the query (Wine's takes it for a handler, and the
-//! next Ctrl-C ends in a page fault).
-//!
-//! Reference: `SetConsoleCtrlHandler`, `HandlerRoutine`.
+//! Ctrl-C and Ctrl-Break by `SetConsoleCtrlHandler`. The C library's `signal` is unsuitable: its handler serves
+//! one signal only, and querying the previous handler crashes on some `msvcrt.dll` versions (Wine's).
 
 use std::io;
 use std::sync::OnceLock;
@@ -12,14 +7,9 @@ use std::sync::OnceLock;
 use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, CTRL_C_EVENT, SetConsoleCtrlHandler};
 use windows_sys::core::BOOL;
 
-/// The callback.
 static ASKED: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
-/// Calls `asked`, on a thread that the system starts, whenever the user presses Ctrl-C or Ctrl-Break; the keys
-/// no longer end the process.
-///
-/// # Errors
-///
+/// Calls `asked` on a thread of the system; the keys no longer end the process. Fails with
 /// [`io::ErrorKind::AlreadyExists`] on the second call.
 pub fn on_interrupt(asked: impl Fn() + Send + Sync + 'static) -> io::Result<()> {
     if ASKED.set(Box::new(asked)).is_err() {
@@ -32,8 +22,7 @@ pub fn on_interrupt(asked: impl Fn() + Send + Sync + 'static) -> io::Result<()> 
     }
 }
 
-/// Handler routine; 1 stops further handling. Closing the console, logging off and shutting down still end the
-/// process.
+/// 1 stops further handling. Closing the console, logging off and shutting down still end the process.
 extern "system" fn handle(event: u32) -> BOOL {
     match (event, ASKED.get()) {
         (CTRL_C_EVENT | CTRL_BREAK_EVENT, Some(asked)) => {

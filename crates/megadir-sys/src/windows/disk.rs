@@ -1,7 +1,5 @@
-//! The device below a volume: its kind, and the number of bytes read from it.
-//!
-//! It is opened for queries only, which needs no privileges. References: `IOCTL_STORAGE_QUERY_PROPERTY`,
-//! `IOCTL_DISK_PERFORMANCE`.
+//! Kind of the device below a volume, and bytes read from it, without privileges
+//! (`IOCTL_STORAGE_QUERY_PROPERTY`, `IOCTL_DISK_PERFORMANCE`).
 
 use std::fs::File;
 use std::io;
@@ -17,7 +15,6 @@ use windows_sys::Win32::System::Ioctl::{
     StorageDeviceTrimProperty,
 };
 
-/// Longer descriptions are cut.
 const DESCRIPTION_BYTES: usize = 1024;
 /// Offsets in `STORAGE_DEVICE_DESCRIPTOR`: vendor, product, bus.
 const VENDOR: usize = 12;
@@ -27,21 +24,18 @@ const BUS: usize = 28;
 #[derive(Debug)]
 pub struct Disk(File);
 
-/// Properties of a device; `None` if it does not report one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// Vendor and product, without the serial number.
+    /// Without the serial number.
     pub product: Option<String>,
-    /// `STORAGE_BUS_TYPE`.
     pub bus: Option<u32>,
-    /// `true` if seeking costs time, as on rotating disks.
+    /// `true` for rotating disks.
     pub seek_penalty: Option<bool>,
-    /// `true` if TRIM is supported.
     pub trim: Option<bool>,
 }
 
 impl Disk {
-    /// Opens the device of a volume by name, such as `\\?\Volume{...}` or `\\.\C:`.
+    /// `name` is like `\\?\Volume{...}` or `\\.\C:`.
     pub fn open(name: &[u16]) -> io::Result<Self> {
         // No access rights: queries need none, and other processes stay unrestricted.
         let opened = File::options().access_mode(0).share_mode(7).open(std::ffi::OsString::from_wide(name));
@@ -63,11 +57,7 @@ impl Disk {
         }
     }
 
-    /// Makes the volume count the bytes read from it until the result is dropped.
-    ///
-    /// # Errors
-    ///
-    /// If the volume cannot count.
+    /// Counts until the result is dropped. Fails if the volume cannot count.
     pub fn counting(self) -> io::Result<Counting> {
         let counting = Counting { disk: self, asked: AtomicU32::new(0) };
         counting.read_bytes().map(|_| counting)
@@ -101,8 +91,8 @@ impl Disk {
     }
 }
 
-/// Volume that counts the bytes read from it. Each query registers one more user of the counters, so as many
-/// `IOCTL_DISK_PERFORMANCE_OFF` calls release them.
+/// Each query registers one more user of the counters, so as many `IOCTL_DISK_PERFORMANCE_OFF` calls release
+/// them.
 #[derive(Debug)]
 pub struct Counting {
     disk: Disk,
@@ -110,7 +100,6 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Bytes read from the volume by all processes since counting began.
     pub fn read_bytes(&self) -> io::Result<u64> {
         let mut told = DISK_PERFORMANCE::default();
         let (size, mut returned) = (size_of::<DISK_PERFORMANCE>() as u32, 0_u32);
@@ -157,12 +146,10 @@ impl Drop for Counting {
     }
 }
 
-/// Number at an offset of a descriptor; `None` beyond its end.
 fn number(told: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(told.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Vendor and product of a `STORAGE_DEVICE_DESCRIPTOR`.
 fn product(told: &[u8]) -> Option<String> {
     // Offset 0 means absent.
     let text = |at: usize| {

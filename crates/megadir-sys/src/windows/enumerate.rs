@@ -1,8 +1,5 @@
-//! Reads many directory entries per call, as raw records in the caller's buffer.
-//!
-//! Decoding is safe code and lives in `megadir::directory_information`. References:
-//! `GetFileInformationByHandleEx`, `NtQueryDirectoryFile`, `NtQueryDirectoryFileEx` (Windows 10 1709 and
-//! later).
+//! Reads many directory entries per call as raw records; `megadir::directory_information` decodes them.
+//! `NtQueryDirectoryFileEx` needs Windows 10 1709.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
@@ -17,14 +14,14 @@ use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, PIO_APC_ROUTINE};
 use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
 use windows_sys::w;
 
-/// Buffer for records, aligned as the calls require.
+/// Aligned as the calls require.
 #[derive(Debug)]
 pub struct Buffer {
     words: Vec<u64>,
 }
 
 impl Buffer {
-    /// Allocates `bytes` bytes, rounded down to a multiple of 8.
+    /// `bytes` is rounded down to a multiple of 8.
     pub fn new(bytes: usize) -> Self {
         Self { words: vec![0; bytes / 8] }
     }
@@ -40,14 +37,9 @@ impl Buffer {
     }
 }
 
-/// Fills a buffer with the next entries by `GetFileInformationByHandleEx`; `false` at the end of the directory.
-///
-/// `class` is a listing class of `FILE_INFO_BY_HANDLE_CLASS`, or its restarting twin. The call does not return
-/// the number of bytes: the last record says that no other follows.
-///
-/// # Errors
-///
-/// `ERROR_INVALID_PARAMETER` or `ERROR_NOT_SUPPORTED` for an unknown class.
+/// `GetFileInformationByHandleEx`; `false` at the end of the directory. `class` is a listing class of
+/// `FILE_INFO_BY_HANDLE_CLASS` or its restarting twin; "invalid parameter" or "not supported" if unknown. The
+/// number of bytes is not returned: the last record says that it is the last.
 pub fn by_handle(directory: BorrowedHandle<'_>, class: i32, buffer: &mut Buffer) -> io::Result<bool> {
     let (to, length) = (buffer.words.as_mut_ptr().cast(), buffer.length());
     // SAFETY: the system writes at most `length` bytes to the buffer, which is borrowed exclusively for the
@@ -60,14 +52,8 @@ pub fn by_handle(directory: BorrowedHandle<'_>, class: i32, buffer: &mut Buffer)
     if error.raw_os_error() == Some(ERROR_NO_MORE_FILES as i32) { Ok(false) } else { Err(error) }
 }
 
-/// Fills a buffer with the next entries by `NtQueryDirectoryFile`, from the start if `restart` is set. Returns
-/// the number of bytes filled, `None` at the end of the directory.
-///
-/// `class` is a listing class of `FILE_INFORMATION_CLASS`.
-///
-/// # Errors
-///
-/// `ERROR_INVALID_PARAMETER` or similar for an unknown class.
+/// `NtQueryDirectoryFile`, from the start if `restart` is set. Returns the number of bytes, `None` at the end
+/// of the directory. "Invalid parameter" or similar for an unknown class.
 pub fn nt_query(
     directory: BorrowedHandle<'_>,
     class: i32,
@@ -96,7 +82,6 @@ pub fn nt_query(
     filled(status, &io_status, buffer)
 }
 
-/// Signature of `NtQueryDirectoryFileEx`.
 type NtQueryDirectoryFileEx = unsafe extern "system" fn(
     HANDLE,
     HANDLE,
@@ -110,19 +95,13 @@ type NtQueryDirectoryFileEx = unsafe extern "system" fn(
     *const UNICODE_STRING,
 ) -> NTSTATUS;
 
-/// `SL_RESTART_SCAN`.
 const RESTART_SCAN: u32 = 1;
 
-/// `true` if the system has `NtQueryDirectoryFileEx`.
 pub fn has_nt_query_ex() -> bool {
     nt_query_directory_file_ex().is_some()
 }
 
-/// As [`nt_query`], by `NtQueryDirectoryFileEx`.
-///
-/// # Errors
-///
-/// [`io::ErrorKind::Unsupported`] if the system lacks the call.
+/// As [`nt_query`]; [`io::ErrorKind::Unsupported`] if the system lacks the call.
 pub fn nt_query_ex(
     directory: BorrowedHandle<'_>,
     class: i32,
@@ -150,7 +129,6 @@ pub fn nt_query_ex(
     filled(status, &io_status, buffer)
 }
 
-/// Looks the call up in ntdll, once.
 fn nt_query_directory_file_ex() -> Option<NtQueryDirectoryFileEx> {
     static FOUND: OnceLock<Option<NtQueryDirectoryFileEx>> = OnceLock::new();
     *FOUND.get_or_init(|| {

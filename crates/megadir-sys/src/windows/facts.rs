@@ -19,10 +19,9 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use super::open;
 
-/// Attribute of a reparse point.
 pub(super) const REPARSE_POINT: u32 = FILE_ATTRIBUTE_REPARSE_POINT;
 
-/// Attributes of a file. Times are 100 ns since 1601, 0 if absent.
+/// Times are 100 ns since 1601, 0 if absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// `FILE_ATTRIBUTE_...` bits.
@@ -30,7 +29,6 @@ pub struct Facts {
     /// Kind of reparse point; 0 if none.
     pub reparse_tag: u32,
     pub created: i64,
-    /// Last write.
     pub written: i64,
     /// Last change of data or metadata; 0 if not queried.
     pub changed: i64,
@@ -43,7 +41,7 @@ pub struct Facts {
     pub volume: u32,
 }
 
-/// All attributes of an open file or directory: two calls, three for a reparse point.
+/// Two calls, three for a reparse point.
 pub fn of_open(file: BorrowedHandle<'_>) -> io::Result<Facts> {
     let mut told = BY_HANDLE_FILE_INFORMATION::default();
     // SAFETY: the handle is open for the call, and the system writes one such structure.
@@ -66,18 +64,14 @@ pub fn of_open(file: BorrowedHandle<'_>) -> io::Result<Facts> {
     })
 }
 
-/// Attributes by `GetFileAttributesExW` of a path without a NUL. Links are not followed, and the kind of a
-/// reparse point is unknown.
+/// `GetFileAttributesExW` of a path without a NUL. Links are not followed, and the kind of a reparse point is
+/// unknown.
 pub fn of_path(path: &[u16]) -> io::Result<Facts> {
     let path: Vec<u16> = path.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
     of_terminated(&path)
 }
 
-/// As [`of_path`], for a path that ends with a NUL: allocates nothing.
-///
-/// # Errors
-///
-/// Also for a path without a final NUL.
+/// As [`of_path`] without allocating; the path must end with a NUL.
 pub fn of_terminated(path: &[u16]) -> io::Result<Facts> {
     if path.last() != Some(&0) {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -99,8 +93,8 @@ pub fn of_terminated(path: &[u16]) -> io::Result<Facts> {
     })
 }
 
-/// Attributes by `NtQueryFullAttributesFile` of a name, or of names separated by `\`, in an open directory: one
-/// call that opens nothing. Links are not followed, and the kind of a reparse point is unknown.
+/// `NtQueryFullAttributesFile` of a name, or names separated by `\`: one call that opens nothing. Links are not
+/// followed, and the kind of a reparse point is unknown.
 pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts> {
     let name = open::unicode_string(name)?;
     let attributes = open::named(directory, &name);
@@ -121,10 +115,8 @@ pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts>
     })
 }
 
-/// Space and hard links of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Allocated bytes on the volume.
     pub allocated_bytes: u64,
     /// Hard links; 0 for a removed file that is still open, even if the file system reports 1 (FAT).
     pub links: u64,
@@ -138,7 +130,7 @@ pub fn space(file: BorrowedHandle<'_>) -> io::Result<Space> {
     })
 }
 
-/// Attributes of an open file and the kind of reparse point (0 if none).
+/// Attributes and the kind of reparse point (0 if none).
 pub fn tag(file: BorrowedHandle<'_>) -> io::Result<(u32, u32)> {
     let told: FILE_ATTRIBUTE_TAG_INFO = match ask(file, FileAttributeTagInfo) {
         Err(error) if super::is_not_known(&error) => return untagged(file).ok_or(error),
@@ -148,33 +140,28 @@ pub fn tag(file: BorrowedHandle<'_>) -> io::Result<(u32, u32)> {
     Ok((told.FileAttributes, tag))
 }
 
-/// Attributes of a file that is no reparse point; FAT does not know reparse points and answers only this query.
+/// FAT does not know reparse points and answers only this query.
 fn untagged(file: BorrowedHandle<'_>) -> Option<(u32, u32)> {
     let told: FILE_BASIC_INFO = ask(file, FileBasicInfo).ok()?;
     (told.FileAttributes & REPARSE_POINT == 0).then_some((told.FileAttributes, 0))
 }
 
-/// Serial number of an open file's volume and the 128-bit file ID.
-///
-/// # Errors
-///
-/// If the file system has no such IDs.
+/// Serial number of the volume and 128-bit file ID. Fails if the file system has no such IDs.
 pub fn identity(file: BorrowedHandle<'_>) -> io::Result<(u64, u128)> {
     let told: FILE_ID_INFO = ask(file, FileIdInfo)?;
     Ok((told.VolumeSerialNumber, u128::from_le_bytes(told.FileId.Identifier)))
 }
 
-/// `true` if an open file is on another machine.
 pub fn is_remote(file: BorrowedHandle<'_>) -> bool {
     ask::<FILE_REMOTE_PROTOCOL_INFO>(file, FileRemoteProtocolInfo).is_ok()
 }
 
-/// Path of an open file or directory in UTF-16, such as `\\?\C:\folder` or `\\?\UNC\server\share`.
+/// UTF-16, such as `\\?\C:\folder` or `\\?\UNC\server\share`.
 pub fn path(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
     path_as(file, FILE_NAME_NORMALIZED)
 }
 
-/// Path of an open file in the form that `flags` of `GetFinalPathNameByHandleW` select.
+/// `flags` as in `GetFinalPathNameByHandleW`.
 pub(super) fn path_as(
     file: BorrowedHandle<'_>,
     flags: GETFINALPATHNAMEBYHANDLE_FLAGS,
@@ -196,8 +183,7 @@ pub(super) fn path_as(
     }
 }
 
-/// Object name of an open file in UTF-16, such as `\Device\HarddiskVolume1\folder`. Under Wine it is the
-/// resolved path, such as `\??\C:\folder`, of any length.
+/// UTF-16, such as `\Device\HarddiskVolume1\folder`; under Wine the resolved path, such as `\??\C:\folder`.
 pub fn object_name(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
     /// `ObjectNameInformation`: a `UNICODE_STRING` followed by its characters.
     const NAME: i32 = 1;
@@ -227,7 +213,7 @@ pub fn object_name(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
     name.map(<[u16]>::to_vec).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Queries a structure of `GetFileInformationByHandleEx`; all of them consist of numbers.
+/// `T` must consist of numbers, as all these structures do.
 pub(super) fn ask<T: Default>(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> io::Result<T> {
     let mut told = T::default();
     // SAFETY: the handle is open for the call, and the system writes at most the structure's bytes.

@@ -1,9 +1,6 @@
-//! Drops the system's cache of files, names and attributes; for administrators.
-//!
-//! `SetSystemFileCacheSize` is documented and moves pages from the cache's working set to the standby list,
-//! where they stay in memory. The call that empties that list (`NtSetSystemInformation` with
-//! `SystemMemoryListInformation`) is undocumented but used by Sysinternals' RAMMap. Callers must verify the
-//! effect.
+//! Drops the system's cache of files, names and attributes; for administrators. `SetSystemFileCacheSize` moves
+//! pages to the standby list; emptying that list takes an undocumented call (`SystemMemoryListInformation`, as
+//! in RAMMap), so callers must verify the effect.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -19,18 +16,13 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 use windows_sys::core::PCWSTR;
 use windows_sys::{s, w};
 
-/// Information class of the memory manager's page lists, and its commands.
 const MEMORY_LISTS: i32 = 80;
 const FLUSH_MODIFIED: i32 = 3;
 const PURGE_STANDBY: i32 = 4;
 
 type Set = unsafe extern "system" fn(i32, *const core::ffi::c_void, u32) -> NTSTATUS;
 
-/// Enables the privileges that [`forget`] needs.
-///
-/// # Errors
-///
-/// "Not all privileges" without administrator rights.
+/// Enables the privileges that [`forget`] needs. "Not all privileges" without administrator rights.
 pub fn may_forget() -> io::Result<()> {
     let mut token: HANDLE = std::ptr::null_mut();
     // SAFETY: returns a constant that stands for the process itself.
@@ -48,7 +40,7 @@ pub fn may_forget() -> io::Result<()> {
     find().map(|_| ())
 }
 
-/// Enables a privilege; its name ends with a NUL.
+/// The name ends with a NUL.
 fn enable(token: &OwnedHandle, privilege: PCWSTR) -> io::Result<()> {
     let mut luid = LUID::default();
     // SAFETY: the name is a constant that ends with a NUL; the system writes one number.
@@ -65,14 +57,13 @@ fn enable(token: &OwnedHandle, privilege: PCWSTR) -> io::Result<()> {
     let adjusted = unsafe {
         AdjustTokenPrivileges(token.as_raw_handle(), 0, &raw const wanted, 0, none, std::ptr::null_mut())
     };
-    // The call succeeds even if it did not grant the privilege; the error code says so.
+    // The call succeeds even without granting the privilege; the error code says so.
     let error = io::Error::last_os_error();
     let lacking = error.raw_os_error() == Some(ERROR_NOT_ALL_ASSIGNED as i32);
     if adjusted == 0 || lacking { Err(error) } else { Ok(()) }
 }
 
-/// Writes dirty pages and drops all cached data, names and attributes that no process uses, on the whole
-/// machine.
+/// Writes dirty pages and drops everything cached that no process uses, on the whole machine.
 pub fn forget() -> io::Result<()> {
     // SAFETY: takes numbers only; this pair is documented to empty the cache's working set.
     if unsafe { SetSystemFileCacheSize(usize::MAX, usize::MAX, 0) } == 0 {
@@ -89,7 +80,6 @@ pub fn forget() -> io::Result<()> {
     Ok(())
 }
 
-/// Looks up the undocumented call.
 fn find() -> io::Result<Set> {
     // SAFETY: the name ends with a NUL; the module is in every process.
     let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };

@@ -1,4 +1,4 @@
-//! One entry per call: `FindFirstFileExW` and `FindNextFileW`, as most programs list a directory.
+//! One entry per call (`FindFirstFileExW`, `FindNextFileW`), as most programs list a directory.
 
 use std::io;
 
@@ -8,11 +8,10 @@ use windows_sys::Win32::Storage::FileSystem::{
     FindFirstFileExW, FindNextFileW, WIN32_FIND_DATAW,
 };
 
-/// Open search with the entry found last.
 pub struct Search {
     handle: HANDLE,
     data: Box<WIN32_FIND_DATAW>,
-    /// Opening the search finds the first entry, which has not been returned yet.
+    /// Opening finds the first entry, which has not been returned yet.
     first: bool,
 }
 
@@ -20,7 +19,7 @@ pub struct Search {
 // uses it.
 unsafe impl Send for Search {}
 
-/// Entry of a search. Times are 100 ns since 1601, 0 if absent.
+/// Times are 100 ns since 1601, 0 if absent.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
     /// `FILE_ATTRIBUTE_...` bits.
@@ -28,7 +27,6 @@ pub struct Found<'a> {
     /// Kind of reparse point; 0 if none.
     pub reparse_tag: u32,
     pub created: i64,
-    /// Last write.
     pub written: i64,
     pub size_bytes: u64,
     /// Name in UTF-16, possibly with unpaired surrogates.
@@ -36,13 +34,8 @@ pub struct Found<'a> {
 }
 
 impl Search {
-    /// Opens a search for a pattern such as `C:\folder\*`, without a NUL.
-    ///
-    /// `basic` omits short names (8.3); `large_fetch` requests larger internal buffers.
-    ///
-    /// # Errors
-    ///
-    /// "Not found" if nothing matches.
+    /// `pattern` is like `C:\folder\*`, without a NUL. `basic` omits short names (8.3); `large_fetch` requests
+    /// larger internal buffers. "Not found" if nothing matches.
     pub fn open(pattern: &[u16], basic: bool, large_fetch: bool) -> io::Result<Self> {
         let pattern: Vec<u16> = pattern.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
         let mut data = Box::<WIN32_FIND_DATAW>::default();

@@ -1,8 +1,5 @@
-//! I/O priority of the process.
-//!
-//! The background mode of Win32 also lowers processor and memory priority, which limits the process to 32 MiB,
-//! so the I/O priority is set separately. Reference: `NtSetInformationProcess`, `ProcessIoPriority`,
-//! `IO_PRIORITY_HINT` of the Windows driver kit.
+//! I/O priority of the process. Win32's background mode would also lower processor and memory priority, which
+//! limits the process to 32 MiB, so `NtSetInformationProcess` sets it alone.
 
 use std::io;
 
@@ -15,15 +12,10 @@ use windows_sys::w;
 /// `IoPriorityVeryLow`: the priority of the system's background work.
 static VERY_LOW: u32 = 0;
 
-/// Signature of `NtSetInformationProcess`.
 type NtSetInformationProcess =
     unsafe extern "system" fn(HANDLE, PROCESSINFOCLASS, *const core::ffi::c_void, u32) -> NTSTATUS;
 
-/// Sets the lowest I/O priority for this process.
-///
-/// # Errors
-///
-/// [`io::ErrorKind::Unsupported`] if the system lacks the call.
+/// Fails with [`io::ErrorKind::Unsupported`] if the system lacks the call.
 pub fn make_idle() -> io::Result<()> {
     // SAFETY: the name ends with a NUL; ntdll is in every process and never unloaded.
     let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };

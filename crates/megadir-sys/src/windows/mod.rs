@@ -1,18 +1,4 @@
-//! Windows: directories and files by handle, and the four ways of reading a directory.
-//!
-//! * [`open`]: opens entries below an open directory without following links.
-//! * [`enumerate`]: many entries per call, by handle: `GetFileInformationByHandleEx`, `NtQueryDirectoryFile`.
-//! * [`find`]: one entry per call: `FindFirstFileExW`, `FindNextFileW`.
-//! * [`facts`]: attributes of one file; [`volume`]: space on its volume.
-//! * [`volume_settings`]: properties of a volume; [`disk`]: its device.
-//! * [`owner`]: ownership of a file; [`access_list`]: its access list.
-//! * [`change`]: removing and renaming by handle.
-//! * [`process`]: cooperating processes: duplicated handles, a gate, and a job that ends them together.
-//! * [`file_cache`]: dropping the file cache.
-//! * [`io_priority`]: lowest I/O priority.
-//! * [`mutex`]: names that one process holds at a time.
-//! * [`console`]: Ctrl-C and Ctrl-Break.
-//! * [`system`]: version, memory and processors; [`service`]: state of services and drivers.
+//! Windows: directories and files by handle, the four ways of reading a directory, system properties.
 //!
 //! Calls that older systems (and Wine 8) lack are looked up at run time, so that programs start everywhere.
 
@@ -43,8 +29,8 @@ use windows_sys::Win32::Foundation::{
     STATUS_INVALID_INFO_CLASS, STATUS_INVALID_PARAMETER, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED,
 };
 
-/// Win32 error of a status. A file that is being removed counts as not found, and a directory in place of a
-/// file as a directory (Win32 reports "access denied" for both).
+/// A file that is being removed counts as not found, and a directory in place of a file as a directory (Win32
+/// reports "access denied" for both).
 fn error_of(status: NTSTATUS) -> io::Error {
     match status {
         STATUS_DELETE_PENDING | STATUS_FILE_DELETED => {
@@ -60,7 +46,7 @@ fn error_of(status: NTSTATUS) -> io::Error {
     io::Error::from_raw_os_error(code as i32)
 }
 
-/// `true` if a status means that the system or the file system does not know the request.
+/// `true` if the system or the file system does not know the request.
 fn is_unknown(status: NTSTATUS) -> bool {
     matches!(
         status,
@@ -72,7 +58,7 @@ fn is_unknown(status: NTSTATUS) -> bool {
     )
 }
 
-/// `true` if an error means that the system or the file system does not know the request.
+/// `true` if the system or the file system does not know the request.
 pub fn is_not_known(error: &io::Error) -> bool {
     let codes = [
         ERROR_INVALID_FUNCTION,

@@ -1,14 +1,13 @@
-//! Names that one process holds at a time; the system releases them when it ends for any reason.
-//!
-//! Reference: `CreateMutexW`.
+//! Names that one process holds at a time; the system releases them when it ends for any reason. Reference:
+//! `CreateMutexW`.
 
 use std::os::windows::io::{FromRawHandle, OwnedHandle};
 
 use windows_sys::Win32::Foundation::{ERROR_ALREADY_EXISTS, GetLastError};
 use windows_sys::Win32::System::Threading::CreateMutexW;
 
-/// Creates a named mutex (`Global\...` for all sessions; without a NUL), held until the handle is closed.
-/// `None` if it exists or cannot be created.
+/// `name` is `Global\...` for all sessions, without a NUL; held until the handle is closed. `None` if it exists
+/// or cannot be created.
 pub fn hold_new(name: &[u16]) -> Option<OwnedHandle> {
     let name: Vec<u16> = name.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
     // SAFETY: the name ends with a NUL and lives until the call returns; there are no attributes.

@@ -1,7 +1,5 @@
-//! Opens entries below an open directory: `NtCreateFile` with a root directory, which follows no reparse point.
-//!
-//! Win32 has no such call. Reference: `NtCreateFile` in the documentation of the Windows driver kit; Rust's
-//! standard library removes trees with the same call.
+//! Opens entries below an open directory by `NtCreateFile`, which follows no reparse point; Win32 has no such
+//! call.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
@@ -22,32 +20,25 @@ use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 /// Purpose of opening an entry; decides access rights and refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// List it; refuses anything but a directory.
     List,
-    /// Query attributes.
     Ask,
-    /// Query attributes, remove or rename.
     Remove,
-    /// As [`Purpose::Remove`]; refuses directories and junctions.
+    /// Refuses directories and junctions.
     RemoveFile,
-    /// As [`Purpose::Remove`], plus setting attributes first.
+    /// As [`Purpose::Remove`], after setting attributes.
     RemoveMarked,
-    /// Remove; refuses anything but a directory.
+    /// Refuses anything but a directory.
     RemoveDirectory,
-    /// Read; refuses a directory.
     Read,
-    /// Read with the cache bypassed. If no other process has the file open, the system writes back and drops
-    /// its cached pages.
+    /// Bypasses the cache. If no other process has the file open, the system writes back and drops its cached
+    /// pages.
     ReadUncached,
-    /// Read, write, set attributes and query the owner; refuses a directory.
+    /// Read, write, set attributes, query the owner; refuses a directory.
     Write,
-    /// Create and write a file that does not exist.
     CreateFile,
-    /// Create and list a directory that does not exist.
     CreateDirectory,
 }
 
-/// Arguments of `NtCreateFile` for a purpose.
 struct Asked {
     access: u32,
     options: u32,
@@ -77,15 +68,9 @@ impl Purpose {
     }
 }
 
-/// Opens or creates an entry of an open directory by its name or by names separated by `\`; an empty name
-/// reopens the directory itself.
-///
-/// The last component is opened without following a reparse point; earlier components are followed. Other
-/// processes may read, write, rename and remove the opened file.
-///
-/// # Errors
-///
-/// Not found, exists, access denied, an invalid name, not a directory, a directory.
+/// `name` may have components separated by `\`; an empty one reopens the directory itself. Only the last
+/// component is opened without following a reparse point. Other processes may read, write, rename and remove
+/// the file.
 pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> io::Result<OwnedHandle> {
     let Asked { access, options, disposition } = purpose.asked();
     let name = unicode_string(name)?;
@@ -116,7 +101,7 @@ pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> i
     Ok(unsafe { OwnedHandle::from_raw_handle(opened) })
 }
 
-/// Wraps a name for the system, which only reads it; the name must outlive the result.
+/// The name must outlive the result; the system only reads it.
 pub(super) fn unicode_string(name: &[u16]) -> io::Result<UNICODE_STRING> {
     let Ok(bytes) = u16::try_from(size_of_val(name)) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a name of more than 32767 characters"));
@@ -124,7 +109,7 @@ pub(super) fn unicode_string(name: &[u16]) -> io::Result<UNICODE_STRING> {
     Ok(UNICODE_STRING { Length: bytes, MaximumLength: bytes, Buffer: name.as_ptr().cast_mut() })
 }
 
-/// Object attributes of a name in an open directory; both must outlive the result.
+/// Both must outlive the result.
 pub(super) fn named(directory: BorrowedHandle<'_>, name: &UNICODE_STRING) -> OBJECT_ATTRIBUTES {
     OBJECT_ATTRIBUTES {
         Length: size_of::<OBJECT_ATTRIBUTES>() as u32,

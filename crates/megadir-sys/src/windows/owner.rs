@@ -1,7 +1,5 @@
-//! Owner of a file, compared with the owners of files that this process creates.
-//!
-//! Security identifiers have one binary form each and are compared as bytes. Reference:
-//! `SECURITY_DESCRIPTOR_RELATIVE`, `SID` in [MS-DTYP] 2.4.
+//! Compares the owner of a file with the owners of files that this process creates. Security identifiers
+//! ([MS-DTYP] 2.4) have one binary form each and are compared as bytes.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
@@ -13,14 +11,14 @@ use windows_sys::Win32::Security::{
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-/// Words for a descriptor or a token's answer with one identifier of at most 68 bytes, aligned like pointers.
+/// Room for a descriptor or a token's answer with one identifier of at most 68 bytes, aligned like pointers.
 const UNITS: usize = 32;
 /// Everyone: the owner on file systems that store none (FAT).
 const WORLD: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
 
-/// `true` if an open file is owned by this process's user or by the default owner of new files (for
-/// administrators possibly their group), and on file systems that store no owners. The file must have been
-/// opened with the right to read its security, as [`super::open::Purpose::Write`] does.
+/// `true` if the owner is this process's user or the default owner of new files (for administrators possibly
+/// their group), and on file systems without owners. The file must be opened with the right to read its
+/// security, as by [`super::open::Purpose::Write`].
 pub fn is_own(file: BorrowedHandle<'_>) -> io::Result<bool> {
     let owner = owner_of(file)?;
     if owner == WORLD {
@@ -34,9 +32,9 @@ fn malformed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "a security identifier that is none")
 }
 
-/// Identifier at an offset of a buffer.
+/// Bytes of the identifier at offset `at`.
 fn identifier(bytes: &[u8], at: usize) -> io::Result<&[u8]> {
-    // Revision, number of parts, six bytes of authority, and parts of four bytes each.
+    // Revision, number of parts, six bytes of authority, parts of four bytes.
     let count = *bytes.get(at.saturating_add(1)).ok_or_else(malformed)?;
     bytes.get(at..at + 8 + 4 * usize::from(count)).ok_or_else(malformed)
 }
@@ -85,7 +83,7 @@ fn token() -> io::Result<OwnedHandle> {
     Ok(unsafe { OwnedHandle::from_raw_handle(token) })
 }
 
-/// Identifier in a token's answer; the answer begins with a pointer to it.
+/// The answer begins with a pointer to the identifier.
 fn of_token(token: &OwnedHandle, class: TOKEN_INFORMATION_CLASS) -> io::Result<Vec<u8>> {
     let mut units = [0_u64; UNITS];
     let (to, length) = (units.as_mut_ptr(), size_of_val(&units) as u32);

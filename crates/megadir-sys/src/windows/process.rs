@@ -1,5 +1,4 @@
-//! Cooperating processes: duplicated handles, a gate that releases all at once, and a job that ends them with
-//! their starter.
+//! Cooperating processes: duplicated handles, a gate, and a job that ends them with their starter.
 
 use std::io;
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle, RawHandle};
@@ -16,17 +15,16 @@ use windows_sys::Win32::System::Threading::{
     CreateEventW, GetCurrentProcess, INFINITE, SetEvent, WaitForSingleObject,
 };
 
-/// Handle duplicated into another process and closed there on drop; the other process duplicates it again first
-/// ([`take`]).
+/// Handle duplicated into another process by [`give`], closed there on drop; the other process duplicates it
+/// first ([`take`]).
 #[derive(Debug)]
 pub struct Given {
     to: OwnedHandle,
-    /// The value in the other process; no handle of this one.
+    /// Value in the other process; no handle of this one.
     there: usize,
 }
 
 impl Given {
-    /// Value to send to the other process.
     pub fn number(&self) -> u64 {
         self.there as u64
     }
@@ -34,8 +32,8 @@ impl Given {
 
 impl Drop for Given {
     fn drop(&mut self) {
-        // No other owner closes it, so the value is still ours unless the process has ended. Moving it here
-        // closes it there; the copy is dropped at once.
+        // If the process lives, the value is still ours: moving it here closes it there, and the copy is
+        // dropped.
         if let Ok(copy) =
             duplicate(self.to.as_raw_handle(), self.there as HANDLE, this_process(), CLOSE_THERE)
         {
@@ -45,26 +43,16 @@ impl Drop for Given {
     }
 }
 
-/// Duplicates an open handle into another process, which must have been opened with `PROCESS_DUP_HANDLE`, as
-/// its starter has.
-///
-/// # Errors
-///
-/// Access denied if the process has ended.
+/// `to` must have been opened with `PROCESS_DUP_HANDLE`, as its starter has. "Access denied" if the process has
+/// ended.
 pub fn give(open: BorrowedHandle<'_>, to: BorrowedHandle<'_>) -> io::Result<Given> {
     let to = to.try_clone_to_owned()?;
     let there = duplicate(this_process(), open.as_raw_handle(), to.as_raw_handle(), DUPLICATE_SAME_ACCESS)?;
     Ok(Given { to, there: there as usize })
 }
 
-/// Duplicates a handle that another process has created here by [`give`], from the value it sent.
-///
-/// The value is not trusted: no handle is closed by it, so a wrong one leads to another of this process's open
-/// files or to an error.
-///
-/// # Errors
-///
-/// If this process has no such handle.
+/// Duplicates a handle created here by [`give`]. The value is untrusted and never closed, so a wrong one gives
+/// another open file of this process or an error.
 pub fn take(number: u64) -> io::Result<OwnedHandle> {
     let none = || io::Error::new(io::ErrorKind::InvalidInput, "not the number of a handle");
     // Values above stand for the process and its threads.
@@ -95,14 +83,13 @@ fn this_process() -> HANDLE {
     unsafe { GetCurrentProcess() }
 }
 
-/// One-time gate that releases all waiters when it opens.
+/// Releases all waiters when it opens, once.
 #[derive(Debug)]
 pub struct Gate {
     event: OwnedHandle,
 }
 
 impl Gate {
-    /// Creates a closed gate.
     pub fn new() -> io::Result<Self> {
         let none = std::ptr::null();
         // SAFETY: no attributes and no name; the event is unset, and stays set for all once it is set.
@@ -120,11 +107,7 @@ impl Gate {
         if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Waits until it opens.
-    ///
-    /// # Errors
-    ///
-    /// If the handle that was taken is not a gate.
+    /// Fails if the handle is not a gate.
     pub fn wait(&self) -> io::Result<()> {
         // SAFETY: the handle is open for the call.
         let ended = unsafe { WaitForSingleObject(self.event.as_raw_handle(), INFINITE) };
@@ -139,16 +122,12 @@ impl AsHandle for Gate {
 }
 
 impl From<OwnedHandle> for Gate {
-    /// Gate received from another process.
     fn from(event: OwnedHandle) -> Self {
         Self { event }
     }
 }
 
-/// Processes that end when this is dropped or when the owning process ends for any reason.
-///
-/// A job object that kills its members when its last handle is closed; no other process has one. Children of
-/// members are members too.
+/// Job object whose members, and their children, end when its last handle is closed. No other process has one.
 #[derive(Debug)]
 pub struct Job {
     job: OwnedHandle,
@@ -178,11 +157,7 @@ impl Job {
         if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(job) }
     }
 
-    /// Adds a started process.
-    ///
-    /// # Errors
-    ///
-    /// Access denied if the process has ended, or is in a job that forbids it (before Windows 8: in any job).
+    /// "Access denied" if the process has ended, or is in a job that forbids it (before Windows 8: in any job).
     pub fn add(&self, process: BorrowedHandle<'_>) -> io::Result<()> {
         // SAFETY: both handles are open for the call.
         let succeeded =

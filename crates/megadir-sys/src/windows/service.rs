@@ -16,7 +16,6 @@ pub enum State {
     Running,
 }
 
-/// Service control manager, opened for queries.
 #[derive(Debug)]
 pub struct Services(Handle);
 
@@ -31,7 +30,6 @@ impl Drop for Handle {
 }
 
 impl Services {
-    /// Opens the manager of this machine.
     pub fn open() -> io::Result<Self> {
         // SAFETY: null names mean the manager of this machine and its active database.
         let manager = unsafe { OpenSCManagerW(std::ptr::null(), std::ptr::null(), SC_MANAGER_CONNECT) };

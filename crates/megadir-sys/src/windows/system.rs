@@ -1,4 +1,4 @@
-//! The system: version, memory, processor times, job limits, and whether it is Wine.
+//! Version, memory, processor times and job limits of the system.
 
 use std::ffi::CStr;
 
@@ -16,7 +16,7 @@ use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORY
 use windows_sys::Win32::System::Threading::GetSystemTimes;
 use windows_sys::{s, w};
 
-/// Version of Wine, such as `8.0`, if it stands in for Windows; measurements then say nothing about Windows.
+/// Version of Wine, such as `8.0`; measurements then say nothing about Windows.
 pub fn wine_version() -> Option<String> {
     // SAFETY: the name ends with a NUL; the module is in every process.
     let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };
@@ -40,7 +40,7 @@ pub fn wine_version() -> Option<String> {
     Some(version.to_string_lossy().into_owned())
 }
 
-/// Version of the Windows kernel, regardless of compatibility settings: major, minor, build.
+/// Kernel version, regardless of compatibility settings: major, minor, build.
 pub fn version() -> Option<(u32, u32, u32)> {
     let mut told = OSVERSIONINFOW {
         dwOSVersionInfoSize: size_of::<OSVERSIONINFOW>() as u32,
@@ -51,10 +51,9 @@ pub fn version() -> Option<(u32, u32, u32)> {
     (status == 0).then_some((told.dwMajorVersion, told.dwMinorVersion, told.dwBuildNumber))
 }
 
-/// Memory of the machine, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Total, without memory reserved by the hardware.
+    /// Without memory reserved by the hardware.
     pub total_bytes: u64,
     /// Available without writing anything out first.
     pub available_bytes: u64,
@@ -68,11 +67,11 @@ pub fn memory() -> Option<Memory> {
     (succeeded != 0).then_some(Memory { total_bytes: told.ullTotalPhys, available_bytes: told.ullAvailPhys })
 }
 
-/// Times of all processors together since boot, in units of 100 ns; they advance in ticks of 10 to 16 ms.
+/// All processors together since boot, in units of 100 ns; advances in ticks of 10 to 16 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessorTimes {
     pub idle: u64,
-    /// Total, idle time included.
+    /// Idle time included.
     pub all: u64,
 }
 
@@ -84,12 +83,12 @@ pub fn processor_times() -> Option<ProcessorTimes> {
     (succeeded != 0).then(|| ProcessorTimes { idle: units(idle), all: units(kernel) + units(user) })
 }
 
-/// Time in units of 100 ns.
+/// Units of 100 ns.
 pub(crate) fn units(time: FILETIME) -> u64 {
     (u64::from(time.dwHighDateTime) << 32) | u64::from(time.dwLowDateTime)
 }
 
-/// Frequency of the performance counter, which is the monotonic clock.
+/// Frequency of the performance counter, the monotonic clock.
 pub fn counter_hz() -> Option<u64> {
     let mut hz = 0_i64;
     // SAFETY: the system writes one number.
@@ -109,16 +108,14 @@ pub fn on_battery() -> Option<bool> {
     }
 }
 
-/// Limits of the job that this process belongs to, as in a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JobLimits {
-    /// Memory of the job, or of each of its processes, bytes.
+    /// Limit of the job or of each process, bytes.
     pub memory_bytes: Option<u64>,
-    /// Share of the time of all processors, at most 1.
+    /// Share of all processors' time, at most 1.
     pub processor_share: Option<f64>,
 }
 
-/// Limits of the innermost job of this process.
 pub fn job_limits() -> JobLimits {
     let mut limits = JobLimits::default();
     let mut told = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();

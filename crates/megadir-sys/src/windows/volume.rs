@@ -6,15 +6,14 @@ use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 use windows_sys::Wdk::Storage::FileSystem::{FileFsFullSizeInformation, NtQueryVolumeInformationFile};
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
-/// `FILE_FS_FULL_SIZE_INFORMATION`: space of a volume in allocation units (clusters).
+/// `FILE_FS_FULL_SIZE_INFORMATION`, in clusters.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// Total clusters; for a user with a quota, those of the quota.
+    /// Total clusters, or the quota of a user with one.
     pub clusters: i64,
     /// Free clusters available to this user.
     pub free_to_caller: i64,
-    /// Free clusters.
     pub free: i64,
     pub sectors_per_cluster: u32,
     pub bytes_per_sector: u32,

@@ -1,7 +1,5 @@
-//! Properties of a volume, and case sensitivity of a directory.
-//!
-//! References: `GetVolumeInformationByHandleW`; `FSCTL_QUERY_PERSISTENT_VOLUME_STATE`, which works on any
-//! handle of the volume.
+//! Properties of a volume (`FSCTL_QUERY_PERSISTENT_VOLUME_STATE`, on any of its handles), and case sensitivity
+//! of a directory.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
@@ -17,12 +15,10 @@ use windows_sys::Win32::System::Ioctl::{
     PERSISTENT_VOLUME_STATE_TRUSTED_VOLUME,
 };
 
-/// Properties of a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// Name of its file system, such as `NTFS`.
+    /// Such as `NTFS`.
     pub file_system: String,
-    /// Serial number from formatting.
     pub serial: u32,
     /// `FILE_SUPPORTS_...` and similar flags.
     pub flags: u32,
@@ -52,21 +48,18 @@ pub fn volume(file: BorrowedHandle<'_>) -> io::Result<Volume> {
     Ok(Volume { file_system: String::from_utf16_lossy(&name[..end]), serial, flags })
 }
 
-/// Settings that survive a restart; `None` if the system does not report one.
+/// Settings that survive a restart; `None` if not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Persistent {
     /// `true` if the volume creates no short names (8.3).
     pub no_short_names: Option<bool>,
-    /// `true` for a Dev Drive.
     pub dev_drive: Option<bool>,
     /// `true` for a trusted Dev Drive, where antivirus software may scan files later.
     pub trusted: Option<bool>,
 }
 
-/// Persistent settings of the volume of an open directory.
-///
-/// Each is queried separately: systems before Windows 11 reject the query about Dev Drives, other file systems
-/// the one about short names.
+/// Queried one by one: systems before Windows 11 reject the query about Dev Drives, other file systems the one
+/// about short names.
 pub fn persistent(directory: BorrowedHandle<'_>) -> Persistent {
     Persistent {
         no_short_names: bit(directory, PERSISTENT_VOLUME_STATE_SHORT_NAME_CREATION_DISABLED),
@@ -75,7 +68,7 @@ pub fn persistent(directory: BorrowedHandle<'_>) -> Persistent {
     }
 }
 
-/// Queries one bit; `None` if the query is rejected.
+/// `None` if the query is rejected.
 fn bit(directory: BorrowedHandle<'_>, bit: u32) -> Option<bool> {
     let asked = FILE_FS_PERSISTENT_VOLUME_INFORMATION {
         FlagMask: bit,
@@ -101,22 +94,14 @@ fn bit(directory: BorrowedHandle<'_>, bit: u32) -> Option<bool> {
     (succeeded != 0 && returned >= size).then_some(told.VolumeFlags & bit != 0)
 }
 
-/// `true` if names in an open directory are case-sensitive.
-///
-/// # Errors
-///
-/// Before Windows 10 1803 and on file systems other than NTFS.
+/// Fails before Windows 10 1803 and on file systems other than NTFS.
 pub fn is_case_sensitive(directory: BorrowedHandle<'_>) -> io::Result<bool> {
     let told: FILE_CASE_SENSITIVE_INFO = super::facts::ask(directory, FileCaseSensitiveInfo)?;
     Ok(told.Flags & 1 != 0)
 }
 
-/// Name of the volume of an open file, `\\?\Volume{...}`, without a final backslash; it is also the name of its
-/// device.
-///
-/// # Errors
-///
-/// Volumes of other machines have none.
+/// `\\?\Volume{...}` without a final backslash, the name of the volume and of its device. Fails for volumes of
+/// other machines.
 pub fn device(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
     let path = super::facts::path_as(file, VOLUME_NAME_GUID)?;
     // The fourth backslash ends the name.

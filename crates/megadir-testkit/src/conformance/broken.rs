@@ -9,7 +9,6 @@ use crate::leaks::{descriptors_below, settled};
 use crate::seen::{Drained, Seen, drain, identities, oracle};
 use crate::tree::Flat;
 
-/// Lists through a backend whose call number `fails_at` fails.
 fn list_faulty(ground: &Ground, directory: &Dir, fails_at: u64, error: fn() -> Error) -> Drained {
     let choice = Choice {
         backend: Faulty::leaked(ground.backend, fails_at, error),
@@ -44,8 +43,8 @@ pub(super) fn every_call(ground: &Ground) {
     let all = oracle(&directory);
     let whole = list_faulty(ground, &directory, u64::MAX, faulty::io);
     assert_eq!(identities(&whole.seen), all);
-    // The call after the last batch finds the end and may fail too. Shares make the number of batches vary, so
-    // a call that is never made fails nothing.
+    // The call after the last batch may fail too. With shares the number of batches varies, so a call may never
+    // be made.
     for fails_at in 0..whole.batches + 3 {
         let (error, kind): (fn() -> Error, _) = match fails_at % 2 {
             0 => (faulty::io, ErrorKind::Io),

@@ -11,7 +11,6 @@ use crate::tree::{Flat, Maker};
 /// Enough for several 4 KiB buffers; Wine takes a millisecond per file.
 const ENTRIES: u64 = if cfg!(windows) { 400 } else { 6000 };
 
-/// Creates this case's directory and returns its names.
 fn make(ground: &Ground, purpose: &str) -> (std::path::PathBuf, BTreeSet<Vec<u8>>) {
     let path = ground.directory.join(format!("{purpose}-{}", ground.backend.name()));
     let flat = Flat::plain(ENTRIES);
@@ -67,8 +66,8 @@ pub(super) fn removed(ground: &Ground) {
     for reader in [&mut reader, &mut unread] {
         let rest = drain(&mut **reader);
         assert!(rest.seen.iter().all(|seen| all.contains(&seen.name)));
-        // The C library reports the end, the kernel an error; both are right. Windows refuses to open a
-        // directory that is being removed.
+        // The C library reports the end, the kernel an error. Windows refuses to open a directory that is being
+        // removed.
         let may_be_refused = cfg!(windows);
         assert!(rest.error.is_none_or(|error| error.kind() == ErrorKind::NotFound
             || (may_be_refused && error.kind() == ErrorKind::PermissionDenied)));

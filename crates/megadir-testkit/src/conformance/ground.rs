@@ -8,26 +8,22 @@ use megadir::{Backend, Dir, ErrorKind, ReadOptions};
 use super::CASES;
 use crate::seen::{self, Seen, assert_same};
 
-/// Backend under test with a directory for trees.
 pub struct Ground {
     pub backend: &'static dyn Backend,
-    /// Directory for trees; backends share trees of equal content.
+    /// Shared by backends whose trees have equal content.
     pub directory: PathBuf,
     listed: AtomicU64,
     refused: AtomicU64,
 }
 
-/// Counts of directories that the backend read and refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Directories read and compared.
     pub listed: u64,
-    /// Directories refused as [`ErrorKind::Unavailable`].
+    /// Refused as [`ErrorKind::Unavailable`].
     pub refused: u64,
 }
 
-/// Runs every case for a backend, with trees in `directory`; panics if it does not conform and prints the case
-/// first.
+/// Runs every case with trees in `directory`; prints a case before it panics.
 #[expect(clippy::print_stdout, reason = "shown by the harness when a case fails")]
 pub fn conformance(backend: &'static dyn Backend, directory: &Path) -> Outcome {
     let ground = Ground {
@@ -46,14 +42,12 @@ pub fn conformance(backend: &'static dyn Backend, directory: &Path) -> Outcome {
 }
 
 impl Ground {
-    /// Options with a buffer of `buffer_bytes`, and threads if the backend uses them.
     pub fn options(&self, buffer_bytes: usize) -> ReadOptions {
         let (threads, shares) = if self.backend.uses_threads() { (2, 13) } else { (1, 1) };
         ReadOptions { buffer_bytes, threads, shares, resolve_types: true }
     }
 
-    /// `true` if the backend reads this directory. A refusal must come with a reason, the same from `probe` and
-    /// `open`.
+    /// `probe` and `open` must refuse with the same reason.
     pub fn accepts(&self, directory: &Dir) -> bool {
         let Err(refusal) = self.backend.probe(directory) else {
             self.listed.fetch_add(1, Ordering::Relaxed);
@@ -68,12 +62,11 @@ impl Ground {
         false
     }
 
-    /// Lists a directory unless the backend refuses it.
     pub fn list(&self, directory: &Dir, options: &ReadOptions) -> Option<Vec<Seen>> {
         self.accepts(directory).then(|| seen::list(self.backend, directory, options).unwrap())
     }
 
-    /// Lists a directory and compares it with the oracle: same names, inodes and types, each name once.
+    /// Same names, inodes and types, each name once.
     pub fn check(&self, path: &Path, options: &ReadOptions, what: &str) {
         let directory = Dir::open(path).unwrap();
         let Some(found) = self.list(&directory, options) else { return };

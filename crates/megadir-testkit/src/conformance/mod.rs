@@ -1,7 +1,5 @@
-//! The suite that every backend passes, against the oracle `std`.
-//!
-//! To add a case, write a function and a line in [`CASES`]. A backend that refuses a directory must give the
-//! reason. [`Outcome`] counts refusals, so that a suite which saw nothing else is noticed.
+//! The suite that every backend passes, against the oracle `std`; to add a case, write a function and a line in
+//! [`CASES`]. Refusals need a reason and are counted by [`Outcome`].
 
 mod broken;
 mod changing;
@@ -13,14 +11,12 @@ mod refused;
 
 pub use ground::{Ground, Outcome, conformance};
 
-/// Requirement on a backend.
 #[derive(Clone, Copy)]
 pub struct Case {
     pub name: &'static str,
     pub run: fn(&Ground),
 }
 
-/// All cases.
 pub static CASES: &[Case] = &[
     Case { name: "lists 0, 1, batch-1, batch, batch+1 entries", run: plain::sizes },
     Case { name: "lists 100 000 entries", run: plain::many },

@@ -1,6 +1,5 @@
-//! Failing, panicking and abandoned examiners and readers: an error is returned once, and nothing stays open.
-//!
-//! A leaked thread keeps the directory open, so counting descriptors finds threads too.
+//! Failing, panicking and abandoned examiners and readers: an error is returned once, and nothing stays open. A
+//! leaked thread keeps the directory open, so counting descriptors finds threads too.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -24,7 +23,7 @@ use crate::seen;
 /// More than fits a 4 KiB buffer and a chunk of a window.
 const ENTRIES: u64 = 500;
 
-/// Runs `check` with every strategy on one directory, then asserts that it is closed.
+/// Every strategy runs on one directory, which must be closed at the end.
 fn in_every_way(ground: &Ground, check: impl Fn(&Dir, &Truth, AttributeChoice)) {
     // Its own directory: a shared one may be open in other tests.
     let path: PathBuf = ground.directory.join(format!("broken-{}", ground.examiner.name()));
@@ -42,7 +41,6 @@ fn in_every_way(ground: &Ground, check: impl Fn(&Dir, &Truth, AttributeChoice)) 
     std::fs::remove_dir_all(&path).unwrap();
 }
 
-/// Asserts that the rows so far are correct.
 fn is_part(ground: &Ground, examined: &Examined, truth: &Truth, way: &AttributeChoice) {
     for (name, row) in once(&examined.rows, &way.to_string()) {
         let wrong = wrong(row, &truth[name], Want::ALL, ground.lacking());

@@ -22,7 +22,6 @@ use crate::rng::Rng;
 /// More than fits a 4 KiB buffer and a chunk of a window.
 const ENTRIES: u64 = 320;
 
-/// Fate of an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Stays,
@@ -31,7 +30,6 @@ enum Fate {
     Third,
 }
 
-/// Fate of an entry of [`trees::fill`], from its name.
 fn fate(name: &[u8]) -> Fate {
     [Fate::Stays, Fate::First, Fate::Second, Fate::Third][usize::from(name[15]) % 4]
 }
@@ -108,7 +106,6 @@ pub(super) fn changed(ground: &Ground) {
     });
 }
 
-/// Changes a file unless its fate is to stay.
 fn change(path: &Path) {
     match fate(path.file_name().unwrap().as_encoded_bytes()) {
         Fate::Stays => {}
@@ -121,8 +118,8 @@ fn change(path: &Path) {
     }
 }
 
-/// `true` if a recent change may still be reported with old values: examiners by inode and caching network
-/// clients may do so. No examiner may mix old and new values in one row.
+/// Examiners by inode and caching network clients may report a recent change with old values, but never mix old
+/// and new values in one row.
 fn may_be_old(ground: &Ground, directory: &Dir) -> bool {
     ground.is_by_inode() || directory.file_system() == FileSystem::Fuse
 }
@@ -166,7 +163,6 @@ pub(super) fn replaced(ground: &Ground) {
     });
 }
 
-/// Replaces a file with a directory, a symbolic link or another file.
 fn replace(path: &Path, spare: &Path) {
     match fate(path.file_name().unwrap().as_encoded_bytes()) {
         Fate::Stays => {}
@@ -220,8 +216,7 @@ pub(super) fn beside_a_writer(ground: &Ground) {
 /// Prefix of the names that the writer changes.
 const TOUCHED: &str = "touched-";
 
-/// Asserts that untouched entries come exactly once with correct values, and that touched ones cause no other
-/// error.
+/// Untouched entries come exactly once with correct values; touched ones cause no other error.
 fn untouched(ground: &Ground, directory: &Dir, way: &AttributeChoice, truth: &Truth) {
     let examined = drain(again(directory), way);
     assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
@@ -238,7 +233,6 @@ fn untouched(ground: &Ground, directory: &Dir, way: &AttributeChoice, truth: &Tr
     }
 }
 
-/// Creates, changes, renames, replaces and removes entries until `stop` is set.
 fn write(path: &Path, stop: &AtomicBool, changes: &AtomicU64) {
     let mut rng = Rng::new(1);
     while !stop.load(Ordering::Relaxed) {

@@ -9,7 +9,7 @@ use super::oracle;
 use super::trees::{ensure, set_modified};
 
 /// Seconds since 1970: before it; around the limits of 32 bits, of 64-bit nanoseconds (2262), of ext4 (2446)
-/// and of XFS (2486); and at the limits of the type.
+/// and of XFS (2486); and of the type.
 const SECONDS: [i64; 21] = [
     i64::MIN,
     -(1 << 40),
@@ -57,14 +57,13 @@ const SIZES: [u64; 16] = [
 /// Range that a file system stores; it clamps or refuses the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Earliest and latest modification time, seconds since 1970.
+    /// Seconds since 1970.
     pub seconds: (i64, i64),
-    /// Largest file size, bytes.
+    /// Bytes.
     pub size_bytes: u64,
 }
 
-/// Range that the file system of `directory` stores, as `std` reads it back; panics if a time within the range
-/// changes.
+/// Range as `std` reads it back; panics if a time within it changes.
 pub fn kept(directory: &Path) -> Kept {
     let path = of_times(directory);
     let mut seconds = Vec::new();
@@ -91,7 +90,7 @@ pub(super) fn sizes(ground: &Ground) {
     ground.check_path(&of_sizes(&ground.directory), 4 << 10);
 }
 
-/// Creates files with extreme modification times; the file system clamps them.
+/// The file system clamps the times.
 pub fn of_times(directory: &Path) -> PathBuf {
     ensure(directory, "times", |path| {
         for seconds in SECONDS {
@@ -104,7 +103,6 @@ pub fn of_times(directory: &Path) -> PathBuf {
     })
 }
 
-/// Creates empty files of the largest sizes that the file system allows.
 fn of_sizes(directory: &Path) -> PathBuf {
     ensure(directory, "sizes", |path| {
         for size in SIZES {

@@ -16,7 +16,7 @@ pub const FIELDS: [Want; 11] = [
     Want::MOUNT,
 ];
 
-/// `true` if two rows agree in one attribute; panics if `field` is not a single attribute.
+/// Panics if `field` is not a single attribute.
 pub fn agree(one: &Attributes, other: &Attributes, field: Want) -> bool {
     match field {
         Want::TYPE => one.kind == other.kind,
@@ -34,8 +34,7 @@ pub fn agree(one: &Attributes, other: &Attributes, field: Want) -> bool {
     }
 }
 
-/// Error in a row, if any. A row must have all of `want` that `truth` has except `lacking`, must have nothing
-/// else, and must agree with `truth`.
+/// A row must have all of `want` that `truth` has except `lacking`, nothing else, and agree with `truth`.
 pub fn wrong(row: &Attributes, truth: &Attributes, want: Want, lacking: Want) -> Option<String> {
     if row.error != 0 {
         return Some(format!("error {} ({})", row.error, std::io::Error::from_raw_os_error(row.error)));

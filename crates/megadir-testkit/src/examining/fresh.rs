@@ -33,7 +33,6 @@ pub(super) fn fresh(ground: &Ground) {
     growing.write_all(&[2; 5000]).unwrap();
     still(&path);
     ground.check_path(&path, 32 << 10);
-    // Changed a while later, and still not flushed.
     change(&paths);
     ground.settle(&path);
     still(&path);
@@ -58,7 +57,6 @@ fn still(path: &Path) {
     }
 }
 
-/// Changes each entry in one way or another.
 fn change(paths: &[PathBuf]) {
     for (index, entry) in paths.iter().enumerate() {
         match index % 8 {

@@ -14,26 +14,22 @@ use super::CASES;
 use super::fields::{FIELDS, wrong};
 use super::oracle::{Truth, oracle};
 
-/// Examiner under test with a directory for trees.
 pub struct Ground {
     pub examiner: &'static dyn Examiner,
-    /// Directory for trees; examiners share trees of equal content.
+    /// Shared by examiners whose trees have equal content.
     pub directory: PathBuf,
     examined: AtomicU64,
     refused: AtomicU64,
 }
 
-/// Counts of directories that the examiner examined and refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Directories examined and compared.
     pub examined: u64,
-    /// Directories refused as [`ErrorKind::Unavailable`].
+    /// Refused as [`ErrorKind::Unavailable`].
     pub refused: u64,
 }
 
-/// Runs every case for an examiner, with trees in `directory`; panics if it does not conform and prints the
-/// case first.
+/// Runs every case with trees in `directory`; prints a case before it panics.
 #[expect(clippy::print_stdout, reason = "shown by the harness when a case fails")]
 pub fn examining(examiner: &'static dyn Examiner, directory: &Path) -> Outcome {
     let ground = Ground::new(examiner, directory);
@@ -46,19 +42,15 @@ pub fn examining(examiner: &'static dyn Examiner, directory: &Path) -> Outcome {
     ground.outcome()
 }
 
-/// Everything that an examined listing returned, up to its end or error.
 #[derive(Debug)]
 pub struct Examined {
-    /// Names and attributes in order of arrival.
     pub rows: Vec<(Vec<u8>, Attributes)>,
     /// Number of batches, empty ones included.
     pub batches: u64,
-    /// Error that ended it, from opening or later.
     pub error: Option<Error>,
 }
 
-/// Lists and examines to the end, then asks again: nothing may follow the end or an error. Panics on a batch
-/// that miscounts itself.
+/// Lists and examines to the end, then asks again: nothing may follow the end or an error.
 pub fn drain(directory: Dir, choice: &AttributeChoice) -> Examined {
     let mut examined = Examined { rows: Vec::new(), batches: 0, error: None };
     let mut listing = match AttributeListing::with_choice(directory, *choice) {
@@ -90,7 +82,7 @@ pub fn drain(directory: Dir, choice: &AttributeChoice) -> Examined {
     examined
 }
 
-/// Reopens a directory by descriptor, because the current user may not be able to reach its path.
+/// By descriptor: the current user may be unable to reach the path.
 pub(super) fn again(directory: &Dir) -> Dir {
     directory.again().unwrap()
 }
@@ -101,13 +93,12 @@ impl Ground {
         Self { examiner, directory: directory.to_owned(), examined, refused }
     }
 
-    /// Counts so far.
     pub fn outcome(&self) -> Outcome {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Outcome { examined: count(&self.examined), refused: count(&self.refused) }
     }
 
-    /// Attributes that the examiner never returns on any file system; any other gap is a failure.
+    /// Attributes that the examiner never returns; any other gap is a failure.
     pub fn lacking(&self) -> Want {
         match self.examiner.name() {
             "std" => Want::MOUNT,
@@ -116,7 +107,7 @@ impl Ground {
         }
     }
 
-    /// `true` if the examiner asks by inode number, not by name.
+    /// `true` if the examiner asks by inode number.
     pub fn is_by_inode(&self) -> bool {
         ["xfs-bulkstat", "btrfs-search"].contains(&self.examiner.name())
     }
@@ -133,8 +124,7 @@ impl Ground {
         ways(self.examiner, directory, want, buffer_bytes)
     }
 
-    /// `true` if the examiner accepts this directory. A refusal must come with a reason, the same from `probe`,
-    /// `start` and every strategy, and without rows.
+    /// `probe`, `start` and every strategy must refuse with the same reason and without rows.
     pub fn accepts(&self, directory: &Dir) -> bool {
         let Err(refusal) = self.examiner.probe(directory) else {
             self.examined.fetch_add(1, Ordering::Relaxed);
@@ -154,7 +144,7 @@ impl Ground {
         false
     }
 
-    /// Examines a directory in every way and compares the rows with `truth`.
+    /// Compares the rows of every way with `truth`.
     pub fn check(&self, directory: &Dir, truth: &Truth, want: Want, buffer_bytes: usize) {
         if !self.accepts(directory) {
             return;
@@ -164,12 +154,11 @@ impl Ground {
         }
     }
 
-    /// Examines all entries of a directory in every way and compares the rows with the oracle.
     pub fn check_path(&self, path: &Path, buffer_bytes: usize) {
         self.check(&Dir::open(path).unwrap(), &oracle(path), Want::ALL, buffer_bytes);
     }
 
-    /// Examines a directory in one way: each entry once, with its own attributes.
+    /// Each entry once, with its own attributes.
     pub fn same(&self, directory: &Dir, way: &AttributeChoice, truth: &Truth) {
         let Examined { rows, error, .. } = drain(again(directory), way);
         let what = format!("{} in {}: {way}", self.examiner.name(), directory.path().display());
@@ -191,7 +180,7 @@ impl Ground {
     }
 }
 
-/// Rows by name; panics if a name came more than once.
+/// Panics if a name came more than once.
 pub fn once<'a>(rows: &'a [(Vec<u8>, Attributes)], what: &str) -> BTreeMap<&'a [u8], &'a Attributes> {
     let mut found = BTreeMap::new();
     for (name, row) in rows {
@@ -200,7 +189,7 @@ pub fn once<'a>(rows: &'a [(Vec<u8>, Attributes)], what: &str) -> BTreeMap<&'a [
     found
 }
 
-/// Every way to list and examine a directory with one examiner and buffers of `buffer_bytes`.
+/// Every strategy with one examiner and buffers of `buffer_bytes`.
 pub fn ways(
     examiner: &'static dyn Examiner,
     directory: &Dir,

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use megadir::{Attributes, Batch, Dir, Examine, Examiner, Result, Want};
 
-/// Hook that runs when a thread begins to examine.
+/// Runs when a thread begins to examine.
 type OnStart = dyn Fn() -> Result<()> + Send + Sync;
-/// Hook that runs between listing a batch and examining it.
 type OnExamine = dyn Fn(Batch<'_>) -> Result<()> + Send + Sync;
 
-/// Examiner with hooks before its calls; an error from a hook is returned by the call.
+/// An error from a hook is returned by the call.
 pub struct Hooked {
     inner: &'static dyn Examiner,
     on_start: Box<OnStart>,
@@ -17,7 +16,6 @@ pub struct Hooked {
 }
 
 impl Hooked {
-    /// Examiner that runs `before` when a thread begins to examine.
     pub fn on_start(
         inner: &'static dyn Examiner,
         before: impl Fn() -> Result<()> + Send + Sync + 'static,
@@ -25,7 +23,6 @@ impl Hooked {
         Self { inner, on_start: Box::new(before), on_examine: Arc::new(|_| Ok(())) }.leak()
     }
 
-    /// Examiner that runs `before` between listing a batch and examining it.
     pub fn on_examine(
         inner: &'static dyn Examiner,
         before: impl Fn(Batch<'_>) -> Result<()> + Send + Sync + 'static,

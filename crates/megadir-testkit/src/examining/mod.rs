@@ -1,8 +1,6 @@
-//! The suite that every examiner passes with every strategy and in the walk.
-//!
-//! The oracle is `std`, plus a statx of the suite's own for the mount ID. An examiner that refuses a directory
-//! must always give the reason and never a row. [`Outcome`] counts refusals, so that a suite which saw nothing
-//! else is noticed. To add a case, write a function and a line in [`CASES`].
+//! The suite that every examiner passes with every strategy and in the walk; to add a case, write a function
+//! and a line in [`CASES`]. The oracle is `std`, plus a statx for the mount ID. Refusals need a reason, return
+//! no rows, and are counted by [`Outcome`].
 
 mod broken;
 mod changing;
@@ -22,14 +20,12 @@ mod walk;
 pub use extremes::{Kept, kept, of_times};
 pub use ground::{Examined, Ground, Outcome, drain, examining, once, ways};
 
-/// Requirement on an examiner.
 #[derive(Clone, Copy)]
 pub struct Case {
     pub name: &'static str,
     pub run: fn(&Ground),
 }
 
-/// All cases.
 pub static CASES: &[Case] = &[
     Case { name: "returns all attributes of every kind of entry", run: plain::kinds },
     Case { name: "examines entries of every name", run: plain::names },

@@ -6,7 +6,6 @@ use std::process::Command;
 use super::Ground;
 use crate::mount::{run, unmount};
 
-/// Mounts of one case, unmounted on drop in reverse order.
 struct Mounted {
     on: Vec<PathBuf>,
 }
@@ -48,7 +47,6 @@ pub(super) fn mounts(ground: &Ground) {
     std::fs::remove_dir_all(&path).unwrap();
 }
 
-/// Creates directories and files, some of them mount points.
 fn make(path: &Path) {
     std::fs::create_dir(path).unwrap();
     for number in 0..40 {

@@ -9,10 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use megadir::{Attributes, FileType, Time, Want};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
-/// Attributes by name.
 pub type Truth = BTreeMap<Vec<u8>, Attributes>;
 
-/// Attributes of every entry of a directory.
 pub fn oracle(directory: &Path) -> Truth {
     let entries = std::fs::read_dir(directory).unwrap();
     entries
@@ -23,7 +21,7 @@ pub fn oracle(directory: &Path) -> Truth {
         .collect()
 }
 
-/// All attributes of the file at `path`; panics if `std` and statx disagree.
+/// Panics if `std` and statx disagree.
 pub fn of(path: &Path) -> Attributes {
     let metadata = std::fs::symlink_metadata(path).unwrap();
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;

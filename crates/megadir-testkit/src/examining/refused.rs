@@ -10,7 +10,6 @@ use super::oracle::oracle;
 use super::trees;
 use crate::unprivileged::{NOBODY, may_be_listed, unprivileged};
 
-/// `errno` of "permission denied".
 const EACCES: i32 = 13;
 
 pub(super) fn permissions(ground: &Ground) {

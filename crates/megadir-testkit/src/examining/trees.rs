@@ -25,12 +25,10 @@ pub fn ensure(parent: &Path, name: &str, build: impl FnOnce(&Path)) -> PathBuf {
     path
 }
 
-/// Creates empty files with distinct attributes and returns the directory.
 pub fn various(parent: &Path, entries: u64) -> PathBuf {
     ensure(parent, &format!("various-{entries}"), |path| fill(path, entries))
 }
 
-/// Creates files whose size, mode and modification time follow from their index.
 pub fn fill(directory: &Path, entries: u64) {
     let names = Flat::plain(entries);
     for index in 0..entries {
@@ -39,7 +37,7 @@ pub fn fill(directory: &Path, entries: u64) {
     }
 }
 
-/// Creates entries of any names and types; attributes follow from the index as far as the type allows.
+/// Entries of any names and types; attributes follow from the index as far as the type allows.
 pub fn fill_with(directory: &Path, flat: &Flat) {
     let maker = Maker::open(directory);
     for index in 0..flat.entries {

@@ -12,7 +12,6 @@ use super::oracle::oracle;
 use super::trees;
 use crate::mount::{run, unmount};
 
-/// Result of a walk.
 struct Walked {
     rows: BTreeMap<PathBuf, Attributes>,
     errors: Vec<Error>,
@@ -48,7 +47,7 @@ fn walk(ground: &Ground, root: &Path, threads: usize, queue: usize, cross_mounts
     Ok(walked)
 }
 
-/// Expected attributes of a tree, without the subtrees in `leave_out`.
+/// Without the subtrees in `leave_out`.
 fn truth(root: &Path, leave_out: &[PathBuf]) -> BTreeMap<PathBuf, Attributes> {
     let mut all = BTreeMap::new();
     let mut directories = vec![root.to_owned()];
@@ -76,7 +75,7 @@ fn compare(ground: &Ground, walked: &Walked, truth: &BTreeMap<PathBuf, Attribute
 }
 
 impl Ground {
-    /// Walks a tree on one mount with one thread and several, and compares every entry with the oracle.
+    /// One mount, one thread and several, each entry compared with the oracle.
     pub fn check_tree(&self, path: &Path) {
         if !self.accepts(&Dir::open(path).unwrap()) {
             let refused = walk(self, path, 2, 8, false).map(drop).unwrap_err();

@@ -26,7 +26,6 @@ struct Examined {
     rows: Vec<Attributes>,
 }
 
-/// Source of the threads' buffers.
 struct Source {
     /// `None` after the end of the directory or an error.
     reader: Option<Box<dyn Reader>>,

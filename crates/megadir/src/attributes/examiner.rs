@@ -1,6 +1,5 @@
-//! Examiners: ways to read attributes, as backends are ways to list.
-//!
-//! A new examiner is a file in this folder and two lines here. Lists, help and the conformance suite follow.
+//! Examiners: ways to read attributes, as backends are ways to list. A new examiner is a file in this folder
+//! and two lines here. Lists, help and the conformance suite follow.
 
 use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
@@ -37,11 +36,7 @@ pub trait Examiner: Sync {
     /// Description, one line.
     fn about(&self) -> &'static str;
 
-    /// Checks that the examiner works in this directory.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] with the reason.
+    /// Checks that the examiner works in this directory. Errors: [`ErrorKind::Unavailable`] with the reason.
     fn probe(&self, directory: &Dir) -> Result<()>;
 
     /// `true` if it takes attributes from the listing, so that the directory must be opened by
@@ -55,19 +50,12 @@ pub trait Examiner: Sync {
         false
     }
 
-    /// Prepares one thread for reading attributes in a directory.
-    ///
-    /// # Errors
-    ///
-    /// As [`Examiner::probe`], and errors of the system calls.
+    /// Prepares one thread for reading attributes in a directory. Errors: As [`Examiner::probe`], and errors of
+    /// the system calls.
     fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>>;
 
     /// Prepares `threads` threads for a directory, or for it and those below it. Returns one value per thread.
-    /// Work needed once per listing is done here.
-    ///
-    /// # Errors
-    ///
-    /// As [`Examiner::start`].
+    /// Work needed once per listing is done here. Errors: As [`Examiner::start`].
     fn start_threads(&self, directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
         (0..threads).map(|_| self.start(directory, want)).collect()
     }
@@ -75,12 +63,8 @@ pub trait Examiner: Sync {
 
 /// Reads attributes in one thread.
 pub trait Examine: Send {
-    /// Replaces `rows` by the attributes of each entry of the batch, in the batch's order.
-    ///
-    /// An entry whose attributes cannot be read gets a row with its error; the call itself succeeds.
-    ///
-    /// # Errors
-    ///
+    /// Replaces `rows` by the attributes of each entry of the batch, in the batch's order. An entry whose
+    /// attributes cannot be read gets a row with its error; the call itself succeeds. Errors:
     /// [`ErrorKind::Unavailable`] if the examiner does not work in this directory; it may work in others. Any
     /// other error means that further calls are useless.
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()>;

@@ -1,7 +1,5 @@
-//! Examiner `listed`: attributes that came with the listing, without further system calls.
-//!
-//! Batches from other sources, such as the names of an inventory, have no attributes: their entries are opened
-//! one by one.
+//! Examiner `listed`: attributes that came with the listing, without further system calls. Batches from other
+//! sources, such as the names of an inventory, have no attributes: their entries are opened one by one.
 
 use crate::attributes::examiner::{Examine, Examiner};
 use crate::attributes::windows_each::Opening;

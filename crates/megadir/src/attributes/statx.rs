@@ -1,8 +1,6 @@
 //! Examiner `statx`: only the wanted fields, relative to the directory's descriptor, without a new request to a
-//! server.
-//!
-//! Reference: statx(2). With `AT_STATX_DONT_SYNC`, network file systems answer from the cache that the listing
-//! has just filled; local ones ignore the flag.
+//! server. Reference: statx(2). With `AT_STATX_DONT_SYNC`, network file systems answer from the cache that the
+//! listing has just filled; local ones ignore the flag.
 
 use std::ffi::CStr;
 
@@ -56,7 +54,6 @@ impl Examiner for Statx {
     }
 }
 
-/// The request.
 pub(super) struct StatxRequest {
     want: Want,
     mask: StatxFlags,
@@ -83,7 +80,6 @@ impl StatxRequest {
         Self { want, mask }
     }
 
-    /// The mask to request.
     #[cfg(feature = "io-uring")]
     pub(super) fn mask(&self) -> StatxFlags {
         self.mask
@@ -97,7 +93,6 @@ impl StatxRequest {
         }
     }
 
-    /// Reads the attributes of the directory itself.
     pub(super) fn itself(&self, directory: &Dir) -> Result<Attributes> {
         statx(directory, "", FLAGS | AtFlags::EMPTY_PATH, self.mask)
             .map(|status| self.attributes(&status))

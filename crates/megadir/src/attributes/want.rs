@@ -7,7 +7,6 @@ use std::ops::{BitAnd, BitOr};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Want(u16);
 
-/// Names in options and output.
 const NAMES: [(Want, &str); 11] = [
     (Want::TYPE, "type"),
     (Want::SIZE, "size"),

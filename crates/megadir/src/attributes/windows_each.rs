@@ -16,9 +16,7 @@ use crate::error::{Error, Result};
 use crate::file_type::FileType;
 use crate::names;
 
-/// Attributes from a path.
 const OF_PATH: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
-/// Attributes from an open file.
 const OF_OPEN: Want = OF_PATH.union(Want::CHANGED).union(Want::INODE).union(Want::LINKS);
 
 pub(crate) struct AttributesEach;
@@ -95,7 +93,6 @@ impl Examiner for OpenEach {
     }
 }
 
-/// Opens each entry.
 pub(super) struct Opening {
     want: Want,
 }
@@ -123,7 +120,6 @@ impl Examine for Opening {
     }
 }
 
-/// Attributes of the directory itself.
 pub(super) fn of_directory(directory: &Dir, want: Want) -> Result<Attributes> {
     let facts = facts::of_open(directory.as_handle());
     let facts = facts.map_err(|error| Error::io("stat", directory.path(), error))?;

@@ -1,7 +1,6 @@
-//! Backend `readdir`: the C library's `readdir64`, which the programs under study use.
-//!
-//! The library chooses its own buffer (32 KiB in glibc), so the caller refuses a buffer size
-//! ([`Backend::uses_buffer`]). Entries are copied into batches.
+//! Backend `readdir`: the C library's `readdir64`, which the programs under study use. The library chooses its
+//! own buffer (32 KiB in glibc), so the caller refuses a buffer size ([`Backend::uses_buffer`]). Entries are
+//! copied into batches.
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;

@@ -1,7 +1,5 @@
-//! Backends: ways to read a directory's entries.
-//!
-//! A new backend is a file in this folder and two lines here. Lists, help, the conformance suite and reports
-//! follow.
+//! Backends: ways to read a directory's entries. A new backend is a file in this folder and two lines here.
+//! Lists, help, the conformance suite and reports follow.
 
 use std::sync::Arc;
 
@@ -144,39 +142,24 @@ pub trait Backend: Sync {
         false
     }
 
-    /// Checks that the backend can read this directory.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] with the reason.
+    /// Checks that the backend can read this directory. Errors: [`ErrorKind::Unavailable`] with the reason.
     fn probe(&self, _directory: &Dir) -> Result<()> {
         Ok(())
     }
 
-    /// Opens a reader at the start of a directory.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] as from [`Backend::probe`], [`ErrorKind::BadOption`] for an unsupported
-    /// option, or an error of the system call that opens the directory.
+    /// Opens a reader at the start of a directory. Errors: [`ErrorKind::Unavailable`] as from
+    /// [`Backend::probe`], [`ErrorKind::BadOption`] for an unsupported option, or an error of the system call
+    /// that opens the directory.
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>>;
 
     /// Opens a reader on a directory that no one else reads and that is at its start. May save opening it a
-    /// second time.
-    ///
-    /// # Errors
-    ///
-    /// As [`Backend::open`].
+    /// second time. Errors: As [`Backend::open`].
     fn open_once(&self, directory: &Arc<Dir>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         self.open(directory, options)
     }
 
     /// Like [`Backend::open_once`], but may reuse the buffer of a finished reader ([`Reader::into_buffer`]),
-    /// whose contents are ignored.
-    ///
-    /// # Errors
-    ///
-    /// As [`Backend::open`].
+    /// whose contents are ignored. Errors: As [`Backend::open`].
     fn open_again(
         &self,
         directory: &Arc<Dir>,
@@ -192,11 +175,8 @@ pub trait Backend: Sync {
     }
 
     /// Like [`Backend::open_once`], but batches carry the attributes in both `want` and [`Backend::brings`]
-    /// ([`Batch::attributes`]).
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::BadOption`] if the backend returns no attributes, else as [`Backend::open`].
+    /// ([`Batch::attributes`]). Errors: [`ErrorKind::BadOption`] if the backend returns no attributes, else as
+    /// [`Backend::open`].
     fn open_with_attributes(
         &self,
         directory: &Arc<Dir>,
@@ -210,13 +190,8 @@ pub trait Backend: Sync {
 
 /// Reader of one directory.
 pub trait Reader: Send {
-    /// Returns the next batch, which may be empty, or `None` at the end.
-    ///
-    /// After an error the reader returns nothing more.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the system calls, and [`ErrorKind::Malformed`].
+    /// Returns the next batch, which may be empty, or `None` at the end. After an error the reader returns
+    /// nothing more. Errors: Errors of the system calls, and [`ErrorKind::Malformed`].
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>>;
 
     /// Number of system calls made for entries, if known.

@@ -1,6 +1,5 @@
-//! Backend `std`: Rust's `std::fs::read_dir`, the reference for all others.
-//!
-//! It has no positions and no choice of buffer, and allocates for each entry.
+//! Backend `std`: Rust's `std::fs::read_dir`, the reference for all others. It has no positions and no choice
+//! of buffer, and allocates for each entry.
 
 use std::fs::ReadDir;
 use std::path::PathBuf;
@@ -46,11 +45,8 @@ impl Backend for StdFs {
     }
 }
 
-/// Returns a path to the open directory itself, even if another one lies at its old path now.
-///
-/// # Errors
-///
-/// On Windows, if the directory was moved and its path is unknown.
+/// Returns a path to the open directory itself, even if another one lies at its old path now. Errors: On
+/// Windows, if the directory was moved and its path is unknown.
 pub(crate) fn readable_path(directory: &Dir) -> Result<PathBuf> {
     #[cfg(target_os = "linux")]
     {

@@ -1,8 +1,6 @@
-//! Wine, which treats symbolic links differently from Windows.
-//!
-//! Wine 8 follows the host's symbolic links and reports the type of their targets; removing a file through such
-//! a link removes the target. So the path of an opened entry is compared with the expected one, under Wine
-//! only: Windows opens a link itself if requested.
+//! Wine, which treats symbolic links differently from Windows. Wine 8 follows the host's symbolic links and
+//! reports the type of their targets; removing a file through such a link removes the target. So the path of an
+//! opened entry is compared with the expected one, under Wine only: Windows opens a link itself if requested.
 
 use std::os::windows::io::BorrowedHandle;
 use std::sync::LazyLock;

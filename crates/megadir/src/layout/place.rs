@@ -120,9 +120,8 @@ impl Placer {
         path.map(|path| path.into_owned().into()).map_err(|_| Refused::System("it is not Unicode"))
     }
 
-    /// Takes directories from the name and returns the file's name.
-    ///
-    /// Checks all levels, but writes only the levels of this depth.
+    /// Takes directories from the name and returns the file's name. Checks all levels, but writes only the
+    /// levels of this depth.
     fn cut<'n>(&self, name: &'n [u8], path: &mut Path<'_>) -> Result<&'n [u8], Refused> {
         let Layout { source, label, trimmed, .. } = self.layout;
         let widths = self.layout.levels().iter().map(|width| usize::from(*width));
@@ -160,7 +159,6 @@ impl Placer {
         Ok(file)
     }
 
-    /// Takes directories from the digest of the name.
     fn digest<'n>(&self, name: &'n [u8], path: &mut Path<'_>) -> Result<&'n [u8], Refused> {
         const HEX: &[u8; 16] = b"0123456789abcdef";
         self.check_whole(name)?;
@@ -268,7 +266,6 @@ impl<'a> Path<'a> {
         self.length += bytes.len();
     }
 
-    /// Appends the file.
     fn end(mut self, file: &[u8]) -> Placed<'a> {
         let file_at = self.length;
         self.append(file);

@@ -7,7 +7,6 @@ use super::presets::{PRESETS, by_name};
 use super::{DIGEST_DIGITS, Growth, LEVELS_MAX, Layout, NAME_BYTES_MAX, SEQUENCE_MAX, Source};
 use crate::nearest::nearest;
 
-/// Words for the sources.
 const SOURCES: [(&str, Source); 6] = [
     ("prefix", Source::Prefix),
     ("suffix", Source::Suffix),
@@ -64,7 +63,6 @@ struct Piece<T> {
 }
 
 impl<'a> Piece<&'a str> {
-    /// Splits the part at each separator.
     fn split(self, separator: char) -> impl Iterator<Item = Piece<&'a str>> {
         self.text.split(separator).scan(self.at, |next, text| {
             let at = *next;

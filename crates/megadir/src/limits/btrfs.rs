@@ -1,8 +1,6 @@
-//! btrfs: a directory has no limit of its own, but names with the same crc32c share an item of the tree.
-//!
-//! If they do not fit in it, the create fails with `EOVERFLOW`: after 301 crafted names of 24 characters.
-//! Ordinary names do not get there: among 10^9, hardly more than four share a hash. Reference:
-//! `btrfs_insert_dir_item`.
+//! btrfs: a directory has no limit of its own, but names with the same crc32c share an item of the tree. If
+//! they do not fit in it, the create fails with `EOVERFLOW`: after 301 crafted names of 24 characters. Ordinary
+//! names do not get there: among 10^9, hardly more than four share a hash. Reference: `btrfs_insert_dir_item`.
 
 use super::facts::Facts;
 use super::model::{Judgement, Model};

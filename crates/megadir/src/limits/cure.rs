@@ -1,8 +1,6 @@
-//! Remedies for a limit, with the command if there is one. None may cause damage.
-//!
-//! `e2fsck -D` is never suggested: before e2fsprogs 1.47.3 it can damage directories with many extents (Debian
-//! 12 has 1.47.0), and a directory with a packed index refuses entries sooner. Neither is any command that
-//! creates a file system.
+//! Remedies for a limit, with the command if there is one. None may cause damage. `e2fsck -D` is never
+//! suggested: before e2fsprogs 1.47.3 it can damage directories with many extents (Debian 12 has 1.47.0), and a
+//! directory with a packed index refuses entries sooner. Neither is any command that creates a file system.
 
 use std::path::{Path, PathBuf};
 

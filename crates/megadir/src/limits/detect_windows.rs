@@ -1,7 +1,5 @@
-//! Reads the facts about a directory on Windows, by its handle, without privileges.
-//!
-//! The cost does not grow with the directory: its first entries, 32 of them opened, and one query of the
-//! volume.
+//! Reads the facts about a directory on Windows, by its handle, without privileges. The cost does not grow with
+//! the directory: its first entries, 32 of them opened, and one query of the volume.
 
 use std::os::windows::io::AsHandle;
 

@@ -37,7 +37,6 @@ use crate::file_system::FileSystem;
 
 /// No fill ended below this share of the formula's result ...
 pub(crate) const LOW: f64 = 0.85;
-/// ... or above this one.
 pub(crate) const HIGH: f64 = 1.15;
 /// As [`LOW`] and [`HIGH`], for the legacy hash. It places similar names side by side: fills with sequential
 /// names ended at 1.1 to 1.3 times the formula, and other names may crowd in a few blocks.
@@ -73,7 +72,6 @@ pub(crate) struct Shape {
     pub(crate) large_dir: bool,
     /// Names are padded to a multiple of 32 bytes.
     pub(crate) encrypted: bool,
-    /// Each entry stores its hash.
     pub(crate) hash_in_entry: bool,
 }
 
@@ -133,7 +131,6 @@ impl Shape {
     }
 }
 
-/// History of a directory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Past {
     /// Entries were only added, as far as the evidence shows.

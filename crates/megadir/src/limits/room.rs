@@ -7,7 +7,6 @@ use super::limit::{Ceiling, Limit};
 use super::trap::Trap;
 use crate::file_system::FileSystem;
 
-/// Source of the figures.
 const ROOM: &str = if cfg!(windows) { "room of the volume" } else { "statfs" };
 /// Warn from this share of inodes, blocks or a quota.
 const NEARLY_OUT: f64 = 0.9;
@@ -74,7 +73,6 @@ fn inodes(facts: &Facts) -> Option<Ceiling> {
 const XFS_CHUNK_INODES: u64 = 4 * 64;
 
 /// Blocks that ext4 reserves for its own metadata if sysfs does not show them (`ext4_calculate_resv_clusters`).
-///
 /// The kernel takes a fiftieth of all blocks, including metadata blocks, which statfs does not count.
 pub(super) fn ext4_reserve(space: &Space) -> u64 {
     const EXT4_RESERVE_MAX: u64 = 4096;
@@ -100,10 +98,8 @@ fn blocks(facts: &Facts, cost: &Cost) -> Option<Ceiling> {
 /// small images.
 const BTRFS_UNUSED_BYTES: f64 = (4 << 20) as f64;
 
-/// Distance to the limit of btrfs chunks.
-///
-/// Entries fill metadata chunks. Contents fill data chunks, or metadata chunks if they are small or chunks are
-/// mixed. Both kinds of chunk are allocated from unallocated space.
+/// Distance to the limit of btrfs chunks. Entries fill metadata chunks. Contents fill data chunks, or metadata
+/// chunks if they are small or chunks are mixed. Both kinds of chunk are allocated from unallocated space.
 fn chunks(facts: &Facts, btrfs: &BtrfsSpace) -> Ceiling {
     let contents = &facts.contents.value;
     let entry_bytes = super::btrfs::entry_bytes(facts);

@@ -36,7 +36,6 @@ pub(super) struct Sample {
 /// Entries in listing order.
 #[derive(Default)]
 pub(super) struct Sampled {
-    /// Number of names by length.
     lengths: Vec<u64>,
     directories: u64,
     /// Every name, so that some can be examined.
@@ -78,7 +77,6 @@ impl Sample {
         Ok(Self::made(directory, &sampled, known, space))
     }
 
-    /// Evaluates a sample.
     pub(super) fn made(directory: &Dir, sampled: &Sampled, known: Known, space: &Space) -> Self {
         let entries = sampled.entries();
         let of = match known {
@@ -132,10 +130,9 @@ const EXAMINED_ENOUGH: usize = 30;
 /// The 97.5 % quantile of Student's t with 29 degrees of freedom.
 const T: f64 = 2.045;
 
-/// Estimates the contents of entries to come from those examined.
-///
-/// A large sample gives the 95 % interval of the mean. A small one gives its smallest and largest entry,
-/// widened by the rule of three: `3 / n` of all entries may differ from the `n` examined.
+/// Estimates the contents of entries to come from those examined. A large sample gives the 95 % interval of the
+/// mean. A small one gives its smallest and largest entry, widened by the rule of three: `3 / n` of all entries
+/// may differ from the `n` examined.
 fn of_sample(sizes: &[f64]) -> Contents {
     let count = sizes.len() as f64;
     let mean_bytes = sizes.iter().sum::<f64>() / count;

@@ -82,7 +82,6 @@ impl Progress {
         self.cancelled.0.load(Ordering::Relaxed)
     }
 
-    /// Adds the counts of a worker.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) fn add(&self, counts: &Counts) {
         let counters = &self.counters;

@@ -1,7 +1,6 @@
-//! Totals of each directory of a tree, even if the tree has more directories than fit in memory.
-//!
-//! A walk interleaves the batches of several directories. Only unfinished directories are kept, a few per
-//! thread and level, and of the finished ones those with the most entries.
+//! Totals of each directory of a tree, even if the tree has more directories than fit in memory. A walk
+//! interleaves the batches of several directories. Only unfinished directories are kept, a few per thread and
+//! level, and of the finished ones those with the most entries.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::hash_map::Entry as Slot;

@@ -146,7 +146,6 @@ fn count_of(bytes: u64) -> usize {
     2 * COUNTS + (power - COUNTS_BITS - 1) as usize * COUNTS + within
 }
 
-/// Smallest size of a count.
 fn least_of(count: usize) -> u64 {
     match count.checked_sub(2 * COUNTS) {
         None => count as u64,

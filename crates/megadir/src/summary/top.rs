@@ -25,7 +25,6 @@ pub(super) struct Top<K> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Candidate<K> {
     key: K,
-    /// Prefix and name.
     path: Vec<u8>,
     prefix_bytes: usize,
 }

@@ -7,7 +7,6 @@ use crate::dir::Dir;
 /// A directory waiting to be read.
 #[derive(Debug)]
 pub(super) enum Pending {
-    /// The root, already open.
     Root(Box<Dir>),
     Below {
         parent: Arc<Dir>,
@@ -27,7 +26,6 @@ struct State {
     pending: Vec<Pending>,
     /// Workers that may still add directories.
     working: usize,
-    /// Workers waiting for a directory.
     waiting: usize,
     /// Directories taken since a worker was last woken.
     taken: usize,

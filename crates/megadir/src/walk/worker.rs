@@ -23,7 +23,6 @@ const BELOW_MAX: usize = 512;
 /// Reading a batch of this many entries takes longer than waking another worker.
 const LARGE_ENTRIES: usize = 64;
 
-/// Result of a step.
 #[derive(Debug)]
 pub(super) enum Output {
     Batch {
@@ -75,7 +74,6 @@ struct Frame {
     is_large: bool,
 }
 
-/// Outcome of entering a directory.
 enum Entered {
     Yes,
     /// Removed, or no longer a directory: no error in a changing tree.

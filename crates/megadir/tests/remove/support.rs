@@ -38,9 +38,8 @@ pub(crate) fn only(entries: u64, directories: u64) -> Counts {
     Counts { entries, directories, ..Counts::default() }
 }
 
-/// Runs a part of a test in a child process with nothing else in it.
-///
-/// Returns `None` in the child, whose caller then does that part, and in the parent the child's peak memory.
+/// Runs a part of a test in a child process with nothing else in it. Returns `None` in the child, whose caller
+/// then does that part, and in the parent the child's peak memory.
 pub(crate) fn in_child(test: &str) -> Option<u64> {
     const VARIABLE: &str = "MEGADIR_TEST_CHILD";
     if std::env::var_os(VARIABLE).is_some_and(|name| name == test) {

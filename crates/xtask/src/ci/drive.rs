@@ -60,7 +60,6 @@ fn chosen(name: &str, only: &[String], skip: &[String]) -> bool {
     (only.is_empty() || named(only)) && !named(skip)
 }
 
-/// Parses the name of a stage.
 fn stage_name(word: &str) -> Result<String, String> {
     let names: Vec<&str> = STAGES.iter().map(|stage| stage.name).collect();
     if names.contains(&word) {
@@ -104,7 +103,6 @@ fn judge(mut report: Report, require_all: bool) -> Report {
     report
 }
 
-/// Prints the summary and returns the result.
 fn close(ended: &[Ended], elapsed: Duration, context: &Context) -> Result<(), String> {
     println!("\n== summary");
     for stage in ended {
@@ -124,7 +122,6 @@ fn close(ended: &[Ended], elapsed: Duration, context: &Context) -> Result<(), St
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
-/// Prints the contribution of a stage to the summary.
 fn print_report(stage: &Ended) {
     for line in &stage.report.lines {
         println!("{line}");

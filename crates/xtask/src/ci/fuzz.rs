@@ -21,7 +21,6 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
 const SECONDS: u64 = 20;
 const SECONDS_FULL: u64 = 3600;
 
-/// Builds the fuzz crate and runs its targets.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let manifest = context.root("fuzz/Cargo.toml");
     if !manifest.is_file() {
@@ -71,9 +70,8 @@ fn has_address_sanitizer() -> bool {
     names.any(|name| name.ends_with("_rt.asan.a"))
 }
 
-/// Builds all targets in release mode with assertions, and returns their folder.
-///
-/// The target triple is passed even for the host: otherwise build scripts and macros would get the flags too.
+/// Builds all targets in release mode with assertions, and returns their folder. The target triple is passed
+/// even for the host: otherwise build scripts and macros would get the flags too.
 fn build(manifest: &Path, target: &Path) -> Result<PathBuf, String> {
     let host = process::output(Command::new("rustc").args(["--print", "host-tuple"]))?;
     let mut command = Command::new(workspace::cargo());
@@ -84,7 +82,6 @@ fn build(manifest: &Path, target: &Path) -> Result<PathBuf, String> {
     Ok(target.join(host.trim()).join("release"))
 }
 
-/// Returns the names of the binaries.
 fn targets(metadata: &Value) -> Vec<String> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let targets = packages.flat_map(|package| package["targets"].as_array().into_iter().flatten());

@@ -13,10 +13,8 @@ pub(crate) fn format(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// Lints everything including optional parts, then the length of functions in default builds without tests, then
-/// the fuzz targets.
-///
-/// The second pass covers only the workspace's crates.
+/// Lints everything including optional parts, then the length of functions in default builds without tests,
+/// then the fuzz targets. The second pass covers only the workspace's crates.
 pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
     let common = ["clippy", "--workspace", "--locked"];
     let all = [

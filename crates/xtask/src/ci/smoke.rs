@@ -1,6 +1,5 @@
-//! Runs every study at its quick size: it must succeed and leave nothing but its record and report.
-//!
-//! The records stay in `target/ci/records` for the stage `browser`.
+//! Runs every study at its quick size: it must succeed and leave nothing but its record and report. The records
+//! stay in `target/ci/records` for the stage `browser`.
 
 use super::instructions::{knows, optimised_binary};
 use super::stage::{Context, Report};
@@ -43,7 +42,6 @@ static FILE_SYSTEMS: &[PrivateFs] = &[
 
 /// Additional run, for a report that no study gives.
 struct ExtraRun {
-    /// Name of its record.
     name: &'static str,
     words: &'static [&'static str],
 }

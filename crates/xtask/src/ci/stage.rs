@@ -48,14 +48,12 @@ impl Report {
 }
 
 impl Context {
-    /// Returns a cargo command in the root of the checkout.
     pub(crate) fn cargo(&self, words: &[&str]) -> Command {
         let mut command = Command::new(cargo());
         command.current_dir(&self.workspace.root).args(words);
         command
     }
 
-    /// Returns a path below the root of the checkout.
     pub(crate) fn root(&self, name: impl AsRef<Path>) -> PathBuf {
         self.workspace.root.join(name)
     }

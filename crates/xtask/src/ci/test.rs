@@ -85,7 +85,6 @@ pub(super) struct Ended {
     pub(super) succeeded: bool,
     /// For each suite the line with its name and the line with its result.
     results: Vec<String>,
-    /// Lines of failed tests.
     failed: Vec<String>,
 }
 

@@ -90,7 +90,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Paths of the stage.
 struct WineDir {
     folder: PathBuf,
     prefix: PathBuf,
@@ -133,12 +132,10 @@ impl WineDir {
         }
     }
 
-    /// Returns the program in the folder of a profile.
     fn program(&self, profile: &str) -> PathBuf {
         self.folder.join(windows::TARGET).join(profile).join("megadir.exe")
     }
 
-    /// Sets the environment for Wine.
     fn environment(&self, command: &mut Command) {
         command
             .env("LC_ALL", "C.UTF-8")
@@ -189,7 +186,6 @@ impl Drop for Server<'_> {
     }
 }
 
-/// Returns the Windows path, under Wine, of an absolute path.
 fn as_windows(path: &Path) -> String {
     format!("Z:{}", path.display()).replace('/', "\\")
 }

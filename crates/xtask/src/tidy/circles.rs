@@ -16,7 +16,6 @@ const CIRCULAR: &[&str] = &["megadir", "megadir-inventory", "megadir-report"];
 /// Re-exports that lead to re-exports are followed this far.
 const REEXPORTS_MAX: u32 = 8;
 
-/// Finds circles of modules in every crate.
 pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
     find_but(sources, CIRCULAR)
 }

@@ -1,13 +1,11 @@
-//! Splits Rust text into code and comments, so that checks of words ignore strings.
-//!
-//! Both views keep the lines of the text. In the code, strings and character literals keep their quotes but
-//! lose their content. This is no complete lexer.
+//! Splits Rust text into code and comments, so that checks of words ignore strings. Both views keep the lines
+//! of the text. In the code, strings and character literals keep their quotes but lose their content. This is
+//! no complete lexer.
 
 #[derive(Default)]
 pub(crate) struct Views {
     /// Without comments and the content of strings.
     pub(crate) code: String,
-    /// Comments with their markers.
     pub(crate) comments: String,
 }
 
@@ -25,7 +23,6 @@ pub(crate) fn split(text: &str) -> Views {
     views
 }
 
-/// Kind of a piece of text.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Code,
@@ -92,7 +89,6 @@ fn block_comment(rest: &[char]) -> usize {
     rest.len()
 }
 
-/// Returns the length of a string with its quotes.
 fn string(rest: &[char]) -> usize {
     let mut at = 1;
     while at < rest.len() {

@@ -6,7 +6,6 @@ use super::source::{Finding, Source};
 /// File names without a subject.
 const EMPTY_NAMES: &[&str] = &["imp.rs", "util.rs", "utils.rs", "helper.rs", "helpers.rs", "misc.rs"];
 
-/// Folders at the root of a developer's machine.
 const MACHINE_FOLDERS: &[&str] = &["work", "root", "home"];
 
 pub(crate) fn find_names(sources: &[Source]) -> Vec<Finding> {

@@ -2,7 +2,6 @@
 
 use super::source::{Finding, Source};
 
-/// Limit for a hint, in lines.
 const LINES_USUAL: usize = 600;
 /// Hard limit, except for tests and tables.
 const LINES_MAX: usize = 900;

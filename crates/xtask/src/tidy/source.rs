@@ -3,7 +3,6 @@
 use super::lexer;
 use std::fmt;
 
-/// File of the repository.
 pub(crate) struct Source {
     /// Path from the root of the checkout, with `/`.
     pub(crate) path: String,
@@ -16,13 +15,11 @@ pub(crate) struct Source {
     pub(crate) test_lines: Vec<bool>,
 }
 
-/// Violation of a rule.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     pub(crate) path: String,
     /// From 1; 0 for the whole file.
     pub(crate) line: usize,
-    /// Problem and remedy.
     pub(crate) message: String,
     /// `true` if it fails the check, `false` for a hint.
     pub(crate) fails: bool,
@@ -53,7 +50,6 @@ impl Source {
         name.is_some_and(|name| names.contains(&name))
     }
 
-    /// Returns a failing finding in this file.
     pub(crate) fn finding(&self, line: usize, message: impl Into<String>) -> Finding {
         Finding { path: self.path.clone(), line, message: message.into(), fails: true }
     }

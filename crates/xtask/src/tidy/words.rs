@@ -1,6 +1,5 @@
-//! Words that are forbidden in the source, or in parts of it.
-//!
-//! Words of code are searched outside comments and strings, words of comments only in comments.
+//! Words that are forbidden in the source, or in parts of it. Words of code are searched outside comments and
+//! strings, words of comments only in comments.
 
 use super::lexer::is_word;
 use super::source::{Finding, Source};

@@ -1,7 +1,6 @@
-//! `data-cold`: drops the contents of a data set's files, but not their names and inodes.
-//!
-//! Dirty pages are written first (fdatasync), since the kernel drops only clean pages. Pages mapped by some
-//! process stay, and the verification detects them.
+//! `data-cold`: drops the contents of a data set's files, but not their names and inodes. Dirty pages are
+//! written first (fdatasync), since the kernel drops only clean pages. Pages mapped by some process stay, and
+//! the verification detects them.
 
 use std::os::fd::{AsFd, BorrowedFd};
 

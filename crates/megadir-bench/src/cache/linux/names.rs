@@ -172,7 +172,6 @@ pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<
     }
 }
 
-/// Looks up a path in the cache alone.
 fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::CACHED | ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;

@@ -1,7 +1,5 @@
-//! Kernel counts of inodes, names and metadata buffers; root only.
-//!
-//! Reference: slabinfo(5), cachestat(2). The counts cover the whole machine or the whole device, so they are an
-//! upper bound for a data set.
+//! Kernel counts of inodes, names and metadata buffers; root only. Reference: slabinfo(5), cachestat(2). The
+//! counts cover the whole machine or the whole device, so they are an upper bound for a data set.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,7 +8,6 @@ use megadir_sys::page_cache::resident;
 use rustix::fs::{fstat, major, minor};
 
 pub(super) const SLABINFO: &str = "/proc/slabinfo";
-/// The slab of names.
 const DENTRY: &str = "dentry";
 /// Pages of a device that a mounted file system holds.
 const PAGES_FEW: u64 = 256;
@@ -28,7 +25,6 @@ struct Known {
 
 /// Cache of metadata blocks.
 enum Buffers {
-    /// In the page cache of the device.
     Device,
     /// In objects of this slab, which is missing from the list if the kernel merged it with another slab.
     Slab(&'static str),
@@ -61,7 +57,6 @@ impl From<String> for Refusal {
     }
 }
 
-/// Counts of kernel objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlabCounts {
     /// Inodes of all file systems of the type.
@@ -72,7 +67,6 @@ pub(super) struct SlabCounts {
     pub(super) buffers: Option<Buffered>,
 }
 
-/// Buffers or pages of metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Buffered {
     pub(super) count: u64,
@@ -114,7 +108,6 @@ impl SlabCounts {
     }
 }
 
-/// Returns the number of cached pages of the device below a directory.
 fn device_pages(directory: BorrowedFd<'_>) -> Option<u64> {
     let number = fstat(directory).ok()?.st_dev;
     let told = format!("/sys/dev/block/{}:{}/uevent", major(number), minor(number));

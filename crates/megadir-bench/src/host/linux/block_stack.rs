@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// Depth limit.
 const DEPTH_MAX: usize = 8;
 
 /// Describes the device with this number and the devices below it: name, kind, size, rotational or not, and

@@ -1,6 +1,4 @@
-//! Linux: the machine as described by `/proc` and `/sys`.
-//!
-//! A missing value is `None`, never guessed.
+//! Linux: the machine as described by `/proc` and `/sys`. A missing value is `None`, never guessed.
 
 mod block_stack;
 mod features;
@@ -53,7 +51,6 @@ pub(crate) fn describe(directory: BorrowedFd<'_>, program: &Program) -> Machine 
     }
 }
 
-/// Returns the current load and pressure.
 pub(crate) fn pressure() -> Pressure {
     let load = read("/proc/loadavg");
     Pressure {
@@ -124,7 +121,6 @@ fn of_groups(file: &str) -> Vec<String> {
     Path::new(group).ancestors().filter_map(|path| read(root.join(path).join(file))).collect()
 }
 
-/// Returns the smallest memory limit of the cgroup and its ancestors.
 fn memory_limit_bytes() -> Option<u64> {
     of_groups("memory.max").iter().filter_map(|limit| limit.parse().ok()).min()
 }
@@ -162,7 +158,6 @@ fn mitigations() -> Vec<String> {
     states
 }
 
-/// Describes the file system of an open directory.
 pub(crate) fn file_system(directory: BorrowedFd<'_>) -> FileSystem {
     let space = rustix::fs::fstatvfs(directory).ok();
     let mount = mount(directory);
@@ -221,7 +216,6 @@ struct Mount {
     device: String,
 }
 
-/// Finds the mount of an open directory by its mount ID.
 fn mount(directory: BorrowedFd<'_>) -> Option<Mount> {
     let info = read(format!("/proc/self/fdinfo/{}", directory.as_fd().as_raw_fd()))?;
     let id = field(&info, "mnt_id")?;

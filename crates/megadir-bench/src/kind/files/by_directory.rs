@@ -1,8 +1,7 @@
-//! Files directory by directory, for programs that do not know names: open, list, process each entry, close.
-//!
-//! A file's time includes what it waited for: opening the directory (its first file), and filling the buffer
-//! (the first file in each; 32 KiB in glibc, 64 KiB by GetFileInformationByHandleEx on Windows). Files are
-//! created in index order; each directory is opened, or created, when its first file comes.
+//! Files directory by directory, for programs that do not know names: open, list, process each entry, close. A
+//! file's time includes what it waited for: opening the directory (its first file), and filling the buffer (the
+//! first file in each; 32 KiB in glibc, 64 KiB by GetFileInformationByHandleEx on Windows). Files are created
+//! in index order; each directory is opened, or created, when its first file comes.
 
 #[cfg(target_os = "linux")]
 #[path = "listed/linux.rs"]
@@ -32,7 +31,6 @@ fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
 /// Processes the entries of one directory after the other.
 pub(crate) struct Listed<'a, 'b> {
     pub(crate) top: Borrowed<'a>,
-    /// Remaining directories.
     pub(crate) directories: std::slice::Iter<'a, Vec<u8>>,
     pub(crate) hand: &'a mut FileOps<'b>,
     pub(crate) now: Option<Open<'a>>,

@@ -12,7 +12,6 @@ pub(crate) struct Checksum {
 }
 
 impl Checksum {
-    /// Adds a file of the directory with this key.
     #[inline]
     pub(crate) fn add(&mut self, directory_key: u64, name: &[u8], size_bytes: Option<u64>) {
         self.files += 1;

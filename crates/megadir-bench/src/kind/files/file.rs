@@ -38,7 +38,6 @@ pub(crate) use system::{is_of_one_file, refused};
 /// Size of one read, or of contents computed at a time, bytes.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// A failed call.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) stage: &'static str,
@@ -54,7 +53,6 @@ fn met(stage: &'static str, step: Step) -> impl Fn(io::Error) -> Outcome {
 pub(crate) struct FileOps<'a> {
     operation: FileOperation,
     sync: SyncPolicy,
-    /// Owner to give files to.
     owner: Option<system::Owner>,
     piece: Vec<u8>,
     heartbeat: &'a AtomicU64,
@@ -71,10 +69,8 @@ impl<'a> FileOps<'a> {
         }
     }
 
-    /// Processes one file; returns `true` if it was as expected.
-    ///
-    /// A file that is missing or unexpectedly present gives `false`; only errors that end the whole block are
-    /// returned as such.
+    /// Processes one file; returns `true` if it was as expected. A file that is missing or unexpectedly present
+    /// gives `false`; only errors that end the whole block are returned as such.
     #[inline]
     pub(crate) fn work(
         &mut self,

@@ -44,16 +44,12 @@ pub(crate) struct Go {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "said")]
 pub(crate) enum Said {
-    /// The block is prepared.
     Ready,
-    /// Waiting at the barrier.
     Waiting,
-    /// The block is complete.
     Done {
         report: Report,
         latency: Option<Latency>,
     },
-    /// A directory is full.
     Refused(Refused),
     Failed {
         reason: String,
@@ -67,14 +63,12 @@ const LINE_BYTES_MAX: usize = 4 << 20;
 /// Interval at which the run checks for cancellation while workers work.
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
-/// Sends a message.
 pub(crate) fn say(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     to.write_all(&line)
 }
 
-/// Buffered lines of a connection.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     pub(crate) from: R,

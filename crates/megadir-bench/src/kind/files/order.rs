@@ -29,7 +29,6 @@ const BUFFER_BYTES: usize = 128 << 10;
 pub(crate) enum Order {
     AsWritten,
     Random(Permutation),
-    /// Explicit indices.
     Listed(Vec<u32>),
 }
 
@@ -142,11 +141,9 @@ struct Next {
     /// Start of the file's own name in `path`.
     file_at: usize,
     size_bytes: u64,
-    /// Start of its contents in the batch's contents.
     content_at: usize,
 }
 
-/// File to process.
 #[derive(Clone, Copy)]
 pub(crate) struct Planned<'a> {
     pub(crate) path: &'a CStr,
@@ -155,7 +152,6 @@ pub(crate) struct Planned<'a> {
     pub(crate) content: Bytes<'a>,
 }
 
-/// Contents to write.
 #[derive(Clone, Copy)]
 pub(crate) enum Bytes<'a> {
     Ready(&'a [u8]),

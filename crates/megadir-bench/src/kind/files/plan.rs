@@ -7,10 +7,8 @@ use megadir_record::{
 
 use crate::kind::arms::Arms;
 
-/// One worker, in the engine's own thread.
 pub(crate) const ONE: Workers = Workers { count: 1, kind: WorkerKind::Thread, sharing: Sharing::Same };
 
-/// Maximum number of workers.
 pub(crate) const WORKERS_MAX: u32 = 256;
 
 /// Position of an arm in its chain, and its data set.
@@ -21,7 +19,6 @@ pub(crate) struct Place {
     pub(crate) step: u32,
 }
 
-/// Returns work on files by name, by one worker.
 pub(crate) fn by_name(operation: FileOperation, order: FileOrder, (from, to): (u64, u64)) -> FileWork {
     let access = Access::Name { order };
     FileWork { operation, from, to, access, sync: SyncPolicy::Never, owner_and_mode: false, workers: ONE }

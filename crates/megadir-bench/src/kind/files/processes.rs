@@ -1,7 +1,6 @@
-//! Workers as processes: started before the block, released together, and ended after it in all cases.
-//!
-//! A worker ends when the run's process dies, and the run kills it on cancellation. Ctrl-C reaches only the
-//! run. For the mechanisms see [`transport`](super::transport).
+//! Workers as processes: started before the block, released together, and ended after it in all cases. A worker
+//! ends when the run's process dies, and the run kills it on cancellation. Ctrl-C reaches only the run. For the
+//! mechanisms see [`transport`](super::transport).
 
 use std::io;
 use std::process::Child;
@@ -20,7 +19,6 @@ use crate::os::{At, Owned};
 
 const STAGE: &str = "a worker process";
 
-/// Worker processes of a block.
 #[derive(Debug)]
 pub(crate) struct Processes {
     workers: Vec<Process>,
@@ -142,11 +140,8 @@ impl Drop for Process {
     }
 }
 
-/// Runs this process as a worker for the run on its standard input; returns when the task is done.
-///
-/// # Errors
-///
-/// If standard input is not a run's connection, or the run has ended. Errors of the work itself are reported to
+/// Runs this process as a worker for the run on its standard input; returns when the task is done. Fails if
+/// standard input is not a run's connection, or the run has ended. Errors of the work itself are reported to
 /// the run.
 pub fn serve() -> io::Result<()> {
     let mut run = Guest::join()?;

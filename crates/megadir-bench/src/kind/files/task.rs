@@ -26,9 +26,7 @@ pub(crate) struct Task {
     pub(crate) entries: u64,
     /// Seed of names, sizes and contents.
     pub(crate) seed: u64,
-    /// Seed of this block's random choices.
     pub(crate) block_seed: u64,
-    /// Index of the worker.
     pub(crate) worker: u32,
 }
 
@@ -60,9 +58,8 @@ impl Set {
 }
 
 impl Task {
-    /// Returns the worker's files.
-    ///
-    /// In a shared tree workers take every n-th file, so that their files are disjoint for any range.
+    /// Returns the worker's files. In a shared tree workers take every n-th file, so that their files are
+    /// disjoint for any range.
     pub(crate) fn set(&self) -> Result<Set, FilesError> {
         let FileWork { from, to, workers, .. } = &self.work;
         let (from, count) = (*from, to.saturating_sub(*from));

@@ -19,7 +19,6 @@ use crate::kind::files::order::Batch;
 use crate::measure::Stopwatch;
 use crate::os::{self, At};
 
-/// Worker with its block prepared.
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) task: Task,
@@ -48,7 +47,6 @@ pub(crate) struct Report {
     pub(crate) system_ns: u64,
     /// Bytes read from devices, if the system counts them.
     pub(crate) read_bytes: Option<u64>,
-    /// Files visited.
     pub(crate) files: u64,
     /// Files that were not as expected.
     pub(crate) wrong: u64,
@@ -75,7 +73,6 @@ impl Pauses {
 }
 
 impl Worker {
-    /// Prepares a block, untimed.
     pub(crate) fn prepare(task: Task, data: &Dir, control: RunControl<'_>) -> Result<Self, WorkError> {
         let set = task.set().map_err(|error| WorkError::Stage {
             stage: "computing the files",
@@ -121,9 +118,8 @@ impl Worker {
         self.batch.fill(&self.set, &self.order, from, writes)
     }
 
-    /// Runs the block once `barrier` returns.
-    ///
-    /// All descriptors opened here are closed here, so the thread may have its own table.
+    /// Runs the block once `barrier` returns. All descriptors opened here are closed here, so the thread may
+    /// have its own table.
     pub(crate) fn work(
         &mut self,
         data: &Dir,

@@ -12,6 +12,5 @@ pub(crate) use run::FillUntilFull;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FillUntilFullSpec {
-    /// Heading of the table.
     pub title: String,
 }

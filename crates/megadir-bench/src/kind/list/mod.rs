@@ -50,7 +50,6 @@ pub struct BaselineSpec {
     pub backend: String,
     /// Buffer of one call, bytes.
     pub buffer_bytes: u64,
-    /// Number of reading threads.
     pub threads: u32,
 }
 
@@ -92,13 +91,9 @@ pub struct DecomposeSpec {
     /// `true` if its result answers the study's question.
     #[serde(default)]
     pub answers: bool,
-    /// Name of the slow program.
     pub slow_name: String,
-    /// Steps of the slow program.
     pub slow: Vec<StepSpec>,
-    /// Name of the fast program.
     pub fast_name: String,
-    /// Steps of the fast program.
     pub fast: Vec<StepSpec>,
 }
 
@@ -108,11 +103,9 @@ pub struct DecomposeSpec {
 pub struct StepSpec {
     /// Name of the factor that the step adds.
     pub factor: String,
-    /// Backend from here on.
     pub backend: Option<String>,
     /// Buffer from here on, bytes.
     pub buffer_bytes: Option<u64>,
-    /// Stage to add.
     pub stage: Option<Stage>,
 }
 
@@ -139,7 +132,6 @@ pub struct SeriesSpec {
     pub backend: Option<String>,
     /// Buffer, bytes; the baseline's if omitted.
     pub buffer_bytes: Option<u64>,
-    /// Stages of the work on the entries.
     pub stages: Vec<Stage>,
 }
 

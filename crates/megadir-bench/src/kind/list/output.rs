@@ -1,7 +1,6 @@
-//! Output of formatted lines: discarded, or into a pipe that another thread reads and counts.
-//!
-//! Like the two programs under study, it writes the pipe in pieces of 4096 bytes (the C library's streams) and
-//! reads it in pieces of 16 KiB (`wc -l`). Windows uses an anonymous pipe.
+//! Output of formatted lines: discarded, or into a pipe that another thread reads and counts. Like the two
+//! programs under study, it writes the pipe in pieces of 4096 bytes (the C library's streams) and reads it in
+//! pieces of 16 KiB (`wc -l`). Windows uses an anonymous pipe.
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 
@@ -16,13 +15,11 @@ const READ_BYTES: usize = 16 << 10;
 /// Upper bound of a formatted line, bytes.
 const LINE_BYTES_MAX: usize = 1024;
 
-/// Output buffer.
 pub(crate) struct Sink {
     text: Vec<u8>,
     pipe: Option<PipeWriter>,
     calls: u64,
     written_bytes: u64,
-    /// Lines ended.
     lines: u64,
     /// Newlines within names, which the reader counts as lines too.
     newlines_in_names: u64,

@@ -1,7 +1,5 @@
 //! Arms and groups of a listing study: comparisons, decompositions and growth, from the study or from the
-//! user's options.
-//!
-//! A note replaces a group whose work is impossible here.
+//! user's options. A note replaces a group whose work is impossible here.
 
 use megadir_record::{CellId, DataId, Group, GroupRule, Stage, Work};
 
@@ -10,7 +8,6 @@ use crate::kind::list::{ArmSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowS
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request, backend_fact, check_reading};
 
-/// Baseline of the listings.
 #[derive(Clone, Debug)]
 pub(crate) struct Base {
     pub(crate) id: CellId,
@@ -26,7 +23,6 @@ pub(crate) struct Reading {
 }
 
 impl Arms<'_> {
-    /// Adds the baseline of a listing study.
     pub(crate) fn listing_baseline(&mut self, spec: &BaselineSpec) -> Result<Base, PlanError> {
         let reading =
             Reading { backend: spec.backend.clone(), buffer_bytes: spec.buffer_bytes, threads: spec.threads };

@@ -1,7 +1,6 @@
-//! Arms and groups of look-ups: every directory with every presence and every distribution of names.
-//!
-//! The groups share the arms: all against the first, as in the source's table; absent names against present
-//! ones; by name against by path, if the system has both; and growing directories.
+//! Arms and groups of look-ups: every directory with every presence and every distribution of names. The groups
+//! share the arms: all against the first, as in the source's table; absent names against present ones; by name
+//! against by path, if the system has both; and growing directories.
 
 use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Keys, LookupCall, Pair, Presence, Work};
 
@@ -9,7 +8,6 @@ use crate::kind::arms::{Arms, call_name, grouped, keys_name, presence_name};
 use crate::kind::lookup::LookupSpec;
 use crate::note::NoteKind;
 
-/// Arm with its properties.
 struct One {
     call: LookupCall,
     data: DataId,

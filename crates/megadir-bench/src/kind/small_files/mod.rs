@@ -10,7 +10,6 @@ pub(crate) use plan::small_files;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SmallFilesSpec {
-    /// Worker counts, ascending.
     pub workers: Vec<u32>,
     pub worker_kind: WorkerKind,
     /// Separate files for each worker, or one tree for all.

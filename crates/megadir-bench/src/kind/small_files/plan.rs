@@ -31,7 +31,6 @@ const LIFE: [FileOperation; 5] = [
 /// Steps that write, which the sync policy affects.
 const WRITING: [FileOperation; 2] = [FileOperation::Create, FileOperation::Rewrite];
 
-/// Arm with its properties.
 struct One {
     operation: FileOperation,
     workers: u32,
@@ -199,7 +198,6 @@ fn applies(state: CacheState, operation: FileOperation) -> bool {
     }
 }
 
-/// Adds the contrasts.
 fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
     let (fewest, policy, access) = (spec.workers[0], spec.sync[0], spec.access[0]);
     let find = |like: &One, workers, sync, cold: Option<&str>, access| {

@@ -17,7 +17,6 @@ pub struct StatAllSpec {
     /// Names of methods; all of them if empty.
     #[serde(default)]
     pub methods: Vec<String>,
-    /// Thread counts for multi-threaded methods.
     pub threads: Vec<u32>,
 }
 

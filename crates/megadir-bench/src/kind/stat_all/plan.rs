@@ -1,7 +1,6 @@
-//! Arms and groups of an attribute study: every method on every directory.
-//!
-//! As in the source's tables, each directory has its own comparison with the first method. A further group
-//! follows every method to larger directories.
+//! Arms and groups of an attribute study: every method on every directory. As in the source's tables, each
+//! directory has its own comparison with the first method. A further group follows every method to larger
+//! directories.
 
 use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Work};
 
@@ -48,7 +47,6 @@ pub(crate) fn ascending(arms: &Arms<'_>) -> Vec<(u64, DataId)> {
     sets
 }
 
-/// Method with a thread count.
 type Way = (&'static Method, u32);
 
 /// Returns the methods available here, each with all its thread counts.

@@ -13,7 +13,6 @@ pub(crate) use run::{Ask, FILES_MAX};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatSomeSpec {
-    /// Heading of the table.
     pub title: String,
     /// Methods that list.
     pub list: Vec<String>,

@@ -1,7 +1,6 @@
 //! Removes the content of one of the run's own directories: relative to the open directory, not following
-//! links, not crossing mounts.
-//!
-//! Studies of removal measure `remove_content` as the plain loop, so it makes no unnecessary system calls.
+//! links, not crossing mounts. Studies of removal measure `remove_content` as the plain loop, so it makes no
+//! unnecessary system calls.
 
 #[cfg(target_os = "linux")]
 mod linux;

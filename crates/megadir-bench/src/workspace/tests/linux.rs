@@ -30,10 +30,8 @@ fn abandon(workspace: Workspace) -> String {
     name
 }
 
-/// Removes abandoned directories.
-///
-/// A child started by another test holds copies of all descriptors, and so of locks, until exec: meanwhile an
-/// abandoned directory looks alive.
+/// Removes abandoned directories. A child started by another test holds copies of all descriptors, and so of
+/// locks, until exec: meanwhile an abandoned directory looks alive.
 fn remove_abandoned(parent: &Path) -> crate::Leftovers {
     for _ in 0..100 {
         let found = remove_leftovers(parent, &AtomicU64::new(0)).unwrap();

@@ -22,7 +22,6 @@ use crate::parse;
 use crate::ui::message::quoted;
 use crate::ui::output::Output;
 
-/// Upper limit of --writers.
 const WRITERS_MAX: u32 = 256;
 /// Upper limit of the measurement, seconds.
 const TIME_MAX_S: u64 = 3600;
@@ -219,7 +218,6 @@ fn files(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Parses the time budget.
 fn time(text: &str) -> Result<Duration, String> {
     let (least, most) = (TIME_MIN.as_secs(), TIME_MAX_S);
     match parse::age_s(text) {

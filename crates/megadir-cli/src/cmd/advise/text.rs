@@ -33,7 +33,6 @@ pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
     text.extend_from_slice(lines.as_bytes());
 }
 
-/// The answer in one sentence.
 pub(super) fn first_line(answer: &Answer) -> String {
     let Answer { look, advice, of_directory, .. } = answer;
     let facts = &look.limits.facts;
@@ -93,7 +92,6 @@ fn overload_of(notes: &[Note]) -> Option<String> {
         .then(|| format!("The machine was overloaded while this was measured: {}.", notes.join("; ")))
 }
 
-/// Describes a hashed layout by its visible structure.
 fn hashed(layout: &Candidate) -> String {
     let leaves = amount(layout.shape.leaves_max);
     match layout.levels() {
@@ -143,7 +141,6 @@ pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// Measured values, or the reason for skipping the measurement.
 fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
     let run = match &answer.run {
         Ok(run) => run,
@@ -278,7 +275,6 @@ fn why(advice: &Advice) -> String {
     format!("{} [{}]", advice.rule.reason, advice.rule.name)
 }
 
-/// Limits of one directory.
 fn limits(answer: &Answer) -> String {
     let Answer { look, advice, .. } = answer;
     let names = &look.limits.facts.names;

@@ -288,7 +288,6 @@ pub(in crate::cmd) fn drawn_seed() -> u64 {
     (now_ns ^ u64::from(std::process::id()).rotate_left(20)) & 0xffff_ffff
 }
 
-/// Command line, including a random seed.
 fn command(args: &Args, seed: u64) -> Vec<String> {
     let given = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     let mut command: Vec<String> = std::iter::once("megadir".to_owned()).chain(given).collect();

@@ -48,11 +48,10 @@ impl Drop for New {
 }
 
 impl RecordFile {
-    /// Prepares a record at the first free path; the cell receives the path once the record begins.
-    ///
-    /// Fails early if the record could not be created later: the path is taken, or the directory is not
-    /// writable. In the directory `listed` the record's name is reserved at once, because the run compares
-    /// every listing with the names it found at the start.
+    /// Prepares a record at the first free path; the cell receives the path once the record begins. Fails early
+    /// if the record could not be created later: the path is taken, or the directory is not writable. In the
+    /// directory `listed` the record's name is reserved at once, because the run compares every listing with
+    /// the names it found at the start.
     pub(super) fn create(
         paths: Vec<PathBuf>,
         listed: Option<&Path>,
@@ -126,7 +125,6 @@ impl New {
     }
 }
 
-/// Replaces the placeholder.
 fn replace(path: &Path, line: &[u8]) -> io::Result<File> {
     let mut file = temporary(path)?;
     file.write_all(line)?;
@@ -136,7 +134,6 @@ fn replace(path: &Path, line: &[u8]) -> io::Result<File> {
     keep(file, path)
 }
 
-/// Creates a file at a free path.
 fn place(path: &Path, line: &[u8]) -> io::Result<File> {
     let mut file = temporary(path)?;
     file.write_all(line)?;
@@ -179,7 +176,6 @@ fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Keeps the lock of the renamed file.
 #[cfg(unix)]
 fn keep(file: File, _path: &Path) -> io::Result<File> {
     Ok(file)
@@ -203,7 +199,6 @@ fn sync_directory(path: &Path) {
     }
 }
 
-/// Opens an existing record to resume it.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     // Windows cannot truncate a file that is opened for appending only.
     alone(path, File::options().read(true).write(true).append(cfg!(unix)))

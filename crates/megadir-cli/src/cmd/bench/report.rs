@@ -234,7 +234,6 @@ fn write_new(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     })
 }
 
-/// Replaces a file atomically.
 fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     let cannot = |error: io::Error| {
         CliError::nothing_ran(format!("cannot write the report '{}': {}", path.display(), reason(&error)))

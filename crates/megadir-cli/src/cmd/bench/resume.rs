@@ -1,6 +1,5 @@
-//! `megadir bench run --resume RECORD`: continues an unfinished run in the same record.
-//!
-//! The plan is the record's. An unfinished last line is cut off; everything before it counts.
+//! `megadir bench run --resume RECORD`: continues an unfinished run in the same record. The plan is the
+//! record's. An unfinished last line is cut off; everything before it counts.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -17,7 +16,6 @@ use super::record_file;
 use crate::exit::CliError;
 use crate::ui::message::reason;
 
-/// Record to resume.
 pub(crate) struct Begun {
     pub(crate) file: File,
     pub(crate) record: Record,

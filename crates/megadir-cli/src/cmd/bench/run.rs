@@ -230,7 +230,6 @@ fn create_record(args: &Args, resolved: &Resolved) -> Result<(Arc<OnceLock<PathB
     }
 }
 
-/// Announces the run and its duration.
 fn announce(resolved: &Resolved) {
     let plan = &resolved.planned.plan;
     let needs = estimate(plan);

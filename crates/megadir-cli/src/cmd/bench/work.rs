@@ -140,7 +140,6 @@ fn one(chosen: &[SyncPolicy], of_study: SyncPolicy) -> Result<SyncPolicy, CliErr
     }
 }
 
-/// Validates a layout and keeps its text.
 fn layout(text: &str) -> Result<String, String> {
     parse_spread(text).map(|_| text.to_owned())
 }

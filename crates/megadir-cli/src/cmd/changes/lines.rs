@@ -11,7 +11,6 @@ use super::Args;
 use crate::ui::escape;
 use crate::ui::output::{Ended, Output};
 
-/// Format of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Kind, path and differing fields.

@@ -37,11 +37,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     interruptible(|interrupt| work(args, interrupt))
 }
 
-/// Prepared comparison.
 struct Run<'a> {
     args: &'a Args,
     metadata: Metadata,
-    /// Current paths of the trees.
     roots: Vec<PathBuf>,
     threads: usize,
     failures: u64,
@@ -271,7 +269,6 @@ fn interrupted(args: &Args) -> u8 {
     exit::INTERRUPTED
 }
 
-/// Formats the number of suspects.
 fn suspects(number: u64) -> String {
     if number == 1 { "1 suspect".to_owned() } else { format!("{number} suspects") }
 }

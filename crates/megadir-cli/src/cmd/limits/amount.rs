@@ -35,7 +35,6 @@ pub(in crate::cmd) fn interval(span: Span) -> String {
     format!("{likely}{unit} [{low}, {high}]")
 }
 
-/// Formats a fraction as a percentage.
 pub(in crate::cmd) fn percent(part: f64) -> String {
     match 100.0 * part {
         percent if percent > 0.0 && percent < 0.05 => "<0.1 %".into(),

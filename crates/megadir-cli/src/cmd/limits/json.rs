@@ -108,7 +108,6 @@ fn rounded(part: f64) -> f64 {
     (part * 1e6).round() / 1e6
 }
 
-/// Writer of a JSON object.
 struct Object<'a> {
     text: &'a mut Vec<u8>,
     begun: bool,

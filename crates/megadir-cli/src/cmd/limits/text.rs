@@ -9,7 +9,6 @@ use crate::ui::paragraph;
 /// Column of the values in the first table.
 const VALUES_AT: usize = 17;
 
-/// Width of the output.
 #[derive(Clone, Copy)]
 pub(super) struct Look {
     width: usize,
@@ -40,7 +39,6 @@ impl Look {
 /// If the bounds are this many times apart, a figure between them would mislead.
 const UNKNOWN_FROM: u64 = 20;
 
-/// The answer as a sentence.
 pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
     let place = quoted(&limits.facts.path);
     let (Some(more), Some(limit)) = (limits.entries_until_full(), limits.runs_out_first()) else {
@@ -70,7 +68,6 @@ fn without_model(limits: &Limits) -> String {
     format!("there is no model of {}", limits.facts.file_system)
 }
 
-/// Name of a limit as a cause.
 fn the(limit: Limit) -> String {
     match limit {
         Limit::Inodes | Limit::Blocks => format!("that {limit} have run out"),

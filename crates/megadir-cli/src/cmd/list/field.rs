@@ -17,11 +17,8 @@ pub(super) enum Field {
     Type,
     /// Size, bytes.
     Size,
-    /// mtime.
     Modified,
-    /// ctime.
     Changed,
-    /// Birth time.
     Born,
     /// Type and permissions in the format of `ls -l`.
     Mode,
@@ -29,14 +26,11 @@ pub(super) enum Field {
     User,
     /// Group name, or ID if it has no name.
     Group,
-    /// Number of hard links.
     Links,
     Inode,
     /// Device as major:minor.
     Device,
-    /// Mount ID.
     Mount,
-    /// Target of a symbolic link.
     Target,
 }
 
@@ -110,7 +104,6 @@ pub(super) fn parse(text: &str) -> Result<Field, String> {
     Err(choices(text, FIELDS.iter().map(|row| row.1)))
 }
 
-/// Formats the values of fields.
 pub(super) struct Values {
     pub(super) times: TimeStyle,
     /// Sizes as `1.5M` instead of bytes.

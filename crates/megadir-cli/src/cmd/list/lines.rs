@@ -7,7 +7,6 @@ use megadir::{Batch, Entry, FileType, names};
 use crate::ui::escape;
 use crate::ui::output::{Ended, Output};
 
-/// Format of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Names,
@@ -20,9 +19,7 @@ pub(super) enum Format {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
     pub(super) format: Format,
-    /// Line terminator.
     pub(super) end: u8,
-    /// Escape control characters.
     pub(super) escape: bool,
     /// Print names with the path of their directory.
     pub(super) with_path: bool,
@@ -55,7 +52,6 @@ impl Label {
     }
 }
 
-/// Path separator of this system.
 const SEPARATOR: u8 = std::path::MAIN_SEPARATOR as u8;
 
 impl Lines {
@@ -161,7 +157,6 @@ impl Lines {
         self.name(text, prefix, entry.name);
     }
 
-    /// Appends the output of --count.
     pub(super) fn count(&self, text: &mut Vec<u8>, entries: u64, path: &Path) {
         let mut number = itoa::Buffer::new();
         if self.format == Format::Json {
@@ -180,7 +175,6 @@ impl Lines {
         text.push(b'\n');
     }
 
-    /// Appends the output of --estimate.
     #[cfg(target_os = "linux")]
     pub(super) fn estimate(&self, text: &mut Vec<u8>, estimate: &megadir::Estimate, path: &Path) {
         let (low, high) = estimate.interval;
@@ -233,7 +227,6 @@ fn json(text: &mut Vec<u8>, directory: &[u8], entry: &Entry<'_>) {
     text.extend_from_slice(b"}\n");
 }
 
-/// Appends a field padded with spaces.
 fn padded(text: &mut Vec<u8>, field: &[u8], width: usize, to_the_right: bool) {
     let spaces = width.saturating_sub(field.len());
     let end = text.len() + field.len() + spaces;

@@ -20,14 +20,11 @@ pub(super) struct Long {
     scratch: Vec<u8>,
 }
 
-/// Layout of the values in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
-    /// Aligned columns for terminals.
     Aligned,
     /// Tab-separated values for programs.
     Tabs,
-    /// JSON object.
     Json,
 }
 
@@ -66,7 +63,6 @@ impl Long {
         })
     }
 
-    /// Attributes needed.
     pub(super) fn want(&self) -> Want {
         self.fields.iter().map(|field| field.want()).collect()
     }
@@ -123,7 +119,6 @@ impl Long {
         }
     }
 
-    /// Appends the line of a packed entry.
     pub(super) fn unpack(&self, text: &mut Vec<u8>, lines: &Lines, packed: &[u8]) {
         if self.layout != Layout::Aligned {
             return text.extend_from_slice(packed);
@@ -210,7 +205,6 @@ fn target(label: &Label, entry: &Entry<'_>, row: &Attributes) -> Option<Vec<u8>>
     Some(names::from_os(target.as_os_str()).to_vec())
 }
 
-/// Width of a value, characters.
 fn width(value: &[u8]) -> usize {
     // Do not count UTF-8 continuation bytes.
     value.iter().filter(|byte| **byte & 0xc0 != 0x80).count()

@@ -37,7 +37,6 @@ use crate::ui::output::{Ended, Output};
 enum Stop {
     /// --limit has been reached.
     Limit,
-    /// Output failed.
     Output(Ended),
     /// Reading failed; continue with the next directory.
     Directory(CliError),
@@ -55,7 +54,6 @@ impl<E: Into<CliError>> From<E> for Stop {
     }
 }
 
-/// State of a listing.
 struct Run<'a> {
     args: &'a Args,
     filter: Filter,
@@ -67,7 +65,6 @@ struct Run<'a> {
     examined: Option<Examined>,
     /// Entries of the current directory that could not be examined.
     complaint: Option<Complaint>,
-    /// Set for --summary.
     summary: Option<Summarizing>,
     /// Remaining entries up to --limit.
     left: u64,
@@ -267,7 +264,6 @@ impl<'a> Run<'a> {
         Err(CliError::nothing_ran("--estimate is not on Windows yet: use --count").into())
     }
 
-    /// Reports a failure and continues.
     fn fail(&mut self, error: &CliError) {
         self.tell(error);
         self.failures += 1;

@@ -6,7 +6,6 @@ use std::time::SystemTime;
 
 use megadir::{Time, Utc};
 
-/// Time format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeStyle {
     /// `2026-01-02T03:04:05.678901234Z`.

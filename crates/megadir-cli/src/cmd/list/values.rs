@@ -7,7 +7,6 @@ use crate::parse;
 /// Upper limit of --top: each item holds its path in memory.
 const TOP_MAX: u64 = 1_000_000;
 
-/// Parses --top.
 pub(super) fn top(text: &str) -> Result<usize, String> {
     match parse::count(text)? {
         places @ ..=TOP_MAX => Ok(places as usize),
@@ -15,7 +14,6 @@ pub(super) fn top(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses --memory.
 pub(in crate::cmd) fn memory(text: &str) -> Result<usize, String> {
     match parse::bytes(text)? {
         bytes if bytes < 1 << 20 => Err("too little (write 1MiB or more)".into()),
@@ -23,7 +21,6 @@ pub(in crate::cmd) fn memory(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses --threads.
 pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=THREADS_MAX) => Ok(threads),
@@ -31,7 +28,6 @@ pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses a buffer size.
 pub(super) fn buffer(text: &str) -> Result<usize, String> {
     let range = || format!("write {}KiB to {}MiB", BUFFER_BYTES_MIN >> 10, BUFFER_BYTES_MAX >> 20);
     match parse::bytes(text)? {

@@ -27,7 +27,6 @@ const QUEUE_MAX: usize = 256;
 /// Number of paths that the question names.
 const NAMED_MAX: usize = 3;
 
-/// Selection of entries.
 pub(super) struct Selection {
     filter: Filter,
     conditions: Conditions,
@@ -238,9 +237,7 @@ impl Counted {
         format!("megadir: {}? [y/N] ", self.what(paths, selective))
     }
 
-    /// Asks for confirmation if the entries are many; anything but yes is a no.
-    ///
-    /// Fails if there is no terminal.
+    /// Asks for confirmation if the entries are many; anything but yes is a no. Fails if there is no terminal.
     pub(super) fn may_go(&self, paths: &[&Path], selective: bool) -> Result<bool, CliError> {
         if !self.is_many() {
             return Ok(true);

@@ -1,7 +1,6 @@
-//! Lists of paths (`--files0-from`): read as the work proceeds, never held in memory.
-//!
-//! A list is untrusted and may be truncated. Only a NUL-terminated path counts, because a prefix of a path
-//! names something else, often a parent directory.
+//! Lists of paths (`--files0-from`): read as the work proceeds, never held in memory. A list is untrusted and
+//! may be truncated. Only a NUL-terminated path counts, because a prefix of a path names something else, often
+//! a parent directory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -18,7 +17,6 @@ const SHOWN_BYTES: usize = 80;
 
 pub(super) struct List {
     reader: Box<dyn BufRead + Send>,
-    /// Name of the list in messages.
     name: String,
     /// Number of the last path, from 1.
     number: u64,

@@ -63,9 +63,8 @@ impl<'a> Source<'a> {
         Ok(Self { held, rest, list: None, resolver })
     }
 
-    /// Counts the entries and asks for confirmation if needed.
-    ///
-    /// Fails if confirmation is needed and there is no terminal.
+    /// Counts the entries and asks for confirmation if needed. Fails if confirmation is needed and there is no
+    /// terminal.
     pub(super) fn may_go(&self, args: &Args, here: &Guards, selection: &Selection) -> Result<bool, CliError> {
         let mut counted = Counted::default();
         let conditions = args.has_conditions().then_some(selection);
@@ -105,9 +104,8 @@ impl<'a> Source<'a> {
         counted.may_go(&[path], conditions.is_some())
     }
 
-    /// Returns the next target, or the reason why a path has none; `None` at the end.
-    ///
-    /// Fails if the list cannot be read any further.
+    /// Returns the next target, or the reason why a path has none; `None` at the end. Fails if the list cannot
+    /// be read any further.
     pub(super) fn next(
         &mut self,
         args: &Args,
@@ -132,7 +130,6 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Resolves a path and applies the guards.
 fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Guards) -> Result<Target, BadPath> {
     let target = resolver.resolve(path, args.puts_aside()).map_err(|error| match error {
         NoTarget::Refused(refusal) => refused(path, &refusal),

@@ -1,6 +1,5 @@
-//! Target of a path: the open parent directory and the name in it, resolved once.
-//!
-//! All later operations use this name in this directory, even if the path leads elsewhere by then.
+//! Target of a path: the open parent directory and the name in it, resolved once. All later operations use this
+//! name in this directory, even if the path leads elsewhere by then.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -80,7 +79,6 @@ impl Resolver {
         })
     }
 
-    /// Opens the parent directory.
     fn parent(&mut self, path: Vec<u8>) -> Result<Arc<Dir>, NoTarget> {
         if let Some((last, directory)) = &self.last
             && *last == path
@@ -105,7 +103,6 @@ fn failed(error: &megadir::Error) -> NoTarget {
     NoTarget::Failed(io::Error::other(error.reason()))
 }
 
-/// Quotes a path for a message.
 pub(super) fn shown(path: &[u8]) -> String {
     match names::to_os(path) {
         Ok(path) => crate::ui::message::quoted(Path::new(&path)),

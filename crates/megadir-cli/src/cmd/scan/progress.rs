@@ -39,7 +39,6 @@ impl Progress {
         Self { bar, read: 0, writes: false, complaints: ErrorLimiter::new(all_errors) }
     }
 
-    /// Handles an event of the scan.
     pub(in crate::cmd) fn tell(&mut self, event: &ScanEvent<'_>) {
         match event {
             ScanEvent::Read(read) => {
@@ -91,7 +90,6 @@ impl Progress {
         result
     }
 
-    /// Removes the line.
     pub(in crate::cmd) fn finish(self) {
         self.bar.finish_and_clear();
         self.complaints.print_rest();

@@ -16,7 +16,6 @@ const FLUSH_BYTES: usize = 64 << 10;
 const HEADER: &str = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,uid,\
                       gid,links,errno,error,sha256\r\n";
 
-/// Text format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Jsonl,

@@ -1,4 +1,4 @@
-//! A directory being compared: what was known of it, the names that are asked for, and the rows to compare with.
+//! Directory being compared: old facts, names to examine, rows to compare with.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -12,34 +12,30 @@ use crate::block::{Block, BlockBuilder};
 use crate::path::TreePath;
 use crate::row::Facts;
 
-/// A directory that is there.
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) root: u32,
-    /// The path relative to the root.
     pub(super) path: TreePath,
-    /// Where it is, open, for a root itself.
+    /// Open for a root.
     pub(super) at: At,
-    /// What was known of it; `None` where there was no directory.
+    /// `None` if it was no directory.
     pub(super) old: Option<Facts>,
-    /// Whether it is the same directory as before.
+    /// The same directory as before.
     pub(super) is_same: bool,
-    /// Whether the inventory knows all its entries.
+    /// The inventory has all its entries.
     pub(super) was_read: bool,
-    /// What is known of it now.
+    /// Current facts.
     pub(super) new: Facts,
 }
 
-/// How a directory is opened.
+/// Way to reach a directory.
 #[derive(Debug)]
 pub(super) enum At {
-    /// It is open.
     Open(Arc<Dir>),
-    /// By its name in another.
     Below(Arc<Dir>, Box<[u8]>),
 }
 
-/// What became of opening a directory.
+/// Result of opening.
 pub(super) enum Opened {
     Here(Arc<Dir>),
     Vanished,
@@ -50,12 +46,11 @@ pub(super) enum Opened {
 impl Live {
     pub(super) fn root(root: u32, tree: &Tree, is_scan: bool) -> Self {
         let at = At::Open(Arc::clone(&tree.directory));
-        // What was known of it stands in the block of its entries; this only says that there is one.
+        // The block of its entries has the facts; this only says that the directory existed.
         let old = (!is_scan).then_some(tree.facts);
         Self { root, path: TreePath::root(), at, old, is_same: true, was_read: true, new: tree.facts }
     }
 
-    /// Opens the directory.
     pub(super) fn open(&self, cross_mounts: bool) -> Opened {
         let (parent, name) = match &self.at {
             At::Open(directory) => return Opened::Here(Arc::clone(directory)),
@@ -76,16 +71,14 @@ impl Live {
     }
 }
 
-/// The names of a directory, sorted.
+/// Sorted.
 #[derive(Debug)]
 pub(super) enum Names {
-    /// Those of its rows.
     OfRows,
-    /// Those that were listed; attributes where the listing brought them along, in its order.
+    /// Listed, with attributes if the listing delivers them, in its order.
     Listed { bytes: Vec<u8>, places: Vec<Listed>, brought: Option<Vec<Attributes>> },
 }
 
-/// A name that was listed: where it lies and how long it is, bytes, its type, and which of the attributes are its.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listed {
     start: usize,
@@ -94,14 +87,13 @@ pub(super) struct Listed {
     kind: FileType,
 }
 
-/// Lists a directory; `None` if it was removed meanwhile. What is wanted of each entry is given where the listing is to bring
-/// it along.
+/// `None` if it was removed meanwhile.
 pub(super) fn list(
     directory: &Arc<Dir>,
     directory_bytes: Option<u64>,
     bring: Option<Want>,
 ) -> Result<Option<Names>> {
-    // The size of NTFS's directories tells nothing.
+    // Directory sizes on NTFS say nothing.
     let large = cfg!(windows) || directory_bytes.is_some_and(|bytes| bytes > 64 << 10);
     let buffer_bytes = if large { 128 << 10 } else { 32 << 10 };
     let options = ReadOptions { buffer_bytes, threads: 1, shares: 1, resolve_types: false };
@@ -126,13 +118,13 @@ pub(super) fn list(
             rows.extend_from_slice(batch.attributes().unwrap_or_default());
         }
     }
-    // What brought nothing along is asked about.
+    // If rows and names differ in number, request the attributes.
     let brought = brought.filter(|rows| rows.len() == places.len());
     Ok(Some(Names::listed(bytes, places, brought)))
 }
 
 impl Names {
-    /// Sorts names, which lie in `bytes` by place and length.
+    /// `places` are positions and lengths in `bytes`.
     fn listed(bytes: Vec<u8>, mut places: Vec<Listed>, brought: Option<Vec<Attributes>>) -> Self {
         let name = |place: &Listed| &bytes[place.start..place.start + usize::from(place.length)];
         places.sort_unstable_by(|a, b| name(a).cmp(name(b)));
@@ -147,22 +139,21 @@ fn backend() -> Result<&'static dyn Backend> {
     megadir::backend(fast).or_else(|_| megadir::backend("std"))
 }
 
-/// A directory whose names are being asked for, maybe by several threads.
+/// Shared by several threads if large.
 pub(super) struct Task {
     pub(super) live: Box<Live>,
     pub(super) directory: Arc<Dir>,
     pub(super) block: Arc<Block>,
     pub(super) names: Names,
-    /// An entry came, went or was replaced.
+    /// An entry was added, removed or replaced.
     pub(super) stirred: AtomicBool,
-    /// Parts that are not done.
+    /// Unfinished parts.
     pub(super) left: AtomicUsize,
-    /// The rows of the parts, by their first name, where rows are kept.
+    /// Kept rows by first name.
     pub(super) parts: Mutex<Vec<(usize, BlockBuilder)>>,
 }
 
 impl Task {
-    /// Returns the number of names.
     pub(super) fn len(&self) -> usize {
         match &self.names {
             Names::OfRows => self.block.len(),
@@ -170,7 +161,7 @@ impl Task {
         }
     }
 
-    /// Returns a name, and the type that the listing or the row has.
+    /// With the type from the listing or the row.
     #[inline]
     pub(super) fn name(&self, index: usize) -> (&[u8], FileType) {
         match &self.names {
@@ -182,7 +173,7 @@ impl Task {
         }
     }
 
-    /// Returns the attributes of a name, where the listing brought them along.
+    /// `None` if the listing did not deliver them.
     pub(super) fn brought(&self, index: usize) -> Option<&Attributes> {
         match &self.names {
             Names::Listed { places, brought: Some(rows), .. } => rows.get(places[index].number as usize),
@@ -190,7 +181,7 @@ impl Task {
         }
     }
 
-    /// Returns the rows to compare a range of names with: those of the same names, and those between.
+    /// Rows of these names and of the names between.
     pub(super) fn rows(&self, names: &Range<usize>) -> Range<usize> {
         let from = |index: usize| match &self.names {
             Names::OfRows => index,
@@ -201,7 +192,7 @@ impl Task {
         start..end
     }
 
-    /// Returns the path of an entry relative to the root.
+    /// Relative to the root.
     pub(super) fn path(&self, name: &[u8]) -> TreePath {
         self.live.path.join(name)
     }

@@ -1,7 +1,5 @@
-//! Threads compare directories with their rows.
-//!
-//! A thread takes the directory found last; when few are left, one of them reads ahead in the inventory. So
-//! memory holds little more than the directories being compared, and no thread waits for a reader.
+//! Threads compare directories with their rows. A thread takes the directory found last; when few are left, one
+//! reads ahead in the inventory. So little more than the directories being compared is in memory.
 
 mod directory;
 mod table;
@@ -29,80 +27,65 @@ use crate::scan::Excluded;
 use crate::snapshot::Unread;
 use crate::volumes::Volumes;
 
-/// Rows read before the reader looks for directories to compare.
+/// Rows read before looking for directories to compare.
 const READ_ROWS: usize = 4096;
-/// Rows in reserve while one thread reads ahead: decoding a row group takes as long as comparing some 10 000
-/// rows.
+/// Decoding a row group takes as long as comparing some 10 000 rows.
 const AHEAD_ROWS: usize = 20_000;
-/// Limit of blocks that wait for their directories.
+/// Blocks that wait for their directories.
 const EARLY_MAX: usize = 100_000;
-/// Path bytes that count as one row when reading ahead.
+/// Path bytes that count as one row.
 const ROW_BYTES: usize = 64;
 
-/// Open root of a tree.
 pub(crate) struct Tree {
-    /// Its root.
     pub(crate) directory: Arc<Dir>,
-    /// Facts of the root itself.
     pub(crate) facts: Facts,
     pub(crate) proof: Proof,
 }
 
-/// Input of a comparison.
 pub(crate) struct Comparing<'a> {
-    /// Description of the inventory.
     pub(crate) metadata: &'a Metadata,
-    /// Directories that were unreadable, beside those whose rows say so.
+    /// In addition to those marked in rows.
     pub(crate) unread_before: &'a Unread,
-    /// Trees in the order of the inventory's roots; `None` stays as it was.
+    /// `None` stays as it was.
     pub(crate) trees: Vec<Option<Tree>>,
-    /// `true` without an inventory to compare with.
+    /// No inventory to compare with.
     pub(crate) is_scan: bool,
-    /// Files to leave out.
     pub(crate) exclude: Vec<Excluded>,
-    /// Start, nanoseconds since 1970-01-01 UTC.
+    /// Nanoseconds since 1970-01-01 UTC.
     pub(crate) started_ns: i64,
-    /// Source of attributes.
     pub(crate) examiner: &'static dyn Examiner,
-    /// Number of threads, the caller's included.
+    /// Including the caller's.
     pub(crate) threads: usize,
-    /// Skip listing unchanged directories if the file system allows that.
+    /// If the file system allows that.
     pub(crate) skip_unchanged: bool,
     /// Accept roots that were not scanned.
     pub(crate) any_root: bool,
-    /// Keep the current rows.
     pub(crate) keep: bool,
-    /// Set to cancel.
     pub(crate) stop: &'a AtomicBool,
-    /// Number of entries examined.
     pub(crate) entries: &'a AtomicU64,
 }
 
-/// Result of a comparison.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) seen: Seen,
-    /// Failed operations.
     pub(crate) failures: Vec<Error>,
-    /// Directories covered by a mount that have entries in the inventory.
+    /// Covered by a mount, with entries in the inventory.
     pub(crate) other_mounts: Vec<PathBuf>,
     /// Directories that were unreadable before.
     pub(crate) unknown_before: Vec<PathBuf>,
-    /// Number of entries not examined and directories not listed.
+    /// Entries not examined and directories not listed.
     pub(crate) failed: u64,
-    /// Number of directories that could be listed before but not now.
+    /// Listed before but not now.
     pub(crate) unread: u64,
-    /// Number of unreadable entries and directories that the inventory does not record as such.
+    /// Unreadable, and not recorded as such.
     pub(crate) lost: u64,
-    /// Directories that were listed.
     pub(crate) listed: u64,
-    /// Directories examined by the names of the inventory.
+    /// Examined by the names of the inventory.
     pub(crate) not_listed: u64,
     /// Current rows of every directory, if kept.
     pub(crate) blocks: BTreeMap<Place, Arc<Block>>,
-    /// Errors of directories that could not be listed, if kept.
+    /// If kept.
     pub(crate) errors: BTreeMap<Place, String>,
-    /// Devices seen.
     pub(crate) volumes: Volumes,
 }
 
@@ -122,15 +105,12 @@ impl Found {
     }
 }
 
-/// Unit of work.
 enum Job {
-    /// Compare a directory with its rows.
     Directory(Box<Live>, Arc<Block>),
-    /// Compare some names of a large directory.
     Names(Arc<Task>, std::ops::Range<usize>),
-    /// Record the entries of a directory that is gone.
+    /// Entries of a directory that is gone.
     Gone(Arc<Block>),
-    /// Keep the entries of a directory that could not be listed.
+    /// Keep entries of an unlistable directory.
     Unread(Arc<Block>),
 }
 
@@ -155,7 +135,6 @@ struct State<S> {
     failed: Option<Error>,
 }
 
-/// State shared by all threads.
 struct Shared<'a, S> {
     comparing: &'a Comparing<'a>,
     /// By root: `true` if unchanged directories need no listing.
@@ -168,12 +147,8 @@ struct Shared<'a, S> {
     changed: Condvar,
 }
 
-/// Compares trees with an inventory.
-///
-/// # Errors
-///
-/// [`ErrorKind::Io`] of kind "interrupted" when stopped, whatever reading the inventory gives, and
-/// [`ErrorKind::BadOption`] when a root is another directory than the one that was scanned.
+/// Fails with [`ErrorKind::Io`] of kind "interrupted" when stopped, [`ErrorKind::BadOption`] for a root that
+/// was not scanned.
 pub(crate) fn compare<S: Source>(comparing: &Comparing<'_>, source: S) -> Result<Found> {
     let may_skip = comparing.trees.iter().map(|tree| {
         let file_system = tree.as_ref().map(|tree| tree.directory.file_system());
@@ -220,14 +195,12 @@ pub(crate) fn compare<S: Source>(comparing: &Comparing<'_>, source: S) -> Result
     ended.map(|()| found)
 }
 
-/// `true` if a directory's times change with every name, and examining names one by one is cheaper than listing
-/// them as well. Other file systems (network, overlay, other systems) need a listing, or deliver attributes
-/// with it.
+/// `true` if a directory's times change with every name and examining names one by one is cheaper than listing
+/// too.
 fn skips(file_system: FileSystem) -> bool {
     matches!(file_system, FileSystem::Ext4 | FileSystem::Xfs | FileSystem::Btrfs | FileSystem::Tmpfs)
 }
 
-/// Next step of a thread.
 enum Step<S> {
     Work(Job),
     Read(S),
@@ -239,19 +212,18 @@ impl<S: Source> Shared<'_, S> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `true` if a directory was unreadable though its row does not say so.
+    /// `true` if a directory was unreadable without a mark in its row.
     fn was_unread(&self, root: u32, path: &TreePath) -> bool {
         let unread = self.comparing.unread_before;
         !unread.is_empty() && unread.contains_key(&(root, path.clone()))
     }
 
-    /// Cancels with an error; the first one counts.
     fn fail(&self, error: Error) {
         self.lock().failed.get_or_insert(error);
         self.changed.notify_all();
     }
 
-    /// Returns the next step; waits while others may add work. `worked` means the previous step is done.
+    /// Waits while others may add work. `worked`: the previous step is done.
     fn next(&self, worked: bool) -> Step<S> {
         let mut state = self.lock();
         state.working -= usize::from(worked);
@@ -286,7 +258,6 @@ impl<S: Source> Shared<'_, S> {
         }
     }
 
-    /// Reads ahead.
     fn read(&self, mut source: S) {
         let (mut blocks, mut rows, mut ended) = (Vec::new(), 0, false);
         while rows < READ_ROWS {
@@ -318,7 +289,6 @@ impl<S: Source> Shared<'_, S> {
         self.changed.notify_all();
     }
 
-    /// Adds subdirectories.
     fn found(&self, children: &mut Vec<(Place, Fate<Box<Live>>)>) {
         if children.is_empty() {
             return;
@@ -353,7 +323,6 @@ impl<S: Source> Shared<'_, S> {
         state.ready.push(job);
     }
 
-    /// Shares a large directory in parts.
     fn share(&self, task: &Arc<Task>, ranges: impl Iterator<Item = std::ops::Range<usize>>) {
         let mut state = self.lock();
         for job in ranges.map(|range| Job::Names(Arc::clone(task), range)) {
@@ -372,13 +341,11 @@ impl<S: Source> Shared<'_, S> {
         self.tree(root).map_or(Proof::COMMON, |tree| tree.proof)
     }
 
-    /// Returns the old and new device number of a root.
     fn devices(&self, root: u32) -> (Option<u64>, Option<u64>) {
         let now = self.tree(root).and_then(|tree| tree.facts.device);
         (self.device_before[root as usize].get().copied().unwrap_or(now), now)
     }
 
-    /// Returns the racy rule for a block.
     fn racy(&self, block: &Block) -> Racy {
         let root = self.comparing.metadata.roots.get(block.root as usize);
         let granule_ns = root.and_then(|root| root.granule_ns);

@@ -1,7 +1,5 @@
-//! Joins directories with their rows.
-//!
-//! Threads find directories in any order; rows come in the order of the inventory. Whichever comes first waits
-//! here. A directory that the inventory has passed has no rows.
+//! Joins directories, found in any order, with their rows, in the order of the inventory; the first to arrive
+//! waits here. A directory that the inventory has passed has no rows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,14 +7,10 @@ use std::sync::Arc;
 use crate::block::Block;
 use crate::path::{Place, TreePath};
 
-/// State of a directory before its rows are known.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate<L> {
-    /// Exists.
     Here(L),
-    /// Gone, or no directory any more.
     Gone,
-    /// Unreadable.
     Unread,
 }
 
@@ -24,26 +18,23 @@ pub(super) enum Fate<L> {
 pub(super) struct Table<L> {
     waiting: BTreeMap<Place, Fate<L>>,
     early: BTreeMap<Place, Arc<Block>>,
-    /// Rows of all directories before this one have been read; `None` at the end.
+    /// Directories before this one have been read; `None` at the end.
     read_to: Option<Place>,
 }
 
-/// Directory and its rows, if any.
 pub(super) type Joined<L> = (Place, Fate<L>, Option<Arc<Block>>);
 
 impl<L> Table<L> {
-    /// Makes a table for an unread inventory.
     pub(super) fn new() -> Self {
         let read_to = Some((0, TreePath::root()));
         Self { waiting: BTreeMap::new(), early: BTreeMap::new(), read_to }
     }
 
-    /// Number of blocks that wait for their directories.
     pub(super) fn early(&self) -> usize {
         self.early.len()
     }
 
-    /// Adds a directory; returns it if its rows are known.
+    /// Returned if its rows are known.
     pub(super) fn found(&mut self, place: Place, fate: Fate<L>) -> Option<Joined<L>> {
         if let Some(block) = self.early.remove(&place) {
             return Some((place, fate, Some(block)));
@@ -55,7 +46,7 @@ impl<L> Table<L> {
         None
     }
 
-    /// Adds the rows of a directory; returns them if it is known.
+    /// Returned with the directory if that is known.
     pub(super) fn read(&mut self, block: Arc<Block>) -> Option<Joined<L>> {
         let place = (block.root, block.path.clone());
         match self.waiting.remove(&place) {
@@ -67,7 +58,7 @@ impl<L> Table<L> {
         }
     }
 
-    /// Records how far rows have been read; returns the directories that have none.
+    /// Returns the directories without rows.
     pub(super) fn passed(&mut self, read_to: Option<Place>) -> Vec<Joined<L>> {
         self.read_to = read_to;
         let passed = match &self.read_to {

@@ -11,43 +11,39 @@ use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::volumes::{is_stub, of_stub};
 
-/// Sources and targets of one identity, each in the order of their paths.
+/// Sources and targets of one identity, in path order.
 type Group = (Vec<usize>, Vec<usize>);
 
-/// Old or new side of a possible rename.
 pub(super) struct Side<'a> {
     pub(super) place: Place,
-    /// The place of its directory.
     pub(super) above: Place,
     pub(super) name: Vec<u8>,
     pub(super) facts: &'a Facts,
     pub(super) suspect: bool,
     pub(super) shared: Option<usize>,
-    /// The file at this path is the same as before.
+    /// Same file as before at this path.
     pub(super) stays: bool,
     pub(super) proof: Proof,
 }
 
-/// Old and new entries, each sorted by path.
 pub(super) struct Sides<'a> {
     pub(super) sources: Vec<Side<'a>>,
     pub(super) targets: Vec<Side<'a>>,
-    /// Source and target of each path that has a file on both sides.
+    /// Source and target of each path with a file on both sides.
     pub(super) shared: Vec<(usize, usize)>,
 }
 
-/// Result of the pairing.
 pub(super) struct Pairs {
-    /// By source: the target.
+    /// Target of each source.
     pub(super) targets: Vec<Option<usize>>,
-    /// By target: `true` if it has a source.
+    /// `true` for each target with a source.
     pub(super) taken: Vec<bool>,
     /// New paths of directories, by their old place.
     pub(super) moved: HashMap<Place, TreePath>,
 }
 
-/// Returns the directories whose path another directory has now, unless it just replaced one that is gone:
-/// their former entries are elsewhere or gone unless a change says otherwise.
+/// Directories whose path another directory has now, unless it replaced one that is gone: their former entries
+/// are elsewhere or gone unless a change says otherwise.
 pub(super) fn unsteady(sides: &Sides<'_>) -> HashSet<Place> {
     let mut unsteady: HashSet<Place> = HashSet::new();
     let is_replaced = |side: &Side<'_>| side.shared.is_some() && is_directory(side);
@@ -105,7 +101,7 @@ impl<'a> Sides<'a> {
         Self { sources, targets, shared }
     }
 
-    /// Pairs directories; returns the groups of all other files.
+    /// Returns the groups of all other files.
     fn pair_directories(&self) -> (Pairs, Vec<Group>) {
         let mut by_identity: HashMap<(u32, Identity), Vec<usize>> = HashMap::new();
         // Directories that stayed need no pairing.
@@ -161,7 +157,7 @@ impl<'a> Sides<'a> {
                 same.into_iter().for_each(|target| pairs.add(source, target));
                 same.is_none()
             });
-            // Stubs cannot be told apart: they move with their directory or not at all.
+            // Stubs are indistinguishable: they move with their directory or not at all.
             if from.first().is_some_and(|source| !self.sources[*source].is_stub()) {
                 from.iter().zip(&to).for_each(|(&source, &target)| pairs.add(source, target));
             }
@@ -203,7 +199,7 @@ impl Pairs {
     }
 }
 
-/// `true` for a directory that can be renamed.
+/// `true` if it can be renamed.
 fn is_directory(side: &Side<'_>) -> bool {
     side.facts.kind == FileType::Directory && !side.is_stub()
 }

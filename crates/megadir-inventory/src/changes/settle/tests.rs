@@ -1,4 +1,4 @@
-//! Who was renamed, on plain values.
+//! Rename detection on plain values.
 
 use super::*;
 use megadir::FileType;
@@ -73,7 +73,7 @@ fn a_renamed_directory_is_one_change_and_what_went_along_none() {
     let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
     let came = [at("e", directory(1)), at("e/s", directory(2)), at("e/s/x", file(3)), at("e/y", file(4))];
     assert_eq!(lines(&gone, &came, &[]), ["renamed d -> e"]);
-    // What was changed besides, under its new path.
+    // Other changes, under the new path.
     let mut changed = came.to_vec();
     changed[2].facts.size_bytes = Some(7);
     changed[3].facts.inode = Some(9);
@@ -136,12 +136,12 @@ fn what_stays_where_its_directory_was_is_renamed_to_its_own_path() {
         Seen { came: vec![at("E", directory(1))], replaced, stayed: stayed.clone(), ..Seen::default() };
     let expected = ["added D", "renamed D/s -> D/s", "renamed D/x -> D/x", "renamed D -> E"];
     assert_eq!(lines_of(seen), expected);
-    // rm D, but for what was moved into E before; mv E D
+    // `rm D` after an entry was moved to E, then `mv E D`.
     let replaced = vec![(at("D", directory(1)), directory(9))];
     let seen =
         Seen { gone: vec![at("E", directory(9))], replaced, stayed: stayed.clone(), ..Seen::default() };
     assert_eq!(lines_of(seen), ["renamed E -> D", "renamed D/s -> D/s", "renamed D/x -> D/x"]);
-    // Another directory where one was that is nowhere: nothing more is to be said of what is in both.
+    // A directory replaced by another, and gone: nothing more is reported of their entries.
     let replaced = vec![(at("D", directory(1)), directory(9))];
     let seen = Seen { replaced, stayed, ..Seen::default() };
     assert_eq!(lines_of(seen), ["modified D (inode)"]);

@@ -7,11 +7,10 @@
 
 use super::{bits_at, put_bits, put_varint, take_varint};
 
-/// Differences in a block.
 const BLOCK: usize = 128;
-/// Differences in a miniblock, which share one bit width.
+/// They share one bit width.
 const PART: usize = 32;
-/// Maximum block size accepted from other writers.
+/// Largest block accepted from other writers.
 const BLOCK_MAX: u64 = 1 << 16;
 
 fn zigzag(number: i64) -> u64 {
@@ -57,7 +56,7 @@ fn block(differences: &[i64], out: &mut Vec<u8>) {
     }
 }
 
-/// Consumes at most `most` numbers from the front of `bytes` and appends them to `numbers`.
+/// Consumes at most `most` numbers.
 pub(in crate::file) fn decode(bytes: &mut &[u8], most: usize, numbers: &mut Vec<i64>) -> Option<()> {
     let (block, parts) = (take_varint(bytes)?, take_varint(bytes)?);
     let total = usize::try_from(take_varint(bytes)?).ok().filter(|total| *total <= most)?;
@@ -96,7 +95,6 @@ pub(in crate::file) fn decode(bytes: &mut &[u8], most: usize, numbers: &mut Vec<
     Some(())
 }
 
-/// Unpacks numbers of a fixed bit width.
 #[inline]
 fn unpack(packed: &[u8], width: u32, count: usize, mut give: impl FnMut(u64)) {
     let mut padded = [0; PART * 8 + 8];

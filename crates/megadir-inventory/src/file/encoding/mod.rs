@@ -1,15 +1,11 @@
-//! Encodings of values in Parquet pages.
-//!
-//! Replaces the encoders of the `parquet` crate, which take values one by one through reference-counted
-//! buffers: they took two thirds of a scan's time beyond the walk itself. Tests read the output back with that
-//! crate. Decoders trust nothing and return `None` for malformed input.
-//!
-//! Reference: <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.
+//! Encodings of values in Parquet pages (<https://parquet.apache.org/docs/file-format/data-pages/encodings/>).
+//! The encoders of the `parquet` crate took two thirds of a scan's time beyond the walk. Decoders return `None`
+//! for malformed input.
 
 pub(super) mod delta;
 pub(super) mod runs;
 
-/// Appends a LEB128 number: seven bits a byte, lowest first.
+/// LEB128: seven bits a byte, lowest first.
 pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -18,7 +14,7 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Consumes a LEB128 number.
+/// LEB128.
 pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
@@ -32,7 +28,7 @@ pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Extracts the number of `width` bits at a bit offset; bits beyond the end read as 0.
+/// Bits beyond the end read as 0.
 #[inline]
 fn bits_at(bytes: &[u8], bit: usize, width: u32) -> u64 {
     let (byte, shift) = (bit / 8, bit % 8);
@@ -49,7 +45,7 @@ fn bits_at(bytes: &[u8], bit: usize, width: u32) -> u64 {
     if width == 64 { number } else { number & ((1 << width) - 1) }
 }
 
-/// Packs numbers of `width` bits, lowest bits first, padded to a whole byte.
+/// Lowest bits first, padded to a whole byte.
 fn put_bits(out: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
     // Width 0 (all numbers are 0) takes no bytes.
     if width == 0 {
@@ -68,7 +64,7 @@ fn put_bits(out: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
     out.extend_from_slice(&held.to_le_bytes()[..bits.div_ceil(8) as usize]);
 }
 
-/// Fuzz target: feeds arbitrary bytes to each decoder and round-trips the decoded values.
+/// Fuzz target: decodes arbitrary bytes and round-trips the values.
 pub(super) fn fuzz(bytes: &[u8]) {
     const MOST: usize = 1 << 16;
     let (Some((&width, rest)), mut numbers) = (bytes.split_first(), Vec::new()) else { return };

@@ -10,10 +10,9 @@ use super::{bits_at, put_bits, put_varint, take_varint};
 /// Bit-packed numbers come in groups of this size.
 const GROUP: usize = 8;
 
-/// A number and its repeat count.
 pub(in crate::file) type Run = (u32, u32);
 
-/// Appends a run, merging it with the last one if the numbers are equal.
+/// Merged with the last run if the numbers are equal.
 #[inline]
 pub(in crate::file) fn push(runs: &mut Vec<Run>, number: u32, count: u32) {
     match runs.last_mut() {
@@ -22,12 +21,10 @@ pub(in crate::file) fn push(runs: &mut Vec<Run>, number: u32, count: u32) {
     }
 }
 
-/// Bits needed for the numbers below `numbers`.
 pub(in crate::file) fn width(numbers: usize) -> u32 {
     usize::BITS - numbers.saturating_sub(1).leading_zeros()
 }
 
-/// Appends runs of numbers of `width` bits.
 pub(in crate::file) fn encode(runs: &[Run], width: u32, out: &mut Vec<u8>) {
     let mut single: Vec<u32> = Vec::new();
     for &(number, mut count) in runs {
@@ -58,7 +55,7 @@ fn flush(single: &mut Vec<u32>, width: u32, out: &mut Vec<u8>) {
     single.clear();
 }
 
-/// Consumes numbers of `width` bits, as runs.
+/// Consumes `width`-bit numbers.
 pub(in crate::file) fn decode(
     bytes: &mut &[u8],
     width: u32,

@@ -41,7 +41,6 @@ impl Examiner for BtrfsSearch {
     }
 }
 
-/// Buffer of the call.
 pub(super) struct TreeSearch {
     search: Search,
 }

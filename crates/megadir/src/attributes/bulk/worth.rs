@@ -1,7 +1,6 @@
-//! Decides between one call for many inodes and one statx per inode.
-//!
-//! A call walks over all inodes between the wanted ones. Distances give only the worst case, because numbers
-//! may be unused, so the results of calls count too.
+//! Decides between one call for many inodes and one statx per inode. A call walks over all inodes between the
+//! wanted ones. Distances give only the worst case, because numbers may be unused, so the results of calls
+//! count too.
 
 use super::Wanted;
 

@@ -1,8 +1,6 @@
-//! Examiner `xfs-bulkstat`: the inodes of a batch by `XFS_IOC_BULKSTAT`.
-//!
-//! Files of a directory are mostly created one after another in one allocation group, so the numbers of a batch
-//! are close together. The call returns the inode in memory, as statx does, except for the size, which is the
-//! one on disk.
+//! Examiner `xfs-bulkstat`: the inodes of a batch by `XFS_IOC_BULKSTAT`. Files of a directory are mostly
+//! created one after another in one allocation group, so the numbers of a batch are close together. The call
+//! returns the inode in memory, as statx does, except for the size, which is the one on disk.
 
 use std::os::fd::AsFd;
 
@@ -46,7 +44,6 @@ impl Examiner for XfsBulkstat {
     }
 }
 
-/// Buffer of the call.
 pub(super) struct Bulkstat {
     records: Records,
 }

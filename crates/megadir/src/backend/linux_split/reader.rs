@@ -241,9 +241,8 @@ impl SplitReader {
         }
     }
 
-    /// Takes a buffer from another thread, or else reads one here; `false` at the end.
-    ///
-    /// So the caller sleeps only if nothing is left to read, and no thread is busy only with handing over.
+    /// Takes a buffer from another thread, or else reads one here; `false` at the end. So the caller sleeps
+    /// only if nothing is left to read, and no thread is busy only with handing over.
     fn next_of_shares(&mut self, own: &mut ShareReader, filled: &Receiver<Result<Filled>>) -> Result<bool> {
         if let Ok(next) = filled.try_recv() {
             self.current = Some(next?);

@@ -110,7 +110,6 @@ pub(crate) struct Scanned {
     pub(crate) inside_bytes: usize,
     /// Records inside, including `.` and `..`.
     pub(crate) inside_records: usize,
-    /// Entries inside.
     pub(crate) inside: Checked,
     /// A record at or past the end was seen.
     pub(crate) past_end: bool,
@@ -122,9 +121,8 @@ pub(crate) struct Scanned {
     pub(crate) last_offset: i64,
 }
 
-/// Scans a buffer's positions. `before` is the position of its first record, if known.
-///
-/// Offsets may repeat (names of equal hash in ext4) but must not descend.
+/// Scans a buffer's positions. `before` is the position of its first record, if known. Offsets may repeat
+/// (names of equal hash in ext4) but must not descend.
 pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::Result<Scanned, Malformed> {
     let mut records = Records::new(bytes);
     let mut position = before;
@@ -232,9 +230,8 @@ impl ShareReader {
         }
     }
 
-    /// Fills a buffer with the next entries of a share; `false` if no share is left.
-    ///
-    /// After an error no thread takes another share.
+    /// Fills a buffer with the next entries of a share; `false` if no share is left. After an error no thread
+    /// takes another share.
     pub(super) fn step(&mut self, buffer: &mut Filled) -> Result<bool> {
         let stepped = self.try_step(buffer);
         if stepped.is_err() {
@@ -266,7 +263,6 @@ impl ShareReader {
         }
     }
 
-    /// Takes the next share and seeks to its start.
     fn next_share(&mut self) -> Result<Option<Share>> {
         if self.shared.stop.load(Ordering::Relaxed) {
             return Ok(None);
@@ -331,10 +327,9 @@ impl ShareReader {
         Ok(false)
     }
 
-    /// Seeks like a descriptor that was never elsewhere.
-    ///
-    /// ext4 remembers its progress among names of equal hash, which share a position, and continues from there
-    /// if it seeks to the current position. Only a new descriptor starts at the first of them.
+    /// Seeks like a descriptor that was never elsewhere. ext4 remembers its progress among names of equal hash,
+    /// which share a position, and continues from there if it seeks to the current position. Only a new
+    /// descriptor starts at the first of them.
     fn seek(&mut self, position: i64) -> Result<()> {
         let to = u64::try_from(position).unwrap_or(0);
         let seek = |directory: &Dir, to| {

@@ -40,9 +40,7 @@ pub(crate) enum Space {
 }
 
 impl Space {
-    /// # Errors
-    ///
-    /// [`ErrorKind::Unavailable`] with the reason, if positions cannot be divided.
+    /// Errors: [`ErrorKind::Unavailable`] with the reason, if positions cannot be divided.
     pub(crate) fn of(directory: &Dir) -> Result<Self> {
         let refuse =
             |reason: String| Err(Error::new("split", directory.path(), ErrorKind::Unavailable, reason));

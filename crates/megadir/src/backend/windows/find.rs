@@ -1,6 +1,5 @@
-//! Backends `find-first-file` and variants: one entry per call, by path, as most programs list a directory.
-//!
-//! The path is taken from the open directory, so it stays right if the directory was moved, and may be long.
+//! Backends `find-first-file` and variants: one entry per call, by path, as most programs list a directory. The
+//! path is taken from the open directory, so it stays right if the directory was moved, and may be long.
 
 use std::path::PathBuf;
 use std::sync::Arc;

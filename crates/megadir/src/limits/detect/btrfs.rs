@@ -1,5 +1,4 @@
 //! btrfs: free space in data and metadata chunks, and unallocated space, read from sysfs without privileges.
-//!
 //! Reference: `fs/btrfs/sysfs.c` (`/sys/fs/btrfs/UUID/allocation`), `fs/btrfs/space-info.c`.
 
 use std::os::fd::AsFd;

@@ -94,10 +94,9 @@ struct Superblock {
     legacy_hash: bool,
 }
 
-/// Free blocks for this process, including root's reserve; `None` if it may not use the reserve.
-///
-/// As in `ext4_has_free_clusters`: the reserve is for its user or group, or for `CAP_SYS_RESOURCE` in the
-/// initial user namespace. No process gets the clusters that ext4 reserves for its own metadata.
+/// Free blocks for this process, including root's reserve; `None` if it may not use the reserve. As in
+/// `ext4_has_free_clusters`: the reserve is for its user or group, or for `CAP_SYS_RESOURCE` in the initial
+/// user namespace. No process gets the clusters that ext4 reserves for its own metadata.
 pub(super) fn blocks_with_reserve(space: &Space, mount: Option<&Mount>, device: u64) -> Option<u64> {
     let number = |name| mount.and_then(|mount| mount.option(name)).and_then(|text| text.parse::<u32>().ok());
     // In a user namespace, IDs differ from those on disk, and capabilities do not count.

@@ -1,8 +1,6 @@
-//! Reads the facts about a directory on Linux, with or without privileges.
-//!
-//! The cost does not grow with the directory: a few samples of 64 KiB of entries, 32 of their inodes, a few
-//! calls. The exception is a directory that was huge and is almost empty: the kernel skips its empty blocks up
-//! to the next entry.
+//! Reads the facts about a directory on Linux, with or without privileges. The cost does not grow with the
+//! directory: a few samples of 64 KiB of entries, 32 of their inodes, a few calls. The exception is a directory
+//! that was huge and is almost empty: the kernel skips its empty blocks up to the next entry.
 
 mod btrfs;
 mod entries;

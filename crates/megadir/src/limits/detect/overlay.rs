@@ -59,7 +59,6 @@ pub(super) fn upper(directory: &Dir, mount: Option<&Mount>) -> Result<Upper, Str
     }
 }
 
-/// Path of the directory from the root of its file system.
 fn path_below(directory: &Dir, mount: &Mount) -> Option<PathBuf> {
     let path = std::fs::read_link(format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd())).ok()?;
     let below = path.strip_prefix(&mount.point).ok()?;

@@ -115,7 +115,6 @@ fn no_space(limits: &Limits, step: Step, privileged: bool) -> Explanation {
         })
 }
 
-/// Free space, for the message.
 fn free(facts: &Facts) -> String {
     let space = &facts.space;
     let inodes = match space.inodes {

@@ -11,7 +11,6 @@ use super::worker::{Frame, Worker};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 
-/// Outcome for an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Became {
     /// Removed, kept, or reported as a failure.

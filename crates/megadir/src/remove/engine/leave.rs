@@ -127,11 +127,8 @@ impl Worker<'_, '_, '_> {
         self.push(frame);
     }
 
-    /// Reopens the directory on top of the stack if it was closed.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be reached. The failure has been reported and the directory is finished.
+    /// Reopens the directory on top of the stack if it was closed. Fails if it cannot be reached. The failure
+    /// has been reported and the directory is finished.
     pub(super) fn reopen_top(&mut self) -> Result<(), ()> {
         self.open_top(None).map(drop)
     }

@@ -44,7 +44,6 @@ pub(in crate::remove) struct Identity {
     mount: u64,
 }
 
-/// Opens directories relative to open ones.
 #[derive(Debug)]
 pub(in crate::remove) struct Opener {
     cross_mounts: bool,
@@ -113,9 +112,7 @@ pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Err
     Ok(Identity::of(&status))
 }
 
-/// Attributes in an identity.
 const IDENTIFIES: StatxFlags = StatxFlags::INO.union(StatxFlags::MNT_ID);
-/// Flags for examining a name.
 const ASKED: AtFlags = AtFlags::STATX_DONT_SYNC.union(AtFlags::NO_AUTOMOUNT);
 
 impl Identity {
@@ -156,7 +153,6 @@ pub(super) struct Facts {
     pub(super) modified: Option<Time>,
     /// Allocated size, bytes.
     pub(super) bytes: u64,
-    /// Number of hard links.
     pub(super) links: u64,
 }
 
@@ -183,7 +179,6 @@ pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Facts, Errno> 
     rustix::fs::statx(directory, name, flags, WANTED).map(|status| Facts::of(&status))
 }
 
-/// Examines an open directory.
 pub(super) fn facts_of_open(directory: &Directory) -> Result<Facts, Errno> {
     stat(directory.as_fd(), AtFlags::empty(), WANTED).map(|status| Facts::of(&status))
 }
@@ -230,7 +225,6 @@ pub(super) fn remove_directory(
     rustix::io::retry_on_intr(|| rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR))
 }
 
-/// Reads directories.
 #[derive(Debug)]
 pub(super) struct Reader;
 

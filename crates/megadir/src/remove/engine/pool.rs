@@ -8,10 +8,8 @@ use super::names::Names;
 use super::node::Node;
 
 /// Directories of one parent, to be removed by the worker that takes the job. Counts as a part of the parent
-/// ([`Node::end_part`]).
-///
-/// A job has no descriptor: the number would mean another file in another worker's table. The taker opens the
-/// parent by names and checks its identity.
+/// ([`Node::end_part`]). A job has no descriptor: the number would mean another file in another worker's table.
+/// The taker opens the parent by names and checks its identity.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) node: Arc<Node>,

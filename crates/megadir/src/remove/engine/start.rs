@@ -134,7 +134,6 @@ struct Root<'a> {
 }
 
 impl Root<'_> {
-    /// Empties and removes the directory.
     fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) {
         if !options.conditions.is_none() || options.keep.is_some() {
             return empty_all(&self.descriptor, self.path, options, progress);

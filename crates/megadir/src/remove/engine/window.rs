@@ -14,7 +14,6 @@ const ROOM_BYTES_MIN: usize = 16 << 10;
 /// Space for names of subdirectories until these have been entered, bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
-    /// For one directory.
     pub(super) of_one: usize,
     /// For all directories together; names of unknown type count here only.
     pub(super) of_all: usize,

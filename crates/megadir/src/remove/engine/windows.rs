@@ -62,7 +62,6 @@ pub(in crate::remove) struct Identity {
     file: u128,
 }
 
-/// Opens directories relative to open ones.
 #[derive(Debug)]
 pub(in crate::remove) struct Opener;
 
@@ -137,7 +136,6 @@ pub(super) struct Facts {
     pub(super) modified: Option<Time>,
     /// Allocated size, bytes.
     pub(super) bytes: u64,
-    /// Number of hard links.
     pub(super) links: u64,
 }
 
@@ -147,7 +145,6 @@ pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Facts, Errno> 
     facts_of_open(&open_unasked(directory.as_handle(), name, Purpose::Ask)?)
 }
 
-/// Examines an open entry.
 pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Facts, Errno> {
     let told = facts::of_open(file.as_handle())?;
     // Its age and size say nothing about its contents.

@@ -51,7 +51,6 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     shareable: usize,
     /// No frame below this index is open.
     pub(super) oldest_open: usize,
-    /// Number of open frames.
     pub(super) open: usize,
     /// Parent of the last part done; the next part is usually of the same parent or below it. `None` on systems
     /// where directories must be closed before they are removed.

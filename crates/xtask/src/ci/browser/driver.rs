@@ -1,6 +1,5 @@
-//! Minimal client of `chromedriver`: W3C WebDriver over HTTP on this machine.
-//!
-//! Reference: W3C WebDriver, and ChromeDriver's own commands for the DevTools protocol and for the browser's log.
+//! Minimal client of `chromedriver`: W3C WebDriver over HTTP on this machine. Reference: W3C WebDriver, and
+//! ChromeDriver's own commands for the DevTools protocol and for the browser's log.
 
 use crate::process;
 use base64::Engine;
@@ -12,17 +11,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Presentation of a page.
 pub(crate) struct View {
-    /// Used in the names of screenshots.
     pub(crate) name: &'static str,
-    /// Pixels.
     pub(crate) width: u32,
-    /// Pixels.
     pub(crate) height: u32,
-    /// Dark colour scheme.
     pub(crate) dark: bool,
-    /// Print layout.
     pub(crate) print: bool,
 }
 
@@ -37,7 +30,6 @@ pub(crate) struct Browser {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Browser {
-    /// Starts the driver and the browser.
     pub(crate) fn start(log: &Path) -> Result<Self, String> {
         let mut command = Command::new("chromedriver");
         let cannot_log = |error: std::io::Error| format!("cannot write {}: {error}", log.display());
@@ -145,7 +137,6 @@ impl Drop for Browser {
     }
 }
 
-/// Returns the port from the driver's output.
 fn port(driver: &mut Child) -> Option<u16> {
     let lines = BufReader::new(driver.stdout.take()?).lines();
     lines.map_while(Result::ok).find_map(|line| {

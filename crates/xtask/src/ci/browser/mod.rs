@@ -1,9 +1,7 @@
-//! Opens the report of every study in headless Chromium and checks it for defects.
-//!
-//! Records come from the stage `smoke` (`target/ci/records`); reports and screenshots go to
-//! `target/ci/reports`. Every report is opened for desktop and phone, light and dark, and for print. `check.js`
-//! checks the page, and messages in the browser's log are failures too. Chromium is driven through Debian's
-//! `chromedriver` (`driver`).
+//! Opens the report of every study in headless Chromium and checks it for defects. Records come from the stage
+//! `smoke` (`target/ci/records`); reports and screenshots go to `target/ci/reports`. Every report is opened for
+//! desktop and phone, light and dark, and for print. `check.js` checks the page, and messages in the browser's
+//! log are failures too. Chromium is driven through Debian's `chromedriver` (`driver`).
 
 mod driver;
 
@@ -14,7 +12,6 @@ use driver::{Browser, View};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Views of every report.
 static VIEWS: &[View] = &[
     View { name: "desktop-light", width: 1280, height: 800, dark: false, print: false },
     View { name: "desktop-dark", width: 1280, height: 800, dark: true, print: false },
@@ -69,7 +66,6 @@ fn records(folder: &Path) -> Vec<PathBuf> {
     records
 }
 
-/// Writes the report of a record and returns its path.
 fn write_report(binary: &Path, record: &Path, folder: &Path) -> Result<PathBuf, String> {
     let text =
         process::output(Command::new(binary).args(["bench", "report", "--format", "html"]).arg(record))?;

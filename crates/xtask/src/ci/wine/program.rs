@@ -33,7 +33,6 @@ const OF_WINDOWS: &[&str] = &[
 /// Prefixes of the names of API sets, which are parts of Windows.
 const SETS: &[&str] = &["api-ms-win-", "ext-ms-win-"];
 
-/// Checks a built program, and runs it.
 pub(super) fn check(wine: &WineDir, program: &Path, report: &mut Report) {
     match imports(program) {
         Ok(names) => {

@@ -12,7 +12,6 @@ use rustix::io::Errno;
 use super::{Outcome, met};
 use crate::os::{self, Arg, Borrowed};
 
-/// Owner to give files to.
 pub(crate) struct Owner {
     user: Uid,
     group: Gid,

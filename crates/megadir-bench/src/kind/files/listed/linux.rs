@@ -21,7 +21,6 @@ impl Stream {
         DirStream::open(directory).map(Self)
     }
 
-    /// Returns the next entry and its directory.
     #[inline]
     pub(crate) fn next_below(&mut self) -> io::Result<Option<(Borrowed<'_>, Entry<'_>)>> {
         let next = self.0.next_below()?;

@@ -36,7 +36,6 @@ impl Stream {
         Ok(Self { directory, reader, names: Vec::new(), entries: Vec::new(), next: 0, begins: 0 })
     }
 
-    /// Returns the next entry and its directory.
     pub(crate) fn next_below(&mut self) -> io::Result<Option<(Borrowed<'_>, Entry<'_>)>> {
         while self.next == self.entries.len() {
             self.names.clear();

@@ -134,7 +134,6 @@ fn place() -> Result<Mount, String> {
     Mount::make(&TMPFS)
 }
 
-/// Returns a directory for files.
 #[cfg(windows)]
 fn place() -> Result<Place, String> {
     tempfile::tempdir().map(Place).map_err(|error| error.to_string())

@@ -112,7 +112,6 @@ impl Guest {
         Ok((data, Barrier(barrier)))
     }
 
-    /// Receives the data directory.
     pub(crate) fn take_data(&mut self) -> io::Result<Owned> {
         take_over(&self.0.from)?.pop().ok_or_else(|| io::Error::other("no directory was handed over"))
     }
@@ -127,7 +126,6 @@ impl Guest {
         say(&mut self.0.from, message)
     }
 
-    /// Returns the next message.
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<M> {
         self.0.hear()?.ok_or_else(|| io::Error::other("the run says nothing"))
     }

@@ -39,7 +39,6 @@ pub(crate) struct Link {
     lines: Lines<Answers>,
 }
 
-/// Handle numbers in the worker.
 #[derive(Debug, Serialize, Deserialize)]
 struct Handed {
     data: u64,
@@ -47,7 +46,6 @@ struct Handed {
     answers: u64,
 }
 
-/// Handles passed later.
 #[derive(Debug, Serialize, Deserialize)]
 struct HandedData {
     data: u64,
@@ -192,7 +190,6 @@ impl Guest {
         Ok((take(handed.data)?, Barrier(take(handed.barrier)?.into())))
     }
 
-    /// Receives the data directory.
     pub(crate) fn take_data(&mut self) -> io::Result<Owned> {
         let handed: HandedData = self.hear()?;
         take(handed.data)
@@ -210,7 +207,6 @@ impl Guest {
         }
     }
 
-    /// Returns the next message.
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<M> {
         self.lines.hear()?.ok_or_else(|| io::Error::other("the run says nothing"))
     }

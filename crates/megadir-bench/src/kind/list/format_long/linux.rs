@@ -16,7 +16,6 @@ const MONTHS: [&[u8; 3]; 12] =
 /// `ls` prints the time of day for files younger than half a year of 365.2425 days.
 const HALF_YEAR_S: i64 = 31_556_952 / 2;
 
-/// Column widths.
 #[derive(Clone, Copy, Debug, Default)]
 struct Widths {
     links: usize,

@@ -1,11 +1,8 @@
-//! Names of owners and groups, looked up once each, as `ls` does.
-//!
-//! Read directly from `/etc/passwd` and `/etc/group`: the C library may query a network, which would be
-//! measured too.
+//! Names of owners and groups, looked up once each, as `ls` does. Read directly from `/etc/passwd` and
+//! `/etc/group`: the C library may query a network, which would be measured too.
 
 use std::collections::HashMap;
 
-/// Names by ID.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     names: HashMap<u32, String>,

@@ -15,7 +15,6 @@ const LETTERS: [(u32, u8); 6] =
 /// From 1601 to 1970, in 100 ns.
 const UNIX_EPOCH: i64 = 116_444_736_000_000_000;
 const TICKS_A_SECOND: i64 = 10_000_000;
-/// Width of the column heading.
 const SIZE_COLUMNS_MIN: usize = 14;
 
 /// Formats all entries of the arena, in order.

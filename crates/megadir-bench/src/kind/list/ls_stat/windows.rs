@@ -1,6 +1,5 @@
-//! Windows: `GetFileAttributesExW` with the whole path of every entry, for programs that go file by file.
-//!
-//! There is no stage for extended attributes: no listing program reads their equivalent, access control lists.
+//! Windows: `GetFileAttributesExW` with the whole path of every entry, for programs that go file by file. There
+//! is no stage for extended attributes: no listing program reads their equivalent, access control lists.
 
 use std::io;
 use std::os::windows::ffi::OsStrExt;
@@ -22,9 +21,8 @@ pub(crate) fn lacks(stage: Stage) -> Option<String> {
     lacking.then(|| "extended attributes are asked for as ls does, on Linux".to_owned())
 }
 
-/// Reads the attributes of every entry.
-///
-/// Vanished entries keep empty attributes and are counted; any other error ends the listing.
+/// Reads the attributes of every entry. Vanished entries keep empty attributes and are counted; any other error
+/// ends the listing.
 pub(crate) fn ask(
     directory: &Dir,
     arena: &mut NameArena,
@@ -61,7 +59,6 @@ pub(crate) fn ask_extended(_: &Dir, _: &mut NameArena, _: RunControl<'_>) -> Res
     Err(WorkError::Stage { stage: "extended attributes", source })
 }
 
-/// Appends a name and a NUL to a path.
 #[inline]
 fn append(path: &mut Vec<u16>, name: &[u8]) -> io::Result<()> {
     match std::str::from_utf8(name) {

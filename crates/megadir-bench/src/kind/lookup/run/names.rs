@@ -9,13 +9,11 @@ use megadir_stats::permutation::SplitMix64;
 use crate::control::{RunControl, WorkError};
 use crate::dataset::{NAME_BYTES_MAX, Names};
 
-/// Source of the names of a data set.
 #[derive(Debug)]
 pub(crate) enum NameSource {
     /// Computed; files exist for indices below `entries`.
     Made {
         names: Names,
-        /// Number of files.
         entries: u64,
     },
     /// Drawn from a listing, each name equally likely.

@@ -13,7 +13,6 @@ use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::kind::lookup::system_calls;
 use crate::measure::Calibration;
 
-/// One of the calls of this system.
 const CALL: LookupCall = if cfg!(windows) { LookupCall::AttributesByPath } else { LookupCall::Fstatat };
 
 const NAMES: Names = Names { scheme: NameScheme::Md5, seed: 3 };

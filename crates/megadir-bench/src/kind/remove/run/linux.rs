@@ -44,7 +44,6 @@ pub(crate) fn names(directory: &Dir) -> Result<Vec<OsString>, WorkError> {
     Ok(names)
 }
 
-/// Removes the entries with these names.
 pub(crate) fn remove(directory: &Dir, names: &[OsString]) -> Result<(), WorkError> {
     // By descriptor, whatever the path means now: the child inherits a copy, and /proc/self is the child's own.
     let own = directory.reopen().map_err(|error| failed(error.into()))?;

@@ -1,6 +1,5 @@
-//! Removing everything in a directory: by a plain loop, by the library or by a process `rm -rf`.
-//!
-//! The directory itself stays. For every remover the run counts the files before and after.
+//! Removing everything in a directory: by a plain loop, by the library or by a process `rm -rf`. The directory
+//! itself stays. For every remover the run counts the files before and after.
 
 #[cfg(target_os = "linux")]
 mod linux;

@@ -10,7 +10,6 @@ use megadir_testkit::require;
 use super::*;
 use crate::measure::Calibration;
 
-/// Returns the removers of this system.
 fn removers() -> impl Iterator<Item = Remover> {
     let all = [Remover::PlainLoop, Remover::Library, Remover::Rm].into_iter();
     all.filter(|by| *by != Remover::Rm || cfg!(target_os = "linux"))

@@ -50,7 +50,6 @@ pub(crate) fn by_path(
     Ok(())
 }
 
-/// Returns a file's modification time.
 #[inline]
 pub(crate) fn modified(metadata: &std::fs::Metadata) -> Time {
     Time { seconds: metadata.mtime(), nanoseconds: metadata.mtime_nsec() as u32 }

@@ -47,7 +47,6 @@ struct Files {
     /// The vector, if files are kept.
     rows: Option<Vec<(Box<[u8]>, Time)>>,
     files: u64,
-    /// Hash of names and times.
     times: u64,
     /// Hash of names, times and sizes.
     all: u64,
@@ -92,13 +91,11 @@ impl Files {
     }
 }
 
-/// Returns the hash of a name and a time.
 #[inline]
 fn time_hash(name: &[u8], time: Time) -> u64 {
     fold(name_hash(name), time.seconds as u64 ^ (u64::from(time.nanoseconds) << 34))
 }
 
-/// Combines a hash with a number.
 #[inline]
 fn fold(hash: u64, number: u64) -> u64 {
     const KEY: u64 = 0xd1b5_4a32_d192_ed03;
@@ -131,7 +128,6 @@ impl Expected {
         })
     }
 
-    /// Returns the expected result of a method.
     pub(crate) fn expected(&self, method: &str) -> Option<ExpectedFiles> {
         Some(match method_named(method).ok()?.tells {
             Tells::SizesAndTimes => self.with_sizes,

@@ -17,7 +17,6 @@ pub(crate) fn by_path(
     Err(failed("lstat")(std::io::ErrorKind::Unsupported.into()))
 }
 
-/// Returns a file's modification time.
 #[inline]
 pub(crate) fn modified(metadata: &std::fs::Metadata) -> Time {
     Time::from_windows(metadata.last_write_time().cast_signed())

@@ -17,12 +17,10 @@ pub(crate) type Ground = ();
 const MASK: StatxFlags = StatxFlags::TYPE.union(StatxFlags::SIZE).union(StatxFlags::MTIME);
 const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
-/// Prepares the state for a directory.
 pub(crate) fn ground(_directory: &Dir) -> Result<Ground, WorkError> {
     Ok(())
 }
 
-/// Appends a name with its NUL.
 pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> {
     names.extend_from_slice(name.to_bytes_with_nul());
     Ok(())

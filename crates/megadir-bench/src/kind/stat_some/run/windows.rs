@@ -17,7 +17,6 @@ const NOT_FOUND: i32 = 2;
 /// Maximum length of a name with NUL, UTF-16 units.
 const NAME_UNITS_MAX: usize = 256;
 
-/// Prepares the state for a directory.
 pub(crate) fn ground(directory: &Dir) -> Result<Ground, WorkError> {
     let mut path: Ground = directory.present_path()?.as_os_str().encode_wide().collect();
     path.push(u16::from(b'\\'));
@@ -25,7 +24,6 @@ pub(crate) fn ground(directory: &Dir) -> Result<Ground, WorkError> {
     Ok(path)
 }
 
-/// Appends a name with its NUL.
 pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> {
     let invalid = || WorkError::Stage { stage: STAGE, source: std::io::ErrorKind::InvalidFilename.into() };
     names.extend(megadir::names::to_wide(name.to_bytes()).ok_or_else(invalid)?);

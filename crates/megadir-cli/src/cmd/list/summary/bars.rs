@@ -1,6 +1,5 @@
 //! Bars of block characters, with a resolution of an eighth if the terminal supports Unicode.
 
-/// Blocks of one to eight eighths.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
 /// Bar for `value`, scaled so that `most` has `width` characters. A value above 0 never gives an empty bar.

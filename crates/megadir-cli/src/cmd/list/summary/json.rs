@@ -11,7 +11,6 @@ use super::{Directories, Gaps, How};
 use crate::cmd::list::lines;
 use crate::ui::escape;
 
-/// Appends the summary of a directory or a tree.
 pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps, path: &Path) {
     begin(text, how, path, summary.total());
     number(text, "linked", summary.linked());

@@ -1,6 +1,5 @@
-//! `megadir list --summary`: statistics of a directory, a tree, or the directories of a tree.
-//!
-//! The library collects them; this module handles options and output.
+//! `megadir list --summary`: statistics of a directory, a tree, or the directories of a tree. The library
+//! collects them; this module handles options and output.
 
 mod bars;
 mod directories;
@@ -23,7 +22,6 @@ use crate::ui::output::Ended;
 const TOP_ENTRIES: usize = 5;
 /// Default number of directories in the table.
 const TOP_DIRECTORIES: usize = 20;
-/// Summary in progress.
 pub(super) struct Summarizing {
     how: How,
     gathered: Gathered,
@@ -37,7 +35,6 @@ pub(super) struct Summarizing {
     printed: bool,
 }
 
-/// Options of a summary.
 struct How {
     of: Of,
     top: usize,

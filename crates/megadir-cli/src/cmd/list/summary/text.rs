@@ -29,7 +29,6 @@ pub(super) struct Look {
     pub(super) human: bool,
 }
 
-/// Capabilities of the terminal.
 #[derive(Clone, Copy)]
 pub(super) struct Terminal {
     pub(super) width: usize,
@@ -40,7 +39,6 @@ pub(super) struct Terminal {
 struct Table {
     heading: &'static str,
     rows: Vec<(String, Total)>,
-    /// Line below the table.
     below: Option<String>,
 }
 
@@ -75,7 +73,6 @@ impl Look {
         String::from_utf8(text).unwrap_or_default()
     }
 
-    /// Formats a size with its unit.
     pub(super) fn bytes_and_unit(self, bytes: impl Into<u128>) -> String {
         let bytes = self.bytes(bytes);
         // `1.5K` includes its unit.
@@ -83,7 +80,6 @@ impl Look {
         format!("{bytes}{unit}")
     }
 
-    /// Formats a count with its noun.
     pub(super) fn counted(self, count: u64, one: &str, several: &str) -> String {
         format!("{} {}", self.number(count), if count == 1 { one } else { several })
     }

@@ -60,7 +60,6 @@ impl From<Errno> for NoTarget {
     }
 }
 
-/// Opens the parent directory.
 pub(in crate::cmd::remove) fn open_parent(path: &[u8], way: Way) -> Result<Dir, NoTarget> {
     let opened = match way {
         Way::Links if path.len() < PATH_BYTES_MAX => open(CWD, or_dot(path), OFlags::empty()),
@@ -122,7 +121,6 @@ fn is_mount_point(parent: &Dir, status: &Statx) -> Result<bool, Errno> {
     Ok((above.stx_dev_major, above.stx_dev_minor) != (status.stx_dev_major, status.stx_dev_minor))
 }
 
-/// Identity of an open directory.
 pub(in crate::cmd::remove) fn identity(directory: &Dir) -> Result<Identity, megadir::Error> {
     let status = statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE | StatxFlags::INO);
     status
@@ -192,7 +190,6 @@ pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attribute
     Some(Attributes { have: Want::TYPE | Want::MODIFIED, kind, modified, ..Attributes::NOTHING })
 }
 
-/// Estimated number of entries of a directory.
 pub(in crate::cmd::remove) fn estimate(directory: &Dir) -> Option<u64> {
     megadir::estimate(directory).ok().map(|estimate| estimate.entries)
 }

@@ -35,7 +35,6 @@ pub(super) struct Look {
     pub(super) is_mount_point: bool,
 }
 
-/// Components of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parts {
     /// Parent directory; empty for the current one.
@@ -72,7 +71,6 @@ impl Chain {
     }
 }
 
-/// Protected directories.
 #[derive(Debug)]
 pub(super) struct Protected {
     pub(super) chains: Vec<Chain>,

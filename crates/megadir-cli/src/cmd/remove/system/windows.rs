@@ -39,7 +39,6 @@ fn open(path: &[u8]) -> Result<Dir, Error> {
     Ok(Dir::from_descriptor(directory.reopen()?, &*names::to_os(shown)?))
 }
 
-/// Opens the parent directory.
 pub(in crate::cmd::remove) fn open_parent(path: &[u8], way: Way) -> Result<Dir, NoTarget> {
     if way == Way::Links {
         return Ok(open(path)?);
@@ -79,7 +78,6 @@ pub(in crate::cmd::remove) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look
     }
 }
 
-/// Identity of an open directory.
 pub(in crate::cmd::remove) fn identity(directory: &Dir) -> Result<Identity, Error> {
     directory.id().map(|id| Identity { device: id.device, file: id.inode })
 }

@@ -8,11 +8,9 @@ use super::super::directory::Task;
 use crate::changes::racy::Racy;
 use crate::row::device_number;
 
-/// Requested names and their attributes.
 pub(super) struct Asker {
     /// Indices of the names in the directory.
     pub(super) asked: Vec<usize>,
-    /// Attributes in the same order.
     pub(super) rows: Vec<Attributes>,
     batch: BatchBuilder,
     unchanged: Vec<usize>,
@@ -26,7 +24,6 @@ impl Default for Asker {
 }
 
 impl Asker {
-    /// Requests the attributes of the names in `asked`.
     pub(super) fn ask(&mut self, examine: &mut dyn Examine, task: &Task) -> Result<()> {
         self.batch.clear();
         self.rows.clear();
@@ -53,11 +50,8 @@ impl Asker {
         Ok(())
     }
 
-    /// Leaves in `asked` the names that need a full request: the rest are unchanged according to the cheaper
-    /// call. `devices` are the root's old and new device number.
-    ///
-    /// The cheaper call reports no birth time. A reused inode has a later ctime, unless the clock has not
-    /// ticked: racy rows get a full request.
+    /// Keeps in `asked` the names that need a full request; `devices` are the root's old and new number. The
+    /// cheaper call has no birth time, but a reused inode has a later ctime, unless racy.
     pub(super) fn leave_out_unchanged(
         &mut self,
         brief: &mut dyn Examine,

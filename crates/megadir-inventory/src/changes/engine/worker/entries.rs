@@ -18,7 +18,6 @@ use crate::changes::{Change, ChangeKind, Fields, fields};
 use crate::row::Facts;
 
 impl<S: Source> Worker<'_, '_, S> {
-    /// Examines names of a directory and compares them with its rows.
     pub(super) fn part(&mut self, task: &Arc<Task>, range: Range<usize>) -> Result<()> {
         let block = &task.block;
         let keep = self.shared.comparing.keep;
@@ -37,7 +36,7 @@ impl<S: Source> Worker<'_, '_, S> {
             let asker = std::mem::take(&mut self.asker);
             for (&index, attributes) in asker.asked.iter().zip(&asker.rows) {
                 let had = match &task.names {
-                    // The names are those of the rows.
+                    // The names come from the rows.
                     Names::OfRows => Some(index),
                     Names::Listed { .. } => {
                         let (name, _) = task.name(index);
@@ -74,7 +73,7 @@ impl<S: Source> Worker<'_, '_, S> {
         Ok(())
     }
 
-    /// Requests attributes of names, except for those known to be unchanged.
+    /// Names known to be unchanged are left out.
     fn ask(&mut self, task: &Task, range: Range<usize>, racy: Racy) -> Result<()> {
         let asker = &mut self.asker;
         asker.asked.clear();
@@ -88,7 +87,6 @@ impl<S: Source> Worker<'_, '_, S> {
         asker.ask(&mut *self.examine, task)
     }
 
-    /// Compares a name with its row, if any; returns the error if it could not be examined.
     fn name(
         &mut self,
         task: &Task,
@@ -138,7 +136,6 @@ impl<S: Source> Worker<'_, '_, S> {
         self.shared.comparing.exclude.iter().any(|excluded| excluded.is(name, facts))
     }
 
-    /// Compares an existing entry.
     fn entry(&mut self, task: &Task, had: Option<usize>, name: &[u8], new: &Facts, racy: Racy) {
         let new = &self.comparable(task.block.root, new);
         let Some(row) = had else {
@@ -209,7 +206,6 @@ impl<S: Source> Worker<'_, '_, S> {
         });
     }
 
-    /// Queues a subdirectory.
     fn child(&mut self, task: &Task, name: &[u8], old: Option<(usize, Facts)>, new: &Facts, is_same: bool) {
         if new.kind != FileType::Directory {
             return;
@@ -229,7 +225,6 @@ impl<S: Source> Worker<'_, '_, S> {
         self.children.push(((task.block.root, path), Fate::Here(Box::new(live))));
     }
 
-    /// Records an entry that is gone.
     fn entry_gone(&mut self, task: &Task, row: usize, racy: Racy) {
         task.stirred.store(true, Ordering::Relaxed);
         self.row_gone(&task.block, row, racy);
@@ -244,7 +239,7 @@ impl<S: Source> Worker<'_, '_, S> {
         self.found.seen.gone.push(Entry { root, path, facts, suspect });
     }
 
-    /// Records an unexamined entry: neither changed nor gone.
+    /// Neither changed nor gone.
     fn entry_failed(&mut self, task: &Task, name: &[u8], had: Option<usize>) {
         let was_unexamined = had.is_some_and(|row| task.block.facts(row).errno.is_some());
         self.found.lost += u64::from(!was_unexamined);
@@ -255,13 +250,11 @@ impl<S: Source> Worker<'_, '_, S> {
         }
     }
 
-    /// Records all entries of a directory as gone.
     pub(super) fn gone(&mut self, block: &Block) {
         let racy = self.shared.racy(block);
         (0..block.len()).for_each(|row| self.row_gone(block, row, racy));
     }
 
-    /// Keeps the rows of a directory that cannot be read.
     pub(super) fn unread(&mut self, block: &Arc<Block>) {
         for row in (0..block.len()).filter(|row| block.kind(*row) == FileType::Directory) {
             let path = block.path.join(block.name(row));

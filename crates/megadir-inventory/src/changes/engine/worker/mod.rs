@@ -21,21 +21,20 @@ use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
 
-/// Larger directories are shared between threads in parts of this many names.
+/// Larger directories are shared between threads in parts of this size.
 const PART_NAMES: usize = 8192;
-/// Names per request.
 const BATCH_NAMES: usize = 512;
 
 pub(super) struct Worker<'a, 'b, S> {
     shared: &'a Shared<'b, S>,
     /// Reports all attributes.
     examine: Box<dyn Examine>,
-    /// Cheaper, without birth time.
+    /// Without birth time.
     brief: Option<Box<dyn Examine>>,
     asker: Asker,
     found: Found,
     children: Vec<(Place, Fate<Box<Live>>)>,
-    /// Most recent device other than the root's, and its number in the inventory.
+    /// Latest device other than the root's, and its number in the inventory.
     last_volume: Cell<Option<(u64, u64)>>,
 }
 
@@ -89,7 +88,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         }
     }
 
-    /// Opens a directory and examines its names.
     fn directory(&mut self, mut live: Box<Live>, block: Arc<Block>) -> Result<()> {
         if matches!(live.at, At::Open(_)) && live.old.is_some() {
             self.root(&mut live, &block)?;
@@ -153,7 +151,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Ok(())
     }
 
-    /// Fills in a root's old facts; refuses a root that was not scanned.
+    /// Refuses a root that was not scanned.
     fn root(&self, live: &mut Live, block: &Block) -> Result<()> {
         let At::Open(directory) = &live.at else { return Ok(()) };
         let path = directory.path();
@@ -185,7 +183,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Ok(())
     }
 
-    /// `true` if the inventory's names can be examined instead of listing the directory.
+    /// `true` if examining the inventory's names replaces listing.
     fn may_skip(&self, live: &Live, block: &Block) -> bool {
         let Some(old) = &live.old else { return false };
         let (root, _) = self.shared.devices(live.root);
@@ -199,7 +197,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             && !self.shared.racy(block).is_racy(old)
     }
 
-    /// Returns the inventory's number of a device.
+    /// The inventory's number.
     #[inline]
     fn device(&self, root: u32, device: Option<u64>) -> Option<u64> {
         let (before, now) = self.shared.devices(root);
@@ -218,7 +216,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Some(before)
     }
 
-    /// Returns the facts with the inventory's device number.
+    /// With the inventory's device number.
     fn as_before(&self, task: &Task, name: &[u8], facts: &Facts) -> Facts {
         let root = task.block.root;
         let (Some(now), false) = (facts.device, self.is_stub(root, facts)) else { return *facts };
@@ -235,12 +233,11 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         is_stub(facts) && self.shared.proof(root).stubs
     }
 
-    /// Returns the facts to compare, for a stub only the lasting ones.
+    /// For a stub only the lasting facts.
     fn comparable(&self, root: u32, facts: &Facts) -> Facts {
         if self.is_stub(root, facts) { of_stub(facts) } else { *facts }
     }
 
-    /// Records a directory that could not be opened or listed.
     fn failed(&mut self, live: &Live, block: &Arc<Block>, error: Error) {
         self.itself(live, false);
         self.found.failed += 1;
@@ -258,7 +255,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         if live.is_same || live.path.is_empty() { self.unread(block) } else { self.gone(block) }
     }
 
-    /// Records changes of the directory itself.
     fn itself(&mut self, live: &Live, entries_are_the_same: bool) {
         let Some(old) = live.old.filter(|_| live.is_same) else { return };
         let changed =
@@ -271,7 +267,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         }
     }
 
-    /// Finishes a directory after its last part.
     fn done(&mut self, task: &Task) -> Result<()> {
         let live = &task.live;
         self.itself(live, !task.stirred.load(Ordering::Relaxed));
@@ -291,7 +286,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
     }
 }
 
-/// Returns the known devices before the comparison.
 pub(super) fn volumes(comparing: &Comparing<'_>) -> Volumes {
     let mut volumes = Volumes::new(comparing.metadata);
     // With an inventory, the root's row has the old number.
@@ -303,7 +297,7 @@ pub(super) fn volumes(comparing: &Comparing<'_>) -> Volumes {
     volumes
 }
 
-/// Cancels the comparison on panic; other threads would wait forever.
+/// On panic, since other threads would wait forever.
 struct EndOnPanic<'a, 'b, S: Source>(&'a Shared<'b, S>);
 
 impl<S: Source> Drop for EndOnPanic<'_, '_, S> {

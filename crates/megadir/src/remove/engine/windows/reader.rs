@@ -34,7 +34,6 @@ impl std::fmt::Debug for Reader {
     }
 }
 
-/// A class of directory information.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     number: i32,
@@ -58,9 +57,7 @@ impl Reader {
     }
 
     /// Reads the next records, from the start if any position is given; returns the number of bytes, 0 at the
-    /// end.
-    ///
-    /// `to` holds the result of one call: [`CALL_BYTES`], or enough that two thirds of it are at least
+    /// end. `to` holds the result of one call: [`CALL_BYTES`], or enough that two thirds of it are at least
     /// [`SMALL_BYTES`].
     pub(in crate::remove::engine) fn read(
         &mut self,
