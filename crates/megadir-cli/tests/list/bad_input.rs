@@ -131,9 +131,9 @@ fn usage_errors_are_found_before_anything_is_read() {
             &["--backend", "getdents", "-j", "4"],
             &["--threads 4: getdents reads with one thread; split uses several"],
         ),
-        (&["--backend", "std", "--buffer", "64k"], &["--buffer: std has no buffer to choose"]),
-        (&["--backend", "readdir", "--buffer", "64k"], &["--buffer: readdir has no buffer"]),
-        (&["--backend", "std", "--raw"], &["--raw: std knows neither record length nor offset"]),
+        (&["--backend", "std", "--buffer", "64k"], &["--buffer: std has no configurable buffer"]),
+        (&["--backend", "readdir", "--buffer", "64k"], &["--buffer: readdir has no configurable buffer"]),
+        (&["--backend", "std", "--raw"], &["--raw: std returns neither record length nor offset"]),
     ] {
         let all: Vec<&str> = ["list"].iter().chain(options).copied().chain(["d", "missing"]).collect();
         // A missing value would take the directory's name.

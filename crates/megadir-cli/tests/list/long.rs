@@ -188,7 +188,7 @@ fn bad_words_are_refused_in_one_line() {
         (&["--older-than", "30"], &["'30' is not an age: write 90s"]),
         (&["--older-than", "1x"], &["is not an age"]),
         (&["--older-than", "1M"], &["write 1m for a minute, 30d for a month"]),
-        (&["--fields", "size,name,size"], &["'size' is named twice"]),
+        (&["--fields", "size,name,size"], &["'size' appears twice"]),
         (&["--json", "--long", "--human"], &["--json gives exact values"]),
         (&["--json", "--long", "--time-style", "relative"], &["--json gives exact values"]),
         (&["--owner", "99999999999"], &["too large for a user's number"]),

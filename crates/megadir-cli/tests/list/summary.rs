@@ -359,7 +359,7 @@ fn a_terminal_gets_bars_within_its_width_and_no_name_acts_on_it() {
     let narrow = on_terminal(36, "C.UTF-8", "--human");
     assert!(narrow.contains("4.8M") && !narrow.contains('█'), "{narrow}");
     let piped = run(scratch.path(), &["list", "--summary"]).quiet();
-    assert!(piped.windows(8).any(|window| window == b"esc\x1b[31m"), "names pass unharmed elsewhere");
+    assert!(piped.windows(8).any(|window| window == b"esc\x1b[31m"), "names are unchanged elsewhere");
     assert!(!String::from_utf8(piped).unwrap().contains(['█', '#']));
 }
 

@@ -26,61 +26,63 @@ const WRITERS_MAX: u32 = 256;
 /// Upper limit of the measurement, seconds.
 const TIME_MAX_S: u64 = 3600;
 
-/// Tells which layout to use for very many files: one directory, or directories named after a hash.
+/// Recommend a layout for many files: one directory, or directories named after a hash
 ///
-/// The answer is drawn by a table of rules (docs/advice.md) from what one directory of the file system takes and from a short measurement of the
-/// layouts that could be used, made below DIR in a directory of its own that is removed. It says how a name's path is computed, why, from
-/// how many files on the answer would be another one, and what was not decided. Without permission to write, or room for some files, the
-/// answer rests on the limits alone, and says so.
+/// A table of rules (docs/advice.md) decides from the capacity of one directory and from a short measurement of the
+/// candidate layouts, in a new directory below DIR that is removed afterwards. Prints how to compute a file's path, the
+/// reasons, the number of files from which the answer changes, and undecided comparisons. Without write permission or
+/// free space, the answer uses the limits alone.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done; 1 done, but no report for lack of a measurement; 2 usage; 3 the directory could not be looked at; 130 interrupted.")]
+Exit codes: 0 done; 1 done, but no report, because nothing was measured; 2 usage; 3 the directory could not be checked; 130 interrupted.")]
 pub(crate) struct Args {
-    /// Where the files are to lie.
+    /// Directory for the files
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
     directory: PathBuf,
 
-    /// How many files there will be in all, e.g. 10M; without it as many as the directory holds now, and how close it is to trouble.
-    #[arg(long, value_name = "N", value_parser = files, help_heading = "The files")]
+    /// Total number of files, e.g. 10M [default: the present number, with the distance to the next limit]
+    #[arg(long, value_name = "N", value_parser = files, help_heading = "Files")]
     files: Option<u64>,
-    /// How long their names are, bytes: 32, 8-64, 8,32,255 (in equal parts) or 8:60,32:40.
+    /// Lengths of the names, bytes: 32, 8-64, 8,32,255 (in equal shares) or 8:60,32:40
     ///
-    /// Without it they are taken to be like those present; 32 bytes where there are fewer than 20 files.
-    #[arg(long, value_name = "LENGTHS", conflicts_with = "like", help_heading = "The files")]
+    /// Default: the lengths of the names present; 32 if there are fewer than 20 files.
+    #[arg(long, value_name = "LENGTHS", conflicts_with = "like", help_heading = "Files")]
     name_length: Option<NameLengths>,
-    /// They are like those of this directory: names and sizes.
-    #[arg(long, value_name = "DIR", value_parser = exit::directory_parser(), help_heading = "The files")]
+    /// Assume names and sizes like those in this directory
+    #[arg(long, value_name = "DIR", value_parser = exit::directory_parser(), help_heading = "Files")]
     like: Option<PathBuf>,
-    /// The size of each, e.g. 0, 10 or 50kB; without it as some of those present.
-    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "The files")]
+    /// Size of each file, e.g. 0, 10 or 50kB [default: sampled]
+    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Files")]
     size: Option<u64>,
 
-    /// How many threads or processes make files at the same time.
+    /// Number of threads or processes that create files concurrently [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(WRITERS_MAX)))]
-    #[arg(help_heading = "What is done with them")]
+    #[arg(help_heading = "Use")]
     writers: Option<u32>,
-    /// Names come and go (a cache, a mail queue, temporary files that are renamed) instead of staying.
-    #[arg(long, help_heading = "What is done with them")]
+    /// Assume that names come and go, as in a cache or a mail queue, instead of staying
+    #[arg(long, help_heading = "Use")]
     churn: bool,
-    /// What is mostly done.
+    /// Main operation of the program
     #[arg(long, value_name = "PATTERN", default_value = "mixed", value_parser = pattern())]
-    #[arg(help_heading = "What is done with them")]
+    #[arg(help_heading = "Use")]
     pattern: Pattern,
 
-    /// When all is to be over: 2s to 1h; 0s answers from the limits alone and writes nothing.
+    /// Time budget, 2s to 1h; 0s uses the limits alone and writes nothing
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
     time: Duration,
-    /// Print nothing but a function that computes paths: python, rust, go or shell.
+    /// Print only a function that computes paths: python, rust, go or shell
     #[arg(long, value_name = "LANG", value_parser = language(), conflicts_with = "json")]
     code: Option<Language>,
-    /// The function for this layout, as an answer named it (digest:2); nothing is looked at or measured.
+    /// Print the function for LAYOUT, e.g. digest:2, without measuring
     #[arg(long, value_name = "LAYOUT", requires = "code", value_parser = layout)]
     #[arg(conflicts_with_all = ["directory", "files", "name_length", "like", "size", "writers", "churn", "pattern", "time", "json", "report"])]
     layout: Option<Layout>,
-    /// Print a JSON object: v (1), dir, layout, rule, reason, one_directory, changes, shortage, measured, undecided.
+    /// Print a JSON object
+    ///
+    /// Fields: v (format version, 1), dir, layout, rule, reason, one_directory, changes, shortage, measured, undecided.
     #[arg(long)]
     json: bool,
-    /// Write a page with pictures of the measurement to this new file: advice.html, or e.g. --report=FILE.
+    /// Write an HTML page with charts of the measurement to this new file [default: advice.html]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "advice.html")]
     report: Option<PathBuf>,
 }
@@ -98,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     check(args)?;
     let page = args.report.as_deref().map(page::Page::prepare).transpose()?;
     let Some(answer) = interruptible(|interrupt| ask(args, interrupt))? else {
-        eprintln!("megadir: interrupted; what was made is removed");
+        eprintln!("megadir: interrupted; the test files have been removed");
         return Ok(exit::INTERRUPTED);
     };
     let mut output = Output::new()?;
@@ -174,7 +176,7 @@ fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
             "{place} is empty: say with --files how many files there will be, e.g. --files 10M"
         ))),
         None => Err(CliError::usage(format!(
-            "nothing cheap tells how many entries {place} has: say with --files how many files there will be"
+            "the number of entries in {place} cannot be estimated cheaply; give the number of files with --files"
         ))),
     }
 }

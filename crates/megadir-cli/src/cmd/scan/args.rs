@@ -10,45 +10,48 @@ use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, processors, ra
 use crate::cmd::list::values::{examiner, memory, threads};
 use crate::exit::{self, CliError};
 
-/// Writes an inventory of trees: a Parquet file with one row an entry, sorted by directory and name.
+/// Write an inventory of trees: a Parquet file with one row per entry, sorted by directory and name
 ///
-/// DuckDB, pandas, Polars and Spark read it as it is; the columns are in docs/inventory.md. Symbolic links below the
-/// directories are never followed. What cannot be read below them is a row with an error, and the inventory is marked
-/// incomplete. The file takes the place of an older one when it is whole: a scan that is interrupted or killed leaves the
-/// old one as it was, and so does one of which a PATH cannot be opened.
+/// DuckDB, pandas, Polars and Spark can read the file; docs/inventory.md describes its columns. Symbolic links below
+/// the given directories are never followed. Entries that cannot be read get a row with an error, and the inventory
+/// is marked incomplete. A complete file replaces an older inventory. If the scan is interrupted or killed, or a PATH
+/// cannot be opened, the older inventory stays.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done; 1 something could not be read, which the inventory says; 2 usage; 3 a PATH could not be opened, or \
-nothing be written; 130 interrupted. Errors are one line each on standard error, at \
-most ten of each kind and then their number.")]
+Exit codes: 0 done; 1 some entries could not be read, and the inventory records them; 2 usage; 3 a PATH could not be \
+opened, or the inventory could not be written; 130 interrupted. Errors go to standard error, one line each, at most ten \
+of each kind and then a count.")]
 pub(crate) struct Args {
-    /// The directories to scan, with all below them; a symbolic link to one is followed.
+    /// Directories to scan, with everything below them; a symbolic link to one is followed
     #[arg(value_name = "PATH", required = true, value_parser = exit::directory_parser())]
     pub(super) paths: Vec<PathBuf>,
-    /// Write the inventory to this file, which is left out of it: .csv and .jsonl as text, others as Parquet; '-' with --jsonl or --csv is
-    /// standard output.
+    /// Write the inventory to FILE: .csv and .jsonl as text, other names as Parquet
+    ///
+    /// With --jsonl or --csv, '-' is standard output. The inventory leaves out FILE itself.
     #[arg(short, long, value_name = "FILE", required_unless_present_any = ["jsonl", "csv", "dry_run"])]
     pub(super) output: Option<PathBuf>,
-    /// Write a JSON object a line instead, with the same columns, to standard output unless --output is given.
+    /// Write one JSON object per line with the same columns, to standard output unless --output is given
     ///
-    /// A parent or name that is not UTF-8 is given as parent_hex or name_hex, the hex digits of its bytes. Numbers are
-    /// exact integers of up to 64 bits, inodes beyond 2^53 included: do not read them as doubles.
+    /// A parent or name that is not UTF-8 is written as parent_hex or name_hex, the hex digits of its bytes. Numbers
+    /// are exact integers of up to 64 bits; do not read inodes and sizes beyond 2^53 as doubles.
     #[arg(long, conflicts_with = "csv")]
     pub(super) jsonl: bool,
-    /// Write comma-separated values instead (RFC 4180, with a header), likewise.
+    /// Write comma-separated values (RFC 4180, with a header), to standard output unless --output is given
     #[arg(long)]
     pub(super) csv: bool,
-    /// Read everything, write nothing, and say how many entries there are and how long it took.
+    /// Read everything, write nothing, and print the number of entries and the time
     #[arg(long, conflicts_with_all = ["output", "jsonl", "csv"])]
     pub(super) dry_run: bool,
-    /// Read and hash what was changed within a step of the clock before the scan, or during it: contents that may change
-    /// once more without any time telling, about which 'megadir changes --verify' can then decide.
+    /// Hash files modified within one clock tick of the scan, or during it, for 'changes --verify'
+    ///
+    /// Such a file can be modified again without a change of its times. With the hash, 'megadir changes --verify'
+    /// detects this.
     #[arg(long, conflicts_with = "dry_run")]
     pub(super) hash_suspects: bool,
-    /// Tell every error on a line of its own; without this the first ten of each kind are told, and how many more there were.
+    /// Print every error (default: the first ten of each kind, then a count)
     #[arg(long)]
     pub(super) all_errors: bool,
-    /// Print nothing if everything could be read, e.g. for cron; errors are printed.
+    /// Print only errors, e.g. for cron
     #[arg(short, long, conflicts_with = "dry_run")]
     pub(super) quiet: bool,
     #[command(flatten)]
@@ -67,20 +70,22 @@ impl Args {
     }
 }
 
-/// How trees are read.
+/// Reading options.
 #[derive(clap::Args)]
 pub(in crate::cmd) struct Reading {
-    /// Go down into other file systems mounted below too.
+    /// Also enter mounted file systems
     #[arg(long)]
     pub(in crate::cmd) cross_mounts: bool,
-    /// Use at most this many threads, 1 to 256 [default: one a processor, up to 8].
-    #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "How it is read")]
+    /// Number of threads, 1 to 256 [default: one per processor, up to 8]
+    #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     pub(in crate::cmd) threads: Option<usize>,
-    /// Ask for attributes in this way instead of the one that fits: 'megadir backends' shows them.
-    #[arg(long, value_name = "NAME", value_parser = examiner, help_heading = "How it is read")]
+    /// Examiner that queries attributes ('megadir backends' lists them) [default: by file system]
+    #[arg(long, value_name = "NAME", value_parser = examiner, help_heading = "Reading")]
     pub(in crate::cmd) examiner: Option<&'static dyn Examiner>,
-    /// Sort what outgrows this memory by temporary files, beside the output or in TMPDIR (TMP on Windows) [default: 256MiB].
-    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "How it is read")]
+    /// Sort in at most this much memory, then in temporary files next to the output [default: 256MiB]
+    ///
+    /// Without an output file, temporary files are in TMPDIR (TMP on Windows).
+    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Reading")]
     pub(in crate::cmd) memory: Option<usize>,
 }
 
