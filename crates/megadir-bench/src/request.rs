@@ -197,20 +197,13 @@ pub enum PlanError {
     },
     /// An option's value is out of range.
     #[error("{what} cannot be {value}: {allowed}")]
-    Value {
-        what: &'static str,
-        value: String,
-        allowed: String,
-    },
+    Value { what: &'static str, value: String, allowed: String },
     /// The requested files are impossible.
     #[error("the files cannot be made: {reason}")]
     Data { reason: String },
     /// The baseline arm cannot run here.
     #[error("the baseline `{name}` is not available here: {reason}")]
-    NoBaseline {
-        name: String,
-        reason: String,
-    },
+    NoBaseline { name: String, reason: String },
     /// Only the baseline is left.
     #[error("nothing is left to compare: {reason}")]
     Nothing { reason: String },

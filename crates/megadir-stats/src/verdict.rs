@@ -56,9 +56,7 @@ pub enum Method {
     /// Mann-Whitney test of two runs without common rounds.
     RankSum,
     /// Welch's test of several runs a side, each one observation.
-    Welch {
-        runs: usize,
-    },
+    Welch { runs: usize },
 }
 
 /// Verdict on a ratio of times new / old.

@@ -51,7 +51,10 @@ pub(super) enum Refusal {
     Rest(Slice),
     /// The name may equal that of a directory beside it: the label at offset `after`, in either case, followed
     /// by one of these numbers of bytes.
-    LikeDirectory { after: usize, widths: Vec<usize> },
+    LikeDirectory {
+        after: usize,
+        widths: Vec<usize>,
+    },
 }
 
 pub(super) enum Directories {

@@ -107,10 +107,7 @@ pub struct Rehearsed {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
     #[error("layout {layout}: {reason}")]
-    Layout {
-        layout: String,
-        reason: String,
-    },
+    Layout { layout: String, reason: String },
     /// The layout has no place for a name.
     #[error("layout {layout} has no place for the name '{name}': {reason}")]
     Refused {
@@ -129,16 +126,10 @@ pub enum FilesError {
 pub enum FillError {
     /// The directory cannot be opened.
     #[error("cannot open '{}': {}{}", .path.display(), words(.source), missing(.source))]
-    Open {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Open { path: PathBuf, source: std::io::Error },
     /// The directory cannot be made.
     #[error("cannot make the directory '{}': {}{}", .path.display(), words(.source), missing(.source))]
-    Directory {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Directory { path: PathBuf, source: std::io::Error },
     /// No space, inodes or room in the directory.
     #[error("no room for more files after {made} of {of}: {}", with_cure(.met))]
     NoRoom {

@@ -16,10 +16,7 @@ pub enum LabError {
     Privileges,
     /// Unavailable on this machine: shown as a table row; the run continues.
     #[error("{name} is not to be had here: {reason}")]
-    Unavailable {
-        name: String,
-        reason: String,
-    },
+    Unavailable { name: String, reason: String },
     /// Not enough free space for the image.
     #[error(
         "'{}' has not enough room for the image of {name}: {} MiB are needed and {} MiB are free; name another \

@@ -8,10 +8,7 @@ use crate::dir::Dir;
 #[derive(Debug)]
 pub(super) enum Pending {
     Root(Box<Dir>),
-    Below {
-        parent: Arc<Dir>,
-        name: Box<[u8]>,
-    },
+    Below { parent: Arc<Dir>, name: Box<[u8]> },
 }
 
 #[derive(Debug)]

@@ -46,14 +46,9 @@ pub(crate) struct Go {
 pub(crate) enum Said {
     Ready,
     Waiting,
-    Done {
-        report: Report,
-        latency: Option<Latency>,
-    },
+    Done { report: Report, latency: Option<Latency> },
     Refused(Refused),
-    Failed {
-        reason: String,
-    },
+    Failed { reason: String },
 }
 
 /// Upper bound of a message, bytes: a histogram has 7424 buckets of about 30 characters each; a shape has

@@ -120,13 +120,7 @@ pub(crate) struct Args {
     ///
     /// On a terminal, times have seconds; with --time-style iso, nanoseconds. In JSON times are strings with
     /// nanoseconds.
-    #[arg(
-        long,
-        value_name = "STYLE",
-        value_enum,
-        hide_possible_values = true,
-        help_heading = "Output"
-    )]
+    #[arg(long, value_name = "STYLE", value_enum, hide_possible_values = true, help_heading = "Output")]
     pub(super) time_style: Option<super::times::Named>,
     /// Print sizes as 512, 1.5K or 23M (powers of 1024) instead of bytes
     #[arg(long, help_heading = "Output")]
@@ -269,12 +263,10 @@ impl Args {
     /// Rejects options that conflict with a summary or require one.
     fn check_summary(&self) -> Result<(), CliError> {
         match self.summary {
-            None if self.top.is_some() => {
-                Err(CliError::usage("--top needs --summary"))
+            None if self.top.is_some() => Err(CliError::usage("--top needs --summary")),
+            Some(Of::Directories) if !self.recursive => {
+                Err(CliError::usage("--summary=directories needs --recursive"))
             }
-            Some(Of::Directories) if !self.recursive => Err(CliError::usage(
-                "--summary=directories needs --recursive",
-            )),
             Some(_) if self.human() && self.json => {
                 Err(CliError::usage("--human and --json exclude each other: JSON has exact numbers"))
             }
@@ -309,8 +301,7 @@ impl Args {
             return Err(CliError::usage("--memory needs --sort"));
         }
         if self.examiner.is_some() && !self.needs_attributes() {
-            let reason =
-                "--examiner needs --long, --fields, --summary or a condition on attributes";
+            let reason = "--examiner needs --long, --fields, --summary or a condition on attributes";
             return Err(CliError::usage(reason));
         }
         let Some(backend) = self.backend else { return Ok(()) };

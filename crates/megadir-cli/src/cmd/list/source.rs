@@ -36,7 +36,8 @@ pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<
         choice.options.buffer_bytes = buffer_bytes;
     }
     if args.raw && !choice.backend.is_raw() {
-        let reason = format!("--raw: {name}, the backend chosen here, returns neither record length nor offset");
+        let reason =
+            format!("--raw: {name}, the backend chosen here, returns neither record length nor offset");
         return Err(CliError::usage(reason));
     }
     choice.options.resolve_types = needs_types || args.json;

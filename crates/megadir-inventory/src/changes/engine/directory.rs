@@ -76,7 +76,11 @@ impl Live {
 pub(super) enum Names {
     OfRows,
     /// Listed, with attributes if the listing delivers them, in its order.
-    Listed { bytes: Vec<u8>, places: Vec<Listed>, brought: Option<Vec<Attributes>> },
+    Listed {
+        bytes: Vec<u8>,
+        places: Vec<Listed>,
+        brought: Option<Vec<Attributes>>,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -12,10 +12,7 @@ use crate::dataset::{NAME_BYTES_MAX, Names};
 #[derive(Debug)]
 pub(crate) enum NameSource {
     /// Computed; files exist for indices below `entries`.
-    Made {
-        names: Names,
-        entries: u64,
-    },
+    Made { names: Names, entries: u64 },
     /// Drawn from a listing, each name equally likely.
     Listed(Vec<CString>),
 }
