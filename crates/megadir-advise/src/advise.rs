@@ -10,7 +10,6 @@ use crate::question::Question;
 use crate::rule::{Case, Rule, decide, layout};
 use crate::shortage::{Shortage, shortage};
 
-/// Recommended layout with its reasons.
 #[derive(Clone, Debug)]
 pub struct Advice {
     pub question: Question,
@@ -23,9 +22,7 @@ pub struct Advice {
     pub by_name: Option<Candidate>,
     /// Resource that the file system is short of, whatever the layout.
     pub shortage: Option<Shortage>,
-    /// Nearest change of the answer for fewer files.
     pub below: Option<Change>,
-    /// Nearest change of the answer for more files.
     pub above: Option<Change>,
 }
 

@@ -27,7 +27,6 @@ pub struct Candidate {
     /// Known program that uses this layout.
     pub preset: Option<&'static str>,
     pub shape: Shape,
-    /// Expected number of files in the fullest directory.
     pub fullest: u64,
 }
 

@@ -17,7 +17,6 @@ const STEP: f64 = 1.25;
 pub struct Change {
     /// Smallest number of files with the new answer, as certain as the limits.
     pub files: Span,
-    /// Answer for fewer files.
     pub before: Candidate,
     pub after: Candidate,
     /// Row of the table that gives it.
@@ -91,7 +90,6 @@ fn of(question: &Question, new_dir: &NewDir, measured: Option<&Measured>) -> Vec
     changes
 }
 
-/// Returns the capacity at its lower or upper bound.
 fn bounded(new_dir: &NewDir, end: fn(&Span) -> u64) -> NewDir {
     let capacity = match &new_dir.capacity {
         Capacity::Bounded { full, plan, by } => {

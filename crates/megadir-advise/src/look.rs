@@ -8,7 +8,6 @@ use crate::new_dir::ready;
 /// Size of the sample, enough to judge how names are spread.
 const NAMES_MAX: usize = 4096;
 
-/// Facts about a directory.
 #[derive(Clone, Debug)]
 pub struct Look {
     pub limits: Limits,

@@ -7,13 +7,11 @@ use megadir_report::{Range, summary::Verdict};
 
 use crate::question::Pattern;
 
-/// Operation on all files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     Write,
     /// Read them by name in random order.
     Read,
-    /// List every directory and stat every file.
     Walk,
 }
 
@@ -42,13 +40,11 @@ impl Pattern {
     }
 }
 
-/// One layout against one directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contrast {
     pub layout: Layout,
     pub phase: Phase,
     pub files: u64,
-    /// Time relative to one directory.
     pub ratio: f64,
     /// Adjusted for all layouts; `None` with too few rounds.
     pub interval: Option<Range>,
@@ -58,12 +54,10 @@ pub struct Contrast {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Files of the largest data set.
     pub files: u64,
     pub writers: u32,
     /// Rounds that count.
     pub rounds: usize,
-    /// Time budget of the measurement.
     pub given: Duration,
     /// Duration of a round with its setup and removal, seconds.
     pub round_s: f64,
@@ -75,16 +69,13 @@ pub struct Measured {
     pub contrasts: Vec<Contrast>,
 }
 
-/// Speed of a layout relative to one directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// Faster by a tenth or more in a relevant phase, and the same in the rest.
     Faster,
     /// Slower by a tenth or more in a relevant phase, and the same in the rest.
     Slower,
-    /// Faster in one phase and slower in another.
     Both,
-    /// Within a tenth in all relevant phases.
     Same,
     Undecided,
 }

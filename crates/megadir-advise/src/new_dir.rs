@@ -12,7 +12,6 @@ const SAMPLE_MIN: u64 = 20;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Capacity {
-    /// Limited number of entries.
     Bounded {
         /// Number of entries at which the first create fails.
         full: Span,
@@ -28,7 +27,6 @@ pub enum Capacity {
     Linear,
 }
 
-/// Capacity of a new directory, for these names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewDir {
     pub capacity: Capacity,
@@ -74,7 +72,6 @@ pub fn ready(facts: Facts) -> (Facts, bool) {
     (facts, assumed)
 }
 
-/// Returns the facts of an empty directory beside another one.
 fn of_new_directory(facts: &Facts) -> Facts {
     let mut new = facts.clone();
     new.directory_bytes = match facts.file_system {

@@ -23,7 +23,6 @@ pub struct Case<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recommendation {
-    /// All files in one directory.
     Flat,
     /// Hashed directories: one level, or two if one would put too many files into a directory.
     Hashed,

@@ -8,7 +8,6 @@ use crate::candidate::Candidate;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shortage {
     pub limit: Limit,
-    /// Files and directories still to create.
     pub needed: u64,
     /// Number that fits.
     pub available: Span,

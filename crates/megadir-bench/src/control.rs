@@ -20,7 +20,6 @@ pub const COMPUTING: u64 = 1 << 63;
 /// Heartbeat mark for write-back, which takes as long as the disk needs.
 pub const WRITING_BACK: u64 = 1 << 62;
 
-/// Cancellation flag and heartbeat of a long operation.
 #[derive(Clone, Copy, Debug)]
 pub struct RunControl<'a> {
     /// Set by the caller to end the run; polled every few milliseconds.
@@ -43,7 +42,6 @@ impl RunControl<'_> {
 pub(crate) enum WorkError {
     #[error(transparent)]
     Read(#[from] megadir::Error),
-    /// A system call of a later stage failed.
     #[error("{stage}: {}", words(.source))]
     Stage { stage: &'static str, source: io::Error },
     /// A directory accepts no more names although its file system has space.

@@ -23,14 +23,12 @@ static ELSEWHERE: &[(&str, &[Method])] =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
     pub name: &'static str,
-    /// One-line description.
     pub what: &'static str,
     /// Requirement that not every system meets.
     pub needs: Option<&'static str>,
     /// Buffer of one listing call, bytes; `None` if the library chooses.
     pub buffer_bytes: Option<u64>,
     pub threads: Threads,
-    /// Attributes reported in addition to names.
     pub tells: Tells,
     pub(crate) way: Way,
 }
@@ -40,7 +38,6 @@ pub struct Method {
 pub enum Tells {
     /// Size, and time at the file system's resolution.
     SizesAndTimes,
-    /// Time at the file system's resolution.
     Times,
     /// Time in whole seconds.
     Seconds,
@@ -50,7 +47,6 @@ pub enum Tells {
 pub enum Threads {
     /// Only the caller's thread.
     One,
-    /// The number given by the study or the user.
     Asked,
     /// At most one per processor; the library decides.
     Processors,
@@ -62,7 +58,6 @@ pub(crate) enum Way {
     Path,
     /// Listed by a backend of the library; attributes read by one of its examiners.
     Examined { backend: &'static str, examiner: &'static str, order: AskingOrder },
-    /// The library's default.
     Policy,
     /// Rust's standard library only.
     StdFs,
@@ -102,11 +97,9 @@ pub(crate) fn system_of(name: &str) -> Option<&'static str> {
     if of(METHODS) { None } else { elsewhere() }
 }
 
-/// Availability of one method here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodFact {
     pub method: &'static Method,
-    /// Reason why it is unavailable here.
     pub unavailable: Option<String>,
     /// Processors that the process may use.
     pub processors: u32,

@@ -73,7 +73,6 @@ impl Workspace {
         Err(io::Error::new(ErrorKind::AlreadyExists, "no free name for a directory of its own"))
     }
 
-    /// Creates and opens a directory for one data set.
     pub(crate) fn data_directory(&self, name: &str) -> io::Result<Owned> {
         os::make_directory(self.directory.at(), name)?;
         self.open_data_directory(name)
@@ -121,7 +120,6 @@ fn is_race(kind: ErrorKind) -> bool {
 }
 
 enum Unfinished {
-    /// This run still has to remove it.
     Ours(io::Error),
     /// Another run took it for a leftover before it was locked, and removes it.
     Taken(io::Error),
@@ -135,7 +133,6 @@ impl Unfinished {
     }
 }
 
-/// Creates, locks and writes the marker of a new directory.
 fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File, Unfinished> {
     let mut marker = match os::create(directory, MARKER) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unfinished::Taken(error)),
@@ -161,7 +158,6 @@ fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File
     Ok(marker)
 }
 
-/// Directories of killed runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// Removed directories, or those that a removal would affect.
@@ -190,7 +186,6 @@ pub fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
     leftovers(parent, |_, _, _| Ok(()))
 }
 
-/// Directory of a dead run, with its lock held.
 struct Leftover {
     directory: Owned,
     /// `None` if the run was killed before it created one.
@@ -313,7 +308,6 @@ fn random_characters(random: &mut SplitMix64) -> String {
     (0..RANDOM_CHARACTERS).map(character).collect()
 }
 
-/// A run's own directory while closed.
 #[derive(Debug)]
 pub(crate) struct Closed {
     pub(super) name: String,
@@ -331,7 +325,6 @@ impl Workspace {
 }
 
 impl Closed {
-    /// Reopens it in the same parent, and locks it.
     pub(crate) fn open(self, parent: Owned) -> io::Result<Workspace> {
         let directory = os::open_below(parent.at(), self.name.as_str())?;
         let marker = os::open_file(directory.at(), MARKER, Access::ReadWrite)?;

@@ -87,7 +87,6 @@ pub(crate) fn cannot(what: &str, command: &Command, error: &std::io::Error) -> S
     format!("cannot {what} `{}`: {error}", show(command))
 }
 
-/// Returns the command line with the added environment.
 pub(crate) fn show(command: &Command) -> String {
     let quote = |text: &std::ffi::OsStr| {
         let text = text.to_string_lossy().into_owned();

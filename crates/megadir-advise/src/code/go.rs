@@ -132,7 +132,6 @@ fn path(rule: &Rule) -> String {
     code + &format!("\treturn path + {file}, nil\n")
 }
 
-/// Writes a path of numbered directories.
 fn numbered(numbers: &[Number]) -> String {
     let number = |number: &Number| match number.divisor {
         Some(divisor) => format!("number/{divisor}%{}", number.count),

@@ -126,7 +126,6 @@ fn path(rule: &Rule) -> String {
     format!("{before}{parts}    path = b\"/\".join({labelled} + [{file}])\n")
 }
 
-/// Writes a path of numbered directories.
 fn numbered(numbers: &[Number]) -> String {
     let number = |number: &Number| match number.divisor {
         Some(divisor) => format!("number // {divisor} % {}", number.count),

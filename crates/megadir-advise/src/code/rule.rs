@@ -6,14 +6,12 @@ use megadir::layout::{Layout, NAME_BYTES_MAX, PRESETS, Source};
 use super::NoCode;
 
 pub(super) struct Rule {
-    /// Name of the preset, or the layout's text.
     pub(super) name: String,
     /// Name, and the text if it differs.
     pub(super) title: String,
     /// Reasons to refuse a name; each may assume that the earlier ones do not apply.
     pub(super) refused: Vec<Refusal>,
     pub(super) directories: Directories,
-    /// Prefix of each directory's name.
     pub(super) label: String,
     /// Name of the file in the last directory.
     pub(super) file: File,
@@ -66,7 +64,6 @@ pub(super) enum Text {
     Name,
     /// SHA-256 in lower-case hex.
     Digest,
-    /// The name, padded with zeros to this many digits.
     Padded(usize),
 }
 
@@ -86,13 +83,11 @@ pub(super) enum File {
     RestAtDepth,
 }
 
-/// Number of directories by number of files.
 pub(super) struct Depths {
     pub(super) least: usize,
     pub(super) most: usize,
     /// (files, depth), ascending: below `files` files the depth applies.
     pub(super) below: Vec<(u64, usize)>,
-    /// Depth for more files.
     pub(super) last: usize,
 }
 
@@ -244,7 +239,6 @@ fn like_directories(layout: &Layout, widths: &[usize], least: usize) -> Vec<Refu
     found.into_iter().map(|(after, widths)| Refusal::LikeDirectory { after, widths }).collect()
 }
 
-/// Returns the numbers of files at which a level is added.
 fn depths(layout: &Layout, widths: &[usize]) -> Option<Depths> {
     let growth = layout.growth()?;
     let (least, most) = (growth.from_levels, widths.len());

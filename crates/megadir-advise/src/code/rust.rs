@@ -161,7 +161,6 @@ fn appended(rule: &Rule, parts: &[String], file: &str) -> String {
     )
 }
 
-/// Writes a path of numbered directories.
 fn numbered(numbers: &[Number]) -> String {
     let number = |number: &Number| match number.divisor {
         Some(divisor) => format!("number / {divisor} % {}", number.count),

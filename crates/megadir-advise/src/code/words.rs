@@ -112,7 +112,6 @@ fn levels(count: usize) -> String {
     if count == 1 { "1 level".to_owned() } else { format!("{count} levels") }
 }
 
-/// Describes the depth by the number of files.
 fn grows(depths: &Depths) -> String {
     let below = depths.below.iter().take(3).enumerate().map(|(at, (files, depth))| {
         let what = if at == 0 { " files" } else { "" };

@@ -39,7 +39,6 @@ impl Pace {
     }
 }
 
-/// Enforces the time budget of a run.
 pub(super) struct Clock {
     begun: Instant,
     time: Duration,
@@ -47,7 +46,6 @@ pub(super) struct Clock {
     making_ns: AtomicU64,
     /// Start of the running block, nanoseconds after `begun`; [`NONE`] if there is none.
     since_ns: AtomicU64,
-    /// Set when the time is over.
     over: AtomicBool,
 }
 

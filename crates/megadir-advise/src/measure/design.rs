@@ -37,7 +37,6 @@ const CONTENTS_MAX: u64 = 4 << 10;
 /// Share of the time to plan for; the machine may be slower than in the trial.
 const TIME_PART: f64 = 0.8;
 
-/// Number of files and rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizing {
     pub(super) files: u64,

@@ -42,7 +42,6 @@ pub struct Request<'a> {
     pub time: Duration,
     pub seed: u64,
     pub command: Vec<String>,
-    /// Build information, for the record.
     pub program: Program,
     pub stop: &'a AtomicBool,
     pub beat: &'a AtomicU64,
@@ -51,7 +50,6 @@ pub struct Request<'a> {
 #[derive(Debug)]
 pub enum Outcome {
     Measured(Box<Run>),
-    /// Nothing was measured.
     Not {
         /// Reason, one sentence without a full stop.
         why: String,
@@ -64,7 +62,6 @@ pub struct Run {
     pub record: Record,
     pub summary: Summary,
     pub measured: Measured,
-    /// Reductions and omissions, one sentence each.
     pub remarks: Vec<String>,
 }
 

@@ -30,7 +30,6 @@ pub(crate) struct Caches {
     random: SplitMix64,
 }
 
-/// Cache state of one data set.
 #[derive(Clone, Debug)]
 struct Set {
     /// `true` if subdirectories belong to it.
@@ -42,7 +41,6 @@ struct Set {
     file_system: String,
 }
 
-/// One block and the context needed to prepare it.
 pub(crate) struct Before<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) cell: &'a Cell,

@@ -68,7 +68,6 @@ fn fill_at(
     Ok(filling.filled)
 }
 
-/// A directory being filled, a part at a time.
 pub(crate) struct Filling<'a> {
     files: &'a Files,
     tree: Tree<'a>,
@@ -90,7 +89,6 @@ impl<'a> Filling<'a> {
         Self { next: first, ..Self::new(dir, files) }
     }
 
-    /// Returns the number of files processed.
     pub(crate) fn done(&self) -> u64 {
         self.next
     }
@@ -190,7 +188,6 @@ pub(super) fn piece(files: &Files) -> Vec<u8> {
     vec![0; usize::try_from(files.sizes().largest_bytes()).map_or(PIECE_BYTES, |size| size.min(PIECE_BYTES))]
 }
 
-/// Previous state of a name.
 pub(super) enum Found {
     Nothing,
     Whole,
@@ -210,11 +207,9 @@ pub(super) fn count(filled: &mut Filled, found: &Found, path: &[u8]) {
     }
 }
 
-/// Reason for an incomplete file.
 pub(super) enum Failed {
     /// The filling was stopped; the written beginning of the file stays.
     Stopped,
-    /// A limit was reached.
     Met(Box<Explanation>),
     Io(io::Error),
 }
@@ -225,7 +220,6 @@ impl<E: Into<io::Error>> From<E> for Failed {
     }
 }
 
-/// Buffers for making one file.
 pub(super) struct Task<'a> {
     pub(super) size_bytes: u64,
     pub(super) piece: &'a mut [u8],
@@ -242,7 +236,6 @@ impl Task<'_> {
     }
 }
 
-/// Makes or completes one file.
 fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) -> Result<Found, Failed> {
     match os::create(dir, name) {
         Ok(file) if task.size_bytes == 0 => drop(file),

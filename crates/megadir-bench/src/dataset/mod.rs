@@ -48,7 +48,6 @@ pub use syntax::{
 
 const TAKEN_NAMES_MAX: usize = 5;
 
-/// Returns an independent random generator for each purpose and file.
 fn stream(seed: u64, purpose: u64, index: u64) -> SplitMix64 {
     let of_purpose = SplitMix64::new(seed ^ purpose).next_u64();
     SplitMix64::new(SplitMix64::new(of_purpose ^ index).next_u64())
@@ -57,7 +56,6 @@ fn stream(seed: u64, purpose: u64, index: u64) -> SplitMix64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FillProgress {
     pub done: u64,
-    /// Total number of names.
     pub of: u64,
 }
 
@@ -92,7 +90,6 @@ impl Filled {
     }
 }
 
-/// Result of a dry run of filling a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rehearsed {
     /// The result that filling would have.
@@ -103,7 +100,6 @@ pub struct Rehearsed {
     pub bytes: u64,
 }
 
-/// Reason why a data set is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
     #[error("layout {layout}: {reason}")]
@@ -119,7 +115,6 @@ pub enum FilesError {
         layout: String,
         reason: Refused,
     },
-    /// A distribution is invalid, or contradicts another.
     #[error("{0}")]
     Contradiction(String),
 }
@@ -144,7 +139,6 @@ pub enum FillError {
     NoRoom {
         /// Names processed without error.
         made: u64,
-        /// Total number of names.
         of: u64,
         /// The limit that was reached.
         met: Box<Explanation>,
@@ -155,7 +149,6 @@ pub enum FillError {
         name: String,
         /// Names processed without error.
         made: u64,
-        /// Total number of names.
         of: u64,
         source: std::io::Error,
     },
@@ -164,7 +157,6 @@ pub enum FillError {
     Files(#[from] FilesError),
 }
 
-/// Returns a hint for an error of opening or making a directory.
 fn missing(source: &std::io::Error) -> &'static str {
     match source.kind() {
         std::io::ErrorKind::NotFound => " (what it lies in, or leads to, must exist)",

@@ -38,10 +38,8 @@ pub enum LookError {
     /// The directory cannot be read.
     #[error(transparent)]
     Read(#[from] Error),
-    /// There is nothing to copy.
     #[error("'{}' holds no files", .0.display())]
     Empty(std::path::PathBuf),
-    /// Deeper than the generator supports.
     #[error("'{}' has more than {LEVELS_MAX} levels, which is the most that is made", .0.display())]
     Deep(std::path::PathBuf),
     #[error("interrupted")]

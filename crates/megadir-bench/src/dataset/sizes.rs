@@ -18,7 +18,6 @@ const BLOCKS_EXACT: u64 = 4096;
 /// Purpose of the random stream for sizes.
 const PURPOSE: u64 = 0x7369_7a65;
 
-/// The size distribution of a data set's files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
     /// The mean size, bytes.

@@ -67,7 +67,6 @@ pub fn file_system_facts(
     Ok(LabFacts { file_systems, room_bytes: room_bytes(directory)? })
 }
 
-/// Facts of a mounted file system.
 struct Looked {
     backends: Vec<crate::request::BackendFact>,
     methods: Vec<crate::method::MethodFact>,

@@ -13,7 +13,6 @@ pub use unsupported::file_system_facts;
 
 use crate::request::{BackendFact, FileSystemFact};
 
-/// Facts for a plan over file systems.
 #[derive(Debug)]
 pub struct LabFacts {
     pub file_systems: Vec<FileSystemFact>,

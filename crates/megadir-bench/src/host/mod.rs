@@ -15,7 +15,6 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// Commit and compiler of this program, for the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The commit, with `-dirty` if the work tree was modified.

@@ -44,7 +44,6 @@ pub(crate) use stat_some::FILES_MAX;
 use stat_some::{Ask, StatSomeSpec};
 pub(crate) use work_hash::name_hash;
 
-/// Kind of work of a study, with its specification.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// Listing: `[baseline]` and groups.
@@ -102,7 +101,6 @@ pub struct WorkerCommand {
     pub arguments: Vec<OsString>,
 }
 
-/// One arm's work.
 pub(crate) trait Workload {
     /// Returns the reason why it is impossible on `directory`.
     fn unavailable(&self, directory: &Dir) -> Option<String>;
@@ -112,7 +110,6 @@ pub(crate) trait Workload {
         None
     }
 
-    /// Prepares a block, untimed.
     fn setup(
         &mut self,
         _directory: &Dir,
@@ -150,7 +147,6 @@ pub(crate) trait Workload {
 pub(crate) struct BlockUsage {
     /// Wall time, nanoseconds.
     pub(crate) elapsed_ns: u64,
-    /// Processor time of all workers.
     pub(crate) usage: Usage,
 }
 
@@ -165,7 +161,6 @@ pub(crate) struct BlockKey {
 }
 
 impl BlockKey {
-    /// Returns a pseudorandom number specific to this block.
     fn number(self) -> u64 {
         let phase = match self.phase {
             Phase::WarmUp => 1,
@@ -176,7 +171,6 @@ impl BlockKey {
     }
 }
 
-/// Returns the workload of an arm, on a data set with these names.
 pub(crate) fn workload<'a>(
     plan: &Plan,
     cell: &Cell,

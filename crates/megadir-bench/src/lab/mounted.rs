@@ -31,7 +31,6 @@ pub struct Mounted {
     place: Place,
     disk: Option<Disk>,
     server: Option<Server>,
-    /// The directory of mount points.
     parent: OwnedFd,
     /// Name of the mount point in `parent`.
     name: String,
@@ -247,7 +246,6 @@ impl Mounted {
         if by_ext4 { "ext4".into() } else { entry.name.into() }
     }
 
-    /// Opens its root, relative to the directory of mount points.
     pub fn open(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         if !is_mounted(&self.parent, &self.name) {

@@ -7,7 +7,6 @@ use megadir::nearest::choices;
 
 use super::table::{Changes, Entry, FILE_SYSTEMS, Takes, Variant, size};
 
-/// A file system of the table, with variants.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub entry: &'static Entry,

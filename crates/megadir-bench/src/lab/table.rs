@@ -15,13 +15,11 @@ const GIB: u64 = 1 << 30;
 pub struct Entry {
     /// Its name for `--fs`.
     pub name: &'static str,
-    /// One line for lists.
     pub about: &'static str,
     /// The type for mount(2); for FUSE the type that the kernel shows.
     pub kind: &'static str,
     /// The mkfs program with its options; the device is appended. Empty if there is nothing to make.
     pub make: &'static [&'static str],
-    /// Option with which the program prints its version.
     pub version: &'static str,
     /// The FUSE server with its options; device and mount point are appended.
     pub server: Option<&'static [&'static str]>,
@@ -52,7 +50,6 @@ pub struct Variant {
     pub name: &'static str,
     pub takes: Takes,
     pub changes: Changes,
-    /// Requirement, to explain a refusal by kernel or program.
     pub needs: Option<&'static str>,
 }
 

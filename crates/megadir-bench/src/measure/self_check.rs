@@ -172,7 +172,6 @@ impl Operation for Null {
     }
 }
 
-/// Cost of the measured loop with an empty operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NullCost {
     pub operations: u64,

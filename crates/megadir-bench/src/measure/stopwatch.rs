@@ -11,7 +11,6 @@ use super::{Looped, Operation, measured_loop, paced_loop};
 /// Interval between checks of the stop flag, nanoseconds.
 const LOOK_NS: f64 = 1e6;
 
-/// Times the single operations of a block.
 #[derive(Clone, Debug)]
 pub struct Stopwatch {
     calibration: Calibration,
@@ -143,7 +142,6 @@ impl Stopwatch {
         })
     }
 
-    /// Returns the time accounted for, by operations and gaps, in ticks.
     #[must_use]
     pub fn told_ticks(&self) -> u128 {
         self.histogram.sum() + u128::from(self.gap_ticks)

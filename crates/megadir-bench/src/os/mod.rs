@@ -35,7 +35,6 @@ pub(crate) use windows::*;
 /// Buffer of listings, bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Access mode of an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
@@ -48,7 +47,6 @@ pub(crate) struct Status {
     pub(crate) size_bytes: u64,
     /// Hard links; 0 for an unlinked file that is still open.
     pub(crate) links: u64,
-    /// Device and inode number.
     pub(crate) identity: (u64, u64),
     /// Owner, if the system reports it: the user ID.
     pub(crate) owner: Option<u32>,
@@ -58,7 +56,6 @@ pub(crate) struct Status {
     pub(crate) guarded: bool,
 }
 
-/// Capacity of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Space {
     /// Allocation unit, bytes.
@@ -72,7 +69,6 @@ pub(crate) struct Space {
     /// Total inodes; 0 if they are allocated dynamically.
     pub(crate) inodes: u64,
     pub(crate) free_inodes: u64,
-    /// Free inodes, including root's reserve.
     pub(crate) all_free_inodes: u64,
 }
 

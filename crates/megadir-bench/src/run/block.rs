@@ -23,7 +23,6 @@ pub(crate) struct ArmWorks<'a> {
     pub(crate) works: Vec<Box<dyn Workload + 'a>>,
     pub(crate) stopwatch: Stopwatch,
     pub(crate) control: RunControl<'a>,
-    /// Cache state of the data sets.
     pub(crate) caches: Caches,
 }
 
@@ -104,7 +103,6 @@ pub(crate) fn one(
     })
 }
 
-/// Checks the change in the number of files around a block.
 pub(crate) struct EntryCountCheck {
     before: u64,
     change: i64,

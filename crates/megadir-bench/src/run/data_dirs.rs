@@ -78,7 +78,6 @@ pub(crate) struct RoundDirs<'a> {
     data_dirs: DataDirs<'a>,
     /// `true` if there is space for the files of all rounds.
     keeps: bool,
-    /// Number of data sets set aside.
     aside: u64,
     control: RunControl<'a>,
     /// Arm-made data sets whose space has been recorded.

@@ -36,14 +36,12 @@ const TURN: u64 = 1024;
 
 pub(crate) struct Made {
     pub(crate) directories: Vec<Dir>,
-    /// Space and files of each.
     pub(crate) usages: Vec<TreeUsage>,
     pub(crate) built: Built,
     /// `true` if it is on disk, as far as the system reports.
     pub(crate) written: bool,
 }
 
-/// Tree under construction.
 struct Set<'a> {
     data: &'a Data,
     filling: Filling<'a>,
@@ -207,18 +205,15 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// Returns the fraction of the directories still to make.
     fn directories_left(&self) -> f64 {
         let (made, all) = self.directories;
         (all - made) as f64 / all.max(1) as f64
     }
 
-    /// Returns the fraction of the files still to make.
     fn files_left(&self) -> f64 {
         (self.entries - self.filling.done()) as f64 / self.entries.max(1) as f64
     }
 
-    /// Returns the fraction of the further files still to remove.
     fn aging_left(&self) -> f64 {
         self.aging.as_ref().map_or(0.0, Aging::left)
     }
@@ -332,14 +327,12 @@ impl<'a> Aging<'a> {
         Ok(self.filling.filled.stopped)
     }
 
-    /// Writes the files back and records the size of the directory.
     pub(crate) fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
         write_back(&self.directory, control.heartbeat).map_err(|error| failed(&error))?;
         self.full_bytes = size_of(self.directory).map_err(|error| failed(&error))?;
         Ok(())
     }
 
-    /// Returns the fraction of the files still to remove.
     pub(crate) fn left(&self) -> f64 {
         (self.files - self.removed) as f64 / self.files.max(1) as f64
     }
@@ -370,7 +363,6 @@ impl<'a> Aging<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TreeUsage {
     pub(crate) used: Used,
-    /// Sum of the hashes of the files' own names.
     pub(crate) hash: u64,
 }
 

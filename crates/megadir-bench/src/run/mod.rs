@@ -45,7 +45,6 @@ pub use setup::check;
 pub struct RunRequest<'a> {
     pub plan: Plan,
     pub notes: Vec<Note>,
-    /// Parent of the data sets, or the existing directory to list.
     pub directory: PathBuf,
     /// Command line that repeats the run, for the record.
     pub command: Vec<String>,
@@ -92,7 +91,6 @@ pub struct RunEnd {
     pub unequal_blocks: u64,
 }
 
-/// Reason for an incomplete record.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error("cannot use '{}': {}{}", .path.display(), words(.source), way_out(.source))]
@@ -135,7 +133,6 @@ pub enum RunError {
     /// The run failed, and so did the cleanup after it.
     #[error("{error}; after that: {cleaning}")]
     Uncleaned { error: Box<Self>, cleaning: Box<Self> },
-    /// The record is of another machine, or its data have changed.
     #[error("the record cannot be gone on with: {reason}")]
     Resume { reason: String },
     /// The caller stopped it before anything was measured.

@@ -28,7 +28,6 @@ use crate::run::volumes::{Volume, Volumes, data_name, kinds, notes_on, wanted};
 use crate::run::{Listeners, RunError, RunRequest};
 use crate::workspace::remove_leftovers;
 
-/// State needed for measurement.
 pub(crate) struct Prepared<'a> {
     /// Plan of the epoch; the whole plan if there is one epoch.
     pub(crate) plan: Plan,
@@ -37,19 +36,14 @@ pub(crate) struct Prepared<'a> {
     pub(crate) notes: Vec<Note>,
     pub(crate) command: Vec<String>,
     pub(crate) program: Program,
-    /// The directory given by the user, for the machine's description.
     pub(crate) directory: Dir,
-    /// Directories of the plan's data sets.
     pub(crate) data: Vec<Dir>,
-    /// Time and space of creating them.
     pub(crate) built: Option<Built>,
-    /// The oracle's counts of each.
     pub(crate) truths: Vec<Counted>,
     pub(crate) names: Vec<NameSource>,
     pub(crate) control: RunControl<'a>,
     /// Command that starts worker processes.
     pub(crate) worker: Option<WorkerCommand>,
-    /// Cache state of the data sets.
     pub(crate) caches: Caches,
     pub(crate) volumes: Volumes,
 }
@@ -278,7 +272,6 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
     Ok(())
 }
 
-/// Returns the source of names for look-ups in a data set.
 fn name_source(
     plan: &Plan,
     data: &Data,

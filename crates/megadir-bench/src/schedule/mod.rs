@@ -35,7 +35,6 @@ pub struct Block {
     pub phase: Phase,
     /// Round, from 0.
     pub round: u32,
-    /// Number of earlier, void attempts at the round.
     pub attempt: u32,
     /// Position in the round, from 0.
     pub place: u32,
@@ -134,7 +133,6 @@ fn more(plan: &Plan, redone: u32) -> bool {
     f64::from(redone + 1) <= plan.rules.redone_fraction_max * f64::from(plan.rules.rounds)
 }
 
-/// One attempt at a round.
 struct Round<'a> {
     round: u32,
     attempt: u32,
@@ -152,7 +150,6 @@ impl Round<'_> {
         self.samples.iter().map(log).sum::<f64>() / self.samples.len() as f64
     }
 
-    /// Returns the time of one operation of each arm.
     fn times_ns(&self) -> BTreeMap<CellId, f64> {
         let time = |sample: &Sample| sample.elapsed_ns as f64 / sample.operations.max(1) as f64;
         let whole = self.samples.iter().filter(|sample| sample.refused.is_none());

@@ -19,7 +19,6 @@ pub use plain::plain;
 pub struct Study {
     pub meta: Meta,
     pub sizes: Sizes,
-    /// Warm-up, equivalence band and voiding.
     pub rules: RulesSpec,
     /// Files that it creates.
     pub data: Made,
@@ -42,7 +41,6 @@ pub struct Meta {
 }
 
 impl Study {
-    /// Returns the study's variant for Windows.
     #[must_use]
     pub(crate) fn on_windows(mut self) -> Self {
         let Kind::List(list) = &mut self.kind else { return self };
@@ -57,13 +55,11 @@ impl Study {
     }
 }
 
-/// Sizes at which a study can run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
     /// Under 30 seconds.
     pub quick: SizeSpec,
-    /// The study's own size.
     pub default: SizeSpec,
     pub published: SizeSpec,
 }

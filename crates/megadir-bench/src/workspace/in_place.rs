@@ -18,7 +18,6 @@ use super::{Leftover, MARKER, Unfinished, check_empty, mark};
 use crate::os::removal::{Beat, remove_content, remove_emptied};
 use crate::os::{self, At, Borrowed, Owned};
 
-/// Creates a directory with its marker.
 pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
     os::make_private_directory(parent, name)?;
     let directory = os::open_below(parent, name)?;

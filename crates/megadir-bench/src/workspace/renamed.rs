@@ -15,7 +15,6 @@ use super::{Leftover, MARKER, UNFINISHED, Unfinished, Workspace, mark};
 use crate::os::removal::{Beat, remove_content};
 use crate::os::{self, At, Borrowed, Owned};
 
-/// Creates a directory with its marker.
 pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
     let unfinished = format!("{name}{UNFINISHED}");
     match os::status(parent, name) {

@@ -30,7 +30,6 @@ struct Way {
     name: &'static str,
     about: &'static str,
     picked: bool,
-    /// Reason why it is unavailable.
     refused: Option<String>,
 }
 

@@ -58,7 +58,6 @@ impl ErrorLimiter {
         is_printed
     }
 
-    /// Prints the number of suppressed errors for each kind.
     pub(super) fn print_rest(&self) {
         for line in self.rest() {
             eprintln!("megadir: {line}");

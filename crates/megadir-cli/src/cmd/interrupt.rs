@@ -31,10 +31,8 @@ const REMOVING_MAX: Duration = Duration::from_secs(3);
 /// Poll interval of the main thread; shorter intervals would disturb measurements.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Stop flag and heartbeat of the work thread.
 #[derive(Debug)]
 pub(crate) struct Interrupt {
-    /// Set to ask the work to stop.
     pub(crate) stop: Arc<AtomicBool>,
     /// Incremented by the work; the flags are in [`megadir_bench::control`].
     pub(crate) beat: AtomicU64,

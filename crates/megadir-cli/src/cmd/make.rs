@@ -138,7 +138,6 @@ fn dry_run(files: &Files, args: &Args, interrupt: &Interrupt) -> Result<u8, CliE
     Ok(left_alone(&found.filled))
 }
 
-/// Formats the result of a dry run.
 fn rehearsal(args: &Args, files: &Files, found: &Rehearsed) -> Result<String, CliError> {
     let Rehearsed { filled, more_directories, bytes } = found;
     let mut text = format!("would create in {}: {} files", quoted(&args.directory), filled.made);

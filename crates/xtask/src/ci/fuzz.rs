@@ -49,7 +49,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Runs these targets in parallel.
 fn fuzz_all(names: &[String], binaries: &Path, folder: &Path, seconds: u64) -> Vec<Result<String, String>> {
     std::thread::scope(|scope| {
         let start = |name: &String| {
@@ -114,7 +113,6 @@ fn fuzz(name: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<Stri
     Err(format!("fuzz target {name} failed: {status}\n{}", tail.join("\n")))
 }
 
-/// Returns libFuzzer's closing line.
 fn done(printed: &str) -> Option<&str> {
     printed.lines().rev().find(|line| line.starts_with("Done "))
 }

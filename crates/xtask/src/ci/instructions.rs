@@ -15,7 +15,6 @@ const INSTRUCTIONS_MIN: f64 = 1.0;
 /// Numbers of operations in the two runs.
 const OPERATIONS: [u64; 2] = [10_000, 110_000];
 
-/// Builds the binary and checks the instructions for an operation.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let binary = optimised_binary(context)?;
     if !knows(&binary, &["bench", "null", "--help"]) {
@@ -74,7 +73,6 @@ fn total(text: &str) -> Option<u64> {
     after("totals:")?.parse().ok()
 }
 
-/// Returns the cost of one operation from the totals of two runs.
 fn per_operation(operations: [u64; 2], totals: [u64; 2]) -> f64 {
     totals[1].saturating_sub(totals[0]) as f64 / (operations[1] - operations[0]) as f64
 }

@@ -16,7 +16,6 @@ const WHOLE: Duration = Duration::from_secs(4 * 3600);
 /// Exit code of a study that cannot run on this machine.
 const NOTHING_COULD_RUN: i32 = 3;
 
-/// Private file system of a study.
 struct PrivateFs {
     study: &'static str,
     kind: Kind,

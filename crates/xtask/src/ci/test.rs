@@ -68,7 +68,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(report_of(all, &read(&log)?))
 }
 
-/// Builds the report from the test output and the tests' notes.
 pub(super) fn report_of(ended: Ended, log: &str) -> Report {
     let mut report = report(ended.results, log);
     report.lines.push(totals(&report.lines));
@@ -79,11 +78,9 @@ pub(super) fn report_of(ended: Ended, log: &str) -> Report {
     report
 }
 
-/// Kept parts of the output of cargo test.
 #[derive(Default)]
 pub(super) struct Ended {
     pub(super) succeeded: bool,
-    /// For each suite the line with its name and the line with its result.
     results: Vec<String>,
     failed: Vec<String>,
 }
@@ -123,7 +120,6 @@ fn run_tests(command: &mut Command) -> Result<Ended, String> {
     Ok(ended)
 }
 
-/// Adds up the results of all suites.
 fn totals(results: &[String]) -> String {
     let sum = |word: &str| -> u64 { results.iter().filter_map(|line| number_before(line, word)).sum() };
     let suites = results.iter().filter(|line| line.starts_with("test result: ")).count();
@@ -136,7 +132,6 @@ fn number_before(line: &str, word: &str) -> Option<u64> {
     before.rsplit(' ').next()?.parse().ok()
 }
 
-/// Combines the result lines and the tests' notes.
 fn report(lines: Vec<String>, log: &str) -> Report {
     let mut report = Report { lines, ..Report::default() };
     for line in log.lines().filter(|line| !line.trim().is_empty()) {

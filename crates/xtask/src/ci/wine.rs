@@ -160,7 +160,6 @@ struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    /// Starts the server and creates the prefix.
     fn start(wine: &'a WineDir) -> Result<Self, String> {
         // A leftover server of a killed run would block this one. Fails if there is none.
         let _ = wine.silent(SERVER, &["-k"]).status();

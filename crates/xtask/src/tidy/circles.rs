@@ -42,7 +42,6 @@ fn find_but(sources: &[Source], circular: &[&str]) -> Vec<Finding> {
     findings
 }
 
-/// Path of a module or an item from the root of its crate.
 type Path = Vec<String>;
 
 /// Modules that use each other, with the first place where each does.
@@ -56,11 +55,9 @@ struct Reference<'a> {
     line: usize,
 }
 
-/// The modules of a crate and what they name.
 #[derive(Default)]
 struct Crate<'a> {
     modules: BTreeSet<Path>,
-    /// Imports of each module, by local name.
     imports: BTreeMap<Path, BTreeMap<String, Path>>,
     references: Vec<Reference<'a>>,
 }
@@ -177,7 +174,6 @@ fn module_of(path: &str) -> Path {
 /// A word, `::` or another sign, with its line from 1.
 type Token<'t> = (&'t str, usize);
 
-/// Takes the code outside tests apart.
 fn tokens(source: &Source) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     for (index, line) in source.code.lines().enumerate() {
@@ -198,7 +194,6 @@ fn tokens(source: &Source) -> Vec<Token<'_>> {
     tokens
 }
 
-/// Goes through the tokens of a file.
 struct Reader<'r, 'a> {
     all: &'r mut Crate<'a>,
     source: &'a Source,

@@ -73,7 +73,6 @@ fn find(rest: &[char], start: usize, what: &[char]) -> Option<usize> {
     rest.get(start..)?.windows(what.len()).position(|window| window == what).map(|index| index + start)
 }
 
-/// Returns the length of a block comment, including nested ones.
 fn block_comment(rest: &[char]) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while at < rest.len() {

@@ -51,7 +51,6 @@ const CACHED_ONE_IN: usize = 50;
 /// Objects that other running programs may add to their usual number.
 const OTHERS_MAX: u64 = 10_000;
 
-/// Knowledge about the machine's names and inodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     /// Counts left after the first verified drop, by type of file system: objects that other programs always

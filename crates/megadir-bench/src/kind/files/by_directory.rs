@@ -98,7 +98,6 @@ impl Operation for Listed<'_, '_> {
     }
 }
 
-/// Directory in which files are created.
 #[derive(Default)]
 pub(crate) struct Entered {
     path: Vec<u8>,

@@ -49,7 +49,6 @@ fn met(stage: &'static str, step: Step) -> impl Fn(io::Error) -> Outcome {
     move |error| Outcome { stage, step, error }
 }
 
-/// Buffers and settings of file operations.
 pub(crate) struct FileOps<'a> {
     operation: FileOperation,
     sync: SyncPolicy,
@@ -132,7 +131,6 @@ impl<'a> FileOps<'a> {
         }
     }
 
-    /// Makes the names in a directory durable.
     pub(crate) fn sync_directory(&self, directory: Borrowed<'_>) -> Result<(), Outcome> {
         let sync = || system::sync_directory(directory);
         marked(self.heartbeat, WRITING_BACK, sync).map_err(met("fsync", Step::Write))

@@ -23,14 +23,12 @@ use crate::kind::layout::LayoutSpec;
 use crate::note::NoteKind;
 use crate::request::PlanError;
 
-/// Layout, and when its directories are created.
 struct Variant {
     name: String,
     spread: Spread,
     directories: MakeDirectories,
 }
 
-/// Arms of one data set.
 struct Arm {
     make_directories: Option<CellId>,
     create: CellId,
@@ -38,7 +36,6 @@ struct Arm {
     walk: Option<CellId>,
 }
 
-/// Adds the arms and groups.
 pub(crate) fn layouts(
     spec: &LayoutSpec,
     made: &Made,
@@ -166,7 +163,6 @@ fn variants(spec: &LayoutSpec) -> Result<Vec<Variant>, PlanError> {
     Ok(variants)
 }
 
-/// Adds the arms of one data set.
 fn arm(
     spec: &LayoutSpec,
     made: &Made,

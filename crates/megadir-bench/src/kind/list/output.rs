@@ -187,7 +187,6 @@ pub(crate) fn digits(value: u64) -> usize {
     value.checked_ilog10().unwrap_or(0) as usize + 1
 }
 
-/// Formats batches as they are read.
 #[derive(Debug, Default)]
 pub(crate) struct RawFormat {
     headed: bool,
@@ -222,7 +221,6 @@ impl RawFormat {
     }
 }
 
-/// Returns the type's name in the published article.
 fn kind(kind: FileType) -> &'static [u8] {
     match kind {
         FileType::File => b"regular",

@@ -135,7 +135,6 @@ fn read_raw(
     sink.check_lines(seen.entries, format.headings())
 }
 
-/// Entries seen and the sum of their hashes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     entries: u64,

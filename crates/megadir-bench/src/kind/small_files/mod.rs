@@ -26,7 +26,6 @@ pub struct SmallFilesSpec {
     pub cold: Vec<CacheState>,
 }
 
-/// How files are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessSpec {

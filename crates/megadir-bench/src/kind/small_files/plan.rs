@@ -91,9 +91,7 @@ pub(crate) fn small_files(
     Ok(Order::Chains)
 }
 
-/// Role of one chain.
 struct Host<'a> {
-    /// Index among the chains with the same worker count.
     place: usize,
     sync: SyncPolicy,
     /// State in which its files are examined, read and removed; `None` for chains that only write.

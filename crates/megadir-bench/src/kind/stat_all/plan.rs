@@ -94,7 +94,6 @@ fn with_threads(fact: &MethodFact, asked: &[u32]) -> Vec<Way> {
     }
 }
 
-/// Returns the facts of a method here, or the reason why it is unavailable.
 fn fact<'a>(request: &Request<'a>, name: &str) -> Result<Result<&'a MethodFact, String>, PlanError> {
     if let Some(fact) = request.methods.iter().find(|fact| fact.method.name == name) {
         return Ok(fact.unavailable.clone().map_or(Ok(fact), Err));

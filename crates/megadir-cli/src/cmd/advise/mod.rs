@@ -85,7 +85,6 @@ pub(crate) struct Args {
     report: Option<PathBuf>,
 }
 
-/// Profiles the directory, measures, and prints the answer.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if let (Some(layout), Some(language)) = (&args.layout, args.code) {
         let mut output = Output::new()?;
@@ -126,13 +125,10 @@ fn code(text: &mut Vec<u8>, layout: &Layout, language: Language) -> Result<(), C
     Ok(())
 }
 
-/// Recommendation and the data behind it.
 struct Answer {
     look: Look,
     advice: Advice,
-    /// The number of files is the directory's current one.
     of_directory: bool,
-    /// Measurement, or the reason for skipping it.
     run: Result<Box<Run>, String>,
 }
 

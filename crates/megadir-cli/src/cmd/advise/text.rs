@@ -67,7 +67,6 @@ fn opening(answer: &Answer) -> Vec<String> {
     }
 }
 
-/// Text between a page's headline and the table.
 pub(super) fn below_headline(answer: &Answer) -> Vec<String> {
     overload(answer).into_iter().chain(with_room(answer)).collect()
 }
@@ -83,7 +82,6 @@ fn overload(answer: &Answer) -> Option<String> {
     answer.run.as_ref().ok().and_then(|run| overload_of(&run.record.notes))
 }
 
-/// Note of a run about other load on the machine.
 fn overload_of(notes: &[Note]) -> Option<String> {
     const KINDS: [&str; 3] = ["load", "pressure", "stolen-time"];
     let notes = notes.iter().filter(|note| KINDS.contains(&note.kind.as_str()));
@@ -108,7 +106,6 @@ fn files(number: u64) -> String {
     if number == 1 { "1 file".into() } else { format!("{} files", amount(number)) }
 }
 
-/// Labels and values of the table.
 pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     let Answer { advice, of_directory, .. } = answer;
     let mut rows = Vec::new();
@@ -187,7 +184,6 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
     vec![("measured", text)]
 }
 
-/// Open questions, and the time needed to decide them.
 fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     let measured = &answer.run.as_ref().ok()?.measured;
     if measured.distrusted {
@@ -210,7 +206,6 @@ fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     Some(("not decided", format!("against one directory: {}", told.join(", "))))
 }
 
-/// Formats a duration as an option value, rounded up.
 fn typed(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..100 => format!("{}s", (seconds + 1).next_multiple_of(10)),
@@ -218,7 +213,6 @@ fn typed(time: Duration) -> String {
     }
 }
 
-/// Describes how close the directory is to its limits.
 fn now(answer: &Answer) -> String {
     let limits = &answer.look.limits;
     let sentence = headline(limits, answer.advice.question.churn);
@@ -234,7 +228,6 @@ fn now(answer: &Answer) -> String {
     text
 }
 
-/// Describes how to compute the path of a name.
 fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("path", words(&layout.layout)),
@@ -261,7 +254,6 @@ fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// Describes the layout with directories taken from the names themselves.
 fn instead(by_name: &Candidate) -> String {
     let whose = by_name.preset.unwrap_or_default();
     format!(
@@ -302,7 +294,6 @@ fn limits(answer: &Answer) -> String {
     }
 }
 
-/// Number of files from which the answer changes.
 fn changes(advice: &Advice) -> Option<String> {
     let below = advice
         .below

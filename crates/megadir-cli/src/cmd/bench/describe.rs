@@ -71,7 +71,6 @@ fn data_sets(plan: &Plan) -> String {
     lines.chunk_by(|one, other| one == other).map(times).collect()
 }
 
-/// Arm with the file systems it runs on.
 struct Arm<'a> {
     id: u32,
     name: &'a str,
@@ -113,7 +112,6 @@ fn arms(plan: &Plan) -> String {
     several + &arms.iter().map(line).collect::<String>()
 }
 
-/// Availability of the cache states, one line each.
 fn caches(resolved: &Resolved) -> String {
     if !resolved.planned.plan.file_systems.is_empty() {
         return lab::caches(&resolved.file_systems);

@@ -57,7 +57,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(exit::DONE)
 }
 
-/// Line about how the availability was determined.
 fn basis(found: &Survey) -> &'static str {
     match found.proven {
         true => "\neach was created, mounted and removed; options not shown are the defaults of mkfs\n",

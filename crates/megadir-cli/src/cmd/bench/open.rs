@@ -14,7 +14,6 @@ use crate::ui::message::reason;
 const COMPRESSED: [(&[u8], &str); 3] =
     [(&[0x1f, 0x8b], "gunzip"), (&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"), (&[0xfd, b'7', b'z'], "unxz")];
 
-/// Readable part of a record.
 pub(crate) struct Opened {
     pub(crate) record: Record,
     /// `true` if the record is damaged, not just truncated.

@@ -137,10 +137,8 @@ pub(crate) struct Args {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Plan with the facts it was made from.
 pub(crate) struct Resolved {
     pub(crate) planned: Planned,
-    /// Availability of the cache states in the directory.
     pub(crate) caches: Vec<CacheFact>,
     /// Facts about the file systems that are created for the run.
     pub(crate) file_systems: Vec<FileSystemFact>,

@@ -16,7 +16,6 @@ const WIDE: usize = 110;
 
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Width of a message, columns.
     room: usize,
     /// Duration of each arm's last block, nanoseconds.
     last_ns: HashMap<CellId, u64>,
@@ -59,7 +58,6 @@ impl Progress {
         self.say(&message);
     }
 
-    /// Shows a message, cut to fit the line.
     fn say(&self, message: &str) {
         self.bar.set_message(cut(message, self.room));
     }

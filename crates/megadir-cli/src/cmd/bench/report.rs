@@ -247,7 +247,6 @@ fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     file.persist(path).map(|_| ()).map_err(|error| cannot(error.error))
 }
 
-/// Width and style for standard output.
 pub(crate) fn view() -> View {
     let terminal = io::stdout().is_terminal();
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());

@@ -70,7 +70,6 @@ fn described(resolved: &Resolved, more: &str, args: &Args, interrupt: &Interrupt
     Done::Described { text: format!("{}{more}", describe(resolved)), refused }
 }
 
-/// Checks whether a run could begin.
 fn check_start(resolved: &Resolved, args: &Args, interrupt: &Interrupt) -> Result<(), CliError> {
     let (plan, directory) = (&resolved.planned.plan, &resolved.directory);
     let checked =
@@ -186,7 +185,6 @@ fn measure(
     megadir_bench::run(request, &mut listeners)
 }
 
-/// Commit and build options, as recorded by the build script.
 pub(in crate::cmd) fn program() -> Program {
     let known = |text: Option<&'static str>| text.map(str::to_owned);
     Program { commit: known(option_env!("MEGADIR_COMMIT")), by: known(option_env!("MEGADIR_BUILD")) }

@@ -144,7 +144,6 @@ fn layout(text: &str) -> Result<String, String> {
     parse_spread(text).map(|_| text.to_owned())
 }
 
-/// Parses a value of an enum as records spell it.
 fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::String(text.to_owned()))
         .map_err(|error| megadir_bench::study::plain(&error.to_string()))

@@ -13,19 +13,15 @@ use crate::ui::output::{Ended, Output};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Kind, path and differing fields.
     Text {
         escape: bool,
     },
-    /// Kind and path, NUL-terminated.
     Null,
     Json,
 }
 
-/// Format and paths of the output.
 pub(super) struct Lines {
     form: Form,
-    /// Prefix of the paths in each tree.
     prefixes: Vec<Vec<u8>>,
 }
 
@@ -52,7 +48,6 @@ impl Lines {
         output.flush()
     }
 
-    /// Path in the form other programs accept.
     fn path(&self, root: u32, relative: &TreePath) -> Vec<u8> {
         let mut path = self.prefixes.get(root as usize).cloned().unwrap_or_default();
         if !relative.is_empty() {

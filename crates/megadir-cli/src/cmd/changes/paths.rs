@@ -7,7 +7,6 @@ use crate::exit::CliError;
 use crate::ui::message::quoted;
 use crate::ui::output::check_input_open;
 
-/// Index of a tree, and a path relative to it.
 type Below = (u32, Vec<u8>);
 /// Path that cannot be compared, and the reason.
 type Refused = (PathBuf, &'static str);

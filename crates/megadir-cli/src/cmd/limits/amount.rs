@@ -15,7 +15,6 @@ pub(in crate::cmd) fn amount(number: u64) -> String {
     format!("{}{unit}", scaled(number, scale, number))
 }
 
-/// Formats a number with its bounds in one unit.
 pub(in crate::cmd) fn interval(span: Span) -> String {
     if span.is_exact() {
         return amount(span.likely);
@@ -69,7 +68,6 @@ fn scaled(number: u64, scale: f64, of: u64) -> String {
     format!("{:.places$}", number as f64 / scale)
 }
 
-/// Formats a number with all digits, in groups of three.
 pub(in crate::cmd) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -103,7 +103,6 @@ fn trap(part: &mut Object<'_>, trap: &Trap) {
     });
 }
 
-/// Rounds a fraction to six decimals.
 fn rounded(part: f64) -> f64 {
     (part * 1e6).round() / 1e6
 }
@@ -129,7 +128,6 @@ impl<'a> Object<'a> {
         self.text.push(b':');
     }
 
-    /// Appends a member with a verbatim value.
     fn raw(&mut self, key: &str, value: impl std::fmt::Display) {
         self.key(key);
         self.text.extend_from_slice(value.to_string().as_bytes());

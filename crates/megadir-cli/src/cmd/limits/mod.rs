@@ -176,7 +176,6 @@ fn now() -> String {
     format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", date.0, date.1, date.2, of_day.0, of_day.1, of_day.2)
 }
 
-/// Results of one pass over the directories.
 struct Pass {
     warn_at: Option<f64>,
     seen: usize,

@@ -6,7 +6,6 @@ use megadir::{Attributes, BatchBuilder, Dir, EXAMINERS, Error, ErrorKind, FileTy
 
 use super::{Run, Stop};
 
-/// Entry named on the command line.
 pub(super) struct Alone {
     parent: PathBuf,
     name: Vec<u8>,

@@ -5,7 +5,6 @@ use megadir::{Attributes, Want};
 use super::times::now_s;
 use crate::exit::CliError;
 
-/// Conditions as given by options.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cmd) struct Asked<'a> {
     /// Minimum age, seconds.
@@ -16,7 +15,6 @@ pub(in crate::cmd) struct Asked<'a> {
     pub(in crate::cmd) larger_than: Option<u64>,
     /// Exclusive maximum size, bytes.
     pub(in crate::cmd) smaller_than: Option<u64>,
-    /// User name or ID.
     pub(in crate::cmd) owner: Option<&'a str>,
 }
 
@@ -46,7 +44,6 @@ impl Conditions {
         })
     }
 
-    /// Attributes needed for the conditions.
     pub(in crate::cmd) fn want(&self) -> Want {
         let needed = |is: bool, want| if is { want } else { Want::NOTHING };
         needed(self.before_s.is_some() || self.after_s.is_some(), Want::MODIFIED)
@@ -65,7 +62,6 @@ impl Conditions {
     }
 }
 
-/// Parses a user name or ID.
 fn user_number(text: &str) -> Result<u32, CliError> {
     if cfg!(windows) {
         return Err(CliError::usage("--owner: who owns a file is not asked for on Windows"));

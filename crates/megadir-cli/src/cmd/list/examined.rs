@@ -18,14 +18,12 @@ use crate::ui::output::{Ended, Output};
 /// Default memory for sorting, bytes.
 pub(in crate::cmd) const MEMORY_BYTES: usize = 256 << 20;
 
-/// Filter, format and sort of examined entries.
 pub(super) struct Examined {
     conditions: Conditions,
     long: Option<Long>,
     sorting: Option<Sorting>,
 }
 
-/// Entries held back for sorting.
 struct Sorting {
     sort: Sort,
     sorter: Sorter,
@@ -55,7 +53,6 @@ impl Examined {
         })
     }
 
-    /// Attributes needed of each entry.
     pub(super) fn want(&self) -> Want {
         let for_sorting = match self.sorting.as_ref().map(|sorting| sorting.sort) {
             Some(Sort::Size) => Want::SIZE,

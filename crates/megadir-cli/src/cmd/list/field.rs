@@ -9,7 +9,6 @@ use super::times::TimeStyle;
 use crate::ui::escape;
 use crate::ui::sizes;
 
-/// Column of a long listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     /// Name, with the path of its directory if paths are printed.
@@ -114,7 +113,6 @@ pub(super) struct Values {
     scratch: Vec<u8>,
 }
 
-/// Cache of user or group names.
 struct Names {
     look_up: fn(u32) -> Option<String>,
     known: HashMap<u32, Vec<u8>>,

@@ -10,26 +10,21 @@ use crate::ui::output::{Ended, Output};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Names,
-    /// Inode, type, record length, offset, name.
     Raw,
     Json,
 }
 
-/// Format options of a listing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
     pub(super) format: Format,
     pub(super) end: u8,
     pub(super) escape: bool,
-    /// Print names with the path of their directory.
     pub(super) with_path: bool,
 }
 
-/// Precomputed prefix of the names in one directory.
 #[derive(Debug)]
 pub(super) struct Label {
     path: PathBuf,
-    /// Directory path with a trailing slash, or empty.
     prefix: Vec<u8>,
     /// `"dir":...,` or empty.
     json: Vec<u8>,
@@ -203,7 +198,6 @@ impl Lines {
     }
 }
 
-/// Strips the trailing slash of a name prefix.
 pub(super) fn directory(prefix: &[u8]) -> &[u8] {
     let Some((last, path)) = prefix.split_last() else { return prefix };
     // `/` and `C:\` keep their slash.

@@ -8,12 +8,10 @@ use super::lines::{Format, Label, Lines};
 use super::times::{Named, TimeStyle};
 use crate::ui::escape;
 
-/// Formats the lines of a long listing.
 pub(super) struct Long {
     fields: Vec<Field>,
     values: Values,
     layout: Layout,
-    /// Append the targets of symbolic links to names.
     arrows: bool,
     /// Maximum width of each field so far, characters. Columns only grow, because lines are streamed.
     widths: Vec<usize>,
@@ -23,7 +21,6 @@ pub(super) struct Long {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
     Aligned,
-    /// Tab-separated values for programs.
     Tabs,
     Json,
 }

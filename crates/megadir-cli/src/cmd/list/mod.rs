@@ -33,9 +33,7 @@ use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::output::{Ended, Output};
 
-/// Reason for ending a directory early.
 enum Stop {
-    /// --limit has been reached.
     Limit,
     Output(Ended),
     /// Reading failed; continue with the next directory.
@@ -66,9 +64,7 @@ struct Run<'a> {
     /// Entries of the current directory that could not be examined.
     complaint: Option<Complaint>,
     summary: Option<Summarizing>,
-    /// Remaining entries up to --limit.
     left: u64,
-    /// Matching entries of the current directory, for --count.
     counted: u64,
     /// Directories of the command line that were read at least in part.
     listed: usize,
@@ -148,7 +144,6 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Lists a directory of the command line.
     fn directory(&mut self, path: &Path) -> Result<(), Stop> {
         if self.left == 0 {
             return Err(Stop::Limit);

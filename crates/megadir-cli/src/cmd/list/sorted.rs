@@ -17,7 +17,6 @@ const HEADER_BYTES: usize = 8;
 /// Fields before the header, if lines show more than names: inode, offset, record length, type.
 const FIELDS_BYTES: usize = 19;
 
-/// Entries held back for sorting.
 pub(super) struct Collected {
     by_inode: bool,
     fields_bytes: usize,
@@ -80,7 +79,6 @@ impl Collected {
         }
     }
 
-    /// Shortens the shared prefix to match another path.
     fn note_common(&mut self, index: usize) {
         let first = self.packed(&self.keys[0]).path;
         let path = self.packed(&self.keys[index]).path;

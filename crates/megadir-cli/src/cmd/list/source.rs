@@ -56,7 +56,6 @@ fn backend_asked_for(choice: Choice, backend: &'static dyn Backend, args: &Args,
     Choice { backend, options, reason: "asked for with --backend", ..choice }
 }
 
-/// Selects how to list a directory and examine its entries.
 pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Result<AttributeChoice, CliError> {
     let threads = threads_for(directory, args);
     let mut choice = attribute_policy::choose(directory, want, threads)?;

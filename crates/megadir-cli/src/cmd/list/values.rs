@@ -55,7 +55,6 @@ pub(in crate::cmd) fn examiner(text: &str) -> Result<&'static dyn Examiner, Stri
     })
 }
 
-/// Parses the name or letter of an entry type.
 pub(in crate::cmd) fn file_type(text: &str) -> Result<FileType, String> {
     FileType::from_name(text).ok_or_else(|| {
         let known: Vec<_> = FileType::names().collect();

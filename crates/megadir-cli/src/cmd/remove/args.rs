@@ -123,7 +123,6 @@ impl Args {
         self.older_than.is_some() || self.glob.is_some() || !self.types.is_empty()
     }
 
-    /// Reason why a given option is unavailable on this system.
     fn unavailable(&self) -> Option<&'static str> {
         if cfg!(not(windows)) {
             return None;

@@ -38,7 +38,6 @@ pub(super) fn remove(
     Ok(())
 }
 
-/// Counts the entries of the target, including itself, and of leftovers.
 pub(super) fn would_remove(
     args: &Args,
     target: &Target,

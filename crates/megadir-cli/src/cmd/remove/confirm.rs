@@ -35,7 +35,6 @@ pub(super) struct Selection {
 /// Number of entries that would be removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
-    /// Entries counted, including the paths themselves.
     entries: u64,
     /// Estimated number of entries in the named directories, if known.
     estimate: Option<u64>,

@@ -40,7 +40,6 @@ impl Display {
         shown
     }
 
-    /// Estimates the number of entries of a target.
     pub(super) fn begin(&self, target: &Target) {
         if self.bar.is_hidden() || !self.estimates || !target.is_directory {
             return;

@@ -16,7 +16,6 @@ pub(super) enum Refusal {
     LinkOnTheWay,
     MountPoint,
     MountedFile,
-    /// Reason why the directory is protected.
     Stays(&'static str),
     /// Unknown whether the current directory lies below; the system's error number.
     Unknown(i32),
@@ -30,7 +29,6 @@ pub(super) enum NoTarget {
     Failed(io::Error),
 }
 
-/// Treatment of symbolic links on the way to the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// Followed: paths on the command line.

@@ -84,7 +84,6 @@ pub(super) fn run(
     done.map(|()| summary.code())
 }
 
-/// Stops the watcher when dropped.
 struct Ends<'a> {
     ended: &'a AtomicBool,
     watcher: &'a Thread,

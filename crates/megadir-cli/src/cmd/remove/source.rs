@@ -16,11 +16,9 @@ use super::target::{Resolver, Target, shown};
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE, windows_hint};
 use crate::ui::message::reason;
 
-/// Iterator over targets.
 pub(super) struct Source<'a> {
     /// Targets that were resolved in advance, or why not.
     held: VecDeque<Result<Target, BadPath>>,
-    /// Remaining paths of the command line.
     rest: &'a [std::ffi::OsString],
     list: Option<List>,
     resolver: Resolver,

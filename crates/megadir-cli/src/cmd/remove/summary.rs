@@ -34,7 +34,6 @@ pub(super) struct Summary {
     rate: Option<u64>,
     /// `true` if every entry was examined, so that its bytes are known.
     looked: bool,
-    /// Number of targets found.
     pub(super) attempted: u64,
     counts: Counts,
     failures: u64,

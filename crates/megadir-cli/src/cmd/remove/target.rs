@@ -10,7 +10,6 @@ use megadir::{Dir, FileType, names};
 use super::refusal::{NoTarget, Refusal, Way};
 use super::system::{self, Identity, Look, Parts};
 
-/// Name in an open directory.
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) parent: Arc<Dir>,

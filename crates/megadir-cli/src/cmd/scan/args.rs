@@ -85,7 +85,6 @@ pub(in crate::cmd) struct Reading {
 }
 
 impl Reading {
-    /// Number of threads for reading and for encoding.
     pub(in crate::cmd) fn threads(&self) -> usize {
         self.threads.unwrap_or_else(processors)
     }
@@ -113,7 +112,6 @@ impl Reading {
     }
 }
 
-/// Absolute paths of the trees, as inventories store them.
 pub(in crate::cmd) fn roots(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CliError> {
     let root = |path: &PathBuf| megadir_inventory::root_path(path).map_err(CliError::from);
     paths.iter().map(root).collect()

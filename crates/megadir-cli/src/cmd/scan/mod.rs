@@ -91,7 +91,6 @@ fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     Ok(conclude(args, &metadata, started.elapsed(), Some((output, bytes))))
 }
 
-/// Writes text to a file or to standard output.
 fn text(args: &Args, form: Form, interrupt: &Interrupt) -> Result<u8, CliError> {
     let output = args.file();
     let sink = TextSink::create(form, output, args::roots(&args.paths)?)?;
@@ -124,7 +123,6 @@ fn hashing<S: Sink>(args: &Args, sink: S) -> Result<Hashing<S>, CliError> {
     Ok(Hashing::new(sink, roots, started_ns)?)
 }
 
-/// Reports the number of hashed files and returns the inner sink.
 fn tell_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
     if args.hash_suspects {
         let lost = match hashing.unhashed {

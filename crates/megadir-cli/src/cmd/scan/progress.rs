@@ -16,7 +16,6 @@ use crate::ui::message::{quoted, reason};
 /// Interval between redraws.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Progress line and error messages of a scan.
 pub(in crate::cmd) struct Progress {
     bar: ProgressBar,
     read: u64,
@@ -106,7 +105,6 @@ impl Progress {
     }
 }
 
-/// Stops the drawing thread on drop.
 struct Ends<'a>(&'a AtomicBool, &'a Thread);
 
 impl Drop for Ends<'_> {

@@ -37,7 +37,6 @@ enum Target {
 }
 
 impl TextSink {
-    /// Opens a file, or standard output.
     pub(super) fn create(
         form: Form,
         output: Option<&Path>,

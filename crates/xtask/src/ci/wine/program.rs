@@ -60,7 +60,6 @@ pub(super) fn check(wine: &WineDir, program: &Path, report: &mut Report) {
     }
 }
 
-/// Builds the release, which takes minutes, and checks it.
 pub(super) fn check_release(context: &crate::ci::stage::Context, wine: &WineDir, report: &mut Report) {
     let mut command = context.cargo(&["build", "--locked", "--release", "--package=megadir-cli"]);
     windows::build_with(&mut command);

@@ -27,7 +27,6 @@ const LABEL_BYTES: usize = 255;
 const SYMLINK: u16 = 0o120_000;
 pub(crate) const TYPE_BITS: u16 = 0o170_000;
 
-/// Every stage is available here.
 pub(crate) fn lacks(_stage: Stage) -> Option<String> {
     None
 }

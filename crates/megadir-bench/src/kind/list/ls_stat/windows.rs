@@ -15,7 +15,6 @@ use crate::kind::list::name_arena::{Attributes, NameArena};
 
 const NOT_FOUND: i32 = 2;
 
-/// Returns the reason why a stage is unavailable.
 pub(crate) fn lacks(stage: Stage) -> Option<String> {
     let lacking = stage == Stage::ExtendedAttributes;
     lacking.then(|| "extended attributes are asked for as ls does, on Linux".to_owned())

@@ -36,7 +36,6 @@ pub(crate) const ABSENT_NAMES: u64 = 1 << 38;
 /// Number of names sampled from an existing directory, unless an arm needs more at once.
 pub(crate) const SAMPLE_MAX: usize = 65_536;
 
-/// One arm's look-ups.
 pub(crate) struct Lookup<'a> {
     presence: Presence,
     keys: Keys,
@@ -59,7 +58,6 @@ impl<'a> Lookup<'a> {
         Self { presence, keys, call, source, seed, names: Vec::new(), blocks: 0 }
     }
 
-    /// Returns the indices of a block's names.
     fn draw(&self, block: BlockKey, count: u64) -> Vec<u64> {
         let entries = self.source.entries().max(1);
         let mut random = SplitMix64::new(self.seed ^ block.number());
@@ -165,7 +163,6 @@ impl Operation for Ask<'_> {
     }
 }
 
-/// Adapts the plan's generator to the library of distributions.
 struct Source(SplitMix64);
 
 impl rand_core::TryRng for Source {

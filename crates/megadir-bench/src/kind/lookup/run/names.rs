@@ -16,7 +16,6 @@ pub(crate) enum NameSource {
         names: Names,
         entries: u64,
     },
-    /// Drawn from a listing, each name equally likely.
     Listed(Vec<CString>),
 }
 
@@ -55,7 +54,6 @@ impl NameSource {
         }
     }
 
-    /// Returns the number of present names to draw from.
     pub(crate) fn entries(&self) -> u64 {
         match self {
             Self::Made { entries, .. } => *entries,

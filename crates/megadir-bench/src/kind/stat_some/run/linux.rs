@@ -26,7 +26,6 @@ pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> 
     Ok(())
 }
 
-/// Directory open for attribute calls.
 pub(crate) struct Asker {
     directory: OwnedFd,
 }

@@ -29,12 +29,10 @@ pub(crate) const FILES_MAX: u64 = 1 << 21;
 /// Calls between two checks for cancellation.
 const STEP: u64 = 1024;
 
-/// One arm's attribute calls.
 pub(crate) struct Ask<'a> {
     files: u64,
     source: &'a NameSource,
     seed: u64,
-    /// The names of the block, each with its NUL.
     names: Vec<system::Unit>,
     ground: system::Ground,
 }

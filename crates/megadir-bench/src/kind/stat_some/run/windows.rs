@@ -31,7 +31,6 @@ pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> 
     Ok(())
 }
 
-/// Directory for attribute calls.
 pub(crate) struct Asker<'g> {
     path: &'g mut Ground,
     prefix: usize,

@@ -32,7 +32,6 @@ pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps
     push(text, "}\n");
 }
 
-/// Appends the table of a tree's directories.
 pub(super) fn directories(
     text: &mut Vec<u8>,
     how: &How,

@@ -51,7 +51,6 @@ enum Gathered {
     Directories(Box<DirectorySummary>),
 }
 
-/// Gaps to report below the summary.
 struct Gaps {
     /// Entries counted without attributes.
     unexamined: u64,
@@ -104,7 +103,6 @@ impl Summarizing {
         (self.unexamined, self.complaints, self.failures_before) = (0, 0, failures);
     }
 
-    /// Attributes needed of each entry.
     pub(super) fn want(&self) -> Want {
         match self.how.of {
             Of::Tree => Summary::WANT,
@@ -112,7 +110,6 @@ impl Summarizing {
         }
     }
 
-    /// Sets the directory of the following entries.
     pub(super) fn enter(&mut self, directory: &Path) {
         if let Gathered::Directories(summary) = &mut self.gathered {
             summary.enter(directory);

@@ -20,7 +20,6 @@ const GAP_MAX: usize = 2;
 /// Width if the terminal does not report one, characters.
 const WIDTH: usize = 80;
 
-/// Format of numbers and tables.
 #[derive(Clone, Copy)]
 pub(super) struct Look {
     /// Enables bars and digit grouping; `None` if the output is not a terminal.
@@ -48,7 +47,6 @@ impl Look {
         Self { terminal: is_terminal.then(|| Terminal { width: width(), unicode: is_unicode() }), human }
     }
 
-    /// Formats a number, with digit grouping on a terminal.
     pub(super) fn number(self, value: impl Into<u128>) -> String {
         let digits = value.into().to_string();
         if self.terminal.is_none() {
@@ -85,7 +83,6 @@ impl Look {
     }
 }
 
-/// Appends the summary of a directory or a tree.
 pub(super) fn tree(
     text: &mut Vec<u8>,
     how: &How,
@@ -123,7 +120,6 @@ pub(super) fn tree(
     write_notes(text, &notes);
 }
 
-/// Appends the title, and begins the line with the totals.
 pub(super) fn heading(text: &mut Vec<u8>, how: &How, path: &Path, lines: &Lines) {
     lines.path(text, path);
     push(text, if how.recursive { " and below\n  " } else { "\n  " });
@@ -138,7 +134,6 @@ pub(super) fn write_notes(text: &mut Vec<u8>, notes: &[String]) {
 }
 
 impl Gaps {
-    /// Describes incomplete data, in sentences.
     pub(super) fn notes(&self, look: Look) -> Vec<String> {
         let mut notes = Vec::new();
         let mut note = |count: u64, one, several, consequence: &str| {
@@ -165,7 +160,6 @@ impl How {
         }
     }
 
-    /// Formats a time in the requested style.
     pub(super) fn exact_time(&self, time: Time) -> String {
         let mut text = Vec::new();
         self.times.unwrap_or(Named::Iso).style().write(&mut text, time);
@@ -173,7 +167,6 @@ impl How {
     }
 }
 
-/// Formats the size quantiles, wrapped to the terminal width.
 fn quantiles(sizes: &Sizes, look: Look) -> Option<String> {
     let quantile = |share| sizes.quantile(share).map(|bytes| look.bytes(bytes));
     let (median, most, nearly_all) = (quantile(0.5)?, quantile(0.9)?, quantile(0.99)?);
@@ -257,7 +250,6 @@ fn gap_around(rows: &[(String, Total)], at: usize) -> Option<usize> {
     (after - first > GAP_MAX).then_some(first)
 }
 
-/// Appends notable entries with their values.
 fn named<V: Copy>(
     text: &mut Vec<u8>,
     lines: &Lines,
@@ -287,7 +279,6 @@ fn size_label(bucket: &SizeBucket) -> String {
     }
 }
 
-/// Formats a bound of a size range, a power of two.
 fn size_bound(bytes: u64) -> String {
     let units = ["", "K", "M", "G", "T", "P", "E"];
     let unit = (bytes.ilog2() / 10) as usize;

@@ -177,7 +177,6 @@ pub(in crate::cmd::remove) fn held_max() -> usize {
     usize::try_from(limit / DESCRIPTORS_A_TARGET).map_or(HELD_MAX, |share| share.min(HELD_MAX))
 }
 
-/// Type and modification time of an entry, for the selection.
 pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attributes> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let wanted = StatxFlags::TYPE | StatxFlags::MTIME;

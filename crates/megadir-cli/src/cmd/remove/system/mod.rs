@@ -27,7 +27,6 @@ impl Identity {
     pub(super) const NONE: Self = Self { device: 0, file: 0 };
 }
 
-/// Result of examining a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) kind: FileType,
@@ -45,14 +44,11 @@ pub(super) struct Parts {
     pub(super) is_directory: bool,
 }
 
-/// Protected directory and its parents.
 #[derive(Debug)]
 pub(super) struct Chain {
     /// The directory first, the root last.
     directories: Vec<Identity>,
-    /// Reason for protecting the directory.
     itself: &'static str,
-    /// Reason for protecting its parents.
     above: &'static str,
 }
 
