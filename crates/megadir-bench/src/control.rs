@@ -1,14 +1,6 @@
-//! Cancellation, heartbeat and errors of long work.
-//!
-//! The heartbeat is a counter with two marks:
-//!
-//! ```text
-//! bit 63          bit 62            bits 0..62
-//! computing       writing back      counted up
-//! ```
-//!
-//! A watcher that sees neither the count move nor a mark may take the work for hung. A mark costs two atomic
-//! operations a step, so it may be set in measured code, where a helper thread that counts could not run.
+//! Cancellation, heartbeat and errors of long work. The heartbeat is a counter with a mark in bit 63
+//! (computing) and bit 62 (writing back): a watcher that sees neither a mark nor the count move may take the
+//! work for hung. A mark costs two atomic operations a step, so measured code may set it.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

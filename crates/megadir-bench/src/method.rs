@@ -1,6 +1,5 @@
-//! Methods of reading name, size and time of every file of a directory that a study can compare. Plain data
-//! with one table per system. A method that uses an existing backend and examiner is one row in its table. The
-//! implementation is in `kind/stat_all/run/mod.rs`.
+//! Methods of reading name, size and time of every file of a directory: plain data, one table per system. A
+//! method by an existing backend and examiner is one row; `kind/stat_all/run/mod.rs` implements them.
 
 mod linux;
 mod windows;
@@ -70,7 +69,7 @@ pub(crate) enum Way {
 pub(crate) enum AskingOrder {
     /// Listing order, in the listing thread.
     Listing,
-    /// Listing order, by several threads in turns.
+    /// Listing order, by several threads.
     Chunks,
     /// Inode order within a window, by one thread.
     Inode,
@@ -81,7 +80,7 @@ const fn method(name: &'static str, what: &'static str, buffer_bytes: Option<u64
     Method { name, what, needs: None, buffer_bytes, threads: Threads::One, tells: Tells::SizesAndTimes, way }
 }
 
-/// Returns a method of any system by name. The error lists those of this system.
+/// By name, of any system; the error lists those of this system.
 pub(crate) fn method_named(name: &str) -> Result<&'static Method, String> {
     let elsewhere = || ELSEWHERE.iter().flat_map(|(_, methods)| methods.iter());
     METHODS.iter().chain(elsewhere()).find(|method| method.name == name).ok_or_else(|| {

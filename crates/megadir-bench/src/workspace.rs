@@ -1,7 +1,6 @@
-//! The run's own directory, and removal of those left by killed runs. A locked marker file identifies it. At
-//! every moment the directory has either a complete marker or nothing but an unfinished one; each system has
-//! its own way (`renamed`, `in_place`). Removal works relative to the open directory, follows no links, crosses
-//! no mounts, and needs the marker's lock, which a living run never releases.
+//! The run's own directory, identified by a locked marker, and removal of directories of killed runs. At every
+//! moment the directory has a complete marker or nothing but an unfinished one (`renamed`, `in_place`). Removal
+//! follows no links, crosses no mounts, and needs the lock, which a living run never releases.
 
 #[cfg(windows)]
 mod in_place;
@@ -160,7 +159,7 @@ fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
-    /// Removed directories, or those that a removal would affect.
+    /// Removed directories, or those affected by a removal.
     pub removed: Vec<String>,
     /// Directories with a run's name that were kept, and the reason.
     pub left: Vec<(String, String)>,

@@ -1,11 +1,8 @@
-//! Fills a directory: relative to its descriptor, never through a link, resumable.
-//!
-//! Files are created with O_EXCL, so no existing file is ever opened for writing by mistake. Filling again
-//! compares existing entries with the intended ones. Complete files are kept. Truncated files are completed if
-//! the current user owns them and they have no other hard link; an empty file counts as truncated, since a kill
-//! leaves such files. Any other entry under the name is left alone and counted. Directories of a layout are
-//! created when their first file is; a non-directory with the name of one is left alone, and everything below
-//! it is skipped.
+//! Fills a directory: relative to its descriptor, never through a link, resumable. Files are created with
+//! O_EXCL, so no existing file is opened for writing by mistake. Filling again keeps complete files and
+//! completes truncated or empty ones of the current user without other hard links, since a kill leaves such
+//! files. Any other entry under a name is left alone and counted; everything below a non-directory in place of
+//! a directory is skipped.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -329,9 +326,8 @@ pub(super) fn existing(
     Ok(if whole { (Found::Whole, None) } else { (Found::CutShort, Some((file, there))) })
 }
 
-/// `true` if a truncated file may be one of ours: no other hard link, not guarded, and owned by the current
-/// user, if the status has an owner. It is completed only if its bytes are the beginning of the intended
-/// content.
+/// A truncated file may be ours: no other hard link, not guarded, owned by the current user. It is completed
+/// only if its bytes are the beginning of the intended content.
 fn may_complete(status: &Status) -> bool {
     status.links == 1 && !status.guarded && status.owner == os::own_user()
 }

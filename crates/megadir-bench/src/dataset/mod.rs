@@ -1,16 +1,5 @@
-//! Data sets: names, paths, sizes and contents computed from a seed and an index, and directories filled with
-//! them.
-//!
-//! Nothing is stored per file: the n-th file is computed when it is needed ([`Files`]), so a data set of any
-//! size takes a few kilobytes, and a run can be repeated from its seed.
-//!
-//! | subject | file |
-//! |---|---|
-//! | the n-th file in all respects | `files.rs` |
-//! | its name, path, size, content | `names.rs`, `places.rs`, `sizes.rs`, `content.rs` |
-//! | syntax of distributions; the user's overrides | `syntax.rs` |
-//! | the shape of a user's tree | `profile.rs` |
-//! | making them; dry run | `fill.rs`, `dry_run.rs` |
+//! Data sets: names, paths, sizes and contents of files computed from a seed and an index ([`Files`]), and
+//! directories filled with them. Nothing is stored per file, and a run can be repeated from its seed.
 
 mod content;
 mod dry_run;

@@ -1,7 +1,6 @@
-//! Profile of a user's tree: numbers only, no names; no file is opened. Everything except directories counts as
-//! a file, and hard links count separately; anything but a regular file has size 0. Links are not followed and
-//! mounts not entered. Memory is bounded: sizes and file counts are grouped by their first eight binary digits
-//! with exact sums, so total bytes and files stay exact.
+//! Profile of a user's tree: numbers only; no file is opened. Everything but directories counts as a file, of
+//! size 0 unless regular. Links are not followed and mounts not entered. Sizes and counts are grouped by their
+//! first eight binary digits with exact sums, which bounds memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};

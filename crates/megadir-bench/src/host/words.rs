@@ -1,6 +1,5 @@
-//! Text for the numbers of Windows, its volumes and services. Pure; runs and is tested on every system.
-//! References: `GetVolumeInformationByHandleW` (the flags), `fsutil behavior` and `fsutil 8dot3name` (registry
-//! values), `STORAGE_BUS_TYPE`.
+//! Text for the numbers of Windows, its volumes and services; tested on every system. References:
+//! `GetVolumeInformationByHandleW`, `fsutil behavior`, `fsutil 8dot3name`, `STORAGE_BUS_TYPE`.
 
 /// Volume flags, with their names in `fsutil fsinfo volumeinfo` and the documentation.
 const VOLUME_FLAGS: &[(u32, &str)] = &[

@@ -1,7 +1,6 @@
-//! Kinds of work: one folder each, with its section of a study file (`mod.rs`), its arms (`plan.rs`) and its
-//! blocks (`run.rs`). A new kind is a folder, a variant of [`Kind`], and a variant of `megadir_record::Work` if
-//! no existing one fits. A block is independent of rounds, clocks and records: it runs a number of operations
-//! and returns its counts. `files` is the engine for work on single files, `arms` the builder of all plans.
+//! Kinds of work, one folder each: section of a study file (`mod.rs`), arms (`plan.rs`), blocks (`run.rs`). A
+//! new kind is a folder, a variant of [`Kind`], and perhaps of `megadir_record::Work`. Blocks know no rounds,
+//! clocks or records.
 
 pub(crate) mod arms;
 pub(crate) mod files;

@@ -1,7 +1,6 @@
-//! The file systems that the lab can make. To add one, write an entry and add it to [`FILE_SYSTEMS`]. The
-//! options are the published study's: mkfs defaults and `noatime`, with three additions that do not change the
-//! final layout on disk: the lab's label; inode tables and journals of ext2 to ext4 written at once (otherwise
-//! the kernel writes them during measurements); and a quick format for NTFS.
+//! The file systems that the lab can make, with the published study's options: mkfs defaults and `noatime`,
+//! plus the lab's label, inode tables and journals of ext2 to ext4 written at once (else the kernel writes them
+//! during measurements), and a quick format for NTFS.
 
 /// Label of the lab's file systems; 11 bytes, the smallest limit of any file system.
 pub const LABEL: &str = "megadir-lab";

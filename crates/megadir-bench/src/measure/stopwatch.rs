@@ -1,6 +1,5 @@
-//! Stopwatch for single operations: a counter, the length of its ticks, and a histogram. Create one and reuse
-//! it for many blocks. It allocates when it is created and when a block's times are exported, never while a
-//! block runs.
+//! Stopwatch for single operations: a counter, its tick length, and a histogram. Reused for many blocks; never
+//! allocates while a block runs.
 
 use megadir_record::{Latency, Since};
 use megadir_stats::histogram::{Histogram, SUB_BUCKETS};

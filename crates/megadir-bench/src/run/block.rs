@@ -1,6 +1,5 @@
 //! One block of an arm: prepares the caches, times and counts the work, tears it down. If a block creates or
-//! removes files, the directories are listed before and after it, untimed and without `stat`. The number of
-//! files must have changed by the number that the work reports.
+//! removes files, an untimed listing before and after must agree with the number that the work reports.
 
 use megadir::FileType;
 use megadir_record::{Cell, Counted, Phase, Plan, Sample};

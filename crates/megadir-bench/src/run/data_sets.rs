@@ -1,13 +1,9 @@
 //! Fills and ages the data sets of a plan, and measures their space.
 //!
-//! Several data sets grow in turns, the least complete one first, so that none gets a better part of the disk,
-//! of a group of inodes or of the cache. The seed decides which set begins.
-//!
-//! An aged directory gets further files among its own, which are written back and then removed. If the file
-//! system does not shrink directories, it stays as large as before the removal. The further files' numbers are
-//! far beyond the names that look-ups treat as absent.
-//!
-//! Space is measured by a walk relative to descriptors that follows no links and crosses no mounts.
+//! Data sets grow by turns, the least complete first, so that none gets a better part of disk or cache. An aged
+//! directory gets further files, written back and then removed, so that it stays large where directories do not
+//! shrink; their numbers are far beyond the names that look-ups treat as absent. Space is measured by a walk
+//! that follows no links and crosses no mounts.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

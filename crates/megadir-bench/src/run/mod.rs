@@ -1,18 +1,6 @@
-//! Executes a plan: set up, warm up, measure, verify, remove; observers receive each event.
-//!
-//! [`crate::next()`] makes all decisions. If the run fails or is interrupted, the record still gets its last
-//! line and the run's own directory is removed.
-//!
-//! | file | subject |
-//! |---|---|
-//! | `lifecycle` | a run from start to end: header, epochs, last line |
-//! | `setup` | capacity, volumes, data sets, and the arms that are possible on them |
-//! | `volumes` | the given directory, or the file systems made for the run |
-//! | `data_sets` | filling and aging the data sets; what they occupy |
-//! | `expected` | expected listings; file times; re-created files |
-//! | `data_dirs` | the directories of data sets while arms work on them |
-//! | `rounds`, `block` | the loop over blocks; one block |
-//! | `resume` | checks and replay before a record is continued |
+//! Executes a plan: set up, warm up, measure, verify, remove; observers receive each event. [`crate::next()`]
+//! makes all decisions. If the run fails or is interrupted, the record still gets its last line and the run's
+//! own directory is removed.
 
 mod block;
 mod data_dirs;

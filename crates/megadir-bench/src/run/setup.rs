@@ -125,9 +125,7 @@ pub(crate) fn prepare<'a>(
     }
 }
 
-/// Checks for everything that would prevent a run from starting, without writing anything. Errors: As
-/// [`run`](super::run): missing privileges, too little space, devices that must not be erased, directories that
-/// are not writable.
+/// Checks everything that would prevent a run ([`run`](super::run)) from starting, without writing anything.
 pub fn check(
     plan: &Plan,
     path: &Path,
@@ -148,7 +146,7 @@ pub fn check(
     fit(&mut Volumes::named(path, directory), plan.clone(), &mut Vec::new()).map(drop)
 }
 
-/// Removes the data sets and creates those of another epoch; `plan` is that epoch's.
+/// Replaces the data sets by those of the epoch of `plan`.
 pub(crate) fn rebuild_for_epoch(
     prepared: &mut Prepared<'_>,
     plan: Plan,
@@ -184,8 +182,8 @@ fn makes(plan: &Plan) -> bool {
     plan.data.iter().any(|data| matches!(data.source, DataSource::Made { .. }))
 }
 
-/// Writes predictions into the plan and checks the available space. Of several file systems made for the run,
-/// those that are too small are omitted.
+/// Writes predictions into the plan and checks the space. Too small file systems made for the run are omitted,
+/// if others remain.
 fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan, RunError> {
     let (mut plan, mut gone) = (plan, Vec::new());
     for volume in volumes.all() {
@@ -297,9 +295,8 @@ fn name_source(
     }
 }
 
-/// Checks the space and inodes of a volume for a plan; returns notes if there are enough. If only the directory
-/// index limits the arms, they may plan for more files than it certainly holds: an arm is stopped when the
-/// directory is full, and reports at how many entries.
+/// Checks space and inodes of a volume; returns notes. If only the directory index limits the arms, they may
+/// plan for more files than it certainly holds: an arm is stopped when the directory is full.
 pub(crate) fn check_room(plan: &Plan, volume: &Volume) -> Result<Vec<Note>, RunError> {
     let Volume { on, path, directory, .. } = volume;
     let needed = needed(plan, volume);

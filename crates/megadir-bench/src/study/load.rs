@@ -185,7 +185,7 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// Returns the first contradiction of a well-formed study; `section` is that of its kind of work.
+/// First contradiction of a well-formed study; `section` is for its kind of work.
 fn contradiction(study: &Study, section: &str) -> Option<String> {
     let sizes = [&study.sizes.quick, &study.sizes.default, &study.sizes.published];
     if sizes.iter().any(|size| size.entries == 0 || size.rounds == 0) {

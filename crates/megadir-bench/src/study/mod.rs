@@ -1,6 +1,5 @@
-//! Studies: declared experiments, read from TOML. A study says what is compared, at which sizes, and which
-//! properties of its source it reproduces or fixes; it has no parameters of a particular run. Built-in studies
-//! are embedded; user files work the same way. Decisions are left to [`crate::plan()`].
+//! Studies: declared experiments, read from TOML: the arms, their sizes, and properties of the source that are
+//! reproduced or fixed; no parameters of a particular run. [`crate::plan()`] decides everything else.
 
 mod data;
 mod load;

@@ -1,11 +1,5 @@
-//! Linux: an unfinished directory has a name of its own.
-//!
-//! ```text
-//! megadir-bench-XXXXXX.new/   made first, empty
-//!   .megadir-run              then the marker: written, and locked for the life of the process
-//! megadir-bench-XXXXXX/       then renamed; only now are files made in it
-//! ... removed: everything but the marker, renamed back to .new, the marker, the directory
-//! ```
+//! Linux: an unfinished directory is named `megadir-bench-XXXXXX.new`. It gets its locked marker
+//! `.megadir-run`, is renamed, and only then filled. Removal goes the other way.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};

@@ -7,9 +7,7 @@
 //! last step   every directory listed, with a stat of each file, if requested
 //! ```
 //!
-//! Each step finishes for all layouts, in random order, before the next begins, so that none is read right
-//! after it was written. Nested layouts have two variants: directories created beforehand, or each with its
-//! first file.
+//! Each step finishes for all layouts before the next begins, so that none is read right after it was written.
 
 use megadir_record::{
     Access, CellId, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Order, Pair, Role,

@@ -1,6 +1,5 @@
-//! Arms and groups of an attribute study: every method on every directory. As in the source's tables, each
-//! directory has its own comparison with the first method. A further group follows every method to larger
-//! directories.
+//! Arms of an attribute study: every method on every directory, each compared with the first method, and every
+//! method on larger directories.
 
 use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Work};
 

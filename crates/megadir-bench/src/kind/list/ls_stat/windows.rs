@@ -20,8 +20,7 @@ pub(crate) fn lacks(stage: Stage) -> Option<String> {
     lacking.then(|| "extended attributes are asked for as ls does, on Linux".to_owned())
 }
 
-/// Reads the attributes of every entry. Vanished entries keep empty attributes and are counted; any other error
-/// ends the listing.
+/// Vanished entries keep empty attributes and are counted; any other error ends the listing.
 pub(crate) fn ask(
     directory: &Dir,
     arena: &mut NameArena,

@@ -1,10 +1,7 @@
-//! Look-ups: does a name exist? One call per operation, without following symbolic links: `fstatat` relative to
-//! the directory on Linux, the plan's call on Windows.
-//!
-//! At most [`NAMES_MAX`] names are drawn and written out before a block; longer blocks cycle through them.
-//! Random absent names all differ: from the second time on the kernel answers from a negative entry in its
-//! cache, not from the directory. Absent names are the scheme's names for indices without a file, so they have
-//! the length and randomness of present names.
+//! Look-ups: `fstatat` relative to the directory on Linux, the plan's call on Windows, never following links.
+//! At most [`NAMES_MAX`] names are drawn before a block. Random absent names all differ, because the kernel
+//! answers a repeated one from a negative entry in its cache; they have the length and randomness of present
+//! ones.
 
 #[cfg(target_os = "linux")]
 mod linux;

@@ -1,10 +1,7 @@
 //! Name, size and modification time of every regular file of a directory, by one of the methods of `method.rs`.
-//!
-//! Each operation opens the directory, fills a vector of names and times (or visits each file once, depending
-//! on the plan) and frees everything, as a program that looks for changed files does. Each file is hashed, in
-//! every method alike. Before the run the oracle (Rust's standard library) computes the expected hash: over
-//! names, times and sizes, or only what the method reports (no sizes, or whole seconds). The types enter only
-//! in that non-files are skipped.
+//! Each operation opens the directory, fills a vector (or visits each file once) and frees everything. Files
+//! are hashed alike in every method; the oracle (Rust's standard library) gives the expected hash of what the
+//! method reports.
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
