@@ -17,17 +17,16 @@ pub struct Advice {
     pub layout: Candidate,
     /// Row of the table that decided.
     pub rule: &'static Rule,
-    /// Layout of a known program with as many levels that needs no digests; only if the names are known and
-    /// spread evenly.
+    /// Known program's layout with as many levels that needs no digests, if the names are known and spread
+    /// evenly.
     pub by_name: Option<Candidate>,
-    /// Resource that the file system is short of, whatever the layout.
+    /// Whatever the layout.
     pub shortage: Option<Shortage>,
     pub below: Option<Change>,
     pub above: Option<Change>,
 }
 
-/// Answers a question; `candidates` come from [`crate::candidates`]. `names_are_known` is false if names are
-/// only assumed to be hex digits, for measuring.
+/// `candidates` come from [`crate::candidates`]. `names_are_known` is false for assumed hex digits.
 #[must_use]
 pub fn advise(
     question: &Question,

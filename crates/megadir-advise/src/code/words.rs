@@ -43,7 +43,7 @@ pub fn words(layout: &Layout) -> String {
     said + &format!(" {}{with} is at {}.", example.name, example.path)
 }
 
-/// Directories that are cut off one after the other.
+/// Cut off one after the other.
 fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> String {
     let widths = layout.levels();
     let count = |width: u16| match width {

@@ -1,15 +1,7 @@
-//! Runs all tests, and collects the reasons why tests could not run.
-//!
-//! A test without root, a kernel feature or a tool appends one line to the file `MEGADIR_NOT_RUN_LOG` (one
-//! `write` with `O_APPEND`, so that lines of parallel tests do not mix) and returns:
-//!
-//! ```text
-//! not run: TESTNAME: why        could run here: a failure if MEGADIR_REQUIRE_ALL=1
-//! unavailable: TESTNAME: why    may be missing anywhere: never a failure
-//! ```
-//!
-//! The result lines of cargo test are moved to the summary at the end, and the log has a line in other words
-//! instead. So the sum over `test result:` lines is right, from the end of the log too.
+//! Runs all tests, and collects the reasons why tests could not run: one line each in `MEGADIR_NOT_RUN_LOG`,
+//! written by one `write` with `O_APPEND`. "not run" is a failure if `MEGADIR_REQUIRE_ALL=1`, "unavailable"
+//! never is. The result lines of cargo test move to the end, so that the sum over `test result:` lines is
+//! right.
 
 use super::stage::{Context, Report};
 use crate::process;

@@ -1,10 +1,6 @@
-//! Circles of modules: the modules of one folder use each other in one direction only.
-//!
-//! A folder's modules are compared as wholes, each with everything below it: `a::x` uses `b::y` makes `a` use `b`. A
-//! module and its own children may use each other, because a `mod.rs` holds what its children share. A path through a
-//! re-export counts for the module that defines the item. Test modules are left out.
-//!
-//! Paths are taken from the tokens of the whole file, not from `use` alone; so macros' arguments count too.
+//! Circles of modules: the modules of one folder, each with everything below it, use each other in one
+//! direction only. A module and its children may use each other. A path through a re-export counts for the
+//! defining module; test modules are left out. Paths come from all tokens, so macros' arguments count too.
 
 use super::lexer::is_word;
 use super::source::{Finding, Source};

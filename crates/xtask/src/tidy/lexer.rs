@@ -1,6 +1,5 @@
-//! Splits Rust text into code and comments, so that checks of words ignore strings. Both views keep the lines
-//! of the text. In the code, strings and character literals keep their quotes but lose their content. This is
-//! no complete lexer.
+//! Splits Rust text into code and comments, line by line, so that checks of words ignore strings: in the code
+//! these lose their content. Not a complete lexer.
 
 #[derive(Default)]
 pub(crate) struct Views {

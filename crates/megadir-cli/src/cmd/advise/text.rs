@@ -15,10 +15,8 @@ use crate::cmd::limits::text::headline;
 use crate::ui::message::quoted;
 use crate::ui::paragraph;
 
-/// Column where the values begin.
 const VALUES_AT: usize = 15;
 
-/// Appends the whole answer.
 pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
     let width = paragraph::width(is_terminal);
     let mut lines = String::new();
@@ -56,8 +54,8 @@ pub(super) fn first_line(answer: &Answer) -> String {
     }
 }
 
-/// Lines above the table. Impossibility comes first because it holds under any load, then a warning about an
-/// overloaded machine, which makes the rest doubtful.
+/// Impossibility first, because it holds under any load; then a warning about an overloaded machine, which
+/// makes the rest doubtful.
 fn opening(answer: &Answer) -> Vec<String> {
     let first = first_line(answer);
     let overload = overload(answer);
@@ -71,7 +69,7 @@ pub(super) fn below_headline(answer: &Answer) -> Vec<String> {
     overload(answer).into_iter().chain(with_room(answer)).collect()
 }
 
-/// The layout, if the headline is about a more serious problem.
+/// If the headline is about a more serious problem.
 fn with_room(answer: &Answer) -> Option<String> {
     let advice = &answer.advice;
     let is_short = advice.shortage.as_ref().is_some_and(Shortage::is_likely);

@@ -130,7 +130,7 @@ impl Lines {
     }
 }
 
-/// Appends facts as a JSON object with the inventory's column names.
+/// With the inventory's column names.
 fn json_facts(text: &mut Vec<u8>, facts: &Facts) {
     let _ = write!(text, "{{\"type\":\"{}\"", facts.kind.name());
     let numbers = [

@@ -12,7 +12,7 @@ pub(super) struct Alone {
 }
 
 impl Alone {
-    /// Entry at `path`, if `error` says that it is not a directory or a dangling link.
+    /// `None` unless `error` says that the path is not a directory or a dangling link.
     pub(super) fn find(path: &Path, error: &Error) -> Option<Self> {
         let is_there = match error.kind() {
             ErrorKind::NotADirectory => true,

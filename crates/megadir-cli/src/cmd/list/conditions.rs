@@ -7,23 +7,23 @@ use crate::exit::CliError;
 
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cmd) struct Asked<'a> {
-    /// Minimum age, seconds.
+    /// Inclusive, seconds.
     pub(in crate::cmd) older_than: Option<u64>,
-    /// Maximum age, seconds.
+    /// Inclusive, seconds.
     pub(in crate::cmd) newer_than: Option<u64>,
-    /// Exclusive minimum size, bytes.
+    /// Exclusive, bytes.
     pub(in crate::cmd) larger_than: Option<u64>,
-    /// Exclusive maximum size, bytes.
+    /// Exclusive, bytes.
     pub(in crate::cmd) smaller_than: Option<u64>,
     pub(in crate::cmd) owner: Option<&'a str>,
 }
 
-/// Parsed conditions; if empty, all entries match.
+/// If empty, all entries match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cmd) struct Conditions {
-    /// Exclusive upper bound of mtime, seconds since the epoch.
+    /// Exclusive, seconds since the epoch.
     before_s: Option<i64>,
-    /// Exclusive lower bound of mtime, seconds since the epoch.
+    /// Exclusive, seconds since the epoch.
     after_s: Option<i64>,
     larger_than: Option<u64>,
     smaller_than: Option<u64>,
@@ -51,7 +51,7 @@ impl Conditions {
             | needed(self.user.is_some(), Want::OWNER)
     }
 
-    /// `true` if the attributes match; an unknown attribute does not.
+    /// An unknown attribute does not match.
     pub(in crate::cmd) fn accept(&self, row: &Attributes) -> bool {
         row.have.contains(self.want())
             && self.before_s.is_none_or(|before| row.modified.seconds < before)

@@ -31,7 +31,7 @@ pub(super) struct Label {
 }
 
 impl Label {
-    /// Appends the start of a JSON object, up to and including the name.
+    /// Including the name.
     pub(super) fn json_start(&self, text: &mut Vec<u8>, name: &[u8]) {
         text.extend_from_slice(b"{\"v\":1,");
         text.extend_from_slice(&self.json);
@@ -64,14 +64,14 @@ impl Lines {
         label
     }
 
-    /// Label of an entry named on the command line, which is printed with the path as typed.
+    /// Printed with the path as typed.
     pub(super) fn label_of_parent(&self, parent: &Path) -> Label {
         Self { with_path: !parent.as_os_str().is_empty(), ..*self }.label(parent)
     }
 
     /// Recomputes a label if the directory differs.
     pub(super) fn relabel(&self, label: &mut Label, path: &Path) {
-        // Comparing as bytes avoids parsing the paths into components, which dominates in deep trees.
+        // Bytes, because parsing paths into components dominates in deep trees.
         if label.path.as_os_str() != path.as_os_str() {
             *label = self.label(path);
         }
@@ -100,7 +100,7 @@ impl Lines {
         }
     }
 
-    /// Appends the line of an entry given the directory path with a trailing slash.
+    /// `prefix` is the directory with a trailing slash.
     pub(super) fn sorted_entry(&self, text: &mut Vec<u8>, prefix: &[u8], entry: &Entry<'_>) {
         match self.format {
             Format::Names => self.name(text, prefix, entry.name),
@@ -128,7 +128,7 @@ impl Lines {
         text.push(self.end);
     }
 
-    /// Appends a name with its path, without a line terminator.
+    /// No line terminator.
     pub(super) fn bare_name(&self, text: &mut Vec<u8>, prefix: &[u8], name: &[u8]) {
         if self.escape {
             escape::terminal(text, prefix);

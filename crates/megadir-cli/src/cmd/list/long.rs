@@ -13,7 +13,7 @@ pub(super) struct Long {
     values: Values,
     layout: Layout,
     arrows: bool,
-    /// Maximum width of each field so far, characters. Columns only grow, because lines are streamed.
+    /// Columns only grow, because lines are streamed.
     widths: Vec<usize>,
     scratch: Vec<u8>,
 }
@@ -25,11 +25,11 @@ enum Layout {
     Json,
 }
 
-/// Separator of values that wait to be aligned; occurs in no value.
+/// Occurs in no value.
 const SEPARATOR: u8 = 0;
 
 impl Long {
-    /// Formatter for `--long` or `--fields`; `None` if neither was given.
+    /// `None` without `--long` and `--fields`.
     pub(super) fn new(args: &Args, lines: &Lines, is_terminal: bool) -> Option<Self> {
         if !args.long && args.fields.is_empty() {
             return None;
@@ -82,7 +82,7 @@ impl Long {
         self.scratch = packed;
     }
 
-    /// Appends an entry's stored form until it is printed: the finished line, or values to align.
+    /// The finished line, or values to align.
     pub(super) fn pack(
         &mut self,
         text: &mut Vec<u8>,
@@ -193,7 +193,7 @@ impl Long {
     }
 }
 
-/// Target of a symbolic link; `None` for other entries or if unreadable.
+/// `None` for other entries or if unreadable.
 fn target(label: &Label, entry: &Entry<'_>, row: &Attributes) -> Option<Vec<u8>> {
     if field::kind(entry, row) != FileType::Symlink {
         return None;

@@ -36,7 +36,7 @@ use crate::ui::output::{Ended, Output};
 enum Stop {
     Limit,
     Output(Ended),
-    /// Reading failed; continue with the next directory.
+    /// The next directory follows.
     Directory(CliError),
 }
 
@@ -59,22 +59,21 @@ struct Run<'a> {
     output: Output,
     /// Sorts entries without attributes.
     collected: Option<Collected>,
-    /// Handles attributes, and sorting that can spill to disk.
+    /// And sorting that can spill to disk.
     examined: Option<Examined>,
-    /// Entries of the current directory that could not be examined.
     complaint: Option<Complaint>,
     summary: Option<Summarizing>,
     left: u64,
     counted: u64,
-    /// Directories of the command line that were read at least in part.
+    /// At least in part.
     listed: usize,
-    /// The current directory has produced output or sorted entries.
+    /// Output or sorted entries.
     began: bool,
-    /// Limits error messages about directories below the named ones.
+    /// For directories below the named ones.
     complaints: ErrorLimiter,
-    /// All failures, including those below the named directories.
+    /// Also below the named directories.
     failures: u64,
-    /// Exit code if no named directory could be read.
+    /// Exit code.
     code_if_none: u8,
 }
 
@@ -226,7 +225,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Attributes needed of each entry; `None` if entries are not examined.
+    /// `None` if entries are not examined.
     fn want(&self) -> Option<Want> {
         let types = if self.filter.needs_types() || self.args.json { Want::TYPE } else { Want::NOTHING };
         let examined = self.examined.as_ref().filter(|_| self.args.needs_attributes());
@@ -265,7 +264,7 @@ impl<'a> Run<'a> {
         self.code_if_none = error.code;
     }
 
-    /// Reports a failure below a named directory that affects `entries` entries, and continues.
+    /// Affects `entries` entries.
     fn fail_below(&mut self, kind: &str, entries: u64, error: &CliError) {
         if self.complaints.take(kind, entries) {
             self.tell(error);
@@ -280,7 +279,6 @@ impl<'a> Run<'a> {
         eprintln!("megadir: {error}");
     }
 
-    /// Prints the sorted entries.
     fn finish(&mut self) -> Result<(), Ended> {
         self.complain();
         if let Some(examined) = self.examined.take() {

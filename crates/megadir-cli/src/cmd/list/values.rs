@@ -4,7 +4,7 @@ use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, Examiner, FileType, T
 
 use crate::parse;
 
-/// Upper limit of --top: each item holds its path in memory.
+/// Each item of --top holds its path in memory.
 const TOP_MAX: u64 = 1_000_000;
 
 pub(super) fn top(text: &str) -> Result<usize, String> {

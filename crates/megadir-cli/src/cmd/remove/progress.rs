@@ -17,10 +17,10 @@ const UNKNOWN: &str = "{spinner} {done} entries, {rate}, {elapsed}";
 
 pub(super) struct Display {
     bar: ProgressBar,
-    /// Estimated entries of the current target; 0 if unknown.
+    /// 0 if unknown.
     total: AtomicU64,
     is_known: AtomicBool,
-    /// Directories removed before the current target.
+    /// Before the current target.
     directories: AtomicU64,
     /// `false` if only selected entries are removed, or there are several paths.
     estimates: bool,
@@ -67,7 +67,7 @@ impl Display {
         set_style(&self.bar, if known { KNOWN } else { UNKNOWN });
     }
 
-    /// Prints a line on standard error without disturbing the bar.
+    /// Without disturbing the bar.
     pub(super) fn say(&self, line: &str) {
         self.bar.suspend(|| eprintln!("{line}"));
     }

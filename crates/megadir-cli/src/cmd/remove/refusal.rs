@@ -17,9 +17,9 @@ pub(super) enum Refusal {
     MountPoint,
     MountedFile,
     Stays(&'static str),
-    /// Unknown whether the current directory lies below; the system's error number.
+    /// The system's error number.
     Unknown(i32),
-    /// `--contents` of something that is not a directory.
+    /// Not a directory.
     NoContents,
 }
 
@@ -31,9 +31,9 @@ pub(super) enum NoTarget {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Followed: paths on the command line.
+    /// Paths on the command line.
     Links,
-    /// Rejected: paths in a list, which another user may have influenced.
+    /// Paths in a list, which another user may have influenced.
     NoLinks,
 }
 

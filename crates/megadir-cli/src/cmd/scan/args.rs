@@ -56,12 +56,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Output file; `None` for standard output.
+    /// `None` for standard output.
     pub(super) fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
-    /// `true` if the inventory goes to standard output.
     pub(in crate::cmd) fn prints(&self) -> bool {
         self.file().is_none() && !self.dry_run
     }
@@ -89,7 +88,7 @@ impl Reading {
         self.threads.unwrap_or_else(processors)
     }
 
-    /// Scan options; sorting spills to temporary files in the directory of `output`, if given.
+    /// Sorting spills into the directory of `output`, if given.
     pub(in crate::cmd) fn options(&self, output: Option<&Path>, exclude: Vec<Excluded>) -> ScanOptions {
         raise_descriptor_limit();
         let beside = output.and_then(|path| {

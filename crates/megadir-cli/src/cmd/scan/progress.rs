@@ -13,7 +13,6 @@ use crate::cmd::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use crate::exit::{describe, kind};
 use crate::ui::message::{quoted, reason};
 
-/// Interval between redraws.
 const TICK: Duration = Duration::from_millis(100);
 
 pub(in crate::cmd) struct Progress {
@@ -24,7 +23,7 @@ pub(in crate::cmd) struct Progress {
 }
 
 impl Progress {
-    /// Progress line about entries that are `what`, e.g. read; hidden unless standard error is a terminal.
+    /// `what` is "read" or similar; hidden unless standard error is a terminal.
     pub(in crate::cmd) fn new(what: &str, all_errors: bool) -> Self {
         Self::on(ProgressDrawTarget::stderr(), what, all_errors)
     }
@@ -66,7 +65,7 @@ impl Progress {
         }
     }
 
-    /// Shows a counter that `work` updates, and removes the line at the end.
+    /// `work` updates the counter; removed at the end.
     pub(in crate::cmd) fn of<R>(self, count: &AtomicU64, work: impl FnOnce() -> R) -> R {
         if self.bar.is_hidden() {
             return work();
@@ -114,7 +113,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Reports, once a directory, the entries that could not be examined.
+/// Once a directory.
 fn unexamined(directory: &Path, first: &[u8], reason: &str, count: u64) {
     let first = match megadir::names::to_os(first) {
         Ok(name) => quoted(&directory.join(&*name)),
