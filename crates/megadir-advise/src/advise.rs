@@ -10,7 +10,6 @@ use crate::question::Question;
 use crate::rule::{Case, Rule, decide, layout};
 use crate::shortage::{Shortage, shortage};
 
-/// Recommended layout with its reasons.
 #[derive(Clone, Debug)]
 pub struct Advice {
     pub question: Question,
@@ -18,19 +17,16 @@ pub struct Advice {
     pub layout: Candidate,
     /// Row of the table that decided.
     pub rule: &'static Rule,
-    /// Layout of a known program with as many levels that needs no digests; only if the names are known and
-    /// spread evenly.
+    /// Known program's layout with as many levels that needs no digests, if the names are known and spread
+    /// evenly.
     pub by_name: Option<Candidate>,
-    /// Resource that the file system is short of, whatever the layout.
+    /// Whatever the layout.
     pub shortage: Option<Shortage>,
-    /// Nearest change of the answer for fewer files.
     pub below: Option<Change>,
-    /// Nearest change of the answer for more files.
     pub above: Option<Change>,
 }
 
-/// Answers a question; `candidates` come from [`crate::candidates`]. `names_are_known` is false if names are
-/// only assumed to be hex digits, for measuring.
+/// `candidates` come from [`crate::candidates`]. `names_are_known` is false for assumed hex digits.
 #[must_use]
 pub fn advise(
     question: &Question,

@@ -5,20 +5,18 @@ use megadir::layout::{Layout, PRESETS, PathBuffer, Preset, Shape, Source};
 use crate::new_dir::{Capacity, NewDir};
 use crate::question::Question;
 
-/// Target number of files in a directory: listing, sorting or removing them takes moments and a few megabytes.
+/// Listing, sorting or removing this many takes moments and a few megabytes.
 pub const AIM: u64 = 50_000;
-/// Maximum number of files in a directory before another level is added.
+/// Another level is added beyond.
 pub const MOST: u64 = 100_000;
-/// Maximum without an index, where each create reads the whole directory: this many names take a hundred
-/// kilobytes.
+/// Without an index each create reads the whole directory: this many names take a hundred kilobytes.
 const MOST_LINEAR: u64 = 1_000;
-/// Fewer files than this need only 16 directories.
+/// Fewer need only 16 directories.
 const FEW: u64 = 100_000;
-/// Maximum number of hex digits in a level: 4096 directories, which fit in one directory on any file system.
+/// 4096 directories fit in one on any file system.
 const DIGITS_MAX: u16 = 3;
-/// Widths of two levels, in ascending number of directories.
+/// In ascending number of directories.
 const TWO: [[u16; 2]; 5] = [[1, 1], [2, 1], [2, 2], [3, 2], [3, 3]];
-/// Size of the alphabet of hex digits.
 const HEX: u64 = 16;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -27,12 +25,11 @@ pub struct Candidate {
     /// Known program that uses this layout.
     pub preset: Option<&'static str>,
     pub shape: Shape,
-    /// Expected number of files in the fullest directory.
     pub fullest: u64,
 }
 
 impl Candidate {
-    /// Evaluates a layout for `files` files whose names, or their digests, are spread evenly.
+    /// Names, or their digests, are spread evenly.
     #[must_use]
     pub fn of(layout: Layout, files: u64) -> Self {
         let shape = layout.shape(files, HEX);
@@ -45,16 +42,15 @@ impl Candidate {
         self.shape.depth
     }
 
-    /// `true` if directories come from digests of the names, so that it suits any names.
+    /// Digests suit any names.
     #[must_use]
     pub(crate) fn is_hashed(&self) -> bool {
         self.layout.source() == Source::Digest
     }
 }
 
-/// Returns the expected number of files in the fullest directory. For m directories with a mean of λ files: λ +
-/// sqrt(2 λ ln m) + ln m / 3, which the largest of m such counts exceeds with a probability of about 1 / m
-/// (Bernstein's inequality for Poisson counts).
+/// Expected files in the fullest directory: for m directories with a mean of λ files, λ + sqrt(2 λ ln m) + ln m
+/// / 3 is exceeded with a probability of about 1 / m (Bernstein's inequality).
 fn fullest(files: u64, shape: &Shape) -> u64 {
     if shape.depth == 0 {
         return files;
@@ -64,7 +60,7 @@ fn fullest(files: u64, shape: &Shape) -> u64 {
     (mean + (2.0 * mean * spread).sqrt() + spread / 3.0).ceil().min(files as f64) as u64
 }
 
-/// Returns the target and the maximum number of files in a directory of a hashed layout.
+/// Target and maximum for a hashed layout.
 #[must_use]
 pub fn bounds(new_dir: &NewDir) -> (u64, u64) {
     let most = match &new_dir.capacity {
@@ -75,7 +71,7 @@ pub fn bounds(new_dir: &NewDir) -> (u64, u64) {
     (AIM.min(most), most)
 }
 
-/// One hashed level with the fewest directories that meet the target.
+/// The fewest directories that meet the target.
 #[must_use]
 pub(crate) fn one_level(question: &Question, new_dir: &NewDir) -> Candidate {
     let (aim, _) = bounds(new_dir);
@@ -84,7 +80,7 @@ pub(crate) fn one_level(question: &Question, new_dir: &NewDir) -> Candidate {
     (least..DIGITS_MAX).map(of).find(|one| one.fullest <= aim).unwrap_or_else(|| of(DIGITS_MAX))
 }
 
-/// Two hashed levels with the fewest directories that meet the target.
+/// The fewest directories that meet the target.
 #[must_use]
 pub(crate) fn two_levels(question: &Question, new_dir: &NewDir) -> Candidate {
     let (aim, _) = bounds(new_dir);
@@ -98,8 +94,8 @@ fn hashed(levels: &[u16]) -> Layout {
     Layout::new(Source::Digest, levels).unwrap_or(Layout::FLAT)
 }
 
-/// Returns all candidates, one directory first; `names` is a sample of the existing names, if any. A known
-/// program's layout is a candidate if it accepts all these names and no directory would exceed the maximum.
+/// One directory first; `names` is a sample, if any. A known program's layout must accept them, and no
+/// directory may exceed the maximum.
 #[must_use]
 pub fn candidates(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> Vec<Candidate> {
     let mut all = vec![
@@ -111,7 +107,7 @@ pub fn candidates(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> V
     all
 }
 
-/// Returns the suitable layouts of known programs, in ascending number of directories.
+/// In ascending number of directories.
 fn presets(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> Vec<Candidate> {
     let (_, most) = bounds(new_dir);
     let of = |preset: &Preset| Candidate {
@@ -129,7 +125,7 @@ fn presets(question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> Vec<Cand
     fitting
 }
 
-/// `true` if the layout accepts every name, or, without names, hex digits of the shortest length.
+/// Without names: hex digits of the shortest length.
 fn takes(layout: &Layout, question: &Question, new_dir: &NewDir, names: &[Vec<u8>]) -> bool {
     let placer = layout.at(question.files);
     let mut buffer = PathBuffer::new();
@@ -142,16 +138,14 @@ fn takes(layout: &Layout, question: &Question, new_dir: &NewDir, names: &[Vec<u8
     names.iter().all(|name| placer.place(name, &mut buffer).is_ok()) && spreads(layout, question, names)
 }
 
-/// Fewer names than this prove nothing about their distribution.
+/// Fewer prove nothing about their distribution.
 const SPREAD_NAMES_MIN: usize = 64;
-/// Largest excess of chi-square over its expectation, in standard deviations: even names exceed it one time in
-/// a thousand.
+/// Standard deviations of chi-square; even names exceed it one time in a thousand.
 const SPREAD_DEVIATIONS: f64 = 3.1;
 
-/// `true` if names are spread over a layout's directories as evenly as hex digits. Pearson's chi-square test of
-/// the first level, whose directories have the most names. With k possible directories, chi-square is about
-/// normal with mean k - 1 and variance 2 (k - 1). The names are the first in the listing: in a directory in
-/// creation order (XFS, btrfs, tmpfs), the oldest.
+/// Names are spread as evenly as hex digits, by Pearson's chi-square test of the first level: with k
+/// directories about normal with mean k - 1 and variance 2 (k - 1). The names are the first in the listing, in
+/// a directory in creation order the oldest.
 fn spreads(layout: &Layout, question: &Question, names: &[Vec<u8>]) -> bool {
     if matches!(layout.source(), Source::Decimal | Source::Sequence) {
         return true;

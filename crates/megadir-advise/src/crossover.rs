@@ -10,14 +10,13 @@ use crate::rule::{Case, Rule, decide, layout};
 
 /// No tree has more files than this.
 const FILES_MAX: u64 = 1_000_000_000_000;
-/// Ratio of neighbouring numbers of files that are tried. A change between two of them is then located exactly.
+/// Ratio of neighbouring numbers; a change between two is then located exactly.
 const STEP: f64 = 1.25;
 
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Smallest number of files with the new answer, as certain as the limits.
+    /// As certain as the limits.
     pub files: Span,
-    /// Answer for fewer files.
     pub before: Candidate,
     pub after: Candidate,
     /// Row of the table that gives it.
@@ -29,8 +28,7 @@ pub fn changes(question: &Question, new_dir: &NewDir, measured: Option<&Measured
     let likely = of(question, new_dir, measured);
     let low = of(question, &bounded(new_dir, |span| span.low), measured);
     let high = of(question, &bounded(new_dir, |span| span.high), measured);
-    // The same change at the lower or upper bound of the capacity. A change without a counterpart does not
-    // depend on it.
+    // A change without a counterpart at the bound does not depend on the capacity.
     let like = |all: &[Found], found: &Found| {
         let same = |other: &&Found| {
             (other.before.layout, other.after.layout) == (found.before.layout, found.after.layout)
@@ -91,7 +89,6 @@ fn of(question: &Question, new_dir: &NewDir, measured: Option<&Measured>) -> Vec
     changes
 }
 
-/// Returns the capacity at its lower or upper bound.
 fn bounded(new_dir: &NewDir, end: fn(&Span) -> u64) -> NewDir {
     let capacity = match &new_dir.capacity {
         Capacity::Bounded { full, plan, by } => {

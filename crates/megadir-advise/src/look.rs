@@ -5,20 +5,19 @@ use megadir::{Dir, FileType, Listing};
 
 use crate::new_dir::ready;
 
-/// Size of the sample, enough to judge how names are spread.
+/// Enough to judge how names are spread.
 const NAMES_MAX: usize = 4096;
 
-/// Facts about a directory.
 #[derive(Clone, Debug)]
 pub struct Look {
     pub limits: Limits,
-    /// `true` if the lengths of future names are assumed, neither given nor measured.
+    /// Neither given nor measured.
     pub names_assumed: bool,
-    /// Sample of names like those to come; empty if there are too few.
+    /// Empty if there are too few.
     pub names: Vec<Vec<u8>>,
 }
 
-/// Inspects a directory; the cost does not grow with its size.
+/// The cost does not grow with the directory.
 pub fn look(directory: &Dir, asked: &Asked<'_>) -> megadir::Result<Look> {
     let found = limits(directory, asked)?;
     let (facts, names_assumed) = ready(found.facts);
@@ -31,7 +30,7 @@ pub fn look(directory: &Dir, asked: &Asked<'_>) -> megadir::Result<Look> {
     Ok(Look { limits: Limits::judge(facts, asked.churn), names_assumed, names })
 }
 
-/// Returns the first names in listing order, without directories.
+/// In listing order, without directories.
 fn names(directory: &Dir) -> megadir::Result<Vec<Vec<u8>>> {
     let mut names = Vec::new();
     let mut listing = Listing::open(directory.path())?;

@@ -7,13 +7,11 @@ use megadir_report::{Range, summary::Verdict};
 
 use crate::question::Pattern;
 
-/// Operation on all files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     Write,
     /// Read them by name in random order.
     Read,
-    /// List every directory and stat every file.
     Walk,
 }
 
@@ -30,7 +28,7 @@ impl Phase {
 }
 
 impl Pattern {
-    /// Returns the phases that decide for this pattern.
+    /// Phases that decide for this pattern.
     #[must_use]
     pub fn phases(self) -> &'static [Phase] {
         match self {
@@ -42,13 +40,11 @@ impl Pattern {
     }
 }
 
-/// One layout against one directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contrast {
     pub layout: Layout,
     pub phase: Phase,
     pub files: u64,
-    /// Time relative to one directory.
     pub ratio: f64,
     /// Adjusted for all layouts; `None` with too few rounds.
     pub interval: Option<Range>,
@@ -58,63 +54,53 @@ pub struct Contrast {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Files of the largest data set.
     pub files: u64,
     pub writers: u32,
     /// Rounds that count.
     pub rounds: usize,
-    /// Time budget of the measurement.
     pub given: Duration,
-    /// Duration of a round with its setup and removal, seconds.
+    /// With its setup and removal.
     pub round_s: f64,
-    /// Half-width of the interval of one directory against itself, per cent, the largest of all phases; `None`
-    /// with too few rounds.
+    /// Half-width of one directory against itself, the largest of all phases; `None` with too few rounds.
     pub resolution_percent: Option<f64>,
-    /// `true` if one directory was called different from itself: nothing here can be trusted.
+    /// One directory was called different from itself.
     pub distrusted: bool,
     pub contrasts: Vec<Contrast>,
 }
 
-/// Speed of a layout relative to one directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// Faster by a tenth or more in a relevant phase, and the same in the rest.
+    /// By a tenth or more in a relevant phase, and the same in the rest.
     Faster,
-    /// Slower by a tenth or more in a relevant phase, and the same in the rest.
+    /// By a tenth or more in a relevant phase, and the same in the rest.
     Slower,
-    /// Faster in one phase and slower in another.
     Both,
-    /// Within a tenth in all relevant phases.
     Same,
     Undecided,
 }
 
-/// With fewer files the time is mostly the cost of the directories, so the result is reported but decides
-/// nothing.
+/// With fewer, the time is mostly the cost of the directories.
 pub const DECIDING_FILES_MIN: u64 = 1_000;
 
-/// Largest ratio worth the extra directories: a gain of a tenth. The whole interval must lie on one side.
+/// A gain of a tenth is worth extra directories, if the whole interval lies below.
 const WORTH: f64 = 0.9;
 
-/// Contrast that the measurement did not decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Undecided {
-    /// Layout that was compared with one directory.
     pub layout: Layout,
     pub phase: Phase,
-    /// Estimated time that would decide it; `None` if longer than anyone would wait.
+    /// `None` if too long.
     pub time: Option<Duration>,
 }
 
 const TIME_MAX: Duration = Duration::from_secs(3600);
-/// Factor on the rounds without an estimate of the number needed.
+/// On the rounds, without an estimate.
 const MORE: u64 = 2;
 /// Share of a measurement's time that rounds get.
 const ROUNDS_PART: f64 = 0.7;
 
 impl Measured {
-    /// Returns the undecided relevant contrasts, of all layouts. The times are for the same number of files. A
-    /// longer measurement takes more files, which makes it less noisy still.
+    /// For the same number of files; a longer measurement takes more, which makes it less noisy still.
     #[must_use]
     pub fn undecided(&self, phases: &[Phase]) -> Vec<Undecided> {
         let of = |contrast: &&Contrast| contrast.files == self.files && phases.contains(&contrast.phase);
@@ -138,7 +124,7 @@ impl Measured {
         self.contrasts.iter().filter(of).filter_map(undecided).collect()
     }
 
-    /// Returns the measured relation of this layout to one directory; other layouts say nothing about it.
+    /// Other layouts say nothing about it.
     #[must_use]
     pub fn relation(&self, layout: &Layout, phases: &[Phase]) -> Relation {
         let of = |contrast: &&Contrast| {

@@ -1,22 +1,20 @@
-//! Capacity of a new directory beside the given one. The given directory may have a history; the directories of
-//! a layout have none. So the facts are judged again for an empty directory on the same file system, with the
-//! same features and names.
+//! Capacity of a new directory beside the given one, which may have a history: the facts are judged again for
+//! an empty directory on the same file system.
 
 use megadir::FileSystem;
 use megadir::limits::{Contents, Details, Fact, Facts, Known, Limit, Limits, NameLengths, Span};
 
-/// Usable part of the capacity if the model gives none. The bounds of all models lie above it.
+/// If the model gives none; the bounds of all models lie above it.
 const PLANNED: f64 = 0.75;
-/// A directory with fewer entries than this, or mostly directories, is no sample of future names.
+/// Fewer entries, or mostly directories, are no sample of future names.
 const SAMPLE_MIN: u64 = 20;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Capacity {
-    /// Limited number of entries.
     Bounded {
         /// Number of entries at which the first create fails.
         full: Span,
-        /// Number of entries to plan for, as certain as `full`.
+        /// As certain as `full`.
         plan: Span,
         by: Limit,
     },
@@ -24,11 +22,10 @@ pub enum Capacity {
     Unbounded,
     /// Cannot be determined from here.
     Unknown,
-    /// No limit, but no index either: each create searches all entries.
+    /// Each create searches all entries.
     Linear,
 }
 
-/// Capacity of a new directory, for these names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewDir {
     pub capacity: Capacity,
@@ -36,7 +33,7 @@ pub struct NewDir {
 }
 
 impl NewDir {
-    /// Judges a new directory beside the one in `limits`.
+    /// `limits` are those of the given directory.
     #[must_use]
     pub fn of(limits: &Limits, churn: bool) -> Self {
         let facts = of_new_directory(&limits.facts);
@@ -44,7 +41,7 @@ impl NewDir {
         Self { capacity: capacity(&Limits::judge(facts, churn), churn), names }
     }
 
-    /// Returns the number of entries to plan for; `None` if unlimited or unknown.
+    /// `None` if unlimited or unknown.
     #[must_use]
     pub fn plan(&self) -> Option<Span> {
         match self.capacity {
@@ -54,8 +51,7 @@ impl NewDir {
     }
 }
 
-/// Replaces measured lengths of names and sizes by typical values if the directory has too few files to judge
-/// from. The flag is `true` if the lengths of names are assumed.
+/// Typical lengths and sizes if the directory has too few files; `true` if lengths are assumed.
 #[must_use]
 pub fn ready(facts: Facts) -> (Facts, bool) {
     // Directories are named differently from the files to come.
@@ -74,7 +70,6 @@ pub fn ready(facts: Facts) -> (Facts, bool) {
     (facts, assumed)
 }
 
-/// Returns the facts of an empty directory beside another one.
 fn of_new_directory(facts: &Facts) -> Facts {
     let mut new = facts.clone();
     new.directory_bytes = match facts.file_system {
@@ -120,7 +115,7 @@ fn capacity(limits: &Limits, churn: bool) -> Capacity {
     }
 }
 
-/// Returns the limit that comes from the directory itself.
+/// From the directory itself.
 fn limit_of(limits: &Limits) -> Limit {
     limits.judgement.ceilings.first().map_or(Limit::Unknown, |ceiling| ceiling.limit)
 }

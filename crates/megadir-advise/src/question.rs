@@ -6,25 +6,19 @@ pub struct Question {
     pub files: u64,
     /// Threads or processes that create files at the same time.
     pub writers: u32,
-    /// Files are created and removed all the time.
     pub churn: bool,
     pub pattern: Pattern,
 }
 
-/// Main operation on the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Open and read files by known names.
     Read,
     Write,
-    /// Visit all files, as backups do.
     Walk,
-    /// Create and read files.
     Mixed,
 }
 
 impl Pattern {
-    /// Word on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

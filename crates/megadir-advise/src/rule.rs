@@ -5,13 +5,12 @@ use crate::measured::{Measured, Relation};
 use crate::new_dir::{Capacity, NewDir};
 use crate::question::Question;
 
-/// Largest directory to trust if its capacity is unknown: ext4 with blocks of 1 KiB is full at 160 000 names of
-/// 32 characters.
+/// If the capacity is unknown: ext4 with blocks of 1 KiB is full at 160 000 names of 32 characters.
 const UNKNOWN_MAX: u64 = 100_000;
-/// Programs that hold all names of a directory in memory (`ls`, shells, `find`) take gigabytes from here on.
+/// Programs that hold all names in memory (`ls`, shells, `find`) take gigabytes from here on.
 const TOOLS_MAX: u64 = 10_000_000;
 
-/// Fewer files than this are created in a moment, even if writers wait for each other.
+/// Fewer are created in a moment, even if writers wait for each other.
 const WAITING_MIN: u64 = 1_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -23,9 +22,8 @@ pub struct Case<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recommendation {
-    /// All files in one directory.
     Flat,
-    /// Hashed directories: one level, or two if one would put too many files into a directory.
+    /// One level, or two if one would put too many files into a directory.
     Hashed,
 }
 
@@ -101,8 +99,8 @@ pub static RULES: &[Rule] = &[
 ];
 
 impl Case<'_> {
-    /// Returns the measured relation of the recommended hashed layout to one directory, in the phases of the
-    /// pattern. A measurement with more files than in question, or of another layout, says nothing.
+    /// Of the recommended hashed layout to one directory. A measurement with more files than in question, or of
+    /// another layout, says nothing.
     fn relation(&self) -> Relation {
         let (question, phases) = (self.question, self.question.pattern.phases());
         let measured = self.measured.filter(|measured| measured.files <= question.files);
@@ -111,7 +109,7 @@ impl Case<'_> {
     }
 }
 
-/// Returns the first row that applies.
+/// The first row that applies.
 #[must_use]
 pub fn decide(case: &Case<'_>) -> &'static Rule {
     let last = &RULES[RULES.len() - 1];
@@ -127,7 +125,7 @@ pub fn layout(rule: &Rule, question: &Question, new_dir: &NewDir) -> Candidate {
     }
 }
 
-/// One hashed level, or two if one would put too many files into a directory.
+/// Two levels if one would put too many files into a directory.
 fn hashed(question: &Question, new_dir: &NewDir) -> Candidate {
     let (_, most) = candidate::bounds(new_dir);
     let one = candidate::one_level(question, new_dir);
@@ -248,7 +246,7 @@ mod tests {
         let (easy, faster) = (new_dir(Capacity::Unbounded), measured((0.5, FASTER), (0.5, FASTER)));
         let of = |files| rule(files, 1, Pattern::Mixed, &easy, Some(&faster));
         assert_eq!(of(1_000_000), "measured-faster");
-        // Fewer files than measured; then numbers of files for which other, unmeasured layouts would be used.
+        // Fewer files than measured, then numbers for which unmeasured layouts would be used.
         assert_eq!((of(4_999), of(50_000), of(10_000_001)), ("fits", "fits", "too-many-for-tools"));
     }
 

@@ -1,4 +1,4 @@
-//! Inodes and blocks for the files and their directories: no layout makes up for missing ones.
+//! Inodes and blocks for the files and their directories, whatever the layout.
 
 use megadir::limits::{Ceiling, Limit, Limits, Span};
 
@@ -8,22 +8,21 @@ use crate::candidate::Candidate;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shortage {
     pub limit: Limit,
-    /// Files and directories still to create.
     pub needed: u64,
     /// Number that fits.
     pub available: Span,
 }
 
 impl Shortage {
-    /// `true` if the likely value is too small, not only the lower bound.
+    /// Not only the lower bound.
     #[must_use]
     pub fn is_likely(&self) -> bool {
         self.available.likely < self.needed
     }
 }
 
-/// Returns the first resource to run out before `files` files exist in this layout; `None` if all suffice.
-/// Existing entries of the directory count as created.
+/// First resource to run out before `files` files exist; `None` if all suffice. Existing entries count as
+/// created.
 #[must_use]
 pub fn shortage(limits: &Limits, layout: &Candidate, files: u64) -> Option<Shortage> {
     let there = limits.facts.entries.as_ref().map_or(0, |entries| entries.value.likely);

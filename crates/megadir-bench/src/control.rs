@@ -1,14 +1,6 @@
-//! Cancellation, heartbeat and errors of long work.
-//!
-//! The heartbeat is a counter with two marks:
-//!
-//! ```text
-//! bit 63          bit 62            bits 0..62
-//! computing       writing back      counted up
-//! ```
-//!
-//! A watcher that sees neither the count move nor a mark may take the work for hung. A mark costs two atomic
-//! operations a step, so it may be set in measured code, where a helper thread that counts could not run.
+//! Cancellation, heartbeat and errors of long work. The heartbeat is a counter with a mark in bit 63
+//! (computing) and bit 62 (writing back): a watcher that sees neither a mark nor the count move may take the
+//! work for hung. A mark costs two atomic operations a step, so measured code may set it.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,7 +12,6 @@ pub const COMPUTING: u64 = 1 << 63;
 /// Heartbeat mark for write-back, which takes as long as the disk needs.
 pub const WRITING_BACK: u64 = 1 << 62;
 
-/// Cancellation flag and heartbeat of a long operation.
 #[derive(Clone, Copy, Debug)]
 pub struct RunControl<'a> {
     /// Set by the caller to end the run; polled every few milliseconds.
@@ -43,7 +34,6 @@ impl RunControl<'_> {
 pub(crate) enum WorkError {
     #[error(transparent)]
     Read(#[from] megadir::Error),
-    /// A system call of a later stage failed.
     #[error("{stage}: {}", words(.source))]
     Stage { stage: &'static str, source: io::Error },
     /// A directory accepts no more names although its file system has space.

@@ -15,7 +15,6 @@ use crate::schedule::Block;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// Progress of making the data sets.
     Filling(FillProgress),
     /// Preparation is complete: the record's first line.
     Started(&'a Header),
@@ -23,11 +22,8 @@ pub enum Event<'a> {
     Built(&'a Built),
     /// Space of a data set that the arms have made.
     Used(&'a UsedByArms),
-    /// The data sets of a later epoch were made.
     Epoch(&'a Epoch),
-    /// Result of the run's check of its own measuring.
     Checked(&'a SelfCheck),
-    /// Preparation is complete, and an earlier record continues.
     Resumed(&'a Resumed),
     Noted(&'a Note),
     Starts {
@@ -35,15 +31,12 @@ pub enum Event<'a> {
         block: &'a Block,
     },
     Measured(&'a Sample),
-    /// The round just measured is void.
     Voided {
-        /// A sample of the voided round and attempt.
         sample: &'a Sample,
         reason: VoidReason,
     },
     /// Later blocks work on other or re-created data: the record must be made durable.
     EpochEnds,
-    /// The run's directory is being removed.
     Cleaning,
     /// The run has ended: the record's last line.
     Ended(&'a End),

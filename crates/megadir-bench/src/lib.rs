@@ -6,31 +6,12 @@
 //!                              next(plan, samples) -> Step
 //! ```
 //!
-//! Layers from the lowest; each uses only rows above it:
+//! Layers from the lowest; each uses only the ones before: [`control`], [`note`], `os`, `workspace`, `host`,
+//! [`lab`], [`dataset`], [`measure`], [`method`], `request`, `kind`, `cache`, [`study`], [`mod@plan`],
+//! [`schedule`], [`event`], [`mod@run`], `facts`.
 //!
-//! | subject | where |
-//! |---|---|
-//! | cancellation, heartbeat, errors of blocks | [`control`] |
-//! | notes that a run may record | [`note`] |
-//! | operations on open directories, removal, write-back, one file per system | `os` |
-//! | a run's own directory; removal of those left by killed runs | `workspace` |
-//! | machine, noise | `host` |
-//! | file systems created and mounted for a run | [`lab`] |
-//! | names, sizes, contents and paths of files; filling directories | [`dataset`] |
-//! | loop for single operations, and its overhead | [`measure`] |
-//! | methods of reading attributes | [`method`] |
-//! | the user's request and the machine's capabilities: plain data | `request` |
-//! | kinds of work: specification, arms and blocks, one folder each | `kind` |
-//! | cache states: reached, verified, undone | `cache` |
-//! | declared experiments | [`study`] |
-//! | study and request to plan, with axes and estimates | [`mod@plan`] |
-//! | the next step: orders, warm-up, voiding, epochs | [`schedule`] |
-//! | events for observers; the record's writer | [`event`] |
-//! | execution of a plan | [`mod@run`] |
-//! | capabilities of backends and file systems here | `facts` |
-//!
-//! Invariants: `study`, `plan` and `schedule` are pure · nothing below [`plan()`] has a default · the engine
-//! never prints and never reads the environment · everything that it creates is in a directory of its own, is
+//! Invariants: `study`, `plan` and `schedule` are pure; nothing below [`plan()`] has a default; the engine
+//! never prints and never reads the environment; everything that it creates is in a directory of its own, is
 //! accessed relative to descriptors, and is removed, if necessary by the next run.
 
 /// Standard streams that were closed at process start, for the program, which makes no system calls itself.

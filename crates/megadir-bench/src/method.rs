@@ -1,6 +1,5 @@
-//! Methods of reading name, size and time of every file of a directory that a study can compare. Plain data
-//! with one table per system. A method that uses an existing backend and examiner is one row in its table. The
-//! implementation is in `kind/stat_all/run/mod.rs`.
+//! Methods of reading name, size and time of every file of a directory: plain data, one table per system. A
+//! method by an existing backend and examiner is one row; `kind/stat_all/run/mod.rs` implements them.
 
 mod linux;
 mod windows;
@@ -23,14 +22,12 @@ static ELSEWHERE: &[(&str, &[Method])] =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
     pub name: &'static str,
-    /// One-line description.
     pub what: &'static str,
     /// Requirement that not every system meets.
     pub needs: Option<&'static str>,
     /// Buffer of one listing call, bytes; `None` if the library chooses.
     pub buffer_bytes: Option<u64>,
     pub threads: Threads,
-    /// Attributes reported in addition to names.
     pub tells: Tells,
     pub(crate) way: Way,
 }
@@ -40,7 +37,6 @@ pub struct Method {
 pub enum Tells {
     /// Size, and time at the file system's resolution.
     SizesAndTimes,
-    /// Time at the file system's resolution.
     Times,
     /// Time in whole seconds.
     Seconds,
@@ -50,7 +46,6 @@ pub enum Tells {
 pub enum Threads {
     /// Only the caller's thread.
     One,
-    /// The number given by the study or the user.
     Asked,
     /// At most one per processor; the library decides.
     Processors,
@@ -62,7 +57,6 @@ pub(crate) enum Way {
     Path,
     /// Listed by a backend of the library; attributes read by one of its examiners.
     Examined { backend: &'static str, examiner: &'static str, order: AskingOrder },
-    /// The library's default.
     Policy,
     /// Rust's standard library only.
     StdFs,
@@ -75,7 +69,7 @@ pub(crate) enum Way {
 pub(crate) enum AskingOrder {
     /// Listing order, in the listing thread.
     Listing,
-    /// Listing order, by several threads in turns.
+    /// Listing order, by several threads.
     Chunks,
     /// Inode order within a window, by one thread.
     Inode,
@@ -86,7 +80,7 @@ const fn method(name: &'static str, what: &'static str, buffer_bytes: Option<u64
     Method { name, what, needs: None, buffer_bytes, threads: Threads::One, tells: Tells::SizesAndTimes, way }
 }
 
-/// Returns a method of any system by name. The error lists those of this system.
+/// By name, of any system; the error lists those of this system.
 pub(crate) fn method_named(name: &str) -> Result<&'static Method, String> {
     let elsewhere = || ELSEWHERE.iter().flat_map(|(_, methods)| methods.iter());
     METHODS.iter().chain(elsewhere()).find(|method| method.name == name).ok_or_else(|| {
@@ -102,11 +96,9 @@ pub(crate) fn system_of(name: &str) -> Option<&'static str> {
     if of(METHODS) { None } else { elsewhere() }
 }
 
-/// Availability of one method here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodFact {
     pub method: &'static Method,
-    /// Reason why it is unavailable here.
     pub unavailable: Option<String>,
     /// Processors that the process may use.
     pub processors: u32,

@@ -13,7 +13,6 @@ pub enum NoteKind {
     TimerGaps,
     /// The system is Wine, not Windows.
     Wine,
-    /// The hypervisor took processor time.
     StolenTime,
     /// The load was high before the run.
     Load,
@@ -77,7 +76,6 @@ pub const NOTE_KINDS: &[NoteKind] = &[
 ];
 
 impl NoteKind {
-    /// Returns the kind's word in a record.
     pub fn name(self) -> &'static str {
         match self {
             Self::ArmLeftOut => "arm-left-out",

@@ -13,7 +13,6 @@ use crate::method::MethodFact;
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     pub preset: Preset,
-    /// Seed of all random choices.
     pub seed: u64,
     /// Number of measured rounds; the maximum if the run stops at a width.
     pub rounds: Option<u32>,
@@ -79,7 +78,6 @@ impl Request<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgedBy {
     Files(u64),
-    /// Multiple of the directory's own files.
     Times(u64),
 }
 
@@ -100,7 +98,6 @@ pub enum Target {
     /// The user's own directory, only read.
     Existing {
         path: String,
-        /// Number of entries as just counted.
         entries: u64,
     },
 }
@@ -108,7 +105,6 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendFact {
     pub name: &'static str,
-    /// Reason why it is unavailable here.
     pub unavailable: Option<String>,
     /// Maximum number of threads; 1 if it reads in the caller's thread.
     pub threads_max: u32,
@@ -140,14 +136,12 @@ pub struct CacheFact {
     pub state: CacheState,
     /// Name in reports. In a virtual machine it says that the host's cache stays warm.
     pub name: String,
-    /// Reason why it is unavailable here.
     pub unavailable: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 pub struct FileSystemFact {
     pub spec: Spec,
-    /// Its facts, or the reason why it is unavailable.
     pub found: Result<FoundFileSystem, String>,
 }
 
@@ -167,7 +161,6 @@ pub struct FoundFileSystem {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// Image file of the required size.
     Image,
     Device {
         path: String,
@@ -179,11 +172,9 @@ pub enum Backing {
     },
 }
 
-/// Plan, and notes about omitted parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
     pub plan: Plan,
-    /// Reasons for omitted arms and groups of the study, for the record.
     pub notes: Vec<Note>,
 }
 
@@ -192,13 +183,19 @@ pub enum PlanError {
     #[error("there is no backend `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
     UnknownBackend {
         name: String,
-        /// Names of all backends.
         known: Vec<String>,
     },
-    /// An option's value is out of range.
     #[error("{what} cannot be {value}: {allowed}")]
+<<<<<<< HEAD
     Value { what: &'static str, value: String, allowed: String },
     /// The requested files are impossible.
+=======
+    Value {
+        what: &'static str,
+        value: String,
+        allowed: String,
+    },
+>>>>>>> h5
     #[error("the files cannot be made: {reason}")]
     Data { reason: String },
     /// The baseline arm cannot run here.

@@ -1,7 +1,6 @@
-//! The run's own directory, and removal of those left by killed runs. A locked marker file identifies it. At
-//! every moment the directory has either a complete marker or nothing but an unfinished one; each system has
-//! its own way (`renamed`, `in_place`). Removal works relative to the open directory, follows no links, crosses
-//! no mounts, and needs the marker's lock, which a living run never releases.
+//! The run's own directory, identified by a locked marker, and removal of directories of killed runs. At every
+//! moment the directory has a complete marker or nothing but an unfinished one (`renamed`, `in_place`). Removal
+//! follows no links, crosses no mounts, and needs the lock, which a living run never releases.
 
 #[cfg(windows)]
 mod in_place;
@@ -73,7 +72,6 @@ impl Workspace {
         Err(io::Error::new(ErrorKind::AlreadyExists, "no free name for a directory of its own"))
     }
 
-    /// Creates and opens a directory for one data set.
     pub(crate) fn data_directory(&self, name: &str) -> io::Result<Owned> {
         os::make_directory(self.directory.at(), name)?;
         self.open_data_directory(name)
@@ -121,7 +119,6 @@ fn is_race(kind: ErrorKind) -> bool {
 }
 
 enum Unfinished {
-    /// This run still has to remove it.
     Ours(io::Error),
     /// Another run took it for a leftover before it was locked, and removes it.
     Taken(io::Error),
@@ -135,7 +132,6 @@ impl Unfinished {
     }
 }
 
-/// Creates, locks and writes the marker of a new directory.
 fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File, Unfinished> {
     let mut marker = match os::create(directory, MARKER) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unfinished::Taken(error)),
@@ -161,10 +157,9 @@ fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File
     Ok(marker)
 }
 
-/// Directories of killed runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
-    /// Removed directories, or those that a removal would affect.
+    /// Removed directories, or those affected by a removal.
     pub removed: Vec<String>,
     /// Directories with a run's name that were kept, and the reason.
     pub left: Vec<(String, String)>,
@@ -190,7 +185,6 @@ pub fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
     leftovers(parent, |_, _, _| Ok(()))
 }
 
-/// Directory of a dead run, with its lock held.
 struct Leftover {
     directory: Owned,
     /// `None` if the run was killed before it created one.
@@ -313,7 +307,6 @@ fn random_characters(random: &mut SplitMix64) -> String {
     (0..RANDOM_CHARACTERS).map(character).collect()
 }
 
-/// A run's own directory while closed.
 #[derive(Debug)]
 pub(crate) struct Closed {
     pub(super) name: String,
@@ -331,7 +324,6 @@ impl Workspace {
 }
 
 impl Closed {
-    /// Reopens it in the same parent, and locks it.
     pub(crate) fn open(self, parent: Owned) -> io::Result<Workspace> {
         let directory = os::open_below(parent.at(), self.name.as_str())?;
         let marker = os::open_file(directory.at(), MARKER, Access::ReadWrite)?;

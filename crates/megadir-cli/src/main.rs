@@ -1,6 +1,5 @@
-//! megadir: measure and work on directories with millions of entries. Parses the command line, runs the command
-//! and returns its exit code. Only this crate prints and reads arguments or the environment; the work is in the
-//! libraries.
+//! megadir: measure and work on directories with millions of entries. Only this crate prints and reads
+//! arguments or the environment.
 
 #[macro_use]
 mod ui;

@@ -5,8 +5,7 @@ use megadir_bench::plan::{AgedBy, HalfWidth};
 
 pub(crate) use megadir::quantity::{age_s, bytes, count};
 
-/// Parses the number of files for ageing: a count such as `500k`, or a multiple of the directory's own number
-/// such as `10x`.
+/// A count such as `500k`, or a multiple such as `10x`.
 pub(crate) fn aged(text: &str) -> Result<AgedBy, String> {
     match text.strip_suffix('x') {
         None => count(text).map(AgedBy::Files),
@@ -19,7 +18,7 @@ pub(crate) fn aged(text: &str) -> Result<AgedBy, String> {
     }
 }
 
-/// Parses the half-width of an interval: `1%` of a ratio; `5ns`, `0.2us` or `1ms` of a time difference.
+/// `1%` of a ratio; `5ns`, `0.2us` or `1ms` of a time difference.
 pub(crate) fn width(text: &str) -> Result<HalfWidth, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

@@ -5,7 +5,6 @@
 use crate::descriptive::finite;
 use crate::{hodges_lehmann, median, median_interval};
 
-/// Point at which a curve reaches a level.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub enum Crossing {
     /// Before the first point: the curve starts above the level.
@@ -15,7 +14,6 @@ pub enum Crossing {
     Beyond,
 }
 
-/// Crossing over rounds, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CrossingEstimate {
     pub value: Crossing,

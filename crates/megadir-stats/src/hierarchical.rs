@@ -129,7 +129,6 @@ impl Moments {
     }
 }
 
-/// Returns the bootstrap distribution of one epoch's center.
 fn resampled_center(rounds: &[f64], random: &mut SplitMix64) -> Option<Moments> {
     let mut drawn = vec![0.0; rounds.len()];
     let centers: Option<Vec<f64>> = (0..RESAMPLES)

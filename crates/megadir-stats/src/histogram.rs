@@ -286,7 +286,6 @@ fn index_of(value: u64) -> usize {
     index & (BUCKETS - 1)
 }
 
-/// Returns the smallest and largest value of a bucket.
 fn bounds_of(index: usize) -> (u64, u64) {
     let width_bits = (index >> SUB_BUCKET_BITS).saturating_sub(1);
     let low = ((index - (width_bits << SUB_BUCKET_BITS)) as u64) << width_bits;

@@ -25,7 +25,6 @@ impl Interval {
         0.5 * (self.high - self.low)
     }
 
-    /// From the log scale back to ratios.
     pub(crate) fn exp(self) -> Self {
         Self { low: self.low.exp(), high: self.high.exp() }
     }
@@ -44,7 +43,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// From the log scale back to ratios.
     pub(crate) fn exp(self) -> Self {
         Self { value: self.value.exp(), interval: self.interval.exp() }
     }

@@ -128,7 +128,6 @@ impl WalshAverages {
         self.sorted.len()
     }
 
-    /// The Hodges-Lehmann estimate.
     pub(crate) fn median(&self) -> f64 {
         median_of_sorted(&self.sorted)
     }

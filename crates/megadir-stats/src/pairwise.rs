@@ -19,7 +19,6 @@ trait Pairs {
 
     fn samples(&self) -> usize;
 
-    /// Smallest and largest value.
     fn range(&self) -> (f64, f64);
 
     /// Returns the number of pairs with a value of at most `threshold`.
@@ -178,7 +177,6 @@ impl Bracket {
         self.pairs() <= self.most || self.high - 1 == self.low
     }
 
-    /// Narrows the bracket by a threshold strictly inside.
     fn narrow(&mut self, pairs: &impl Pairs, at: i64) {
         let up_to = pairs.up_to(value(at));
         if up_to >= self.rank {
@@ -201,7 +199,6 @@ impl Bracket {
         (share > 0.0 && share < 1.0).then_some(at)
     }
 
-    /// Returns the middle of all doubles inside.
     fn middle(&self) -> i64 {
         // Keys may have opposite signs: their plain sum or difference could overflow.
         (self.low & self.high) + ((self.low ^ self.high) >> 1)

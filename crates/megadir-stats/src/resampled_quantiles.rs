@@ -70,10 +70,8 @@ fn expanded_tail(count: usize, confidence: f64) -> Option<f64> {
         .then(|| normal_cumulative(-(n / (n - 1.0)).sqrt() * student_critical(n - 1.0, tail)))
 }
 
-/// Counts of the rounds, by index of the value.
 struct Table {
     values: Vec<u64>,
-    /// For each round, the indices of its values and their counts.
     rounds: Vec<Vec<(usize, u64)>>,
 }
 

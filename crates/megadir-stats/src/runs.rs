@@ -37,7 +37,6 @@ pub fn ratio_over_runs(new: &[f64], old: &[f64], confidence: f64) -> Option<Esti
     Some(Estimate { value: means.difference(), interval: means.interval(confidence)? }.exp())
 }
 
-/// Difference of two means with its standard error.
 pub(crate) struct RunMeans {
     difference: f64,
     standard_error: f64,

@@ -41,7 +41,6 @@ impl Looks {
         (rounds_min >= ROUNDS_MIN && rounds_min <= rounds_max).then_some(Self { rounds_min, rounds_max })
     }
 
-    /// Returns the rounds of all looks, ascending.
     #[must_use]
     pub fn rounds(&self) -> Vec<u32> {
         let later = |rounds: &u32| Some((f64::from(*rounds) * GROWTH).ceil().min(f64::from(u32::MAX)) as u32);
@@ -57,7 +56,6 @@ impl Looks {
         self.rounds().contains(&rounds)
     }
 
-    /// Returns the number of looks, the divisor of the error.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.rounds().len() as u32
@@ -79,7 +77,6 @@ impl Looks {
 pub enum HalfWidth {
     /// For the ratio new / old: 0.01 is one per cent.
     Fraction(f64),
-    /// For the difference new - old, in the unit of the times.
     Absolute(f64),
 }
 

@@ -40,7 +40,6 @@ pub fn theil_sen(x: &[f64], y: &[f64], confidence: f64) -> Option<Estimate> {
     })
 }
 
-/// The curve coefficient * x^exponent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerLaw {
     /// 0 is constant, 1 is linear.

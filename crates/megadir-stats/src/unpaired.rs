@@ -62,7 +62,6 @@ impl Differences {
         self.law.two_sided(not_above.min(not_below))
     }
 
-    /// Samples of the shorter series.
     pub(crate) fn count(&self) -> usize {
         self.new.len().min(self.old.len())
     }

@@ -49,14 +49,17 @@ pub struct Judgement {
 /// Method that computed the intervals of a contrast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Wilcoxon's signed-rank test of the rounds.
     SignedRank,
     /// Hierarchical bootstrap over epochs and the rounds within them.
-    HierarchicalBootstrap { epochs: usize },
+    HierarchicalBootstrap {
+        epochs: usize,
+    },
     /// Mann-Whitney test of two runs without common rounds.
     RankSum,
     /// Welch's test of several runs a side, each one observation.
-    Welch { runs: usize },
+    Welch {
+        runs: usize,
+    },
 }
 
 /// Verdict on a ratio of times new / old.
@@ -103,7 +106,6 @@ pub fn verdict(log_ratios: &[f64], holm_confidence: f64, band: f64) -> Option<Ju
     judge(&rounds, holm_confidence, Judging { band, looks: 1 })
 }
 
-/// Parameters of the judgement of a family of contrasts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judging {
     /// Equivalence band, a fraction: 0.03 makes it 1/1.03 to 1.03.

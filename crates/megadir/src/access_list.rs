@@ -5,9 +5,8 @@ use std::io;
 
 use megadir_sys::windows::access_list as sys;
 
-/// Access list (DACL) of a file, and the flag that says whether it inherits from its directory. Windows only.
-///
-/// Equal lists have the same entries in the same order and the same inheritance flag.
+/// Access list (DACL) of a file with its inheritance flag; Windows only. Equal lists have the same entries in
+/// the same order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessList(sys::AccessList);
 

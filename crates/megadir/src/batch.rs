@@ -4,9 +4,8 @@ use crate::attributes::Attributes;
 use crate::decode::{self, Records};
 use crate::file_type::FileType;
 
-/// Some entries of a directory, borrowed from the reader until its next call.
-///
-/// `.` and `..` are left out. Iterating decodes in place: a few nanoseconds per entry, no allocation.
+/// Some entries of a directory without `.` and `..`, borrowed from the reader until its next call. Decoded in
+/// place: a few nanoseconds per entry, no allocation.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     bytes: &'a [u8],
@@ -25,8 +24,8 @@ pub struct Entry<'a> {
     pub inode: u64,
     /// Type, if the directory stores it.
     pub kind: FileType,
-    /// Position after this entry, as `telldir` returns it, if the backend knows it: a reader that seeks there
-    /// continues with the next entry. Valid only in this directory and on this mount.
+    /// Position after this entry (`telldir`), if known: a reader that seeks there continues with the next
+    /// entry. Valid only in this directory and on this mount.
     pub cookie: Option<i64>,
     /// Length of the entry's record, bytes.
     pub record_bytes: u16,
@@ -37,7 +36,7 @@ impl<'a> Batch<'a> {
         Ok(Self::from_checked(bytes, decode::check(bytes)?, cookies))
     }
 
-    /// Wraps a buffer that has been checked. Entries of an unchecked buffer end at the first bad record.
+    /// Entries of an unchecked buffer end at the first bad record.
     pub(crate) fn from_checked(bytes: &'a [u8], checked: decode::Checked, cookies: bool) -> Self {
         let unknown_types = checked.unknown_types;
         Self { bytes, entries: checked.entries, unknown_types, cookies, attributes: None }
@@ -126,7 +125,7 @@ impl<'a> Iterator for Entries<'a> {
 #[derive(Clone, Debug)]
 pub struct BatchBuilder {
     bytes: Vec<u8>,
-    /// Updated by `push`, so that `batch` need not check the records again.
+    /// Updated by `push`, so that `batch` need not check again.
     checked: decode::Checked,
     cookies: bool,
 }
@@ -154,8 +153,7 @@ impl BatchBuilder {
         self.bytes.capacity().saturating_sub(self.bytes.len())
     }
 
-    /// Appends an entry. Returns `false` and adds nothing if the name is empty, contains a NUL or is longer
-    /// than 65 000 bytes.
+    /// Appends an entry; `false` if the name is empty, contains a NUL or is longer than 65 000 bytes.
     pub fn push(&mut self, name: &[u8], inode: u64, kind: FileType, offset: i64) -> bool {
         let kind = kind.d_type();
         if name.is_empty() || name.contains(&0) || !decode::encode(&mut self.bytes, inode, offset, kind, name)

@@ -1,19 +1,15 @@
-//! The record format of all batches, and its checked decoder.
-//!
-//! It is the kernel's `linux_dirent64`, so a buffer filled by getdents64 is decoded in place. Other backends
-//! encode their entries in the same format.
+//! The record format of all batches: the kernel's `linux_dirent64`, so getdents64 is decoded in place.
 //!
 //! ```text
 //! byte  0        8        16   18 19
 //!       | inode  | offset | len |t| name ... NUL | padding to a multiple of 8 |
 //! ```
 //!
-//! The kernel does not initialise the padding, so the name ends at the *first* NUL among the last eight bytes.
-//! Records are checked once per batch (`check`); iterating afterwards cannot fail. Reference: getdents(2),
-//! `filldir64` in `fs/readdir.c`.
+//! Padding is uninitialised: the name ends at the *first* NUL among the last eight bytes (`filldir64`). Records
+//! are checked once per batch (`check`); iterating afterwards cannot fail.
 
 pub(crate) const HEADER_BYTES: usize = 19;
-/// Header, a name of one to four bytes, NUL.
+/// A name of one to four bytes.
 pub(crate) const RECORD_BYTES_MIN: usize = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +23,7 @@ pub(crate) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The name as system calls take it, without copying. A name with a NUL in it ends there.
+    /// Without copying; a name with a NUL in it ends there.
     #[cfg(any(unix, windows))]
     #[inline]
     pub(crate) fn c_name(&self) -> &'a std::ffi::CStr {
@@ -43,9 +39,9 @@ impl<'a> Record<'a> {
 /// Counts of a buffer of well-formed records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Checked {
-    /// Records except `.` and `..`.
+    /// Without `.` and `..`.
     pub(crate) entries: usize,
-    /// Entries whose type the directory does not store.
+    /// Not stored in the directory.
     pub(crate) unknown_types: usize,
 }
 
@@ -61,14 +57,14 @@ impl Checked {
     }
 }
 
-/// Error: the buffer is not a sequence of records.
+/// The buffer is not a sequence of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
     /// Byte offset of the first bad record.
     pub(crate) at: usize,
 }
 
-/// Iterator over the records of a buffer. Ends early at a malformed one.
+/// Ends early at a malformed record.
 #[derive(Clone, Debug)]
 pub(crate) struct Records<'a> {
     rest: &'a [u8],
@@ -115,18 +111,18 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// Length of a record's name: the first NUL is among the record's last eight bytes.
+/// The first NUL is among the last eight bytes of the record.
 #[inline]
 fn name_length(record: &[u8]) -> Option<usize> {
     const LOW: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let mut tail = u64::from_le_bytes(*record.last_chunk()?);
     if record.len() < HEADER_BYTES + 8 {
-        // The last eight bytes may begin inside the header, whose zero bytes do not count.
+        // Those bytes may begin inside the header, whose zeros do not count.
         let of_header = HEADER_BYTES + 8 - record.len();
         tail |= (1 << (8 * of_header)) - 1;
     }
-    // The lowest set bit marks the first zero byte (Hacker's Delight, section 6-1).
+    // Lowest set bit: first zero byte (Hacker's Delight, section 6-1).
     let zeros = tail.wrapping_sub(LOW) & !tail & HIGH;
     if zeros == 0 {
         return None;
@@ -134,7 +130,7 @@ fn name_length(record: &[u8]) -> Option<usize> {
     Some(record.len() - 8 + (zeros.trailing_zeros() / 8) as usize - HEADER_BYTES)
 }
 
-/// Checks that a buffer is a sequence of whole records, and counts them.
+/// A sequence of whole records.
 pub(crate) fn check(bytes: &[u8]) -> Result<Checked, Malformed> {
     let mut records = Records::new(bytes);
     let mut checked = Checked::NOTHING;
@@ -151,7 +147,7 @@ pub(crate) fn record_length(name: &[u8]) -> usize {
     (HEADER_BYTES + name.len() + 1).next_multiple_of(8)
 }
 
-/// Appends a record. Returns `false` if the name is too long for a record.
+/// `false` if the name is too long.
 pub(crate) fn encode(bytes: &mut Vec<u8>, inode: u64, offset: i64, kind: u8, name: &[u8]) -> bool {
     let length = record_length(name);
     let Ok(record_bytes) = u16::try_from(length) else { return false };
@@ -165,7 +161,7 @@ pub(crate) fn encode(bytes: &mut Vec<u8>, inode: u64, offset: i64, kind: u8, nam
     true
 }
 
-/// Sets the type of each record of unknown type to `kind_of(name)`.
+/// By `kind_of(name)`, only where unknown.
 pub(crate) fn resolve_types(bytes: &mut [u8], mut kind_of: impl FnMut(&[u8]) -> u8) {
     let mut at = 0;
     while let Some(record) = Records::new(&bytes[at..]).next() {

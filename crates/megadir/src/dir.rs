@@ -15,9 +15,7 @@ mod windows;
 #[cfg(windows)]
 pub(crate) mod wine;
 
-/// An open directory.
-///
-/// The path is only used in messages; it is never looked up again.
+/// An open directory. The path is only used in messages; it is never looked up again.
 #[derive(Debug)]
 pub struct Dir {
     path: PathBuf,
@@ -100,11 +98,11 @@ impl Dir {
         match opened {
             Ok(descriptor) => Ok(Some(Self { path: self.path.join(os_name), descriptor })),
             Err(Errno::XDEV) => Ok(None),
-            // Linux before 5.6, or a container's seccomp filter that does not know the call.
+            // Linux before 5.6, or a seccomp filter.
             Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
                 let below = self.open_below(name)?;
                 let (here, there) = (self.id()?, below.id()?);
-                // Without mount IDs compare devices: that misses bind mounts of the same file system.
+                // Without mount IDs compare devices, which misses bind mounts.
                 let same = match (here.mount, there.mount) {
                     (Some(here), Some(there)) => here == there,
                     _ => here.device == there.device,
@@ -141,7 +139,7 @@ impl Dir {
         Self { path: path.into(), descriptor }
     }
 
-    /// Duplicates the descriptor of an open directory. The two share their position.
+    /// The two share their position.
     #[cfg(target_os = "linux")]
     pub(crate) fn sharing(descriptor: BorrowedFd<'_>, path: &Path) -> Result<Self> {
         let cloned = descriptor.try_clone_to_owned();
@@ -149,8 +147,8 @@ impl Dir {
         Ok(Self { path: path.to_owned(), descriptor })
     }
 
-    /// Opens this directory for one reader, at its start. A directory that may not be searched (`r--`) cannot
-    /// be reopened: the reader then shares this descriptor, so only one reader at a time may use it.
+    /// At its start. A directory that may not be searched (`r--`) cannot be reopened: the reader then shares
+    /// this descriptor, so only one at a time may use it.
     pub(crate) fn reopen_for_reader(&self) -> Result<OwnedFd> {
         match self.reopen() {
             Err(error) if error.kind() == crate::ErrorKind::PermissionDenied => {

@@ -1,26 +1,22 @@
 //! The records that Windows returns for a directory, and their checked decoder.
 //!
-//! Four layouts share the first 64 bytes and differ in what precedes the name:
-//!
 //! ```text
 //! byte 0     4      8        16         24       32       40    48          56          60           64
 //!      | next | index | created | accessed | written | changed | size | allocated | attributes | name bytes | ... name
 //! ```
 //!
-//! `next` is the distance to the next record, 0 in the last. The name is UTF-16, may contain unpaired
-//! surrogates, and has no NUL. For a reparse point the field for the length of extended attributes holds its
-//! tag. The decoder compiles on every system, so that it can be tested and fuzzed anywhere; `backend/windows/`
-//! makes the calls. Reference: `FILE_ID_FULL_DIR_INFORMATION` and related structures in the Windows driver
-//! documentation.
+//! Four layouts differ in what precedes the name. `next` is the distance to the next record, 0 in the last. The
+//! name is UTF-16, possibly with unpaired surrogates. For a reparse point the length of extended attributes
+//! holds its tag. The decoder compiles on every system, so that it can be fuzzed anywhere.
 
 use crate::attributes::{Attributes, Time, Want};
 use crate::file_type::FileType;
 
-/// Length of the part common to all layouts.
+/// Common to all layouts.
 const COMMON_BYTES: usize = 64;
 const DIRECTORY: u32 = 0x10;
 const REPARSE_POINT: u32 = 0x400;
-/// Tag bit of a reparse point that redirects to another path: a symbolic link or a junction.
+/// The reparse point redirects to another path: a symbolic link or a junction.
 const NAME_SURROGATE: u32 = 0x2000_0000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +31,7 @@ pub enum Layout {
     IdExtended,
 }
 
-/// Byte offsets of a layout's fields from the start of a record.
+/// From the start of a record.
 struct Places {
     reparse_tag: usize,
     file_id: Option<usize>,

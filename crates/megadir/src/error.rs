@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 /// `Result` with the library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failed operation, its path and the reason.
-///
-/// The fields are private so that details can be added without breaking callers. Backends in other crates
-/// create errors with [`Error::io`] and [`Error::new`]; [`Backend`](crate::Backend) has an example.
+/// A failed operation, its path and the reason. Backends in other crates create errors with [`Error::io`] and
+/// [`Error::new`]; [`Backend`](crate::Backend) has an example.
 #[derive(Debug)]
 pub struct Error {
     operation: &'static str,
@@ -51,9 +49,8 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Wraps an error of the operating system and derives the kind from it.
-    ///
-    /// `operation` is a word or two, such as `open` or the backend's name. `path` may be empty.
+    /// Wraps an error of the operating system and derives the kind from it. `operation` is a word or two, such
+    /// as `open`; `path` may be empty.
     pub fn io(operation: &'static str, path: &Path, source: io::Error) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -117,7 +114,7 @@ fn is_descriptor_limit(error: &io::Error) -> bool {
     }
 }
 
-/// Text of the operating system's error, without Rust's "(os error N)".
+/// Without Rust's "(os error N)".
 fn describe(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {

@@ -7,8 +7,7 @@
 //! | btrfs | the directory's size is twice the bytes of all names; their mean length is sampled |
 //! | ext4 with an index, XFS | the density of entries over the positions is sampled |
 //!
-//! On other file systems there is no cheap evidence and the estimate is refused. References: `mm/shmem.c`
-//! (`BOGO_DIRENT_SIZE`), `fs/btrfs/inode.c` (`btrfs_add_link`).
+//! Other file systems offer no cheap evidence.
 
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicU64;
@@ -34,25 +33,25 @@ pub struct Estimate {
     pub basis: String,
 }
 
-/// Number of equal strata of positions; one sample is read in each.
+/// Of positions; each has one sample.
 const STRATA: i64 = 32;
-/// Buffer for a sample, bytes: about a thousand entries.
+/// About a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// Bytes that an entry adds to the size of a tmpfs directory.
+/// `BOGO_DIRENT_SIZE`.
 const TMPFS_ENTRY_BYTES: u64 = 20;
-/// Smallest relative error of an estimate: samples end at entries, not at chosen positions.
+/// Relative. Samples end at entries, not at chosen positions.
 const ERROR_MIN: f64 = 0.001;
-/// Smallest filled share of an ext4 directory that only grew: simulated splits of more than 64 blocks with 3 to
-/// 340 entries each leave 0.59 to 0.81 filled.
+/// Filled share of an ext4 directory that only grew: 0.59 to 0.81 in simulated splits of more than 64 blocks
+/// with 3 to 340 entries each.
 const FILLED_MIN: f64 = 0.58;
-/// As [`FILLED_MIN`] for a smaller directory, whose blocks all split at about the same time.
+/// In a smaller directory all blocks split at about the same time.
 const FILLED_MIN_SMALL: f64 = 0.5;
 const SMALL_BYTES: u64 = 64 * 4096;
-/// This many neighbours at one position are no coincidence: positions have 63 bits, or 31 with the legacy hash.
+/// No coincidence: positions have 63 bits, or 31 with the legacy hash.
 const CROWDED: usize = 16;
-/// Checksum at the end of a directory block of ext4, bytes.
+/// Checksum.
 const EXT4_BLOCK_TAIL: u64 = 12;
-/// The entry size is averaged over samples with at least this many entries.
+/// Entries of a sample that enters the mean entry size.
 const AVERAGED_MIN: u64 = 64;
 /// The 97.5 % quantile of Student's t with `STRATA - 1` degrees of freedom.
 const T: f64 = 2.040;
@@ -87,29 +86,27 @@ fn exact(entries: u64, basis: String) -> Estimate {
     Estimate { entries, interval: (entries, entries), basis }
 }
 
-/// Reads samples of a directory at chosen positions.
 struct Sampler<'a> {
     directory: &'a Dir,
     descriptor: std::os::fd::OwnedFd,
     buffer: Vec<u8>,
 }
 
-/// Contents of one buffer.
 struct Sample {
     entries: u64,
     name_bytes: u64,
-    /// Space of the entries in blocks of ext4, padding included.
+    /// In blocks of ext4, padding included.
     ext4_bytes: u64,
-    /// Position after the last entry.
+    /// After the last entry.
     last_offset: i64,
-    /// Positions of all but the first record, to cut the sample at a bound.
+    /// Of all but the first record, to cut the sample at a bound.
     offsets: Vec<i64>,
     /// No entries follow.
     ended: bool,
 }
 
 impl Sample {
-    /// `true` if many of its entries are at one position.
+    /// Many entries are at one position.
     fn is_crowded(&self) -> bool {
         self.offsets.windows(2).filter(|pair| pair[0] == pair[1]).count() >= CROWDED
     }
@@ -127,7 +124,7 @@ impl<'a> Sampler<'a> {
             .map_err(|error| Error::io("seek in", self.directory.path(), error.into()))
     }
 
-    /// Reads one buffer. If it has space left, a second call checks for the end.
+    /// If the buffer has space left, a second call checks for the end.
     fn read(&mut self) -> Result<Sample> {
         let io = |error| Error::io("read", self.directory.path(), error);
         let filled = getdents64(self.descriptor.as_fd(), &mut self.buffer).map_err(io)?;
@@ -158,7 +155,7 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// Reads one sample in each stratum between the first sample and the end.
+/// One sample per stratum.
 fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<Vec<(Stratum, Sample)>> {
     let space = Space::of(directory).map_err(|error| {
         let reason = format!("{}: use --count", error.reason());
@@ -170,7 +167,7 @@ fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<
     let mut samples = Vec::new();
     for index in 0..STRATA {
         let start = first.last_offset + width * index;
-        // A fixed, uneven offset: the sample must not depend on the clock.
+        // Fixed and uneven; the sample must not depend on the clock.
         let from = start + width / STRATA * ((index * 7) % STRATA) / 2;
         sampler.seek(from)?;
         samples.push((Stratum { from, end: start + width, width }, sampler.read()?));
@@ -178,7 +175,7 @@ fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<
     Ok(samples)
 }
 
-/// A range of positions, and where in it the sample begins.
+/// The sample begins at `from`.
 struct Stratum {
     from: i64,
     end: i64,
@@ -191,7 +188,7 @@ fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Res
     let counts: Vec<f64> = samples
         .iter()
         .map(|(stratum, sample)| {
-            // The sample covers positions up to its last offset, or the stratum's end if that comes first.
+            // Up to the sample's last offset or the stratum's end.
             let reach = if sample.ended { stratum.end } else { sample.last_offset.min(stratum.end) };
             let inside = sample.offsets.iter().filter(|offset| **offset <= reach).count();
             seen += inside as u64;
@@ -218,11 +215,10 @@ fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Res
     Ok(estimate)
 }
 
-/// Widens an estimate if many entries may share a hash, which samples between positions miss. A directory that
-/// only grew is filled to a known share. If its size allows for more entries, it was emptied or its names crowd
-/// at some hashes; only a full read can distinguish the two.
+/// If many entries may share a hash, samples between positions miss them. A directory that only grew is filled
+/// to a known share; if its size allows for more entries, it was emptied or its names crowd at some hashes.
 fn widen(estimate: &mut Estimate, size_bytes: u64, block_bytes: u64, samples: &[&Sample], seen: u64) {
-    // The smallest mean: names that crowd may be shorter than the others.
+    // Crowded names may be shorter than the others.
     let entry_bytes = samples
         .iter()
         .filter(|sample| sample.entries >= AVERAGED_MIN)
@@ -231,13 +227,13 @@ fn widen(estimate: &mut Estimate, size_bytes: u64, block_bytes: u64, samples: &[
     if !entry_bytes.is_finite() {
         return;
     }
-    // Entries do not span blocks: three of 264 bytes leave a fifth of a block of 1 KiB empty.
+    // Entries do not span blocks.
     let entries_a_block = ((block_bytes - EXT4_BLOCK_TAIL) as f64 / entry_bytes).floor().max(1.0);
     let entries_max = (size_bytes / block_bytes) as f64 * entries_a_block;
     let filled_min = if size_bytes < SMALL_BYTES { FILLED_MIN_SMALL } else { FILLED_MIN };
     let is_crowded = samples.iter().any(|sample| sample.is_crowded());
     if is_crowded {
-        // A sample that lies in a crowd misjudges its whole stratum.
+        // A sample in a crowd misjudges its whole stratum.
         estimate.entries = estimate.entries.min(entries_max as u64);
         estimate.interval = (seen.min(estimate.entries), entries_max as u64);
         estimate.basis += "; unreliable: many entries share a hash, so the bounds are the entries seen and what the directory's \

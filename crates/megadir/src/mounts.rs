@@ -1,5 +1,5 @@
-//! Names of mount points. For a mount point, a directory returns the inode that the mount covers. Reference:
-//! proc_pid_mountinfo(5).
+//! Names of mount points, for which a directory returns the inode that the mount covers
+//! (proc_pid_mountinfo(5)).
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,9 +8,9 @@ use std::io;
 #[derive(Debug)]
 pub(crate) struct Mounts {
     mounts: Vec<Mount>,
-    /// Last components of all mount points.
+    /// Last components.
     names: BTreeSet<Box<[u8]>>,
-    /// Lengths of these names, modulo 256. Most other names differ in length, so no lookup is needed.
+    /// By length modulo 256; most other names need no lookup.
     lengths: [bool; 256],
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct Mounts {
 pub(crate) struct Mount {
     /// Mount ID of statx(2).
     pub(crate) id: u64,
-    /// An idmapped mount: it shows other user IDs than the file system stores.
+    /// Shows other user IDs than the file system stores.
     pub(crate) maps_users: bool,
 }
 
@@ -47,14 +47,14 @@ impl Mounts {
         self.mounts.iter().find(|mount| mount.id == id).copied()
     }
 
-    /// `true` if any mount point has this name, in whatever directory.
+    /// In whatever directory.
     #[inline]
     pub(crate) fn may_be_on(&self, name: &[u8]) -> bool {
         self.lengths[name.len() & 255] && self.names.contains(name)
     }
 }
 
-/// Decodes octal escapes such as `\040`.
+/// Such as `\040`.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -1,6 +1,5 @@
-//! Names as bytes: the kernel's own on Unix, WTF-8 on Windows. WTF-8 is UTF-8 that may also contain unpaired
-//! surrogates, so every Windows name has exactly one encoding. Reference:
-//! <https://simonsapin.github.io/wtf-8/>.
+//! Names as bytes: the kernel's own on Unix, WTF-8 on Windows (UTF-8 plus unpaired surrogates,
+//! <https://simonsapin.github.io/wtf-8/>).
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -129,12 +128,12 @@ pub fn to_wide(name: &[u8]) -> Option<Vec<u16>> {
     Some(wide)
 }
 
-/// `true` for the first unit of a surrogate pair.
+/// First unit of a surrogate pair.
 fn is_leading(unit: &u16) -> bool {
     (0xd800..0xdc00).contains(unit)
 }
 
-/// Decodes a surrogate of three bytes.
+/// Three bytes.
 fn surrogate(bytes: &[u8]) -> Option<u16> {
     let [0xed, second @ 0xa0..0xc0, third @ 0x80..0xc0] = *bytes.first_chunk()? else { return None };
     Some(0xd000 | (u16::from(second & 0x3f) << 6) | u16::from(third & 0x3f))

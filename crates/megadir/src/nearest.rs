@@ -1,8 +1,8 @@
 //! Suggestions for an unknown name.
 
-/// Maximum number of letters inserted, removed, replaced or swapped in a typing error.
+/// Letters inserted, removed, replaced or swapped.
 const DISTANCE_MAX: usize = 2;
-/// Minimum length of a part that suggests the whole name.
+/// A shorter part does not suggest the whole name.
 const PART_MIN: usize = 3;
 
 /// Returns the known name nearest to `name`, if it is near enough to be a typing error.

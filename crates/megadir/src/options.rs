@@ -13,10 +13,8 @@ pub const THREADS_MAX: usize = 256;
 /// Maximum number of shares of one directory.
 pub const SHARES_MAX: usize = 1 << 16;
 
-/// Options for [`Backend::open`](crate::Backend::open). A backend refuses values that it does not support.
-///
-/// There is no `Default`: [`policy::choose`](crate::policy::choose) picks the values for a directory and gives
-/// the reason.
+/// Options for [`Backend::open`](crate::Backend::open), which refuses unsupported values;
+/// [`policy::choose`](crate::policy::choose) picks them for a directory, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
     /// Maximum number of bytes per system call, [`BUFFER_BYTES_MIN`] to [`BUFFER_BYTES_MAX`].
@@ -30,7 +28,7 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// Checks the limits that apply to all backends.
+    /// For all backends.
     pub(crate) fn check(&self, backend: &'static str, path: &Path) -> Result<()> {
         let bad = |reason: String| Err(Error::new("read", path, ErrorKind::BadOption, reason));
         if !(BUFFER_BYTES_MIN..=BUFFER_BYTES_MAX).contains(&self.buffer_bytes) {
@@ -49,7 +47,7 @@ impl ReadOptions {
         Ok(())
     }
 
-    /// Checks the limits of a backend that reads in the caller's thread.
+    /// For backends that read in the caller's thread.
     pub(crate) fn check_serial(&self, backend: &'static str, path: &Path) -> Result<()> {
         self.check(backend, path)?;
         if self.threads > 1 || self.shares > 1 {

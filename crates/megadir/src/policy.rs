@@ -40,13 +40,11 @@ pub struct Row {
     pub reason: &'static str,
 }
 
-/// Buffer for local file systems, bytes.
+/// Local file systems.
 const LOCAL: usize = 128 << 10;
-/// Buffer if a call may cost a round trip, bytes.
 const REMOTE: usize = 1 << 20;
 
-/// Buffer on Windows, bytes: the most that old servers accept, and the size used by the fastest method of the
-/// source study.
+/// The most that old servers accept, and the size of the fastest method of the source study.
 const WINDOWS: usize = 64 << 10;
 const WINDOWS_REASON: &str = "each call returns a buffer of entries with attributes and file IDs; \
                               chosen from published results, not yet measured on Windows";
@@ -134,7 +132,7 @@ pub fn row(file_system: FileSystem) -> &'static Row {
     row_of(ROWS, |row| row.file_system, file_system)
 }
 
-/// Finds a file system's row, or the last row, which is for all without one.
+/// The last row is for all file systems without one.
 pub(crate) fn row_of<T>(
     rows: &'static [T],
     file_system_of: impl Fn(&T) -> Option<FileSystem>,
@@ -193,7 +191,7 @@ pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
     Ok(choice(split, options, row.reason))
 }
 
-/// `true` if threads can reopen the directory.
+/// Threads can reopen the directory.
 fn is_searchable(directory: &Dir) -> bool {
     #[cfg(unix)]
     {

@@ -1,9 +1,8 @@
 //! Counts, sizes and ages as people type them: `10M`, `1k`, `128KiB`, `1MiB`, `30d`.
 
-/// Suffixes of counts, in either case.
 const DECIMAL: [(&str, u64); 4] =
     [("k", 1_000), ("m", 1_000_000), ("g", 1_000_000_000), ("b", 1_000_000_000)];
-/// Suffixes of sizes. A bare letter is a power of 1024, as in `dd` and `truncate`.
+/// A bare letter is a power of 1024, as in `dd` and `truncate`.
 const BINARY: [(&str, u64); 13] = [
     ("kib", 1 << 10),
     ("mib", 1 << 20),
@@ -20,7 +19,6 @@ const BINARY: [(&str, u64); 13] = [
     ("b", 1),
 ];
 
-/// Suffixes of ages, in seconds.
 const AGES: [(&str, u64); 6] =
     [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400), ("w", 7 * 86_400), ("y", 365 * 86_400)];
 

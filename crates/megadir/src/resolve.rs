@@ -1,6 +1,5 @@
-//! Replaces unknown types (`DT_UNKNOWN`) by the types in the inodes. Some file systems store no types in
-//! directories: XFS without ftype, several FUSE and network file systems. Batches without unknown types pass
-//! through unchanged.
+//! Replaces unknown types (`DT_UNKNOWN`), as on XFS without ftype and some FUSE and network file systems, by
+//! the types in the inodes.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -13,9 +12,8 @@ use crate::decode;
 use crate::error::Result;
 use crate::file_type::FileType;
 
-/// Reader that looks up unknown types relative to a directory.
-///
-/// An entry that no longer exists keeps [`FileType::Unknown`].
+/// Reader that looks up unknown types relative to a directory. An entry that no longer exists keeps
+/// [`FileType::Unknown`].
 #[derive(Debug)]
 pub struct Resolving<R> {
     inner: R,
@@ -48,7 +46,7 @@ impl<R: Reader> Reader for Resolving<R> {
     }
 }
 
-/// Type of an entry, from its inode; symbolic links are not followed.
+/// Symbolic links are not followed.
 pub(crate) fn kind_of(directory: std::os::fd::BorrowedFd<'_>, name: &[u8]) -> FileType {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     match rustix::fs::statat(directory, std::ffi::OsStr::from_bytes(name), flags) {

@@ -2,7 +2,7 @@
 
 use std::thread::JoinHandle;
 
-/// Joins threads and resumes a thread's panic in the caller, because that thread's part is missing.
+/// Resumes a thread's panic in the caller, because that thread's part is missing.
 pub(crate) fn join(threads: &mut Vec<JoinHandle<()>>) {
     for thread in threads.drain(..) {
         if let Err(panic) = thread.join() {

@@ -1,6 +1,5 @@
-//! Development tasks, run as `cargo xtask TASK`. Each task has a file or folder of its own; this one only
-//! parses and dispatches. To add a task: a module with an `Args` and a `run`, a variant of [`Task`], and an arm
-//! in [`main`].
+//! Development tasks, run as `cargo xtask TASK`. To add one: a module with an `Args` and a `run`, a variant of
+//! [`Task`], and an arm in [`main`].
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a development tool talks to the terminal")]
 

@@ -48,8 +48,8 @@ pub(crate) fn wait_at_most(
     }
 }
 
-/// Runs `command` for at most `limit` without input; returns its status and combined output. The output goes to
-/// a file, because a pipe held by a background process would delay the end.
+/// Status and combined output of a command without input. The output goes to a file: a pipe held by a
+/// background process would delay the end.
 pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(ExitStatus, String), String> {
     println!("$ {}", show(command));
     let streams = || -> std::io::Result<_> {
@@ -87,7 +87,6 @@ pub(crate) fn cannot(what: &str, command: &Command, error: &std::io::Error) -> S
     format!("cannot {what} `{}`: {error}", show(command))
 }
 
-/// Returns the command line with the added environment.
 pub(crate) fn show(command: &Command) -> String {
     let quote = |text: &std::ffi::OsStr| {
         let text = text.to_string_lossy().into_owned();

@@ -3,7 +3,6 @@
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 use super::wrap;
 
-/// Writes the code without the package clause.
 pub(super) fn write(rule: &Rule) -> String {
     let packages: &[&str] = match rule.directories {
         Directories::Cut(Text::Digest, _) => &["crypto/sha256", "fmt", "strings"],
@@ -69,7 +68,7 @@ fn refusals(rule: &Rule) -> String {
     )
 }
 
-/// Returns the conditions under which a name is refused, to be joined by `||`.
+/// To be joined by `||`.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     match refusal {
         Refusal::Length(least, most) if least == most => vec![format!("n != {least}")],
@@ -100,7 +99,6 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     }
 }
 
-/// Writes the statements that return the path.
 fn path(rule: &Rule) -> String {
     let (text, parts) = match &rule.directories {
         Directories::Cut(text, parts) => (text, parts),
@@ -132,7 +130,6 @@ fn path(rule: &Rule) -> String {
     code + &format!("\treturn path + {file}, nil\n")
 }
 
-/// Writes a path of numbered directories.
 fn numbered(numbers: &[Number]) -> String {
     let number = |number: &Number| match number.divisor {
         Some(divisor) => format!("number/{divisor}%{}", number.count),
@@ -154,7 +151,7 @@ fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
     format!("{text}[{}:{}]", shown(from, ""), shown(to, ""))
 }
 
-/// Writes a slice as gofmt formats it outside comparisons: with blanks between two differences.
+/// As gofmt, outside comparisons.
 fn item(text: &str, part: Slice) -> String {
     let slice = slice(text, part);
     if part.backwards && part.from > 0 { slice.replace(":n-", " : n-") } else { slice }

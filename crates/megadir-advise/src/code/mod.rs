@@ -1,10 +1,6 @@
-//! Rule of a layout as code to paste into a program, and in words.
-//!
-//! Each language writes one `Rule` (`rule.rs`): the names it refuses, the source of the directories, the file's
-//! name in the last one. Presets are resolved before. The generated text comes from the layout alone (numbers,
-//! and a label of letters, digits, `_` and `-`), so it cannot end a comment or a literal.
-//!
-//! Paths are those of Unix, where names are bytes. Further restrictions of Windows are not checked.
+//! Rule of a layout as code to paste into a program, and in words. Each language writes one `Rule` (`rule.rs`)
+//! from numbers and a label of letters, digits, `_` and `-`, so generated text cannot end a comment or a
+//! literal. Paths are those of Unix; further restrictions of Windows are not checked.
 
 mod go;
 mod python;
@@ -81,7 +77,7 @@ impl std::error::Error for UnknownLanguage {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoCode {
-    /// The layout refuses every name, because its levels take as many characters as a name can have.
+    /// Its levels take as many characters as a name can have.
     RefusesAll,
     /// The layout's source has no code yet.
     Source,

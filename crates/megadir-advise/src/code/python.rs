@@ -58,7 +58,7 @@ fn refusals(rule: &Rule) -> String {
     format!("{condition}        raise ValueError(f\"layout {} does not accept {{name!r}}\")\n", rule.name)
 }
 
-/// Returns the conditions under which a name is refused, to be joined by `or`.
+/// To be joined by `or`.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     let reason = match refusal {
         Refusal::Length(least, most) if least == most => format!("len(raw) != {least}"),
@@ -93,7 +93,7 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     vec![reason]
 }
 
-/// Writes the statements that set `path`, in bytes.
+/// Sets `path`, in bytes.
 fn path(rule: &Rule) -> String {
     let (text, parts) = match &rule.directories {
         Directories::Cut(text, parts) => (text, parts),
@@ -126,7 +126,6 @@ fn path(rule: &Rule) -> String {
     format!("{before}{parts}    path = b\"/\".join({labelled} + [{file}])\n")
 }
 
-/// Writes a path of numbered directories.
 fn numbered(numbers: &[Number]) -> String {
     let number = |number: &Number| match number.divisor {
         Some(divisor) => format!("number // {divisor} % {}", number.count),

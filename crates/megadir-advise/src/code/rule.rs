@@ -1,35 +1,33 @@
-//! Rule of a layout in terms that every language has: comparisons, slices of bytes, a digest. Equivalent to
-//! `megadir::layout::Placer`; a test compares the two.
+//! Rule of a layout in terms that every language has: comparisons, slices of bytes, a digest. A test compares
+//! it with `megadir::layout::Placer`.
 
 use megadir::layout::{Layout, NAME_BYTES_MAX, PRESETS, Source};
 
 use super::NoCode;
 
 pub(super) struct Rule {
-    /// Name of the preset, or the layout's text.
     pub(super) name: String,
     /// Name, and the text if it differs.
     pub(super) title: String,
-    /// Reasons to refuse a name; each may assume that the earlier ones do not apply.
+    /// Each may assume that the earlier ones do not apply.
     pub(super) refused: Vec<Refusal>,
     pub(super) directories: Directories,
-    /// Prefix of each directory's name.
     pub(super) label: String,
-    /// Name of the file in the last directory.
+    /// In the last directory.
     pub(super) file: File,
-    /// Depth by number of files, if it grows.
+    /// If the depth grows.
     pub(super) growth: Option<Depths>,
     pub(super) example: Example,
 }
 
-/// Bytes `from..to` of a text, counted from its start or its end.
+/// `from..to`, counted from the start or the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slice {
-    /// Counted from the end: `to` is then the left edge.
+    /// `to` is then the left edge.
     pub(super) backwards: bool,
     /// Bytes before the slice.
     pub(super) from: usize,
-    /// Bytes up to the end of the slice; `None` for all.
+    /// `None` for all.
     pub(super) to: Option<usize>,
 }
 
@@ -45,21 +43,27 @@ pub(super) enum Refusal {
     LeadingZero,
     /// Contains a byte other than an upper-case hex digit.
     NotHex,
-    /// One of these parts is `.` or `..`, given as the dots.
+    /// As the dots.
     Part(&'static str, Vec<Slice>),
     /// The rest for the file is `.` or `..`.
     Rest(Slice),
+<<<<<<< HEAD
     /// The name may equal that of a directory beside it: the label at offset `after`, in either case, followed
     /// by one of these numbers of bytes.
     LikeDirectory {
         after: usize,
         widths: Vec<usize>,
     },
+=======
+    /// Possible name of a directory beside it: the label at offset `after`, in either case, and one of these
+    /// numbers of bytes.
+    LikeDirectory { after: usize, widths: Vec<usize> },
+>>>>>>> h5
 }
 
 pub(super) enum Directories {
     Cut(Text, Vec<Slice>),
-    /// Upper-case hex numbers of at least two digits, computed from the number in the name.
+    /// Upper-case hex, at least two digits.
     Numbered(Vec<Number>),
 }
 
@@ -69,11 +73,10 @@ pub(super) enum Text {
     Name,
     /// SHA-256 in lower-case hex.
     Digest,
-    /// The name, padded with zeros to this many digits.
     Padded(usize),
 }
 
-/// The name's number divided by `divisor`, modulo `count`.
+/// The number divided by `divisor`, modulo `count`.
 pub(super) struct Number {
     /// `None` if the divisor exceeds every number: the result is 0.
     pub(super) divisor: Option<u32>,
@@ -83,19 +86,17 @@ pub(super) struct Number {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum File {
     Whole,
-    /// The rest of the text after these bytes.
+    /// After these bytes.
     Rest(Slice),
-    /// The rest of the name after the directories, whose number varies.
+    /// After the directories, whose number varies.
     RestAtDepth,
 }
 
-/// Number of directories by number of files.
 pub(super) struct Depths {
     pub(super) least: usize,
     pub(super) most: usize,
     /// (files, depth), ascending: below `files` files the depth applies.
     pub(super) below: Vec<(u64, usize)>,
-    /// Depth for more files.
     pub(super) last: usize,
 }
 
@@ -107,7 +108,7 @@ pub(super) struct Example {
 }
 
 impl Rule {
-    /// Returns the conditions under which a name, or the depth, is refused, as expressions of a language.
+    /// As expressions of a language.
     pub(super) fn reasons(
         &self,
         of_depth: impl Fn(&Depths) -> String,
@@ -227,7 +228,7 @@ fn decimal(digits: usize) -> Vec<Refusal> {
     refused
 }
 
-/// Returns the names that could be directories at another depth.
+/// At another depth.
 fn like_directories(layout: &Layout, widths: &[usize], least: usize) -> Vec<Refusal> {
     let Some(growth) = layout.growth() else { return Vec::new() };
     let mut found: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -247,7 +248,6 @@ fn like_directories(layout: &Layout, widths: &[usize], least: usize) -> Vec<Refu
     found.into_iter().map(|(after, widths)| Refusal::LikeDirectory { after, widths }).collect()
 }
 
-/// Returns the numbers of files at which a level is added.
 fn depths(layout: &Layout, widths: &[usize]) -> Option<Depths> {
     let growth = layout.growth()?;
     let (least, most) = (growth.from_levels, widths.len());
@@ -266,11 +266,11 @@ fn depths(layout: &Layout, widths: &[usize]) -> Option<Depths> {
     Some(Depths { least, most, below, last: most })
 }
 
-/// Finds a name that the layout accepts, a plain one if possible.
+/// A plain one if possible.
 fn example(layout: &Layout) -> Option<Example> {
     let plain = ["abcdef", "1234", "12", "7", "00012345"].map(str::to_owned);
-    // At most one of two texts begins with the label; at most one of two lengths is that of a directory, if
-    // there is a choice.
+    // At most one of two texts begins with the label, and one of two lengths is a directory's, if there is a
+    // choice.
     let long = (1..=NAME_BYTES_MAX).flat_map(|bytes| {
         ["abcdefghij", "0123456789"].map(|digits| digits.chars().cycle().take(bytes).collect::<String>())
     });

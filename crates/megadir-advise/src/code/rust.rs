@@ -23,7 +23,7 @@ pub(super) fn write(rule: &Rule) -> String {
     code + &path(rule) + "}\n"
 }
 
-/// `true` if the layout accepts digits only, so that names are `str`.
+/// Digits only, so names are `str`.
 fn is_ascii(rule: &Rule) -> bool {
     matches!(rule.directories, Directories::Cut(Text::Padded(_), _) | Directories::Numbered(_))
 }
@@ -75,7 +75,7 @@ fn refusals(rule: &Rule) -> String {
     condition + "        return None;\n    }\n"
 }
 
-/// Returns the conditions under which a name is refused, to be joined by `||`.
+/// To be joined by `||`.
 fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     let reason = match refusal {
         Refusal::Length(least, most) if least == most => format!("n != {least}"),
@@ -106,7 +106,6 @@ fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
     vec![reason]
 }
 
-/// Writes the statements that return the path.
 fn path(rule: &Rule) -> String {
     let (text, parts) = match &rule.directories {
         Directories::Cut(text, parts) => (text, parts),
@@ -142,7 +141,6 @@ fn path(rule: &Rule) -> String {
     before + &path + "    Some(PathBuf::from(OsString::from_vec(path)))\n"
 }
 
-/// Writes a path that is built directory by directory.
 fn appended(rule: &Rule, parts: &[String], file: &str) -> String {
     let mut code = wrap::list("    ", "let parts = [", parts, "];");
     if rule.growth.is_some() {
@@ -161,7 +159,6 @@ fn appended(rule: &Rule, parts: &[String], file: &str) -> String {
     )
 }
 
-/// Writes a path of numbered directories.
 fn numbered(numbers: &[Number]) -> String {
     let number = |number: &Number| match number.divisor {
         Some(divisor) => format!("number / {divisor} % {}", number.count),
@@ -174,7 +171,7 @@ fn numbered(numbers: &[Number]) -> String {
     code + "    Some(PathBuf::from(path))\n"
 }
 
-/// Writes a slice of a text, without `&`.
+/// Without `&`.
 fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
     let to = to.unwrap_or(0);
     if backwards {

@@ -1,6 +1,6 @@
-//! Layouts in POSIX shell, for `dash`, `bash`, busybox and others. The path is returned in a variable, because
-//! command substitution would drop trailing newlines. Lengths and patterns count bytes only under `LC_ALL=C`.
-//! Restoring `LC_ALL` to an empty value is equivalent to unsetting it.
+//! Layouts in POSIX shell. The path is returned in a variable, because command substitution would drop trailing
+//! newlines. Lengths and patterns count bytes only under `LC_ALL=C`; an empty value is equivalent to unsetting
+//! it.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
 
@@ -94,7 +94,6 @@ fn either_case(letter: char) -> String {
     }
 }
 
-/// Returns the numeric conditions that must hold.
 fn lengths(rule: &Rule) -> Vec<String> {
     let mut conditions = Vec::new();
     if let Some(Depths { least, most, .. }) = rule.growth {
@@ -119,7 +118,6 @@ fn lengths(rule: &Rule) -> Vec<String> {
     conditions
 }
 
-/// Returns the lines that set `layout_path`.
 fn path(rule: &Rule) -> Vec<String> {
     let (text, parts) = match &rule.directories {
         Directories::Cut(text, parts) => (text, parts),
@@ -150,7 +148,7 @@ fn path(rule: &Rule) -> Vec<String> {
     lines
 }
 
-/// Returns the loop that cuts directories off `layout_rest`.
+/// Cuts directories off `layout_rest`.
 fn cut(rule: &Rule, parts: &[Slice]) -> Vec<String> {
     let Some(first) = parts.first() else { return Vec::new() };
     let width = |part: &Slice| format!("'{}'", any(part.to.unwrap_or(part.from) - part.from));

@@ -43,7 +43,7 @@ pub fn words(layout: &Layout) -> String {
     said + &format!(" {}{with} is at {}.", example.name, example.path)
 }
 
-/// Directories that are cut off one after the other.
+/// Cut off one after the other.
 fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> String {
     let widths = layout.levels();
     let count = |width: u16| match width {
@@ -112,7 +112,6 @@ fn levels(count: usize) -> String {
     if count == 1 { "1 level".to_owned() } else { format!("{count} levels") }
 }
 
-/// Describes the depth by the number of files.
 fn grows(depths: &Depths) -> String {
     let below = depths.below.iter().take(3).enumerate().map(|(at, (files, depth))| {
         let what = if at == 0 { " files" } else { "" };

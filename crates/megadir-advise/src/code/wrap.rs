@@ -3,7 +3,7 @@
 /// Maximum length of a line, in characters.
 const LINE: usize = 100;
 
-/// Puts items between `head` and `tail`, on one line or, with a comma after each, on separate lines.
+/// On one line or, with a comma after each, on separate lines.
 pub(super) fn list(indent: &str, head: &str, items: &[String], tail: &str) -> String {
     let one = format!("{indent}{head}{}{tail}", items.join(", "));
     if one.len() <= LINE {
@@ -13,7 +13,7 @@ pub(super) fn list(indent: &str, head: &str, items: &[String], tail: &str) -> St
     format!("{indent}{}\n{lines}{indent}{tail}\n", head.trim_end())
 }
 
-/// One more level of indentation: a tab or spaces.
+/// A tab or spaces.
 pub(super) fn step(indent: &str) -> &'static str {
     if indent.starts_with('\t') { "\t" } else { "    " }
 }

@@ -7,13 +7,12 @@ use std::time::{Duration, Instant};
 use megadir_bench::{Event, Listener};
 use megadir_record::{FileOperation, Work};
 
-/// Interval between checks of the clock.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Upper bound for the time to remove a file relative to creating it: removal writes less.
+/// Removal writes less than creation.
 const REMOVING_PART: f64 = 0.7;
-/// Reserved for work that belongs to no file: syncing, finishing and judging the record.
+/// For work that belongs to no file: syncing, the record.
 const RESERVE: Duration = Duration::from_millis(250);
-/// Share of the budget reserved in addition.
+/// Reserved in addition.
 const RESERVE_PART: f64 = 0.05;
 
 /// No block is running.
@@ -22,32 +21,30 @@ const NONE: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
     pub(super) rounds: u32,
-    /// From the start of the first block to the end of the last, seconds.
+    /// First block to last, seconds.
     pub(super) measuring_s: f64,
-    /// From the start of the run to the first block, seconds.
+    /// Up to the first block, seconds.
     pub(super) preparing_s: f64,
-    /// From the start of the cleanup to now, seconds.
+    /// Seconds so far.
     pub(super) cleaning_s: f64,
-    /// `true` if the run was stopped because its time was over.
+    /// The run's time was over.
     pub(super) cut: bool,
 }
 
 impl Pace {
-    /// Duration of a round including removal, seconds.
+    /// Including removal.
     pub(super) fn round_s(&self) -> f64 {
         (self.measuring_s + self.cleaning_s) / f64::from(self.rounds.max(1))
     }
 }
 
-/// Enforces the time budget of a run.
 pub(super) struct Clock {
     begun: Instant,
     time: Duration,
-    /// Time so far in blocks that create files, nanoseconds.
+    /// In blocks that create files.
     making_ns: AtomicU64,
-    /// Start of the running block, nanoseconds after `begun`; [`NONE`] if there is none.
+    /// Nanoseconds after `begun`, or [`NONE`].
     since_ns: AtomicU64,
-    /// Set when the time is over.
     over: AtomicBool,
 }
 
@@ -62,7 +59,7 @@ impl Clock {
         }
     }
 
-    /// `true` if the remaining time is just enough to remove what was created.
+    /// The remaining time is just enough to remove what was created.
     fn is_over(&self) -> bool {
         let elapsed = self.begun.elapsed();
         let now = match self.since_ns.load(Ordering::Relaxed) {
@@ -75,7 +72,7 @@ impl Clock {
         elapsed + reserve >= self.time
     }
 
-    /// Runs something that ends when `stop` is set or the time is over.
+    /// `run` ends when `stop` is set or the time is over.
     pub(super) fn watched<T>(&self, stop: &AtomicBool, run: impl FnOnce(&AtomicBool) -> T) -> T {
         let (either, done) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
@@ -119,14 +116,14 @@ pub(super) struct Watch<'a> {
     first: Option<Instant>,
     last: Option<Instant>,
     cleaning: Option<Instant>,
-    /// `true` if the running block creates files.
+    /// The running block creates files.
     makes: bool,
     arms: u32,
     blocks: u32,
 }
 
 impl Watch<'_> {
-    /// Returns the cost of the run; call it after the end.
+    /// After the end of the run.
     pub(super) fn pace(&self) -> Pace {
         let now = Instant::now();
         let first = self.first.unwrap_or(now);

@@ -12,39 +12,36 @@ use super::clock::Pace;
 use crate::candidate::Candidate;
 use crate::question::Pattern;
 
-/// Target: enough rounds to decide a family of three by signed ranks, plus a margin.
+/// Decides a family of three by signed ranks, with a margin.
 const ROUNDS: u32 = 12;
-/// With fewer rounds the intervals of such a family are unbounded.
+/// With fewer the intervals of such a family are unbounded.
 const ROUNDS_MIN: u32 = 8;
-/// More rounds hardly narrow the intervals.
+/// More hardly narrow the intervals.
 const ROUNDS_MAX: u32 = 1000;
-/// More files show nothing new in a cache.
+/// More show nothing new in a cache.
 const FILES_MAX: u64 = 50_000;
-/// With fewer files a block is too short to stand out from noise.
+/// With fewer a block is too short to stand out from noise.
 const FILES_MIN: u64 = 300;
 /// Share of the time for a second trial.
 const TRIAL_PART: f64 = 0.08;
-/// Minimum number of files for each directory of a data set.
+/// In a data set.
 const FILES_PER_DIRECTORY_MIN: u64 = 4;
-/// Enough files for two levels of 16 directories each, and for the 256 of most programs.
+/// Two levels of 16 directories each, or the 256 of most programs.
 const FILES_ALL: u64 = 272 * FILES_PER_DIRECTORY_MIN;
 /// Share of the free space that may be used.
 const ROOM_PART: f64 = 0.25;
-/// Upper bound in bytes: an answer is not worth more writes, and other processes need the memory.
+/// Other processes need the memory.
 const BYTES_MAX: u64 = 1 << 30;
-/// Largest size of a file, bytes: more would measure the disk instead of directories.
+/// More would measure the disk instead of directories.
 const CONTENTS_MAX: u64 = 4 << 10;
-/// Share of the time to plan for; the machine may be slower than in the trial.
 const TIME_PART: f64 = 0.8;
 
-/// Number of files and rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizing {
     pub(super) files: u64,
     pub(super) rounds: u32,
 }
 
-/// Everything that is measured, except for its size.
 #[derive(Clone, Debug)]
 pub(super) struct Design {
     names: NameScheme,
@@ -85,7 +82,7 @@ impl Design {
         }
     }
 
-    /// Returns the layouts for `files` files, with fewer directories where they would be almost empty.
+    /// Fewer directories where they would be almost empty.
     fn layouts(&self, files: u64) -> Vec<Layout> {
         let mut fitting = Vec::new();
         for layout in &self.layouts {
@@ -96,7 +93,7 @@ impl Design {
         fitting
     }
 
-    /// Returns a sentence about the layouts that `files` files cannot fill; `None` if there are none.
+    /// A sentence about layouts that `files` files cannot fill, if any.
     pub(super) fn left_out(&self, files: u64) -> Option<String> {
         let missing = self.layouts.iter().filter(|layout| narrowed(layout, files).is_none());
         let missing: Vec<String> = missing.map(ToString::to_string).collect();
@@ -152,8 +149,7 @@ impl Design {
     }
 }
 
-/// Returns a layout with no more directories than `files` files can fill, at the same number of levels; `None`
-/// if there are too few.
+/// At the same number of levels, no more directories than `files` files can fill; `None` if too few.
 fn narrowed(layout: &Layout, files: u64) -> Option<Layout> {
     let fills = |layout: &Layout| layout.directories(16).saturating_mul(FILES_PER_DIRECTORY_MIN) <= files;
     if fills(layout) {
@@ -191,8 +187,7 @@ fn names(request: &Request<'_>) -> NameScheme {
     NameScheme::Lengths { bytes }
 }
 
-/// Cost of a round: a fixed part (mostly syncing whatever must be written to that disk) and a part for each
-/// file.
+/// A fixed part, mostly syncing, and a part for each file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cost {
     fixed_s: f64,
@@ -200,12 +195,12 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// From one trial: the whole cost is attributed to the files.
+    /// All of it is attributed to the files.
     pub(super) fn of_one(sizing: Sizing, pace: &Pace) -> Self {
         Self { fixed_s: 0.0, file_s: pace.round_s() / sizing.files.max(1) as f64 }
     }
 
-    /// From two trials, the first with fewer files.
+    /// The first has fewer files.
     pub(super) fn of_two((few, one): (Sizing, &Pace), (many, other): (Sizing, &Pace)) -> Self {
         let more = many.files.saturating_sub(few.files).max(1) as f64;
         let file_s = ((other.round_s() - one.round_s()) / more).max(0.0);
@@ -220,20 +215,20 @@ impl Cost {
 }
 
 impl Sizing {
-    /// Size of the first trial, or the reason why nothing can be measured.
+    /// The error is the reason why nothing can be measured.
     pub(super) fn of_trial(request: &Request<'_>, design: &Design) -> Result<Self, String> {
         let files = FILES_MIN.min(files_max(request, design, 1)?);
         Ok(Self { files, rounds: 1 })
     }
 
-    /// Size of a second trial, from the cost of the first; `None` if the time does not allow a larger one.
+    /// `None` if the time does not allow a larger trial.
     pub(super) fn of_second_trial(self, request: &Request<'_>, design: &Design, cost: &Cost) -> Option<Self> {
         let most = files_max(request, design, 1).ok()?;
         let files = ((TRIAL_PART * request.time.as_secs_f64() / cost.file_s) as u64).min(most);
         (files >= 2 * self.files).then_some(Self { files, rounds: 1 })
     }
 
-    /// Size that fits into `left`, the time after the setup.
+    /// `left` is the time after the setup.
     pub(super) fn of_cost(
         request: &Request<'_>,
         design: &Design,
@@ -260,8 +255,7 @@ impl Sizing {
     }
 }
 
-/// Returns the largest data set: limited by the question, by diminishing returns, and by the space for `rounds`
-/// rounds.
+/// By the question, diminishing returns, and space for `rounds` rounds.
 fn files_max(request: &Request<'_>, design: &Design, rounds: u32) -> Result<u64, String> {
     let space = &request.limits.facts.space;
     // One directory exists twice, against itself.

@@ -1,13 +1,6 @@
 //! Short measurement: layouts against one directory, interleaved, on the target file system, within a time
-//! budget.
-//!
-//! ```text
-//! trials  one round of few files, one of more: what they cost here -> how many files and rounds the time allows
-//! run     flat, flat again, one and two hashed levels, a preset -> record -> summary -> Measured
-//! ```
-//!
-//! All are runs of `megadir_bench` in a new directory below the target. It is removed afterwards, if need be by
-//! the next run. A clock ends the run early enough to remove its files.
+//! budget. One or two trials give the number of files and rounds. A clock ends the run early enough to remove
+//! its files; a killed run's are removed by the next.
 
 mod clock;
 mod design;
@@ -42,7 +35,6 @@ pub struct Request<'a> {
     pub time: Duration,
     pub seed: u64,
     pub command: Vec<String>,
-    /// Build information, for the record.
     pub program: Program,
     pub stop: &'a AtomicBool,
     pub beat: &'a AtomicU64,
@@ -51,7 +43,6 @@ pub struct Request<'a> {
 #[derive(Debug)]
 pub enum Outcome {
     Measured(Box<Run>),
-    /// Nothing was measured.
     Not {
         /// Reason, one sentence without a full stop.
         why: String,
@@ -64,11 +55,10 @@ pub struct Run {
     pub record: Record,
     pub summary: Summary,
     pub measured: Measured,
-    /// Reductions and omissions, one sentence each.
     pub remarks: Vec<String>,
 }
 
-/// Measures the candidates. Errors: Files that the run could not remove; all other failures are an [`Outcome`].
+/// Fails only if the run could not remove its files; all else is an [`Outcome`].
 pub fn measure(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Outcome, RunError> {
     let begun = Instant::now();
     if request.time < TIME_MIN {
@@ -87,7 +77,7 @@ pub fn measure(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Out
     }
 }
 
-/// Measures the cost of a round and derives the size of the run, or the outcome if there is none.
+/// The outcome if there is no run.
 fn sized(
     request: &Request<'_>,
     design: &Design,
@@ -128,7 +118,7 @@ enum Ran {
     Interrupted,
 }
 
-/// Performs one run, which ends within the request's time.
+/// Within the request's time.
 fn carry_out(
     request: &Request<'_>,
     design: &Design,
@@ -191,7 +181,7 @@ impl Listener for Outside<'_> {
     }
 }
 
-/// Record in memory, so that only the measured files are written.
+/// Only the measured files are written.
 #[derive(Clone, Debug, Default)]
 struct Memory(Arc<Mutex<Vec<u8>>>);
 

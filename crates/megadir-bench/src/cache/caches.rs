@@ -30,7 +30,6 @@ pub(crate) struct Caches {
     random: SplitMix64,
 }
 
-/// Cache state of one data set.
 #[derive(Clone, Debug)]
 struct Set {
     /// `true` if subdirectories belong to it.
@@ -42,7 +41,6 @@ struct Set {
     file_system: String,
 }
 
-/// One block and the context needed to prepare it.
 pub(crate) struct Before<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) cell: &'a Cell,
@@ -72,8 +70,8 @@ impl Caches {
         }
     }
 
-    /// Tries every cache state of the plan once, on every non-empty data set. Returns the arms whose state is
-    /// unavailable or cannot be verified, with the reason.
+    /// Tries every cache state of the plan on every non-empty data set. Returns arms with an unavailable or
+    /// unverifiable state, with the reason.
     pub(crate) fn dry_run(
         &mut self,
         plan: &Plan,
@@ -185,8 +183,7 @@ impl Caches {
         if !self.warm_arms.insert(cell.id) || !cell.work.leaves_all() {
             return Ok(());
         }
-        // A different key selects different names: the block's own names would become warmer than in normal
-        // operation.
+        // Other names: the block's own would become warmer than in normal operation.
         let other = BlockKey { phase: megadir_record::Phase::WarmUp, attempt: u32::MAX, ..key };
         stopwatch.set_rate(None);
         work.setup(directory, other, operations, control)?;

@@ -1,9 +1,6 @@
-//! Judges from a volume's read counters whether data were cached. Pure; runs and is tested on every system.
-//!
-//! The counters include reads by other processes. So each request is made twice: after a drop the data must
-//! come from the volume, and right afterwards they must not; otherwise other processes read too much for the
-//! first count to mean anything. Contents are counted per file: readahead of one file would hide that another
-//! is cached.
+//! Judges from a volume's read counters whether data were cached. The counters include other processes, so each
+//! request is made twice: the first must read from the volume, the second must not. Contents are counted per
+//! file, because readahead of one would hide that another is cached.
 
 /// Largest share of the files read after a drop that may come from the cache.
 const LEFT_MAX: f64 = 0.01;

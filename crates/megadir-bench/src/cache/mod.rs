@@ -1,16 +1,13 @@
-//! Cache states: established before a block, verified, and restored for arms that need a warm cache.
+//! Cache states: established before a block, verified, and restored for arms that need a warm cache; never part
+//! of a measured time.
 //!
 //! ```text
 //! cold arm:  the work gets ready -> drop -> verify -> touch our own pages again -> measure
-//! warm arm:  something was dropped since? one pass over the data set, one over the arm's own work -> ready ->
+//! warm arm:  something was dropped since? a pass over the data set, one over the arm's work -> ready ->
 //! measure
 //! ```
 //!
-//! These steps are never part of a measured time. A state that is unavailable or cannot be verified is an error
-//! with a reason, never silently another state. This module does not depend on clocks, records or reports.
-//!
-//! `caches` is what the runner uses on every system. Each system has a directory with its own code for dropping
-//! and verifying, with the same names: `System`, `refusals`, `verify_cold`.
+//! A state that is unavailable or cannot be verified is an error, never silently another state.
 
 mod caches;
 #[cfg(any(windows, test))]
@@ -40,9 +37,8 @@ pub(crate) use caches::{Before, Caches};
 #[cfg(target_os = "linux")]
 pub(crate) use system::is_memory;
 
-/// Returns every cache state with its name in reports, and the reason if it is unavailable on `directory`.
-/// Drops nothing. In a virtual machine the names of cold states begin with `guest-`, since the host's cache
-/// stays warm.
+/// Every cache state with its name in reports, and the reason if it is unavailable on `directory`. In a virtual
+/// machine cold states are named `guest-...`: the host's cache stays warm.
 pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     let unavailable = system::refusals(directory);
     let guest = if host::is_virtual() { "guest-" } else { "" };

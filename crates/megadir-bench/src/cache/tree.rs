@@ -15,11 +15,9 @@ use crate::os::{self, At, Borrowed};
 const DEPTH_MAX: usize = 64;
 pub(super) const SAMPLE_MAX: usize = 64;
 
-/// One entry, with its type known.
 pub(super) struct Found<'a> {
     pub(super) parent: Borrowed<'a>,
     pub(super) name: &'a [u8],
-    /// Path of its directory from the top, empty or ending in a slash.
     pub(super) below: &'a [u8],
     pub(super) kind: FileType,
 }
@@ -30,7 +28,6 @@ impl Found<'_> {
     }
 }
 
-/// Path of a sampled entry from the top.
 pub(super) type Sampled = Vec<u8>;
 
 /// Calls `visit` for every entry of `top`, and of its subdirectories if `deep`.

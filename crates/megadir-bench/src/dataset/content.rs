@@ -107,7 +107,6 @@ const WORDS: [&str; 32] = [
     "parcel", "query", "red", "river", "sample", "south", "status", "stone", "table", "west",
 ];
 
-/// A JSON document being generated.
 #[derive(Clone, Debug)]
 pub(super) struct Json {
     random: SplitMix64,

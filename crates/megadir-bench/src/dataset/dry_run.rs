@@ -134,7 +134,6 @@ impl Rehearsal<'_> {
     }
 }
 
-/// Examines the entry of a name in a directory.
 fn look_at(
     leaf: Borrowed<'_>,
     name: &[u8],

@@ -1,6 +1,5 @@
-//! The files of a data set: name, path, size and content of the n-th, computed from the seed and n alone. A
-//! [`Files`] holds a few hundred bytes plus the tables of the plan, whatever the number of files. Its methods
-//! allocate nothing and may be called from several threads at once.
+//! The files of a data set: name, path, size and content of the n-th, computed from seed and n alone, without
+//! allocation. A [`Files`] holds a few hundred bytes plus the tables of the plan.
 
 use megadir::layout::{Layout, Refused};
 use megadir_record::{Made, NameScheme, Spread};
@@ -58,8 +57,7 @@ impl Files {
         Ok(files)
     }
 
-    /// Returns the files of one of several workers that each have their own set, with the same number of files
-    /// and the same distributions. Their paths are relative to the worker's own directory,
+    /// One of several workers with their own sets of the same number and distributions. Paths are relative to
     /// [`Files::worker_directory`].
     #[must_use]
     pub(crate) fn of_worker(&self, worker: u32) -> Self {
@@ -111,9 +109,8 @@ impl Files {
         }
     }
 
-    /// Writes the path of a file, relative to the top, into a buffer. Errors: The reason if the layout has no
-    /// place for the name. [`Files::new`] has tried one name of each length, so this is limited to names that
-    /// differ in more than their length.
+    /// Writes a file's path, relative to the top. Fails if the layout has no place for the name, which
+    /// [`Files::new`] rules out except for names that differ in more than their length.
     pub fn place<'a>(&self, index: u64, buffer: &'a mut PlaceBuffer) -> Result<Place<'a>, Refused> {
         self.places.place(self.names(), index, buffer)
     }
@@ -129,9 +126,8 @@ impl Files {
         Content::new(self.made.content, self.seed, index, self.size_bytes(index))
     }
 
-    /// Returns the directories below the top; `None` if finding them requires going through all names. For
-    /// hexadecimal names these are all directories of the layout, used or not, as made by programs that create
-    /// them in advance.
+    /// `None` if finding the directories requires all names. For hexadecimal names these are all directories of
+    /// the layout, used or not.
     pub fn directories(&self) -> Option<Directories<'_>> {
         Directories::of(&self.places, self.made.names, self.entries)
     }

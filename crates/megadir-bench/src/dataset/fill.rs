@@ -1,11 +1,8 @@
-//! Fills a directory: relative to its descriptor, never through a link, resumable.
-//!
-//! Files are created with O_EXCL, so no existing file is ever opened for writing by mistake. Filling again
-//! compares existing entries with the intended ones. Complete files are kept. Truncated files are completed if
-//! the current user owns them and they have no other hard link; an empty file counts as truncated, since a kill
-//! leaves such files. Any other entry under the name is left alone and counted. Directories of a layout are
-//! created when their first file is; a non-directory with the name of one is left alone, and everything below
-//! it is skipped.
+//! Fills a directory: relative to its descriptor, never through a link, resumable. Files are created with
+//! O_EXCL, so no existing file is opened for writing by mistake. Filling again keeps complete files and
+//! completes truncated or empty ones of the current user without other hard links, since a kill leaves such
+//! files. Any other entry under a name is left alone and counted; everything below a non-directory in place of
+//! a directory is skipped.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -68,7 +65,6 @@ fn fill_at(
     Ok(filling.filled)
 }
 
-/// A directory being filled, a part at a time.
 pub(crate) struct Filling<'a> {
     files: &'a Files,
     tree: Tree<'a>,
@@ -90,7 +86,6 @@ impl<'a> Filling<'a> {
         Self { next: first, ..Self::new(dir, files) }
     }
 
-    /// Returns the number of files processed.
     pub(crate) fn done(&self) -> u64 {
         self.next
     }
@@ -190,7 +185,6 @@ pub(super) fn piece(files: &Files) -> Vec<u8> {
     vec![0; usize::try_from(files.sizes().largest_bytes()).map_or(PIECE_BYTES, |size| size.min(PIECE_BYTES))]
 }
 
-/// Previous state of a name.
 pub(super) enum Found {
     Nothing,
     Whole,
@@ -210,11 +204,9 @@ pub(super) fn count(filled: &mut Filled, found: &Found, path: &[u8]) {
     }
 }
 
-/// Reason for an incomplete file.
 pub(super) enum Failed {
     /// The filling was stopped; the written beginning of the file stays.
     Stopped,
-    /// A limit was reached.
     Met(Box<Explanation>),
     Io(io::Error),
 }
@@ -225,7 +217,6 @@ impl<E: Into<io::Error>> From<E> for Failed {
     }
 }
 
-/// Buffers for making one file.
 pub(super) struct Task<'a> {
     pub(super) size_bytes: u64,
     pub(super) piece: &'a mut [u8],
@@ -242,7 +233,6 @@ impl Task<'_> {
     }
 }
 
-/// Makes or completes one file.
 fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) -> Result<Found, Failed> {
     match os::create(dir, name) {
         Ok(file) if task.size_bytes == 0 => drop(file),
@@ -336,9 +326,8 @@ pub(super) fn existing(
     Ok(if whole { (Found::Whole, None) } else { (Found::CutShort, Some((file, there))) })
 }
 
-/// `true` if a truncated file may be one of ours: no other hard link, not guarded, and owned by the current
-/// user, if the status has an owner. It is completed only if its bytes are the beginning of the intended
-/// content.
+/// A truncated file may be ours: no other hard link, not guarded, owned by the current user. It is completed
+/// only if its bytes are the beginning of the intended content.
 fn may_complete(status: &Status) -> bool {
     status.links == 1 && !status.guarded && status.owner == os::own_user()
 }

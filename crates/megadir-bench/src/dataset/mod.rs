@@ -1,16 +1,5 @@
-//! Data sets: names, paths, sizes and contents computed from a seed and an index, and directories filled with
-//! them.
-//!
-//! Nothing is stored per file: the n-th file is computed when it is needed ([`Files`]), so a data set of any
-//! size takes a few kilobytes, and a run can be repeated from its seed.
-//!
-//! | subject | file |
-//! |---|---|
-//! | the n-th file in all respects | `files.rs` |
-//! | its name, path, size, content | `names.rs`, `places.rs`, `sizes.rs`, `content.rs` |
-//! | syntax of distributions; the user's overrides | `syntax.rs` |
-//! | the shape of a user's tree | `profile.rs` |
-//! | making them; dry run | `fill.rs`, `dry_run.rs` |
+//! Data sets: names, paths, sizes and contents of files computed from a seed and an index ([`Files`]), and
+//! directories filled with them. Nothing is stored per file, and a run can be repeated from its seed.
 
 mod content;
 mod dry_run;
@@ -48,7 +37,6 @@ pub use syntax::{
 
 const TAKEN_NAMES_MAX: usize = 5;
 
-/// Returns an independent random generator for each purpose and file.
 fn stream(seed: u64, purpose: u64, index: u64) -> SplitMix64 {
     let of_purpose = SplitMix64::new(seed ^ purpose).next_u64();
     SplitMix64::new(SplitMix64::new(of_purpose ^ index).next_u64())
@@ -57,7 +45,6 @@ fn stream(seed: u64, purpose: u64, index: u64) -> SplitMix64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FillProgress {
     pub done: u64,
-    /// Total number of names.
     pub of: u64,
 }
 
@@ -92,7 +79,6 @@ impl Filled {
     }
 }
 
-/// Result of a dry run of filling a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rehearsed {
     /// The result that filling would have.
@@ -103,7 +89,6 @@ pub struct Rehearsed {
     pub bytes: u64,
 }
 
-/// Reason why a data set is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
     #[error("layout {layout}: {reason}")]
@@ -116,7 +101,6 @@ pub enum FilesError {
         layout: String,
         reason: Refused,
     },
-    /// A distribution is invalid, or contradicts another.
     #[error("{0}")]
     Contradiction(String),
 }
@@ -135,7 +119,6 @@ pub enum FillError {
     NoRoom {
         /// Names processed without error.
         made: u64,
-        /// Total number of names.
         of: u64,
         /// The limit that was reached.
         met: Box<Explanation>,
@@ -146,7 +129,6 @@ pub enum FillError {
         name: String,
         /// Names processed without error.
         made: u64,
-        /// Total number of names.
         of: u64,
         source: std::io::Error,
     },
@@ -155,7 +137,6 @@ pub enum FillError {
     Files(#[from] FilesError),
 }
 
-/// Returns a hint for an error of opening or making a directory.
 fn missing(source: &std::io::Error) -> &'static str {
     match source.kind() {
         std::io::ErrorKind::NotFound => " (what it lies in, or leads to, must exist)",

@@ -29,9 +29,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// Writes the name of `index` into `buffer` and returns it; different indices have different names.
-    /// [`NameScheme::Md5`] is the digest of `SEED:INDEX` in decimal, which can be checked with md5sum;
-    /// [`NameScheme::Hex`] is the output of SplitMix64 at that index, a bijection.
+    /// Different indices have different names. [`NameScheme::Md5`] is the digest of `SEED:INDEX` in decimal,
+    /// [`NameScheme::Hex`] the output of SplitMix64 at that index, a bijection.
     pub fn write<'a>(&self, index: u64, buffer: &'a mut [u8; NAME_BYTES_MAX]) -> &'a [u8] {
         match self.scheme {
             NameScheme::Md5 => {
@@ -68,8 +67,7 @@ impl Names {
         }
     }
 
-    /// Writes the name of the file of `index`, which is number `number` in its directory. The same as
-    /// [`Names::write`], except for names by length. Those need to differ only within a directory, so they can
+    /// `number` is the file's number in its directory. Names by length need to differ only there, so they can
     /// be as short as required.
     pub(super) fn write_in<'a>(
         &self,
@@ -83,9 +81,8 @@ impl Names {
         }
     }
 
-    /// Writes the number, `_`, and pseudorandom characters up to a length drawn from the table. If the number
-    /// alone fills that length there is no `_`, and a longer number makes a longer name; so different numbers
-    /// have different names.
+    /// The number, `_`, and pseudorandom characters up to a length from the table. A number that fills the
+    /// length has no `_`, so different numbers have different names.
     fn by_length<'a>(
         &self,
         bytes: [u8; NAME_LENGTHS],

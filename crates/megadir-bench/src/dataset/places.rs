@@ -9,7 +9,6 @@ use crate::dataset::{FilesError, NAME_BYTES_MAX, Names};
 /// Minimum number of digits in the names of directories with a fixed number of files.
 const DIRECTORY_DIGITS: usize = 6;
 
-/// Rule for the paths of files.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Places {
     Flat,
@@ -71,7 +70,6 @@ impl Places {
 #[derive(Clone, Debug)]
 pub struct Directories<'a> {
     places: &'a Places,
-    /// Number of directories on each level below the top.
     levels: Vec<u64>,
 }
 
@@ -232,7 +230,6 @@ impl<'a> Place<'a> {
         &self.path[..self.file_at.saturating_sub(1)]
     }
 
-    /// Returns the file's name in its directory.
     pub fn file(&self) -> &'a [u8] {
         &self.path[self.file_at..]
     }
@@ -287,7 +284,6 @@ pub const LEVELS_MAX: usize = 48;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shape {
     classes: Vec<Class>,
-    /// Directories on each level, starting with the top.
     levels: Vec<u64>,
     files: u64,
 }
@@ -341,7 +337,6 @@ impl Shape {
         self.files
     }
 
-    /// Returns the number of directories below the top.
     pub(super) fn directories(&self) -> u64 {
         self.levels_below().sum()
     }
@@ -350,12 +345,10 @@ impl Shape {
         self.levels[1..].iter().copied()
     }
 
-    /// Returns the number of directories with files.
     pub(super) fn leaves(&self) -> u64 {
         self.classes.iter().map(|class| class.directories.min(class.files)).sum()
     }
 
-    /// Returns the largest number of files in a directory.
     pub(super) fn files_max(&self) -> u64 {
         self.classes.iter().map(|class| class.files.div_ceil(class.directories)).max().unwrap_or(0)
     }

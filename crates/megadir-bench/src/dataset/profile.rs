@@ -1,7 +1,6 @@
-//! Profile of a user's tree: numbers only, no names; no file is opened. Everything except directories counts as
-//! a file, and hard links count separately; anything but a regular file has size 0. Links are not followed and
-//! mounts not entered. Memory is bounded: sizes and file counts are grouped by their first eight binary digits
-//! with exact sums, so total bytes and files stay exact.
+//! Profile of a user's tree: numbers only; no file is opened. Everything but directories counts as a file, of
+//! size 0 unless regular. Links are not followed and mounts not entered. Sizes and counts are grouped by their
+//! first eight binary digits with exact sums, which bounds memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -38,10 +37,8 @@ pub enum LookError {
     /// The directory cannot be read.
     #[error(transparent)]
     Read(#[from] Error),
-    /// There is nothing to copy.
     #[error("'{}' holds no files", .0.display())]
     Empty(std::path::PathBuf),
-    /// Deeper than the generator supports.
     #[error("'{}' has more than {LEVELS_MAX} levels, which is the most that is made", .0.display())]
     Deep(std::path::PathBuf),
     #[error("interrupted")]

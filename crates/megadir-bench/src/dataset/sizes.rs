@@ -1,6 +1,5 @@
-//! Size of the n-th file: size distributions, computed from the seed and never stored. Totals over many files
-//! (blocks, bytes) are computed from the distribution, without going through the files. Reference for the
-//! log-normal distribution: Crow and Shimizu, *Lognormal Distributions*, chapter 1.
+//! Size of the n-th file, computed from the seed and never stored; totals come from the distribution.
+//! Log-normal: Crow and Shimizu, *Lognormal Distributions*, chapter 1.
 
 use megadir_record::SizeLaw;
 use megadir_stats::permutation::SplitMix64;
@@ -18,7 +17,6 @@ const BLOCKS_EXACT: u64 = 4096;
 /// Purpose of the random stream for sizes.
 const PURPOSE: u64 = 0x7369_7a65;
 
-/// The size distribution of a data set's files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
     /// The mean size, bytes.

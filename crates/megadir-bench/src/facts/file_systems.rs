@@ -20,10 +20,9 @@ use crate::request::{Backing, CacheFact, FileSystemFact, FoundFileSystem};
 /// Reserve left free on the file system of the images, bytes: the lab refuses to use it.
 const SPARE_BYTES: u64 = 64 << 20;
 
-/// Makes and mounts a small image of each file system below `directory`, and determines the capabilities there.
-/// A file system for a device is probed on an image too; the device is only asked for its size. The calling
-/// thread enters a mount namespace and stays in it; see [`Lab::open`]. Errors: A failure that affects all of
-/// them: privileges, free space, an unusable directory or device, interruption.
+/// Makes and mounts a small image of each file system below `directory`, and determines the capabilities there;
+/// a device is only asked for its size. The calling thread enters a mount namespace and stays in it
+/// ([`Lab::open`]). Fails only if all of them fail.
 pub fn file_system_facts(
     directory: &Path,
     asked: &[(Spec, Option<&Path>)],
@@ -67,7 +66,6 @@ pub fn file_system_facts(
     Ok(LabFacts { file_systems, room_bytes: room_bytes(directory)? })
 }
 
-/// Facts of a mounted file system.
 struct Looked {
     backends: Vec<crate::request::BackendFact>,
     methods: Vec<crate::method::MethodFact>,

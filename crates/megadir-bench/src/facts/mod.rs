@@ -13,7 +13,6 @@ pub use unsupported::file_system_facts;
 
 use crate::request::{BackendFact, FileSystemFact};
 
-/// Facts for a plan over file systems.
 #[derive(Debug)]
 pub struct LabFacts {
     pub file_systems: Vec<FileSystemFact>,
@@ -29,10 +28,9 @@ pub fn backend_facts(directory: &Dir) -> Vec<BackendFact> {
     facts(directory, |backend| backend.probe(directory).err().map(|error| error.reason()))
 }
 
-/// Returns the capabilities of every backend on directories that will be made below `directory`. A backend may
-/// refuse a small parent but not its large children (ext4 indexes a directory when it outgrows a block). So if
-/// the file system supports several threads per directory, threaded backends are not probed on the parent; the
-/// run probes the real directories once they exist.
+/// Capabilities of every backend on directories that will be made below `directory`. ext4 indexes a directory
+/// when it outgrows a block, so threaded backends are not probed on the small parent; the run probes the real
+/// directories.
 pub fn backend_facts_below(directory: &Dir) -> Vec<BackendFact> {
     let splits = policy::row(directory.file_system()).split_from_bytes.is_some();
     facts(directory, |backend| {

@@ -1,6 +1,5 @@
 //! Description of the machine for readers of a record. A value that cannot be read is `None` or `unknown`,
-//! never guessed. Each system has one file with the same functions; `words` formats the numbers of Windows and
-//! makes no system calls.
+//! never guessed. One file per system with the same functions.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -15,7 +14,6 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// Commit and compiler of this program, for the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The commit, with `-dirty` if the work tree was modified.

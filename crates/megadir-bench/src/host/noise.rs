@@ -23,7 +23,6 @@ const FULL_SPEED: [&str; 2] = ["High performance", "Ultimate performance"];
 /// Processor use by other processes above which a note is made, per cent.
 const OTHERS_PERCENT_MAX: f64 = 25.0;
 
-/// Looks for noise and returns the findings.
 pub(crate) fn probe(machine: &Machine) -> Vec<Note> {
     let mut notes = Vec::new();
     let before = stolen_ticks();

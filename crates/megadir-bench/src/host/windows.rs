@@ -112,7 +112,6 @@ pub(crate) fn stolen_ticks() -> Option<u64> {
     None
 }
 
-/// Describes the volume of an open directory.
 pub(crate) fn file_system(directory: Borrowed<'_>) -> FileSystem {
     let volume = volume_settings::volume(directory).ok();
     let is_remote = facts::is_remote(directory);
@@ -154,7 +153,6 @@ fn settings(directory: Borrowed<'_>, volume: &volume_settings::Volume, is_remote
     })
 }
 
-/// Returns the volume's letter or share, and its serial number.
 fn device(directory: Borrowed<'_>, volume: Option<&volume_settings::Volume>) -> Option<String> {
     let path = facts::path(directory).ok()?;
     let place = words::place(&String::from_utf16_lossy(&path))?;

@@ -1,6 +1,5 @@
-//! Text for the numbers of Windows, its volumes and services. Pure; runs and is tested on every system.
-//! References: `GetVolumeInformationByHandleW` (the flags), `fsutil behavior` and `fsutil 8dot3name` (registry
-//! values), `STORAGE_BUS_TYPE`.
+//! Text for the numbers of Windows, its volumes and services; tested on every system. References:
+//! `GetVolumeInformationByHandleW`, `fsutil behavior`, `fsutil 8dot3name`, `STORAGE_BUS_TYPE`.
 
 /// Volume flags, with their names in `fsutil fsinfo volumeinfo` and the documentation.
 const VOLUME_FLAGS: &[(u32, &str)] = &[
@@ -81,10 +80,8 @@ const POWER_PLANS: &[(&str, &str)] = &[
     ("e9a42b02-d5df-448d-aa00-03f14749eb61", "Ultimate performance"),
 ];
 
-/// Version of Windows according to the registry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Version {
-    /// Major, minor and build of the kernel.
     pub(crate) numbers: Option<(u32, u32, u32)>,
     pub(crate) revision: Option<u32>,
     /// E.g. `Windows 10 Pro`; Windows 11 says 10 too.
@@ -153,7 +150,6 @@ pub(crate) struct Settings {
     pub(crate) trusted: Option<bool>,
 }
 
-/// Formats the settings of a volume in the style of mount options.
 pub(crate) fn settings(of: &Settings) -> String {
     let when = |is: bool, word: &'static str| is.then_some(word);
     let dev_drive = match (of.dev_drive, of.trusted) {
@@ -240,7 +236,6 @@ pub(crate) fn disk(
     }
 }
 
-/// State of a service, as far as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Runs {
     Yes,

@@ -84,7 +84,6 @@ impl<'a> Arms<'a> {
         self.groups.push(Group { name: name.into(), title: title.into(), answers: false, rule });
     }
 
-    /// Marks a group as an answer to the study's question.
     pub(crate) fn answers(&mut self, name: &str) {
         let groups = self.groups.iter_mut().filter(|group| group.name == name);
         groups.for_each(|group| group.answers = true);

@@ -1,7 +1,6 @@
-//! Kinds of work: one folder each, with its section of a study file (`mod.rs`), its arms (`plan.rs`) and its
-//! blocks (`run.rs`). A new kind is a folder, a variant of [`Kind`], and a variant of `megadir_record::Work` if
-//! no existing one fits. A block is independent of rounds, clocks and records: it runs a number of operations
-//! and returns its counts. `files` is the engine for work on single files, `arms` the builder of all plans.
+//! Kinds of work, one folder each: section of a study file (`mod.rs`), arms (`plan.rs`), blocks (`run.rs`). A
+//! new kind is a folder, a variant of [`Kind`], and perhaps of `megadir_record::Work`. Blocks know no rounds,
+//! clocks or records.
 
 pub(crate) mod arms;
 pub(crate) mod files;
@@ -44,7 +43,6 @@ pub(crate) use stat_some::FILES_MAX;
 use stat_some::{Ask, StatSomeSpec};
 pub(crate) use work_hash::name_hash;
 
-/// Kind of work of a study, with its specification.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// Listing: `[baseline]` and groups.
@@ -102,7 +100,6 @@ pub struct WorkerCommand {
     pub arguments: Vec<OsString>,
 }
 
-/// One arm's work.
 pub(crate) trait Workload {
     /// Returns the reason why it is impossible on `directory`.
     fn unavailable(&self, directory: &Dir) -> Option<String>;
@@ -112,7 +109,6 @@ pub(crate) trait Workload {
         None
     }
 
-    /// Prepares a block, untimed.
     fn setup(
         &mut self,
         _directory: &Dir,
@@ -150,7 +146,6 @@ pub(crate) trait Workload {
 pub(crate) struct BlockUsage {
     /// Wall time, nanoseconds.
     pub(crate) elapsed_ns: u64,
-    /// Processor time of all workers.
     pub(crate) usage: Usage,
 }
 
@@ -165,7 +160,6 @@ pub(crate) struct BlockKey {
 }
 
 impl BlockKey {
-    /// Returns a pseudorandom number specific to this block.
     fn number(self) -> u64 {
         let phase = match self.phase {
             Phase::WarmUp => 1,
@@ -176,7 +170,6 @@ impl BlockKey {
     }
 }
 
-/// Returns the workload of an arm, on a data set with these names.
 pub(crate) fn workload<'a>(
     plan: &Plan,
     cell: &Cell,

@@ -22,9 +22,8 @@ pub(crate) fn repeat(
     Ok(counted.unwrap_or(Counted { entries: 0, hash: 0, calls: None, written_bytes: 0 }))
 }
 
-/// Returns the hash of an entry's name. The hashes of a directory are added, so order does not matter.
-/// Processes sixteen bytes at a time by independent 128-bit multiplications: 2.2 ns for a name of 32 bytes on a
-/// virtual Xeon, where reading an entry takes about 170 ns.
+/// Hash of an entry's name; those of a directory are added, in any order. 2.2 ns for 32 bytes on a virtual
+/// Xeon, where reading an entry takes about 170 ns.
 #[inline]
 pub(crate) fn name_hash(name: &[u8]) -> u64 {
     const KEY: u64 = 0x9e37_79b9_7f4a_7c15;

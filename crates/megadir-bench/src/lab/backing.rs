@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-/// Storage below a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backing {
     /// An image of this size in the lab's directory; memory for a file system in memory.
@@ -12,7 +11,6 @@ pub enum Backing {
         /// this much must be free.
         written_bytes: u64,
     },
-    /// A block device, whose content is lost.
     Device {
         path: PathBuf,
         /// `true` if the user allowed erasing it (`--erase-device`).

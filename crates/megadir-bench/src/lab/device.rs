@@ -127,7 +127,6 @@ const MAY_GO: &str = "if all of it may go, say so on the device itself, by mkfs.
 /// Content of a device that may be erased, according to blkid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Carries {
-    /// A file system with the lab's label.
     OfTheLab,
     /// No known signature: the sampled blocks decide.
     NothingKnown,
@@ -149,7 +148,6 @@ fn first_data(device: &File) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Returns the offsets of the blocks to sample on a device of this size, ascending.
 fn looked_at(bytes: u64) -> impl Iterator<Item = u64> {
     let block = BLOCK_BYTES as u64;
     let blocks = bytes.div_ceil(block);

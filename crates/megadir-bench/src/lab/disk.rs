@@ -13,13 +13,11 @@ use rustix::fs::{Advice, Mode, OFlags};
 /// Sector size for disks that have no smaller one: direct I/O needs at least the sector size of the disk below.
 const LARGE_SECTOR_BYTES: u32 = 4096;
 
-/// An open block device for a file system.
 #[derive(Debug)]
 pub(super) struct Disk {
     pub(super) path: PathBuf,
     /// Keeps a loop device attached while nothing is mounted.
     device: File,
-    /// The image behind a loop device.
     image: Option<Rc<File>>,
     /// `true` if an image bypasses the page cache; `None` for devices.
     pub(super) direct_io: Option<bool>,

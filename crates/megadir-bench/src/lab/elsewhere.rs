@@ -33,15 +33,11 @@ fn refused<T>() -> Result<T, LabError> {
 }
 
 impl Lab {
-    /// # Errors
-    ///
     /// Always [`LabError::Elsewhere`].
     pub fn open(_directory: &Path, _signals: RunControl<'_>) -> Result<Self, LabError> {
         refused()
     }
 
-    /// # Errors
-    ///
     /// Always [`LabError::Elsewhere`].
     pub fn check(
         _directory: &Path,
@@ -99,8 +95,6 @@ impl Mounted {
     }
 }
 
-/// # Errors
-///
 /// Always [`LabError::Elsewhere`].
 pub fn survey(
     _directory: &Path,

@@ -23,7 +23,6 @@ pub enum LabError {
          directory with --dir, or make the study smaller", .path.display(), .needed_bytes.div_ceil(1 << 20), .free_bytes >> 20
     )]
     Room {
-        /// Directory of the images, or the name of the memory.
         path: PathBuf,
         name: String,
         /// Size of the image, plus the growth still possible for earlier images, bytes.
@@ -44,7 +43,6 @@ pub enum LabError {
         doing: String,
         source: io::Error,
     },
-    /// An unmounted file system is still alive in the kernel.
     #[error("{name} was unmounted, but {left}")]
     NotCold {
         name: String,
@@ -57,7 +55,6 @@ pub enum LabError {
         /// The whole message.
         reason: &'static str,
     },
-    /// The stop flag was set.
     #[error("interrupted while file systems were made")]
     Interrupted,
 }

@@ -1,26 +1,17 @@
 //! The lab: file systems made and mounted for a run, each on its own image, with nothing left behind.
 //!
-//! ```text
-//! Spec::parse("ext4:block=1k") --> Lab::make(spec, Image{bytes}) --> Mounted --path()--> the runner works
-//! below it
-//!                                                                      | remount(): cold, verified
-//!                                                                      v unmount(), or drop
-//! ```
-//!
 //! Cleanup after `kill -9`:
 //!
 //! | made | removed because |
 //! |---|---|
-//! | mount | it is in the run's own mount namespace (`namespace`), which ends with its last thread or process |
+//! | mount | it is in the run's own mount namespace (`namespace`) |
 //! | processes that would hold it | the kernel kills workers and mkfs with the thread that started them, a keeper kills FUSE servers (`server`) |
 //! | loop device | detaches itself with its last opener (`disk`) |
 //! | image | it has no name (`O_TMPFILE`), or loses its name at once (`image`) |
 //! | mount points | they are in a directory with the marker of `workspace`, which the next run removes |
 //!
 //! A user's device is written to only after `device` has accepted it. The mounts are visible only to the thread
-//! that called [`Lab::open`] and to threads that it starts afterwards.
-//!
-//! The lab must not depend on studies, plans or arms.
+//! that called [`Lab::open`] and its later threads.
 
 #[cfg(target_os = "linux")]
 mod availability;

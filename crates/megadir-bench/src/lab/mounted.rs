@@ -31,7 +31,6 @@ pub struct Mounted {
     place: Place,
     disk: Option<Disk>,
     server: Option<Server>,
-    /// The directory of mount points.
     parent: OwnedFd,
     /// Name of the mount point in `parent`.
     name: String,
@@ -121,10 +120,9 @@ impl Mounted {
         }
     }
 
-    /// Unmounts it, verifies that nothing of it is left in memory, and mounts it again. The superblock is gone
-    /// once the device can be claimed exclusively; the cached pages of device and image are dropped and
-    /// counted. Errors: [`LabError::Failed`] with `EBUSY` while a descriptor is open on it;
-    /// [`LabError::NotCold`] if anything stayed in memory. After an error the file system may stay unmounted.
+    /// Unmounts, verifies that nothing is left in memory, and mounts again. The superblock is gone once the
+    /// device can be claimed exclusively. Fails with `EBUSY` while a descriptor is open on it,
+    /// [`LabError::NotCold`] if anything stayed; it may stay unmounted.
     pub fn remount(&mut self, control: RunControl<'_>) -> Result<Cold, LabError> {
         self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
         self.detach(control)?;
@@ -133,9 +131,8 @@ impl Mounted {
         Ok(cold)
     }
 
-    /// Unmounts it, runs the same mkfs command again, and mounts the result. A user's device is checked again
-    /// before it is erased. Errors: Like [`Mounted::remount`], and [`LabError::Device`] if the device must no
-    /// longer be erased.
+    /// Unmounts, runs the same mkfs again, and mounts. A user's device is checked again first
+    /// ([`LabError::Device`]).
     pub fn reformat(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
         self.detach(control)?;
@@ -247,7 +244,6 @@ impl Mounted {
         if by_ext4 { "ext4".into() } else { entry.name.into() }
     }
 
-    /// Opens its root, relative to the directory of mount points.
     pub fn open(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         if !is_mounted(&self.parent, &self.name) {

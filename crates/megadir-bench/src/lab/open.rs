@@ -24,9 +24,8 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Opens a lab with its images in `directory`: enters a mount namespace, removes leftovers of killed runs
-    /// there, and creates a directory for mount points. The calling thread, and everything it starts from now
-    /// on, stays in the namespace. Errors: [`LabError::Privileges`] if the caller may not mount;
+    /// Opens a lab with its images in `directory`: enters a mount namespace, where the calling thread stays,
+    /// and removes leftovers of killed runs. Fails with [`LabError::Privileges`] if the caller may not mount,
     /// [`LabError::Failed`] if the directory is unusable.
     pub fn open(directory: &Path, control: RunControl<'_>) -> Result<Self, LabError> {
         namespace::enter()?;
@@ -92,9 +91,8 @@ impl Lab {
         }
     }
 
-    /// Checks that [`Lab::make`] can make these file systems, in this order, without creating or writing
-    /// anything: privileges, free space, devices that must not be erased. Errors: Like [`Lab::open`] and
-    /// [`Lab::make`].
+    /// Checks, as [`Lab::open`] and [`Lab::make`] would, that they can make these file systems in this order,
+    /// without writing anything.
     pub fn check(directory: &Path, all: &[(Spec, Backing)], control: RunControl<'_>) -> Result<(), LabError> {
         if !namespace::may_mount() {
             return Err(LabError::Privileges);

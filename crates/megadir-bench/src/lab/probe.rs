@@ -14,9 +14,8 @@ use crate::workspace::Leftovers;
 /// 33 MiB (ext4) or 65 MiB (XFS) of a 1 GiB image; the rest stays a hole.
 const WRITTEN_SHARE: u64 = 4;
 
-/// Makes and mounts a small image of each file system and calls `look` on it while it is mounted. An
-/// unavailable file system has the reason in its [`Fact`]. Errors: [`LabError::Interrupted`], and failure to
-/// unmount.
+/// Calls `look` on a small mounted image of each file system. An unavailable one has the reason in its
+/// [`Fact`]. Fails only if interrupted or if unmounting fails.
 pub fn probe<T>(
     lab: &Lab,
     specs: &[Spec],
@@ -61,9 +60,8 @@ pub fn facts(specs: &[Spec], control: RunControl<'_>) -> Result<Vec<Fact>, LabEr
     specs.iter().map(fact).collect()
 }
 
-/// Finds the available file systems: makes and mounts each on a small image below `directory` if the caller
-/// may, otherwise checks drivers and programs. Errors: [`LabError::Interrupted`], and [`LabError::Failed`] if
-/// the directory is unusable.
+/// Finds the available file systems by mounting images below `directory` if the caller may, otherwise by
+/// drivers and programs.
 pub fn survey(
     directory: &Path,
     specs: &[Spec],

@@ -32,7 +32,6 @@ pub(super) fn find(name: &str) -> Option<PathBuf> {
     FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }
 
-/// A running program and its captured output.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) child: Child,
@@ -109,7 +108,6 @@ impl Drop for Running {
     }
 }
 
-/// Exit status and output of a program.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) status: ExitStatus,

@@ -1,7 +1,6 @@
 //! FUSE servers that end with the run. A server must not be the last process in the mount namespace: on exit it
-//! would unmount, and wait forever for its own answer (`fuse_send_destroy` in `do_exit`; only aborting the
-//! connection ends that). So a keeper starts the server: a shell that waits until the run closes a pipe, which
-//! also happens if the run is killed. It then kills the server, waits for its exit, and is the last process.
+//! would unmount, and wait forever for its own answer (`fuse_send_destroy` in `do_exit`). So a keeper, a shell
+//! that waits until the run closes a pipe, kills the server and is the last process.
 
 use std::ffi::OsStr;
 use std::io::PipeWriter;

@@ -7,7 +7,6 @@ use megadir::nearest::choices;
 
 use super::table::{Changes, Entry, FILE_SYSTEMS, Takes, Variant, size};
 
-/// A file system of the table, with variants.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub entry: &'static Entry,
@@ -146,10 +145,9 @@ impl Spec {
         with_spare.max(entry.smallest_bytes).next_multiple_of(1 << 20)
     }
 
-    /// Returns an upper bound of the bytes written to an image of `image_bytes`; the rest stays a hole. mke2fs
-    /// makes one inode per 16 KiB, so images for many small files are mostly empty: only inode tables (256
-    /// bytes an inode by default) and the journal (1/32 at most) are written. Other file systems may eventually
-    /// write anywhere in their image.
+    /// Upper bound of the bytes written to an image; the rest stays a hole. On ext4 only inode tables (256
+    /// bytes an inode) and the journal (1/32 at most) are written, and mke2fs makes one inode per 16 KiB. Other
+    /// file systems may write anywhere.
     pub fn written_bytes(&self, image_bytes: u64, inodes: u64, space_bytes: u64) -> u64 {
         let usual = self.entry.kind.starts_with("ext") && !self.make().iter().any(|word| word == "-I");
         if !usual {

@@ -5,7 +5,6 @@ use megadir_record::LabFileSystem;
 use super::Spec;
 use crate::workspace::Leftovers;
 
-/// Availability of one file system.
 #[derive(Clone, Debug)]
 pub struct Fact {
     pub spec: Spec,
@@ -13,7 +12,6 @@ pub struct Fact {
     pub unavailable: Option<String>,
     /// Description while it was mounted; `None` if it was not tried or failed.
     pub proven: Option<LabFileSystem>,
-    /// The mkfs program with its version.
     pub tool: Option<String>,
 }
 

@@ -1,7 +1,6 @@
-//! The file systems that the lab can make. To add one, write an entry and add it to [`FILE_SYSTEMS`]. The
-//! options are the published study's: mkfs defaults and `noatime`, with three additions that do not change the
-//! final layout on disk: the lab's label; inode tables and journals of ext2 to ext4 written at once (otherwise
-//! the kernel writes them during measurements); and a quick format for NTFS.
+//! The file systems that the lab can make, with the published study's options: mkfs defaults and `noatime`,
+//! plus the lab's label, inode tables and journals of ext2 to ext4 written at once (else the kernel writes them
+//! during measurements), and a quick format for NTFS.
 
 /// Label of the lab's file systems; 11 bytes, the smallest limit of any file system.
 pub const LABEL: &str = "megadir-lab";
@@ -15,13 +14,11 @@ const GIB: u64 = 1 << 30;
 pub struct Entry {
     /// Its name for `--fs`.
     pub name: &'static str,
-    /// One line for lists.
     pub about: &'static str,
     /// The type for mount(2); for FUSE the type that the kernel shows.
     pub kind: &'static str,
     /// The mkfs program with its options; the device is appended. Empty if there is nothing to make.
     pub make: &'static [&'static str],
-    /// Option with which the program prints its version.
     pub version: &'static str,
     /// The FUSE server with its options; device and mount point are appended.
     pub server: Option<&'static [&'static str]>,
@@ -52,7 +49,6 @@ pub struct Variant {
     pub name: &'static str,
     pub takes: Takes,
     pub changes: Changes,
-    /// Requirement, to explain a refusal by kernel or program.
     pub needs: Option<&'static str>,
 }
 

@@ -1,16 +1,12 @@
-//! The measurement loop for single operations, and its own cost.
-//!
-//! Each operation is timed by one read of a cycle counter after it: its end is the start of the next, so n
-//! operations take n + 1 reads. Ticks go into a log-linear histogram and are converted to nanoseconds only when
-//! it is read. The loop makes no allocation, and no system call except the operation's own.
+//! The measurement loop for single operations. Each is timed by one read of a cycle counter after it: its end
+//! is the start of the next. Ticks go into a log-linear histogram; the loop makes no allocation and no system
+//! call.
 //!
 //! | loop | measured time of an operation |
 //! |---|---|
 //! | [`measured_loop`] | service time: from the end of the previous operation to its own end |
 //! | [`paced_loop`] | response time: from its scheduled start to its end |
 //! | [`untimed_loop`] | none: the difference is the cost of measuring |
-//!
-//! Workloads use them through a [`Stopwatch`], which owns the counter and the histogram.
 
 mod self_check;
 mod stopwatch;
@@ -51,9 +47,8 @@ pub struct Looped {
     pub ahead_ticks: i64,
 }
 
-/// Runs `operations` operations back to back, times each and adds the times to `histogram`. Calls
-/// [`Operation::between`] every `look_ticks`. Generic over counter and operation so that both are inlined: the
-/// loop itself costs one read of the counter and one record in the histogram.
+/// Adds the times to `histogram` and calls [`Operation::between`] every `look_ticks`. Generic so that counter
+/// and operation are inlined: the loop costs one read and one record.
 #[inline]
 pub fn measured_loop<T: Ticks, O: Operation>(
     ticks: T,
@@ -82,11 +77,10 @@ pub fn measured_loop<T: Ticks, O: Operation>(
     Ok(Looped { elapsed_ticks: last.saturating_sub(start), gap_ticks, sum, ahead_ticks: 0 })
 }
 
-/// Runs `operations` operations, one every `interval_ticks`, and adds to `histogram` the time from the
-/// scheduled start to the end of each. A late operation starts at once. The first is scheduled `ahead_ticks`
-/// from now. Pass `Looped::ahead_ticks` of the previous loop (negative if it was late) to continue one schedule
-/// across pauses, which do not count. Waits by spinning on the counter. A slow operation delays the following
-/// ones, and their times include that delay (coordinated omission: Tene, *How not to measure latency*, 2013).
+/// Runs one operation every `interval_ticks` and records the time from scheduled start to end; a late one
+/// starts at once. The first is scheduled `ahead_ticks` from now; pass `Looped::ahead_ticks` of the previous
+/// loop to continue a schedule across pauses. Waits by spinning. Times include delays by slow predecessors
+/// (coordinated omission: Tene, *How not to measure latency*, 2013).
 #[inline]
 pub fn paced_loop<T: Ticks, O: Operation>(
     ticks: T,

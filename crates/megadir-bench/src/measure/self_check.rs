@@ -1,6 +1,5 @@
 //! Self-check of a run: the cost of measuring on this machine, and whether inserted delays are detected. The
-//! cost is measured with the same operation timed and untimed, in short blocks in random order within each
-//! round, so that they are paired like any two arms.
+//! same operation runs timed and untimed in short blocks, paired like any two arms.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -172,7 +171,6 @@ impl Operation for Null {
     }
 }
 
-/// Cost of the measured loop with an empty operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NullCost {
     pub operations: u64,

@@ -1,6 +1,5 @@
-//! Stopwatch for single operations: a counter, the length of its ticks, and a histogram. Create one and reuse
-//! it for many blocks. It allocates when it is created and when a block's times are exported, never while a
-//! block runs.
+//! Stopwatch for single operations: a counter, its tick length, and a histogram. Reused for many blocks; never
+//! allocates while a block runs.
 
 use megadir_record::{Latency, Since};
 use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
@@ -11,7 +10,6 @@ use super::{Looped, Operation, measured_loop, paced_loop};
 /// Interval between checks of the stop flag, nanoseconds.
 const LOOK_NS: f64 = 1e6;
 
-/// Times the single operations of a block.
 #[derive(Clone, Debug)]
 pub struct Stopwatch {
     calibration: Calibration,
@@ -143,7 +141,6 @@ impl Stopwatch {
         })
     }
 
-    /// Returns the time accounted for, by operations and gaps, in ticks.
     #[must_use]
     pub fn told_ticks(&self) -> u128 {
         self.histogram.sum() + u128::from(self.gap_ticks)

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use megadir_sys::clock::{cycles, invariant_counter, monotonic_ns};
 
-/// A monotonically increasing counter.
 pub trait Ticks: Copy {
     fn now(self) -> u64;
 }
@@ -31,7 +30,6 @@ impl Ticks for Clock {
     }
 }
 
-/// The cycle counter calibrated against the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
     /// Nanoseconds per tick of the cycle counter; `None` if it is unusable: not invariant, or rejected by the

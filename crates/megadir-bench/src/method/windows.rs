@@ -1,11 +1,11 @@
-//! The methods of Windows, where the listing tells times and sizes: six of the published source, and ours.
+//! Methods on Windows, where listings include times and sizes: six of the published source, and ours.
 
 use super::{AskingOrder, Method, Tells, Way, method};
 
 /// The source's buffer, bytes; ours have it too, so that the call makes the difference.
 const BUFFER: Option<u64> = Some(64 << 10);
 const LARGE_BUFFER: Option<u64> = Some(1 << 20);
-/// FindFirstFile and what is built on it have a buffer that the system chooses.
+/// The system chooses the buffer.
 const SYSTEMS_OWN: Option<u64> = None;
 
 /// Listed by a backend that brings attributes along.
@@ -102,6 +102,6 @@ pub(super) static METHODS: &[Method] = &[
         SYSTEMS_OWN,
         Way::StdFs,
     ),
-    // It has one thread: the listing brings all along, so that nobody is to be asked.
+    // One thread: the listing has all attributes.
     method("policy", "what the library picks for the directory", None, Way::Policy),
 ];

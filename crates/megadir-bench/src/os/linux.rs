@@ -13,9 +13,7 @@ pub(crate) use rustix::path::Arg;
 
 use super::{Access, Space, Status};
 
-/// An open file or directory.
 pub(crate) type Owned = OwnedFd;
-/// A borrowed open file or directory.
 pub(crate) type Borrowed<'a> = BorrowedFd<'a>;
 
 /// The backend used to list entries.
@@ -26,7 +24,6 @@ const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 /// Unit of `st_blocks`, bytes, independent of the file system's block size.
 const STAT_BLOCK_BYTES: u64 = 512;
 
-/// Lends a directory descriptor.
 pub(crate) trait At {
     fn at(&self) -> Borrowed<'_>;
 }
@@ -228,7 +225,6 @@ pub(crate) fn set_times(at: Borrowed<'_>, path: impl Arg, time: Duration) -> io:
     Ok(rustix::fs::utimensat(at, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Returns the capacity of the file system of a directory.
 pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
     let told = rustix::fs::fstatvfs(at)?;
     Ok(Space {

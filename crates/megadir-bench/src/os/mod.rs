@@ -1,19 +1,9 @@
-//! Operations relative to an open directory: one API for Linux and Windows, one or two system calls each.
+//! Operations relative to an open directory: one API for Linux and Windows, one or two system calls each,
+//! inlined because measured code calls them.
 //!
-//! Names and paths are bytes (WTF-8 on Windows) with `/` between names; none leads out of the directory. No
-//! operation follows a link as the last component of a path. Errors are the system's, distinguished by
-//! [`std::io::ErrorKind`]:
-//!
-//! | kind | meaning |
-//! |---|---|
-//! | `NotFound` | no such name, or a directory of the path is missing |
-//! | `AlreadyExists` | the name is taken |
-//! | `NotADirectory` | a file or a link where a directory is needed |
-//! | `IsADirectory` | a directory where a file is needed |
-//! | `CrossesDevices` | a mount point |
-//! | `DirectoryNotEmpty` | the directory has entries |
-//!
-//! Measured code calls these functions, so they are as thin as possible and inlined.
+//! Paths are bytes (WTF-8 on Windows) with `/`; none leads out of the directory, and a link as the last
+//! component is not followed. Errors are the system's: `CrossesDevices` is a mount point, `NotADirectory` also
+//! a link where a directory is needed.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -35,7 +25,6 @@ pub(crate) use windows::*;
 /// Buffer of listings, bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Access mode of an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
@@ -48,17 +37,14 @@ pub(crate) struct Status {
     pub(crate) size_bytes: u64,
     /// Hard links; 0 for an unlinked file that is still open.
     pub(crate) links: u64,
-    /// Device and inode number.
     pub(crate) identity: (u64, u64),
     /// Owner, if the system reports it: the user ID.
     pub(crate) owner: Option<u32>,
-    /// `true` if the file must not be written whatever the permissions: read-only on Windows, or a reparse
-    /// point (deduplicated, compressed by a filter, in a cloud), which is opened here without the filter that
-    /// knows where its content is.
+    /// Not to be written whatever the permissions: read-only on Windows, or a reparse point, opened here
+    /// without the filter that knows where its content is.
     pub(crate) guarded: bool,
 }
 
-/// Capacity of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Space {
     /// Allocation unit, bytes.
@@ -72,7 +58,6 @@ pub(crate) struct Space {
     /// Total inodes; 0 if they are allocated dynamically.
     pub(crate) inodes: u64,
     pub(crate) free_inodes: u64,
-    /// Free inodes, including root's reserve.
     pub(crate) all_free_inodes: u64,
 }
 

@@ -18,9 +18,7 @@ use megadir_sys::windows::{owner, volume, volume_settings};
 
 use super::{Access, Space, Status};
 
-/// An open file or directory.
 pub(crate) type Owned = OwnedHandle;
-/// A borrowed open file or directory.
 pub(crate) type Borrowed<'a> = BorrowedHandle<'a>;
 
 const FILE_LIST_DIRECTORY: u32 = 1;
@@ -40,7 +38,6 @@ pub(crate) const LISTED_BY: &str = "by-handle";
 /// Paths up to this many UTF-16 units are converted without allocation.
 const PATH_UNITS: usize = 384;
 
-/// Lends a directory handle.
 pub(crate) trait At {
     fn at(&self) -> Borrowed<'_>;
 }
@@ -52,7 +49,6 @@ impl<T: AsHandle> At for T {
     }
 }
 
-/// A name or path argument.
 pub(crate) trait Arg: AsRef<[u8]> {}
 
 impl<T: AsRef<[u8]>> Arg for T {}

@@ -1,6 +1,5 @@
 //! Waits until written data are on the disk, so that the next measurement does not pay for them. On Windows
-//! this requires an administrator and a volume that can be flushed. Otherwise the run continues, and its record
-//! says so.
+//! this requires an administrator; otherwise the record says so.
 
 use std::io::{self, ErrorKind};
 use std::sync::atomic::AtomicU64;

@@ -1,6 +1,5 @@
 //! One block of an arm: prepares the caches, times and counts the work, tears it down. If a block creates or
-//! removes files, the directories are listed before and after it, untimed and without `stat`. The number of
-//! files must have changed by the number that the work reports.
+//! removes files, an untimed listing before and after must agree with the number that the work reports.
 
 use megadir::FileType;
 use megadir_record::{Cell, Counted, Phase, Plan, Sample};
@@ -23,7 +22,6 @@ pub(crate) struct ArmWorks<'a> {
     pub(crate) works: Vec<Box<dyn Workload + 'a>>,
     pub(crate) stopwatch: Stopwatch,
     pub(crate) control: RunControl<'a>,
-    /// Cache state of the data sets.
     pub(crate) caches: Caches,
 }
 
@@ -104,7 +102,6 @@ pub(crate) fn one(
     })
 }
 
-/// Checks the change in the number of files around a block.
 pub(crate) struct EntryCountCheck {
     before: u64,
     change: i64,

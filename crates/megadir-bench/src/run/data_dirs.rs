@@ -1,16 +1,11 @@
 //! The directories of data sets while arms work on them.
 //!
-//! Data that arms make start empty in every round. After their last use in a round they are set aside, untimed,
-//! and removed at the end of the run (or at once, with a note, if space is short). Immediate removal would
-//! distort the next round: at every create ext4 skips, one by one, the inodes deleted in the last 60 s, or 300
-//! s if the deletion is not on disk yet (`recently_deleted` in `fs/ext4/ialloc.c`). After 190 000 removals a
-//! create took 160 µs instead of 6 µs.
-//!
-//! If arms themselves remove files, each life begins on a remounted or reformatted file system
-//! (`LabFileSystem::made_anew`): deletion times are on disk, and without a journal ext4 reads them there.
-//!
-//! If arms use files of earlier arms, these are written back before the next operation, so that no arm pays for
-//! another.
+//! Data that arms make start empty in every round. After use they are set aside and removed at the end of the
+//! run (or at once, with a note, if space is short): at every create ext4 skips, one by one, the inodes deleted
+//! in the last 60 s, or 300 s if not on disk yet (`recently_deleted`). After 190 000 removals a create took 160
+//! µs instead of 6 µs. If arms themselves remove files, each life begins on a remounted or reformatted file
+//! system, because ext4 without a journal reads deletion times from disk. Files for a later arm are written
+//! back first, so that no arm pays for another.
 
 use std::path::Path;
 
@@ -78,7 +73,6 @@ pub(crate) struct RoundDirs<'a> {
     data_dirs: DataDirs<'a>,
     /// `true` if there is space for the files of all rounds.
     keeps: bool,
-    /// Number of data sets set aside.
     aside: u64,
     control: RunControl<'a>,
     /// Arm-made data sets whose space has been recorded.

@@ -1,13 +1,9 @@
 //! Fills and ages the data sets of a plan, and measures their space.
 //!
-//! Several data sets grow in turns, the least complete one first, so that none gets a better part of the disk,
-//! of a group of inodes or of the cache. The seed decides which set begins.
-//!
-//! An aged directory gets further files among its own, which are written back and then removed. If the file
-//! system does not shrink directories, it stays as large as before the removal. The further files' numbers are
-//! far beyond the names that look-ups treat as absent.
-//!
-//! Space is measured by a walk relative to descriptors that follows no links and crosses no mounts.
+//! Data sets grow by turns, the least complete first, so that none gets a better part of disk or cache. An aged
+//! directory gets further files, written back and then removed, so that it stays large where directories do not
+//! shrink; their numbers are far beyond the names that look-ups treat as absent. Space is measured by a walk
+//! that follows no links and crosses no mounts.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -36,14 +32,12 @@ const TURN: u64 = 1024;
 
 pub(crate) struct Made {
     pub(crate) directories: Vec<Dir>,
-    /// Space and files of each.
     pub(crate) usages: Vec<TreeUsage>,
     pub(crate) built: Built,
     /// `true` if it is on disk, as far as the system reports.
     pub(crate) written: bool,
 }
 
-/// Tree under construction.
 struct Set<'a> {
     data: &'a Data,
     filling: Filling<'a>,
@@ -207,18 +201,15 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// Returns the fraction of the directories still to make.
     fn directories_left(&self) -> f64 {
         let (made, all) = self.directories;
         (all - made) as f64 / all.max(1) as f64
     }
 
-    /// Returns the fraction of the files still to make.
     fn files_left(&self) -> f64 {
         (self.entries - self.filling.done()) as f64 / self.entries.max(1) as f64
     }
 
-    /// Returns the fraction of the further files still to remove.
     fn aging_left(&self) -> f64 {
         self.aging.as_ref().map_or(0.0, Aging::left)
     }
@@ -332,14 +323,12 @@ impl<'a> Aging<'a> {
         Ok(self.filling.filled.stopped)
     }
 
-    /// Writes the files back and records the size of the directory.
     pub(crate) fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
         write_back(&self.directory, control.heartbeat).map_err(|error| failed(&error))?;
         self.full_bytes = size_of(self.directory).map_err(|error| failed(&error))?;
         Ok(())
     }
 
-    /// Returns the fraction of the files still to remove.
     pub(crate) fn left(&self) -> f64 {
         (self.files - self.removed) as f64 / self.files.max(1) as f64
     }
@@ -370,7 +359,6 @@ impl<'a> Aging<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TreeUsage {
     pub(crate) used: Used,
-    /// Sum of the hashes of the files' own names.
     pub(crate) hash: u64,
 }
 

@@ -1,13 +1,9 @@
-//! Expected results of listings and methods, recorded before the first block.
+//! Expected results of listings and methods, recorded before the first block. For data made by the run they
+//! come from the names alone, so that a fault common to all backends shows; for an existing directory from the
+//! oracle's listing. Attributes come from the oracle, Rust's standard library, because file systems round
+//! times.
 //!
-//! For data made by the run they are computed from the names alone, without file system or backend, so that a
-//! fault common to all backends shows. For an existing directory they come from the oracle's listing.
-//!
-//! File times follow from the seed and the file number, so a data set re-created for a resumed run is the same.
-//! File systems round times, so expected attributes are read by the oracle, Rust's standard library.
-//!
-//! For the cache state `unseen` the files are re-created, so that no process has listed or examined them before
-//! the block.
+//! For the cache state `unseen` the files are re-created, so that no process has seen them before the block.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -29,8 +25,8 @@ use crate::run::RunError;
 /// Files between two heartbeats.
 const STEP: u64 = 256;
 
-/// Writes into the plan the expected result of listing each data set, except those that arms make. `counted` is
-/// the oracle's listing of each data set; its numbers become those of the plan.
+/// Writes the expected listing of each data set into the plan, except for data that arms make. `counted` is the
+/// oracle's listing; its numbers become the plan's.
 pub(crate) fn record_expected(
     plan: &mut Plan,
     counted: &mut [Counted],

@@ -1,18 +1,6 @@
-//! Executes a plan: set up, warm up, measure, verify, remove; observers receive each event.
-//!
-//! [`crate::next()`] makes all decisions. If the run fails or is interrupted, the record still gets its last
-//! line and the run's own directory is removed.
-//!
-//! | file | subject |
-//! |---|---|
-//! | `lifecycle` | a run from start to end: header, epochs, last line |
-//! | `setup` | capacity, volumes, data sets, and the arms that are possible on them |
-//! | `volumes` | the given directory, or the file systems made for the run |
-//! | `data_sets` | filling and aging the data sets; what they occupy |
-//! | `expected` | expected listings; file times; re-created files |
-//! | `data_dirs` | the directories of data sets while arms work on them |
-//! | `rounds`, `block` | the loop over blocks; one block |
-//! | `resume` | checks and replay before a record is continued |
+//! Executes a plan: set up, warm up, measure, verify, remove; observers receive each event. [`crate::next()`]
+//! makes all decisions. If the run fails or is interrupted, the record still gets its last line and the run's
+//! own directory is removed.
 
 mod block;
 mod data_dirs;
@@ -45,7 +33,6 @@ pub use setup::check;
 pub struct RunRequest<'a> {
     pub plan: Plan,
     pub notes: Vec<Note>,
-    /// Parent of the data sets, or the existing directory to list.
     pub directory: PathBuf,
     /// Command line that repeats the run, for the record.
     pub command: Vec<String>,
@@ -92,7 +79,6 @@ pub struct RunEnd {
     pub unequal_blocks: u64,
 }
 
-/// Reason for an incomplete record.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error("cannot use '{}': {}{}", .path.display(), words(.source), way_out(.source))]
@@ -135,7 +121,6 @@ pub enum RunError {
     /// The run failed, and so did the cleanup after it.
     #[error("{error}; after that: {cleaning}")]
     Uncleaned { error: Box<Self>, cleaning: Box<Self> },
-    /// The record is of another machine, or its data have changed.
     #[error("the record cannot be gone on with: {reason}")]
     Resume { reason: String },
     /// The caller stopped it before anything was measured.

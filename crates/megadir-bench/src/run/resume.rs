@@ -1,10 +1,6 @@
 //! Continues a record: checks that machine, file systems and data are the same, then restores the state for the
-//! next block, untimed and unrecorded.
-//!
-//! ```text
-//! arms that use files of earlier arms   the blocks of this round that were measured already, in their order
-//! all other arms                        one block each, so that caches are as warm as after a round
-//! ```
+//! next block, untimed and unrecorded. Arms that use files of earlier arms repeat this round's blocks in order;
+//! all others run one block, so that caches are as warm as after a round.
 
 use megadir_record::{CellId, Data, FileSystem, Header, LabMount, Machine, Place, Plan, Record, Sample};
 

@@ -137,7 +137,6 @@ fn round_dirs<'a>(
     Ok(RoundDirs::new(DataDirs { plan, volumes, directories, control }, keeps))
 }
 
-/// Returns the note on an arm whose directory is full.
 fn stopped(plan: &Plan, cell: &Cell, refused: &Refused) -> Note {
     let others = match plan.stopped_by(cell.id).count() {
         0 => "the arm is".to_owned(),
@@ -177,7 +176,6 @@ fn difference(sample: &Sample, expected: (u64, u64), cell: &Cell) -> Option<Stri
         .then(|| format!("{arm} saw other names in round {round} than there were before the run"))
 }
 
-/// Marks the samples of the latest round as void.
 fn void(
     samples: &mut [Sample],
     block: &Block,

@@ -28,7 +28,6 @@ use crate::run::volumes::{Volume, Volumes, data_name, kinds, notes_on, wanted};
 use crate::run::{Listeners, RunError, RunRequest};
 use crate::workspace::remove_leftovers;
 
-/// State needed for measurement.
 pub(crate) struct Prepared<'a> {
     /// Plan of the epoch; the whole plan if there is one epoch.
     pub(crate) plan: Plan,
@@ -37,19 +36,14 @@ pub(crate) struct Prepared<'a> {
     pub(crate) notes: Vec<Note>,
     pub(crate) command: Vec<String>,
     pub(crate) program: Program,
-    /// The directory given by the user, for the machine's description.
     pub(crate) directory: Dir,
-    /// Directories of the plan's data sets.
     pub(crate) data: Vec<Dir>,
-    /// Time and space of creating them.
     pub(crate) built: Option<Built>,
-    /// The oracle's counts of each.
     pub(crate) truths: Vec<Counted>,
     pub(crate) names: Vec<NameSource>,
     pub(crate) control: RunControl<'a>,
     /// Command that starts worker processes.
     pub(crate) worker: Option<WorkerCommand>,
-    /// Cache state of the data sets.
     pub(crate) caches: Caches,
     pub(crate) volumes: Volumes,
 }
@@ -131,9 +125,7 @@ pub(crate) fn prepare<'a>(
     }
 }
 
-/// Checks for everything that would prevent a run from starting, without writing anything. Errors: As
-/// [`run`](super::run): missing privileges, too little space, devices that must not be erased, directories that
-/// are not writable.
+/// Checks everything that would prevent a run ([`run`](super::run)) from starting, without writing anything.
 pub fn check(
     plan: &Plan,
     path: &Path,
@@ -154,7 +146,7 @@ pub fn check(
     fit(&mut Volumes::named(path, directory), plan.clone(), &mut Vec::new()).map(drop)
 }
 
-/// Removes the data sets and creates those of another epoch; `plan` is that epoch's.
+/// Replaces the data sets by those of the epoch of `plan`.
 pub(crate) fn rebuild_for_epoch(
     prepared: &mut Prepared<'_>,
     plan: Plan,
@@ -190,8 +182,8 @@ fn makes(plan: &Plan) -> bool {
     plan.data.iter().any(|data| matches!(data.source, DataSource::Made { .. }))
 }
 
-/// Writes predictions into the plan and checks the available space. Of several file systems made for the run,
-/// those that are too small are omitted.
+/// Writes predictions into the plan and checks the space. Too small file systems made for the run are omitted,
+/// if others remain.
 fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan, RunError> {
     let (mut plan, mut gone) = (plan, Vec::new());
     for volume in volumes.all() {
@@ -278,7 +270,6 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
     Ok(())
 }
 
-/// Returns the source of names for look-ups in a data set.
 fn name_source(
     plan: &Plan,
     data: &Data,
@@ -304,9 +295,8 @@ fn name_source(
     }
 }
 
-/// Checks the space and inodes of a volume for a plan; returns notes if there are enough. If only the directory
-/// index limits the arms, they may plan for more files than it certainly holds: an arm is stopped when the
-/// directory is full, and reports at how many entries.
+/// Checks space and inodes of a volume; returns notes. If only the directory index limits the arms, they may
+/// plan for more files than it certainly holds: an arm is stopped when the directory is full.
 pub(crate) fn check_room(plan: &Plan, volume: &Volume) -> Result<Vec<Note>, RunError> {
     let Volume { on, path, directory, .. } = volume;
     let needed = needed(plan, volume);

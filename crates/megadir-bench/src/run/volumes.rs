@@ -25,7 +25,6 @@ const DEVICE_PAGES_MAX: u64 = 16;
 /// Placeholder for directories of an unmounted file system: no file can be created or removed in it.
 const NOWHERE: &str = "/proc";
 
-/// Which file system a remount brings back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MountedAs {
     ItIs,
@@ -45,16 +44,13 @@ pub(crate) struct Volume {
     /// File system made for the run; `None` for the given directory.
     pub(crate) on: Option<FsId>,
     pub(crate) path: PathBuf,
-    /// Parent of the run's own directory.
     pub(crate) directory: Dir,
-    /// File system type, as the kernel names it.
     pub(crate) kind: String,
     /// The run's own directory; `None` if the run makes no files.
     workspace: Option<Workspace>,
     mounted: Option<Mounted>,
 }
 
-/// Returns specification and backing of a file system of a plan.
 pub(crate) fn wanted(
     plan: &Plan,
     file_system: &LabFileSystem,
@@ -158,7 +154,6 @@ impl Volumes {
         Ok(())
     }
 
-    /// Flushes dirty data on all volumes.
     pub(crate) fn write_back(&self, heartbeat: &AtomicU64) -> Result<(), RunError> {
         self.all.iter().try_for_each(|volume| {
             write_back(&volume.directory, heartbeat).map(drop).map_err(|error| volume.unusable(error))
@@ -244,7 +239,6 @@ impl Volume {
         Ok(Self { on: Some(on), path, directory, kind, workspace: None, mounted: Some(mounted) })
     }
 
-    /// Returns the run's own directory on this volume.
     pub(crate) fn workspace(&self) -> Option<&Workspace> {
         self.workspace.as_ref()
     }
@@ -293,12 +287,10 @@ fn failed(doing: &str, source: io::Error) -> LabError {
     LabError::Failed { doing: doing.to_owned(), source }
 }
 
-/// Returns the file system type of each data set.
 pub(crate) fn kinds(volumes: &Volumes, plan: &Plan) -> Vec<String> {
     plan.data.iter().map(|data| volumes.of(data).kind.clone()).collect()
 }
 
-/// Returns notes on the directories of killed runs.
 pub(crate) fn notes_on(found: &Leftovers) -> Vec<Note> {
     let note = |text| NoteKind::Leftovers.note(text);
     let removed =

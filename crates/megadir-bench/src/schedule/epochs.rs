@@ -1,9 +1,5 @@
-//! Epochs: a run's rounds, divided over data sets that are re-created with other names. Pure.
-//!
-//! ```text
-//! epoch 0: data of the plan's seed, warm-up, rounds 0 ..     each epoch is carried out as a plan of its own,
-//! epoch 1: data of another seed, warm-up, rounds 0 ..        which differs from the whole in seed and rounds
-//! ```
+//! Epochs: a run's rounds, divided over data sets that are re-created with other names. Each is a plan of its
+//! own, which differs from the whole in seed and rounds. Pure.
 
 use megadir_record::{Plan, Rules, Sample};
 pub use megadir_stats::EPOCHS_MIN;

@@ -1,7 +1,5 @@
-//! The next step of a run: a pure function of the plan and the samples so far.
-//!
-//! So a run can be replayed from its record, and a record can be checked against its rules. Nothing here reads
-//! a clock.
+//! The next step of a run: a pure function of the plan and the samples so far, so that a run can be replayed
+//! from its record.
 //!
 //! ```text
 //! warm-up rounds 0, 1, 2 ... until steady or at the limit -> rounds 0 .. n, a voided round again
@@ -35,7 +33,6 @@ pub struct Block {
     pub phase: Phase,
     /// Round, from 0.
     pub round: u32,
-    /// Number of earlier, void attempts at the round.
     pub attempt: u32,
     /// Position in the round, from 0.
     pub place: u32,
@@ -101,8 +98,8 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     }
 }
 
-/// Returns the arms of one attempt at a round, in order, without stopped arms. After an arm's block was
-/// refused, the arm and those that depend on it have no further blocks.
+/// Arms of one attempt at a round, without stopped arms: after a refused block, an arm and those that depend on
+/// it have no further blocks.
 pub(crate) fn order_after(
     plan: &Plan,
     samples: &[Sample],
@@ -134,7 +131,6 @@ fn more(plan: &Plan, redone: u32) -> bool {
     f64::from(redone + 1) <= plan.rules.redone_fraction_max * f64::from(plan.rules.rounds)
 }
 
-/// One attempt at a round.
 struct Round<'a> {
     round: u32,
     attempt: u32,
@@ -152,7 +148,6 @@ impl Round<'_> {
         self.samples.iter().map(log).sum::<f64>() / self.samples.len() as f64
     }
 
-    /// Returns the time of one operation of each arm.
     fn times_ns(&self) -> BTreeMap<CellId, f64> {
         let time = |sample: &Sample| sample.elapsed_ns as f64 / sample.operations.max(1) as f64;
         let whole = self.samples.iter().filter(|sample| sample.refused.is_none());
@@ -178,9 +173,8 @@ fn warm_up_ends(plan: &Plan, rounds: &[Round<'_>]) -> bool {
     enough && (is_steady(rounds) || spent_ns >= plan.rules.warm_up_ns_max)
 }
 
-/// `true` if the series has no trend: the interval of its Theil-Sen slope contains 0 and the drift is small.
-/// The first round fills caches and is ignored once there are others. Series too short for a 95 % interval use
-/// the widest interval that they have.
+/// `true` if the interval of the Theil-Sen slope contains 0 and the drift is small. The first round fills
+/// caches and is ignored if there are others. Short series use the widest interval that they have.
 fn is_steady(rounds: &[Round<'_>]) -> bool {
     let series: Vec<f64> = rounds.iter().skip(1).map(Round::log_ns).collect();
     if series.len() < 2 {
@@ -211,10 +205,9 @@ fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32
     })
 }
 
-/// Returns the repetitions in a block of `cell`: fixed by the work, or doubled during the warm-up until a block
-/// is long enough, then constant. Arms with the same work have the same number. A longer block meets more
-/// disturbances and dilutes each one more, so an arm with blocks of two lengths would differ from itself on a
-/// noisy machine.
+/// Repetitions in a block: fixed by the work, or doubled during the warm-up until a block is long enough. Arms
+/// with the same work have the same number, because a longer block meets more disturbances and dilutes each one
+/// more.
 fn operations(plan: &Plan, samples: &[Sample], phase: Phase, cell: CellId) -> u64 {
     let Some(of) = plan.cells.get(cell.0 as usize) else { return 1 };
     if let Some(operations) = of.operations.or_else(|| of.work.operations()) {
@@ -248,9 +241,8 @@ fn warms_up(cell: &Cell) -> bool {
     !cell.cache.is_cold()
 }
 
-/// Returns the arms in the order of one attempt at a round. Cold arms run together, randomly before or after
-/// the warm ones: caches dropped by a cold arm then have to be warmed once a round, not once per arm. Arms that
-/// depend on each other keep their order.
+/// Arms of one attempt at a round. Cold arms run together, randomly before or after the warm ones, so that
+/// dropped caches are warmed once a round. Arms that depend on each other keep their order.
 pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId> {
     let taking_part = |cell: &&Cell| phase == Phase::Measure || warms_up(cell);
     let all: Vec<&Cell> = plan.cells.iter().filter(taking_part).collect();

@@ -43,27 +43,21 @@ pub enum StudyError {
     #[error("there is no study `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
     Unknown {
         name: String,
-        /// Names of all studies.
         known: Vec<String>,
     },
     /// The file is not a valid study.
     #[error("{file}:{line}:{column}: {reason}")]
     Syntax {
-        /// File name, or name of a built-in study.
         file: String,
         /// Line, from 1.
         line: usize,
         /// Column in characters, from 1.
         column: usize,
-        /// Mistake, and allowed values.
         reason: String,
     },
-    /// The file is well formed but contradicts itself.
     #[error("{file}: {reason}")]
     Contradiction {
-        /// File name, or name of a built-in study.
         file: String,
-        /// Mistake, and allowed values.
         reason: String,
     },
 }
@@ -191,7 +185,7 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// Returns the first contradiction of a well-formed study; `section` is that of its kind of work.
+/// First contradiction of a well-formed study; `section` is for its kind of work.
 fn contradiction(study: &Study, section: &str) -> Option<String> {
     let sizes = [&study.sizes.quick, &study.sizes.default, &study.sizes.published];
     if sizes.iter().any(|size| size.entries == 0 || size.rounds == 0) {

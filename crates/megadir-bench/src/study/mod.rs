@@ -1,6 +1,5 @@
-//! Studies: declared experiments, read from TOML. A study says what is compared, at which sizes, and which
-//! properties of its source it reproduces or fixes; it has no parameters of a particular run. Built-in studies
-//! are embedded; user files work the same way. Decisions are left to [`crate::plan()`].
+//! Studies: declared experiments, read from TOML: the arms, their sizes, and properties of the source that are
+//! reproduced or fixed; no parameters of a particular run. [`crate::plan()`] decides everything else.
 
 mod data;
 mod load;
@@ -19,7 +18,6 @@ pub use plain::plain;
 pub struct Study {
     pub meta: Meta,
     pub sizes: Sizes,
-    /// Warm-up, equivalence band and voiding.
     pub rules: RulesSpec,
     /// Files that it creates.
     pub data: Made,
@@ -42,7 +40,6 @@ pub struct Meta {
 }
 
 impl Study {
-    /// Returns the study's variant for Windows.
     #[must_use]
     pub(crate) fn on_windows(mut self) -> Self {
         let Kind::List(list) = &mut self.kind else { return self };
@@ -57,13 +54,11 @@ impl Study {
     }
 }
 
-/// Sizes at which a study can run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
     /// Under 30 seconds.
     pub quick: SizeSpec,
-    /// The study's own size.
     pub default: SizeSpec,
     pub published: SizeSpec,
 }

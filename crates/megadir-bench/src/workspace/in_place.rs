@@ -1,15 +1,7 @@
 //! Windows cannot rename a directory with open files in it, so an unfinished directory already has its final
-//! name.
-//!
-//! ```text
-//! megadir-bench-X{16}/        made first, empty
-//!   .megadir-run              then the marker: locked for the life of the process, and written; only now are files made in it
-//! ... removed: everything but the marker, the marker, the directory
-//! ```
-//!
-//! So a directory with such a name that is empty, or holds only the beginning of a marker, belongs to a run
-//! that was killed at once. It is removed by a call that removes empty directories only. If another run has
-//! just created it, that run tries another name.
+//! name; its marker is created first and locked for the life of the process. A directory that is empty or holds
+//! only the beginning of a marker belongs to a run that was killed at once. It is removed as an empty directory
+//! only; a run that has just created it tries another name.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -18,7 +10,6 @@ use super::{Leftover, MARKER, Unfinished, check_empty, mark};
 use crate::os::removal::{Beat, remove_content, remove_emptied};
 use crate::os::{self, At, Borrowed, Owned};
 
-/// Creates a directory with its marker.
 pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
     os::make_private_directory(parent, name)?;
     let directory = os::open_below(parent, name)?;

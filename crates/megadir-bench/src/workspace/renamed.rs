@@ -1,11 +1,5 @@
-//! Linux: an unfinished directory has a name of its own.
-//!
-//! ```text
-//! megadir-bench-XXXXXX.new/   made first, empty
-//!   .megadir-run              then the marker: written, and locked for the life of the process
-//! megadir-bench-XXXXXX/       then renamed; only now are files made in it
-//! ... removed: everything but the marker, renamed back to .new, the marker, the directory
-//! ```
+//! Linux: an unfinished directory is named `megadir-bench-XXXXXX.new`. It gets its locked marker
+//! `.megadir-run`, is renamed, and only then filled. Removal goes the other way.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -15,7 +9,6 @@ use super::{Leftover, MARKER, UNFINISHED, Unfinished, Workspace, mark};
 use crate::os::removal::{Beat, remove_content};
 use crate::os::{self, At, Borrowed, Owned};
 
-/// Creates a directory with its marker.
 pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
     let unfinished = format!("{name}{UNFINISHED}");
     match os::status(parent, name) {

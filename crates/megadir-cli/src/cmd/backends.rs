@@ -30,7 +30,6 @@ struct Way {
     name: &'static str,
     about: &'static str,
     picked: bool,
-    /// Reason why it is unavailable.
     refused: Option<String>,
 }
 
@@ -69,7 +68,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(exit::DONE)
 }
 
-/// Appends one or two lines for each method, in aligned columns.
 fn lines(text: &mut Vec<u8>, ways: impl Iterator<Item = Way>) {
     let ways: Vec<Way> = ways.collect();
     let width = ways.iter().map(|way| way.name.len()).fold(12, usize::max);

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use super::limits::amount::{amount, grouped};
 
-/// Sets a template, with `{done}`, `{all}` and `{rate}` in addition to indicatif's keys.
+/// Keys `{done}`, `{all}` and `{rate}` in addition to indicatif's.
 pub(super) fn set_style(bar: &ProgressBar, template: &str) {
     let Ok(style) = ProgressStyle::with_template(template) else { return };
     let done = |state: &ProgressState, text: &mut dyn Write| {

@@ -1,19 +1,15 @@
-//! Limit on repeated error messages: the first few of each kind are printed, the rest counted.
+//! Limits repeated error messages: the first few of each kind are printed, the rest counted.
 
 use super::limits::amount::grouped;
 
-/// Messages printed for each kind.
 const PRINTED_MAX: u64 = 10;
-/// Number of kinds that are tracked.
 const REASONS_MAX: usize = 20;
 
-/// Message for a mount point that is not entered.
 pub(super) const OTHER_MOUNT: &str = "is on another mount, not entered (--cross-mounts enters it)";
 
-/// Errors so far, by kind.
 #[derive(Debug)]
 pub(super) struct ErrorLimiter {
-    /// Print every error (`--all-errors`).
+    /// `--all-errors`.
     all: bool,
     reasons: Vec<Reason>,
     /// Entries of kinds beyond [`REASONS_MAX`].
@@ -24,7 +20,7 @@ pub(super) struct ErrorLimiter {
 struct Reason {
     why: String,
     printed: u64,
-    /// Entries without a message of their own.
+    /// Without a message of their own.
     more: u64,
 }
 
@@ -33,7 +29,7 @@ impl ErrorLimiter {
         Self { all, reasons: Vec::new(), others: 0 }
     }
 
-    /// Counts an error about a number of entries; `true` if it should be printed.
+    /// `true` if the error should be printed.
     pub(super) fn take(&mut self, why: &str, entries: u64) -> bool {
         if self.all {
             return true;
@@ -58,7 +54,6 @@ impl ErrorLimiter {
         is_printed
     }
 
-    /// Prints the number of suppressed errors for each kind.
     pub(super) fn print_rest(&self) {
         for line in self.rest() {
             eprintln!("megadir: {line}");

@@ -1,15 +1,7 @@
-//! Interrupts for commands that need to clean up: the first Ctrl-C asks the work to stop, the second ends the
-//! program, and a hang is not waited for.
-//!
-//! ```text
-//! main thread   takes signals, waits, ends the program if the work hangs
-//! work thread   runs the command; checks the flag, increments the heartbeat
-//! ```
-//!
-//! The work must not run in the main thread. Linux delivers a signal of the process to the main thread if
-//! possible; a main thread blocked on an unresponsive file system cannot run the handler, and the signal is not
-//! passed to another thread. References: `complete_signal` in `kernel/signal.c`; the documentation of
-//! `signal_hook::flag`.
+//! Interrupts: the first Ctrl-C asks the work to stop, the second ends the program, and a hang is not waited
+//! for. The main thread takes signals; the work runs in its own thread, because Linux delivers signals to the
+//! main thread if possible, which would be lost if that were blocked on an unresponsive file system
+//! (`complete_signal`).
 
 use std::any::Any;
 use std::sync::Arc;
@@ -20,23 +12,21 @@ use megadir_bench::control::{COMPUTING, WRITING_BACK};
 
 use crate::exit::{CliError, INTERRUPTED};
 
-/// Timeout of the heartbeat after an interrupt.
+/// After an interrupt.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
 /// Timeout while the system writes to the disk.
 const WRITING_BACK_MAX: Duration = Duration::from_secs(30);
-/// Heartbeat flag during removal, where one call may take long: a large file, or a full journal.
+/// Removal: one call may take long (a large file, a full journal).
 pub(crate) const REMOVING: u64 = 1 << 61;
-/// Timeout during removal. Only the summary is lost if the program does not wait.
+/// Only the summary is lost.
 const REMOVING_MAX: Duration = Duration::from_secs(3);
-/// Poll interval of the main thread; shorter intervals would disturb measurements.
+/// Shorter intervals would disturb measurements.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Stop flag and heartbeat of the work thread.
 #[derive(Debug)]
 pub(crate) struct Interrupt {
-    /// Set to ask the work to stop.
     pub(crate) stop: Arc<AtomicBool>,
-    /// Incremented by the work; the flags are in [`megadir_bench::control`].
+    /// The flags are in [`megadir_bench::control`].
     pub(crate) beat: AtomicU64,
 }
 
@@ -47,7 +37,7 @@ impl Interrupt {
     }
 }
 
-/// Installs handlers: the first signal sets the flag, the second ends the program.
+/// The first signal sets the flag, the second ends the program.
 #[cfg(unix)]
 fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -59,7 +49,7 @@ fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Installs a handler for Ctrl-C and Ctrl-Break, which the console calls in a thread of its own.
+/// The console calls it in a thread of its own.
 #[cfg(windows)]
 fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     let stop = Arc::clone(stop);
@@ -71,7 +61,7 @@ fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     megadir_bench::console::on_interrupt(asked)
 }
 
-/// Runs `work` in its own thread while the main thread handles interrupts.
+/// The main thread handles interrupts.
 pub(crate) fn interruptible<R: Send>(
     work: impl FnOnce(&Interrupt) -> Result<R, CliError> + Send,
 ) -> Result<R, CliError> {
@@ -102,11 +92,11 @@ pub(crate) fn interruptible<R: Send>(
     })
 }
 
-/// Time since the last heartbeat after an interrupt.
+/// Since the last heartbeat after an interrupt.
 #[derive(Default)]
 struct Silence {
     since: Option<(u64, Instant)>,
-    /// `true` once the wait was announced.
+    /// The wait was announced.
     announced: bool,
 }
 
@@ -134,7 +124,7 @@ impl Silence {
     }
 }
 
-/// Timeout for the current work, if any, and what the program is waiting for.
+/// And what the program is waiting for.
 fn patience(beat: u64) -> (Option<Duration>, &'static str) {
     if beat & COMPUTING != 0 {
         return (None, "a computation");

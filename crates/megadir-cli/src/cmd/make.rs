@@ -138,7 +138,6 @@ fn dry_run(files: &Files, args: &Args, interrupt: &Interrupt) -> Result<u8, CliE
     Ok(left_alone(&found.filled))
 }
 
-/// Formats the result of a dry run.
 fn rehearsal(args: &Args, files: &Files, found: &Rehearsed) -> Result<String, CliError> {
     let Rehearsed { filled, more_directories, bytes } = found;
     let mut text = format!("would create in {}: {} files", quoted(&args.directory), filled.made);
@@ -185,7 +184,7 @@ fn make(args: &Args, files: &Files, interrupt: &Interrupt) -> Result<u8, CliErro
     Ok(left_alone(&filled))
 }
 
-/// Prints the names that are taken by something else, and returns the exit code.
+/// Prints the names that are taken by something else.
 fn left_alone(filled: &Filled) -> u8 {
     if filled.taken == 0 {
         return exit::DONE;

@@ -35,7 +35,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Name of the command if its options request help that the parser does not handle.
+    /// If its options request help that the parser does not handle.
     pub(crate) fn asks_for_help(&self) -> Option<&'static str> {
         match self {
             Self::List(args) if args.asks_for_help() => Some("list"),
@@ -43,7 +43,6 @@ impl Command {
         }
     }
 
-    /// `true` if the command prints to standard output.
     fn prints(&self) -> bool {
         match self {
             Self::List(_) | Self::Advise(_) | Self::Backends(_) => true,

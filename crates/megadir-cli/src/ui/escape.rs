@@ -1,7 +1,6 @@
-//! Escaping of names for terminals and JSON. A name may hold any byte but `/` and NUL. On a terminal, control
-//! characters, bidirectional controls and bytes that are not UTF-8 are shown as `\n` or `\xff`, so that a name
-//! can neither move the cursor nor read as another name. JSON has a UTF-8 name as a string under its key, any
-//! other as lower-case hex under the key with `_hex` appended: lossless and unambiguous.
+//! Escaping of names. On a terminal, control characters, bidirectional controls and bytes that are not UTF-8
+//! become `\n` or `\xff`, so that a name can neither move the cursor nor read as another one. JSON has a name
+//! that is not UTF-8 as hex under the key with `_hex` appended.
 
 use std::io::Write;
 
@@ -11,7 +10,7 @@ pub(crate) fn terminal(text: &mut Vec<u8>, name: &[u8]) {
     for chunk in name.utf8_chunks() {
         for character in chunk.valid().chars() {
             match character {
-                // On Windows it separates names, and names hold no control characters, so `\n` is unambiguous.
+                // Separates names on Windows, where names hold no control characters.
                 '\\' if cfg!(not(windows)) => text.extend_from_slice(b"\\\\"),
                 other => push(text, other),
             }
@@ -22,7 +21,7 @@ pub(crate) fn terminal(text: &mut Vec<u8>, name: &[u8]) {
     }
 }
 
-/// Appends text with control characters escaped; backslashes stay.
+/// Backslashes stay.
 pub(crate) fn control(text: &mut Vec<u8>, plain: &str) {
     for character in plain.chars() {
         push(text, character);
@@ -44,7 +43,7 @@ fn push(text: &mut Vec<u8>, character: char) {
     }
 }
 
-/// Appends `"key":"name"`, or `"key_hex":"..."` for a name that is not UTF-8.
+/// Or `"key_hex":"..."` for a name that is not UTF-8.
 pub(crate) fn json_member(text: &mut Vec<u8>, key: &str, name: &[u8]) {
     text.push(b'"');
     text.extend_from_slice(key.as_bytes());
@@ -65,8 +64,8 @@ pub(crate) fn json_member(text: &mut Vec<u8>, key: &str, name: &[u8]) {
     }
 }
 
-/// Appends a JSON string. Also escapes the control characters that JSON allows (U+007F to U+009F, bidirectional
-/// controls), because a terminal acts on them.
+/// Also escapes control characters that JSON allows (U+007F to U+009F, bidirectional controls): terminals act
+/// on them.
 pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
     // U+0080 to U+009F begin with the byte 0xc2, U+061C with 0xd8, U+2000 to U+2FFF with 0xe2.
     let plain = |byte: u8| byte >= 0x20 && !matches!(byte, b'"' | b'\\' | 0x7f | 0xc2 | 0xd8 | 0xe2);

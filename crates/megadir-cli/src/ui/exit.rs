@@ -10,9 +10,8 @@ use crate::ui::message::quoted;
 
 pub(crate) const DONE: u8 = 0;
 pub(crate) const SOME_FAILED: u8 = 1;
-/// Invalid command line.
 pub(crate) const USAGE: u8 = 2;
-/// Nothing could run: missing, unavailable or no permission.
+/// Missing, unavailable or no permission.
 pub(crate) const NOTHING_RAN: u8 = 3;
 pub(crate) const CONDITION_MET: u8 = 10;
 /// The condition asked for could not be judged.
@@ -20,7 +19,7 @@ pub(crate) const NOT_JUDGED: u8 = 11;
 /// Ctrl-C, SIGTERM, or the user declined.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Error for the user: one line with the operation, the object, the reason and a hint, and the exit code.
+/// One line with the operation, the object, the reason and a hint.
 #[derive(Debug)]
 pub(crate) struct CliError {
     pub(crate) message: String,
@@ -54,7 +53,6 @@ impl From<megadir::Error> for CliError {
     }
 }
 
-/// Formats a library error, with a hint if there is one.
 pub(crate) fn describe(error: &megadir::Error) -> String {
     use megadir::ErrorKind;
     let hint = match error.kind() {
@@ -72,7 +70,7 @@ pub(crate) fn describe(error: &megadir::Error) -> String {
     }
 }
 
-/// Operation and reason without the path: equal for all errors of a kind.
+/// Without the path, so equal for all errors of a kind.
 pub(crate) fn kind(error: &megadir::Error) -> String {
     format!("{}: {}", error.operation(), error.reason())
 }
@@ -95,8 +93,7 @@ pub(crate) fn windows_hint(path: &Path) -> &'static str {
     }
 }
 
-/// Reduces an argument error to one line. clap prints a paragraph with the usage; here the error comes first
-/// and the pointer to `--help` last, as in all other errors.
+/// clap prints a paragraph with the usage; here the error comes first and the pointer to `--help` last.
 pub(crate) fn usage(error: &clap::Error) -> CliError {
     let rendered = error.to_string();
     let mut message = String::new();
@@ -122,7 +119,6 @@ pub(crate) fn usage(error: &clap::Error) -> CliError {
     CliError::usage(format!("{message}{more}"))
 }
 
-/// Replaces the standard library's messages about numbers.
 fn plain(message: &str) -> String {
     const WORDS: [(&str, &str); 6] = [
         ("invalid digit found in string", "write a whole number"),
@@ -135,7 +131,7 @@ fn plain(message: &str) -> String {
     WORDS.iter().fold(message.to_owned(), |text, (raw, plain)| text.replace(raw, plain))
 }
 
-/// Parser of directory paths; rejects the empty path.
+/// Rejects the empty path.
 pub(crate) fn directory_parser() -> impl TypedValueParser<Value = PathBuf> {
     clap::builder::OsStringValueParser::new().try_map(|path| match path.is_empty() {
         true => Err("the path is empty; use '.' for the current directory"),

@@ -6,13 +6,12 @@ use std::path::Path;
 
 use super::escape;
 
-/// Replacement for std's `eprintln!`. Escapes control characters, so that a quoted name can neither add a line
-/// nor move the cursor, and ignores a closed or full standard error instead of panicking.
+/// Replaces std's `eprintln!`: escapes control characters, so that a quoted name can neither add a line nor
+/// move the cursor, and ignores a closed or full standard error.
 macro_rules! eprintln {
     ($($argument:tt)*) => { $crate::ui::message::line(::std::format_args!($($argument)*)) };
 }
 
-/// Implements [`eprintln`].
 pub(crate) fn line(message: fmt::Arguments<'_>) {
     let mut text = Vec::new();
     escape::control(&mut text, &message.to_string());
@@ -21,14 +20,14 @@ pub(crate) fn line(message: fmt::Arguments<'_>) {
     let _ = std::io::stderr().write_all(&text);
 }
 
-/// Quotes a path for a message; control characters and bytes that are not UTF-8 are escaped.
+/// Escapes control characters and bytes that are not UTF-8.
 pub(crate) fn quoted(path: &Path) -> String {
     let mut text = Vec::new();
     escape::terminal(&mut text, megadir::names::from_os(path.as_os_str()));
     format!("'{}'", String::from_utf8_lossy(&text))
 }
 
-/// Error text of the system without Rust's "(os error N)".
+/// Without Rust's "(os error N)".
 pub(crate) fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error ").next().unwrap_or(&text).to_owned()

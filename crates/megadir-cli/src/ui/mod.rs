@@ -8,7 +8,7 @@ pub(crate) mod output;
 pub(crate) mod paragraph;
 pub(crate) mod sizes;
 
-/// Enables escape sequences on a Windows console; `false` if the console would print them.
+/// `false` if a Windows console would print escape sequences.
 pub(crate) fn takes_escapes() -> bool {
     #[cfg(windows)]
     {

@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::exit::{CliError, SOME_FAILED};
 
-/// Buffered text is written at this size, bytes: the capacity of a pipe.
+/// Capacity of a pipe.
 const FLUSH_BYTES: usize = 64 << 10;
 /// Maximum age of buffered text at a pause.
 const FLUSH_AFTER: Duration = Duration::from_millis(50);
 
-/// Reason for the end of output.
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// The reader closed the pipe, which is no error.
@@ -41,8 +40,7 @@ impl From<io::Error> for Ended {
     }
 }
 
-/// `true` if the reader of a pipe is gone. std maps two of the three Windows errors; the third is
-/// `ERROR_PIPE_NOT_CONNECTED`, from a named pipe whose server disconnected.
+/// std does not map `ERROR_PIPE_NOT_CONNECTED`, from a named pipe whose server disconnected.
 fn is_closed_pipe(error: &io::Error, on_windows: bool) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || on_windows && error.raw_os_error() == Some(233)
 }
@@ -78,13 +76,12 @@ impl Output {
         self.terminal
     }
 
-    /// Writes the pending text if it fills a whole write.
     #[inline]
     pub(crate) fn made(&mut self) -> Result<(), Ended> {
         if self.text.len() >= FLUSH_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Writes the pending text if a reader waits for it; called before operations that may take long.
+    /// Called before operations that may take long.
     pub(crate) fn pause(&mut self) -> Result<(), Ended> {
         if !self.text.is_empty() && (self.first || self.terminal || self.flushed.elapsed() > FLUSH_AFTER) {
             self.flush()?;
@@ -101,8 +98,8 @@ impl Output {
     }
 }
 
-/// Fails if standard output was closed at program start. Commands that report call this before they change
-/// anything; afterwards the report would be lost.
+/// Commands that report call this before they change anything: if standard output was closed at program start,
+/// the report would be lost.
 pub(crate) fn check_open() -> Result<(), CliError> {
     #[cfg(target_os = "linux")]
     if megadir_bench::standard_streams::output_was_closed() {
@@ -112,7 +109,7 @@ pub(crate) fn check_open() -> Result<(), CliError> {
     Ok(())
 }
 
-/// Fails if standard input was closed at program start: an unreadable list is not an empty list.
+/// An unreadable list is not an empty list.
 pub(crate) fn check_input_open() -> Result<(), CliError> {
     #[cfg(target_os = "linux")]
     if megadir_bench::standard_streams::input_was_closed() {
@@ -123,7 +120,7 @@ pub(crate) fn check_input_open() -> Result<(), CliError> {
     Ok(())
 }
 
-/// Prints a short text; ignores a closed pipe.
+/// Ignores a closed pipe.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     let mut output = Output::new()?;
     output.text.extend_from_slice(text.as_bytes());
@@ -133,7 +130,6 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
     }
 }
 
-/// Prints the output of `write`, of any length; ignores a closed pipe.
 pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
     check_open()?;
     let written = unbuffered_stdout().and_then(|stdout| {
@@ -157,7 +153,7 @@ fn unbuffered_stdout() -> io::Result<Stdout> {
 /// Standard output without std's line buffer, except on a console.
 #[cfg(windows)]
 enum Stdout {
-    /// A console decodes raw bytes by its code page; std passes UTF-16 instead.
+    /// A console decodes raw bytes by its code page.
     Console(io::Stdout),
     /// File or pipe, which take the bytes unchanged.
     Other(File),

@@ -9,7 +9,7 @@ pub(crate) fn width(is_terminal: bool) -> usize {
     is_terminal.then(of_terminal).flatten().unwrap_or(WIDTH).clamp(WIDTH_MIN, WIDTH)
 }
 
-/// Appends a wrapped paragraph; `first` starts its first line, `rest` the others.
+/// `first` starts the first line, `rest` the others.
 pub(crate) fn wrapped(text: &mut String, width: usize, (first, rest): (&str, &str), paragraph: &str) {
     let mut column = first.chars().count();
     text.push_str(first);

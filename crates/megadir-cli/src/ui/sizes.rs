@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-/// Appends a size with at most three digits, rounded up as `ls -h` does.
+/// At most three digits, rounded up.
 pub(crate) fn human(text: &mut Vec<u8>, bytes: impl Into<u128>) {
     const UNITS: [&str; 8] = ["K", "M", "G", "T", "P", "E", "Z", "Y"];
     let mut unit = 1u128;

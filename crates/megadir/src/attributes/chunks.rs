@@ -1,8 +1,5 @@
-//! Strategy "chunks": threads take buffers from one reader and read the attributes of what they took.
-//!
-//! The reader's lock is held only while one buffer is listed; attributes cost several times as much and are
-//! read outside it. A thread that finishes early takes the next buffer (at least 256 entries), so work is
-//! balanced without a queue of small jobs.
+//! Strategy "chunks": threads take buffers from one reader and read the attributes of what they took. The
+//! reader is locked only while one buffer is listed; attributes cost several times as much.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -18,7 +15,6 @@ use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::threads::join;
 
-/// Records of a buffer and their attributes.
 #[derive(Default)]
 struct Examined {
     bytes: Vec<u8>,
@@ -27,9 +23,9 @@ struct Examined {
 }
 
 struct Source {
-    /// `None` after the end of the directory or an error.
+    /// `None` after the end or an error.
     reader: Option<Box<dyn Reader>>,
-    /// First error, returned after everything that was read before it.
+    /// Returned after everything read before it.
     failed: Option<Error>,
 }
 
@@ -123,7 +119,7 @@ impl Worker {
         }
     }
 
-    /// Takes a buffer from the reader and reads its attributes; `false` at the end or after an error.
+    /// `false` at the end or after an error.
     fn fill(&mut self, examined: &mut Examined) -> bool {
         {
             let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,7 +152,7 @@ impl Worker {
 }
 
 impl Source {
-    /// Records an error; no thread gets another buffer.
+    /// No thread gets another buffer.
     fn fail(&mut self, error: Error) {
         self.reader = None;
         self.failed.get_or_insert(error);

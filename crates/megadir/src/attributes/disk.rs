@@ -1,10 +1,6 @@
-//! Detects file systems on rotating disks.
-//!
-//! The kernel's `queue/rotational` alone is not enough: most virtual disks and loop devices report 1, whatever
-//! is beneath. It is trusted for SCSI and ATA disks whose vendor is no hypervisor, used directly or through
-//! partitions, LVM, encryption and software RAID.
-//!
-//! Reference: Documentation/ABI/stable/sysfs-block in the kernel.
+//! Detects file systems on rotating disks. Virtual disks and loop devices report `queue/rotational` as 1, so
+//! only SCSI and ATA disks of real vendors count, directly or through partitions, LVM, encryption and software
+//! RAID.
 
 use std::fs;
 use std::path::Path;
@@ -14,10 +10,10 @@ use crate::dir::Dir;
 const SYSFS: &str = "/sys";
 /// Vendors and models of virtual disks.
 const VIRTUAL: [&str; 5] = ["qemu", "vbox", "virtual", "vmware", "xen"];
-/// Deeper stacks of devices are a loop or nonsense.
+/// Deeper stacks of devices are nonsense.
 const DEPTH_MAX: usize = 8;
 
-/// `true` if the directory's file system is known to lie on a rotating disk.
+/// `true` if known.
 pub(crate) fn is_rotating(directory: &Dir) -> bool {
     let Ok(status) = rustix::fs::fstat(directory) else { return false };
     let (major, minor) = (rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev));
@@ -25,7 +21,7 @@ pub(crate) fn is_rotating(directory: &Dir) -> bool {
 }
 
 fn is_device_rotating(sysfs: &Path, major: u32, minor: u32) -> bool {
-    // Anonymous devices (btrfs, tmpfs, network) have no such file.
+    // btrfs, tmpfs and network file systems have none.
     match fs::canonicalize(sysfs.join(format!("dev/block/{major}:{minor}"))) {
         Ok(device) => block_turns(&device, DEPTH_MAX),
         Err(_) => false,

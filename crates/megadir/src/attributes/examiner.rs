@@ -1,5 +1,5 @@
-//! Examiners: ways to read attributes, as backends are ways to list. A new examiner is a file in this folder
-//! and two lines here. Lists, help and the conformance suite follow.
+//! Examiners: ways to read attributes, as backends are ways to list. A new one is a file in this folder and two
+//! lines here.
 
 use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
@@ -83,7 +83,7 @@ pub fn by_name(name: &str) -> Result<&'static dyn Examiner> {
     })
 }
 
-/// First examiner, in order of preference, that works in this directory.
+/// In order of preference.
 pub(crate) fn preferred(directory: &Dir) -> Result<&'static dyn Examiner> {
     for name in ["listed", "statx", "fstatat"] {
         if let Ok(examiner) = by_name(name)

@@ -1,5 +1,5 @@
-//! Examiner `listed`: attributes that came with the listing, without further system calls. Batches from other
-//! sources, such as the names of an inventory, have no attributes: their entries are opened one by one.
+//! Examiner `listed`: attributes that came with the listing. Entries of other batches, such as names of an
+//! inventory, are opened one by one.
 
 use crate::attributes::examiner::{Examine, Examiner};
 use crate::attributes::windows_each::Opening;
@@ -28,7 +28,7 @@ impl Examiner for Listed {
     }
 
     fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
-        // Opening also yields link counts. Leave them out, so that a row's fields do not depend on its source.
+        // Without link counts, which only opening yields.
         Ok(Box::new(Copying { otherwise: Opening::new(want.without(Want::LINKS)) }))
     }
 }

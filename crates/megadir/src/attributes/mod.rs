@@ -88,7 +88,7 @@ impl Attributes {
         mount: 0,
     };
 
-    /// Sets type and permissions from `st_mode`, and nothing else; `have` stays empty.
+    /// `have` stays empty.
     #[cfg(target_os = "linux")]
     #[inline]
     pub(crate) fn of_mode(mode: u32) -> Self {

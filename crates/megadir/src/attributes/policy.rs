@@ -42,7 +42,7 @@ pub const WINDOW_ENTRIES: usize = 100_000;
 const ON_A_DISK: &str =
     "on a rotating disk, inodes in listing order take one seek each; sorted, they take few";
 
-/// A smaller directory has at most a few thousand entries, bytes. tmpfs counts 20 per entry, others more.
+/// At most a few thousand entries; tmpfs counts 20 bytes per entry, others more.
 const SMALL_BYTES: u64 = 256 << 10;
 /// Buffer for chunks, bytes: 1300 entries with names of 32 bytes, 256 with the longest names.
 pub const CHUNK_BYTES: usize = 72 << 10;
@@ -141,7 +141,7 @@ pub fn fitting(examiner: &'static dyn Examiner, backend: &dyn Backend) -> Result
     if is_in_vain { examiner::by_name("std") } else { Ok(examiner) }
 }
 
-/// Chooses by row, for a listing that has been chosen.
+/// For a listing that has been chosen.
 fn decide(
     row: &Row,
     mut listing: Choice,
@@ -181,7 +181,7 @@ fn decide(
     choice(listing, Strategy::Chunks { threads }, reason)
 }
 
-/// `true` if the directory is known to lie on a rotating disk.
+/// `true` if known.
 fn is_rotating(directory: &Dir) -> bool {
     #[cfg(target_os = "linux")]
     return super::disk::is_rotating(directory);

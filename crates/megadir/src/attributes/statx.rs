@@ -1,6 +1,5 @@
-//! Examiner `statx`: only the wanted fields, relative to the directory's descriptor, without a new request to a
-//! server. Reference: statx(2). With `AT_STATX_DONT_SYNC`, network file systems answer from the cache that the
-//! listing has just filled; local ones ignore the flag.
+//! Examiner `statx`: only the wanted fields. With `AT_STATX_DONT_SYNC` network file systems answer from the
+//! cache that the listing has just filled.
 
 use std::ffi::CStr;
 
@@ -15,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 pub(crate) struct Statx;
 
-/// Attributes and their mask bits. Inode and device come with every answer.
+/// Inode and device come with every answer.
 const BITS: [(Want, StatxFlags); 10] = [
     (Want::TYPE, StatxFlags::TYPE),
     (Want::SIZE, StatxFlags::SIZE),
@@ -39,7 +38,7 @@ impl Examiner for Statx {
     }
 
     fn probe(&self, directory: &Dir) -> Result<()> {
-        // Containers with old seccomp filters return ENOSYS or EPERM.
+        // Old seccomp filters return ENOSYS or EPERM.
         match statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE) {
             Ok(_) => Ok(()),
             Err(error) => {

@@ -86,8 +86,7 @@ impl<'a> AttributeBatch<'a> {
     }
 }
 
-/// Reads a batch's attributes. Fails if the examiner did not return one row per entry, because names would get
-/// wrong attributes.
+/// Fails unless the examiner returned one row per entry, because names would get wrong attributes.
 pub(crate) fn examine(
     examine: &mut dyn Examine,
     directory: &Dir,
@@ -103,7 +102,7 @@ pub(crate) fn examine(
 }
 
 pub(crate) trait AttributeReader: Send {
-    /// Returns the next batch, or `None` at the end.
+    /// `None` at the end.
     fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>>;
 }
 
@@ -171,7 +170,7 @@ impl AttributeListing {
     }
 }
 
-/// Checks that the parts of a choice match and that its numbers are in range.
+/// The parts must match, and numbers be in range.
 fn check(choice: &AttributeChoice, path: &Path) -> Result<()> {
     let bad = |reason: String| Err(Error::new("examine", path, ErrorKind::BadOption, reason));
     match choice.strategy {

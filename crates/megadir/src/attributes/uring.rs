@@ -1,6 +1,5 @@
-//! Examiner `uring`: statx through io_uring, a batch's names in a few system calls. It is slower on local file
-//! systems, because the kernel runs each statx in a thread of its own. It exists for file systems that wait for
-//! a network, and for measurements.
+//! Examiner `uring`: statx through io_uring. Slower on local file systems, because the kernel runs each statx
+//! in its own thread; for file systems that wait for a network, and for measurements.
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;

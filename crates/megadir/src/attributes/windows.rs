@@ -1,7 +1,5 @@
-//! Strategy "windows": gathers entries, sorts them by inode, and reads attributes in that order.
-//!
-//! Inode tables lie on the disk in inode order, but ext4 lists in hash order, which is random in comparison. On
-//! rotating disks that is more than ten times as slow. A window bounds the memory; within it threads take
+//! Strategy "windows": gathers entries and reads their attributes in inode order, which is the disk's. ext4
+//! lists in hash order, more than ten times as slow on rotating disks. A window bounds the memory; threads take
 //! chunks of neighbours.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,9 +19,9 @@ const CHUNK_ENTRIES: usize = 256;
 
 pub(crate) struct Windows {
     directory: Arc<Dir>,
-    /// `None` after the end of the directory or an error.
+    /// `None` after the end or an error.
     reader: Option<Box<dyn Reader>>,
-    /// Error, returned after everything that was read before it.
+    /// Returned after everything read before it.
     failed: Option<Error>,
     entries_max: usize,
     examiners: Vec<Box<dyn Examine>>,
@@ -55,7 +53,7 @@ impl Windows {
         })
     }
 
-    /// Reads until the window is full or the directory ends, and sorts by inode. Returns the number of entries.
+    /// Also sorts by inode. Returns the number of entries.
     fn gather(&mut self) -> usize {
         let mut gathered = Vec::new();
         let mut entries = 0;
@@ -132,7 +130,7 @@ impl AttributeReader for Windows {
     }
 }
 
-/// Records in inode order, without `.` and `..`.
+/// Without `.` and `..`.
 fn sorted_by_inode(bytes: &[u8]) -> Vec<u8> {
     let mut order: Vec<(u64, &[u8])> = Vec::new();
     let mut at = 0;
@@ -147,7 +145,7 @@ fn sorted_by_inode(bytes: &[u8]) -> Vec<u8> {
     order.into_iter().flat_map(|record| record.1).copied().collect()
 }
 
-/// Byte ranges of chunks of [`CHUNK_ENTRIES`] records.
+/// Of [`CHUNK_ENTRIES`] records.
 fn chunks(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut ranges = Vec::new();
     let (mut start, mut at) = (0, 0);

@@ -49,8 +49,7 @@ impl Backend for Getdents {
 }
 
 fn open(source: Source, path: &Path, options: &ReadOptions, mut buffer: Vec<u8>) -> Box<dyn Reader> {
-    // Zeroing a buffer takes as long as a large part of a call, and most directories are small: keep old
-    // contents.
+    // Zeroing takes as long as a large part of a call, and most directories are small: keep old contents.
     if buffer.len() != options.buffer_bytes {
         buffer = vec![0; options.buffer_bytes];
     }
@@ -94,7 +93,7 @@ impl Reader for GetdentsReader {
             return Ok(None);
         }
         self.calls += 1;
-        // Reset after a successful call, so that the reader returns nothing more after an error.
+        // After an error the reader returns nothing more.
         self.ended = true;
         let filled = megadir_sys::getdents::getdents64(self.source.as_fd(), &mut self.buffer)
             .map_err(|error| Error::io("read", &self.path, error))?;

@@ -1,6 +1,5 @@
-//! Backend `readdir`: the C library's `readdir64`, which the programs under study use. The library chooses its
-//! own buffer (32 KiB in glibc), so the caller refuses a buffer size ([`Backend::uses_buffer`]). Entries are
-//! copied into batches.
+//! Backend `readdir`: the C library's `readdir64`, which the programs under study use. It has a buffer of its
+//! own (32 KiB in glibc), and entries are copied into batches.
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -15,7 +14,7 @@ use crate::file_type::FileType;
 use crate::options::ReadOptions;
 use crate::resolve::Resolving;
 
-/// Bytes of records per batch. The C library chooses the buffer of the system call.
+/// Of records per batch.
 const BATCH_BYTES: usize = 128 << 10;
 
 pub(crate) struct Readdir;
@@ -53,14 +52,14 @@ struct ReaddirReader {
     stream: DirStream,
     builder: BatchBuilder,
     ended: bool,
-    /// Returned after the entries that were read before it.
+    /// Returned after the entries read before it.
     failed: Option<Error>,
 }
 
 impl Reader for ReaddirReader {
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
         self.builder.clear();
-        // Leave space for the longest record, so that an entry taken from the stream always fits.
+        // Leave space for the longest record.
         while !self.ended && self.builder.fits(&[b'x'; 255]) {
             let entry = match self.stream.next_entry() {
                 Ok(Some(entry)) => entry,
@@ -75,7 +74,7 @@ impl Reader for ReaddirReader {
                 return Err(Error::new("read", &self.path, ErrorKind::Malformed, reason));
             }
         }
-        // Return the entries that were read before an error first.
+        // Entries read before an error come first.
         match self.builder.is_empty() {
             true => self.failed.take().map_or(Ok(None), Err),
             false => Ok(Some(self.builder.batch())),

@@ -1,5 +1,5 @@
-//! Backend `std`: Rust's `std::fs::read_dir`, the reference for all others. It has no positions and no choice
-//! of buffer, and allocates for each entry.
+//! Backend `std`: `std::fs::read_dir`, the reference for all others. No positions, no choice of buffer, an
+//! allocation per entry.
 
 use std::fs::ReadDir;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::options::ReadOptions;
 
-/// Bytes of records per batch. std chooses the buffer of the system call.
+/// Of records per batch.
 const BATCH_BYTES: usize = 128 << 10;
 
 pub(crate) struct StdFs;
@@ -45,8 +45,8 @@ impl Backend for StdFs {
     }
 }
 
-/// Returns a path to the open directory itself, even if another one lies at its old path now. Errors: On
-/// Windows, if the directory was moved and its path is unknown.
+/// Path to the open directory itself, even if another one lies at its old path now. Fails on Windows if the
+/// directory was moved and its path is unknown.
 pub(crate) fn readable_path(directory: &Dir) -> Result<PathBuf> {
     #[cfg(target_os = "linux")]
     {
@@ -66,10 +66,10 @@ struct StdReader {
     path: PathBuf,
     entries: ReadDir,
     builder: BatchBuilder,
-    /// Entry that did not fit the last batch.
+    /// Did not fit the last batch.
     pending: Option<std::fs::DirEntry>,
     ended: bool,
-    /// Returned after the entries that were read before it.
+    /// Returned after the entries read before it.
     failed: Option<Error>,
 }
 
@@ -98,7 +98,7 @@ impl Reader for StdReader {
             }
             self.push(&entry)?;
         }
-        // Return the entries that were read before an error first.
+        // Entries read before an error come first.
         match self.builder.is_empty() {
             true => self.failed.take().map_or(Ok(None), Err),
             false => Ok(Some(self.builder.batch())),
@@ -113,7 +113,7 @@ impl Reader for StdReader {
 impl StdReader {
     fn push(&mut self, entry: &std::fs::DirEntry) -> Result<()> {
         let name = entry.file_name();
-        // On Linux std reads the inode if the directory has no type, requested or not.
+        // On Linux std reads the inode if the directory has no type.
         let kind = match entry.file_type() {
             Ok(kind) => self::kind(kind),
             Err(_) => FileType::Unknown,

@@ -21,7 +21,7 @@ const ACCESS: u32 = 0x0010_0081;
 const LIES_ELSEWHERE: u32 = 0x0044_1000;
 /// `FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE`.
 const SHARE_ALL: u32 = 7;
-/// `FILE_FLAG_BACKUP_SEMANTICS`, required to open a directory.
+/// Required to open a directory.
 const BACKUP_SEMANTICS: u32 = 0x0200_0000;
 
 impl Dir {
@@ -107,10 +107,10 @@ impl Dir {
         }
     }
 
-    /// Opens an entry by name without following it.
+    /// Never follows the entry.
     pub(crate) fn open_entry(&self, name: &[u8], purpose: Purpose) -> Result<OwnedHandle> {
         let io = |error| Error::io("open", &self.path.join(names::to_os(name).unwrap_or_default()), error);
-        // These would lead out of the directory; no entry has such a name.
+        // They would lead out of the directory.
         let is_no_name = name.is_empty() || name == b"." || name == b".." || name.contains(&b'\\');
         match names::to_wide(name).filter(|_| !is_no_name) {
             Some(wide) => below(self.as_handle(), &wide, purpose).map_err(io),
@@ -132,7 +132,7 @@ impl Dir {
         Self { path: path.into(), handle }
     }
 
-    /// Opens this directory for one reader, at its start.
+    /// At its start.
     pub(crate) fn reopen_for_reader(&self) -> Result<OwnedHandle> {
         self.reopen()
     }

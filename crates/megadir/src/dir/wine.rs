@@ -1,6 +1,5 @@
-//! Wine, which treats symbolic links differently from Windows. Wine 8 follows the host's symbolic links and
-//! reports the type of their targets; removing a file through such a link removes the target. So the path of an
-//! opened entry is compared with the expected one, under Wine only: Windows opens a link itself if requested.
+//! Wine 8 follows the host's symbolic links and reports the type of their targets; removing through such a link
+//! removes the target. So under Wine the path of an opened entry is compared with the expected one.
 
 use std::os::windows::io::BorrowedHandle;
 use std::sync::LazyLock;

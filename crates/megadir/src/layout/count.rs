@@ -52,7 +52,7 @@ impl Layout {
         }
     }
 
-    /// Maximum number of directories on each of the first `depth` levels.
+    /// On each of the first `depth` levels.
     fn products(&self, depth: usize, values: u64) -> Vec<u64> {
         let mut product = 1_u64;
         let level = |level: &u16| {
@@ -69,7 +69,7 @@ impl Layout {
         self.levels()[..depth].iter().map(level).collect()
     }
 
-    /// Expected number of non-empty directories on a level that can have `most`.
+    /// `most` is the number that the level can have.
     fn expected(&self, level: usize, most: u64, depth: usize, files: u64) -> f64 {
         let in_order = |each: u64| files.div_ceil(each.max(1)).min(most) as f64;
         match self.source {
@@ -88,9 +88,9 @@ impl Layout {
     }
 }
 
-/// Expected number of directories hit by `files` files, out of `most` equally likely ones.
+/// `most` are equally likely.
 fn hit(most: f64, files: f64) -> f64 {
-    // most * (1 - (1 - 1 / most)^files), without losing digits.
+    // Without losing digits.
     if most <= 1.0 { most } else { -most * (files * (-1.0 / most).ln_1p()).exp_m1() }
 }
 

@@ -178,7 +178,7 @@ impl Layout {
     /// All files in one directory.
     pub const FLAT: Self = Self::fixed(Source::Flat, &[]);
 
-    /// Unchecked, for constants; tests check them.
+    /// Unchecked, for constants that tests check.
     const fn fixed(source: Source, levels: &[u16]) -> Self {
         Self { source, levels: Levels::new(levels), trimmed: false, growth: None, label: Label::NONE }
     }
@@ -299,7 +299,7 @@ impl Layout {
     pub fn at(&self, files: u64) -> Placer {
         let depths = self.depths();
         let Some(growth) = self.growth else { return Placer::new(*self, *depths.end()) };
-        // Mean files per directory if every character were a hex digit; by division, as ccache does.
+        // By division, as ccache does.
         let holds = |depth: usize| {
             let bits: u32 = self.levels()[..depth].iter().map(|width| 4 * u32::from(*width)).sum();
             files.checked_shr(bits).unwrap_or(0)
@@ -309,9 +309,7 @@ impl Layout {
         Placer::new(*self, depth)
     }
 
-    /// The layout at each of its depths, the shallowest first.
-    ///
-    /// A file may lie at any of them, because the number of files may have changed since it was placed.
+    /// The layout at each of its depths, the shallowest first; a file may lie at any of them.
     pub fn placers(&self) -> impl Iterator<Item = Placer> + use<> {
         let layout = *self;
         self.depths().map(move |depth| Placer::new(layout, depth))

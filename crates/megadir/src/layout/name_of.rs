@@ -39,13 +39,13 @@ impl Layout {
         let placer = self.placers().find(|placer| placer.depth() == depth)?;
         let length = self.guess(path, &mut buffer.bytes)?;
         let name = &buffer.bytes[..length];
-        // The guess is right only if it maps back to this path.
+        // Right only if it maps back to this path.
         let mut again = PathBuffer::new();
         let placed = placer.place(name, &mut again).ok()?;
         (placed.path() == path).then_some(name)
     }
 
-    /// Returns the length of the only name that can have this path.
+    /// The length of the only possible name.
     fn guess(&self, path: &[u8], name: &mut [u8; NAME_BYTES_MAX]) -> Option<usize> {
         let mut components = path.split(|byte| *byte == b'/');
         let file = components.next_back()?;

@@ -120,8 +120,7 @@ impl Placer {
         path.map(|path| path.into_owned().into()).map_err(|_| Refused::System("it is not Unicode"))
     }
 
-    /// Takes directories from the name and returns the file's name. Checks all levels, but writes only the
-    /// levels of this depth.
+    /// Returns the file's name. Checks all levels, but writes only the levels of this depth.
     fn cut<'n>(&self, name: &'n [u8], path: &mut Path<'_>) -> Result<&'n [u8], Refused> {
         let Layout { source, label, trimmed, .. } = self.layout;
         let widths = self.layout.levels().iter().map(|width| usize::from(*width));
@@ -177,7 +176,7 @@ impl Placer {
         Ok(name)
     }
 
-    /// Pads the number with zeros and cuts it into groups.
+    /// Padded with zeros and cut into groups.
     fn decimal<'a>(&self, name: &[u8], mut path: Path<'a>) -> Result<Placed<'a>, Refused> {
         let digits: usize = self.layout.levels().iter().map(|width| usize::from(*width)).sum();
         let leading = name.len() > 1 && name[0] == b'0';
@@ -223,13 +222,13 @@ impl Placer {
         Ok(name)
     }
 
-    /// Refuses a name that, at any depth, could be the name of a directory next to it.
+    /// At any depth.
     fn check_whole(&self, file: &[u8]) -> Result<(), Refused> {
         (0..self.layout.levels.count).try_for_each(|depth| self.check_at(file, depth))
     }
 
-    /// Refuses a file name that is impossible at a depth, or that a directory next to it could have when there
-    /// are more files. Ignores case, as some file systems do.
+    /// Impossible at a depth, or the possible name of a directory next to the file. Ignores case, as some file
+    /// systems do.
     fn check_at(&self, file: &[u8], depth: usize) -> Result<(), Refused> {
         if self.layout.growth.is_none_or(|growth| depth < growth.from_levels) {
             return Ok(());
@@ -251,7 +250,7 @@ struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// Appends a directory, up to the depth.
+    /// Up to the depth.
     fn push(&mut self, label: &[u8], digits: &[u8]) {
         if self.depth > 0 {
             self.depth -= 1;
@@ -273,7 +272,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// Writes a number of at most 16 bits as printf's `%02X`.
+/// As printf's `%02X`.
 fn upper_hex(number: u32, digits: &mut [u8; 4]) -> &[u8] {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for (place, digit) in digits.iter_mut().enumerate() {

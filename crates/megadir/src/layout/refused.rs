@@ -4,9 +4,7 @@ use std::fmt;
 
 use super::NAME_BYTES_MAX;
 
-/// Reason why a layout has no path for a name.
-///
-/// Its text is a sentence about the name, which it does not repeat.
+/// Reason why a layout has no path for a name: a sentence that does not repeat the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refused {

@@ -19,9 +19,9 @@ const SOURCES: [(&str, Source); 6] = [
 /// Reason why a layout is invalid, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayoutError {
-    /// Wrong part of the text, if any text was parsed.
+    /// `None` without a text.
     piece: Option<Piece<String>>,
-    /// Number of characters before it.
+    /// Before the piece.
     characters: usize,
     reason: String,
 }
@@ -55,7 +55,7 @@ impl fmt::Display for LayoutError {
 
 impl std::error::Error for LayoutError {}
 
-/// Part of a text, and its byte offset.
+/// With its byte offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece<T> {
     at: usize,
@@ -72,7 +72,7 @@ impl<'a> Piece<&'a str> {
     }
 }
 
-/// Refuses levels that a source cannot have. The wrong one is the last, or there are none.
+/// The wrong level is the last, or there are none.
 pub(super) fn check_levels(source: Source, levels: &[u16]) -> Result<(), LayoutError> {
     let refuse = |reason: String| Err(LayoutError::new(reason));
     if source == Source::Flat {
@@ -140,7 +140,7 @@ fn parse(text: &str) -> Result<Layout, LayoutError> {
     parse_options(Layout::new(*source, &levels)?, pieces)
 }
 
-/// Error for an unknown layout, with the nearest name or else all names.
+/// With the nearest name or else all names.
 fn unknown(word: &str, has_levels: bool) -> LayoutError {
     let sources = SOURCES.iter().map(|(name, _)| *name);
     let others = std::iter::once("flat").chain(PRESETS.iter().map(|preset| preset.name));
@@ -216,7 +216,7 @@ fn parse_options<'a>(
     }
 }
 
-/// Parses digits only: no sign, no space. `None` if 64 bits are too few.
+/// No sign, no space; `None` beyond 64 bits.
 fn number(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

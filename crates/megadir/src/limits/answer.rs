@@ -1,5 +1,5 @@
-//! The complete answer for a directory: the model's judgement and the free space of the file system, nearest
-//! limit first.
+//! The answer for a directory: the model's judgement and the free space of the file system, nearest limit
+//! first.
 
 use super::basis::Span;
 use super::facts::Facts;

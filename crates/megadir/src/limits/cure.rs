@@ -1,6 +1,6 @@
-//! Remedies for a limit, with the command if there is one. None may cause damage. `e2fsck -D` is never
-//! suggested: before e2fsprogs 1.47.3 it can damage directories with many extents (Debian 12 has 1.47.0), and a
-//! directory with a packed index refuses entries sooner. Neither is any command that creates a file system.
+//! Remedies for a limit; none may cause damage. Never `e2fsck -D`: before e2fsprogs 1.47.3 it can damage
+//! directories with many extents, and a packed index refuses entries sooner. Never a command that creates a
+//! file system.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,6 @@ pub(super) fn spread() -> Cure {
     )
 }
 
-/// Enables ext4's three-level index.
 pub(super) fn large_dir(facts: &Facts) -> Cure {
     Cure::with(
         "switch on large_dir, mounted or not: a third level, after which inodes run out first. Never off again; GRUB before \
@@ -40,12 +39,12 @@ pub(super) fn large_dir(facts: &Facts) -> Cure {
     )
 }
 
-/// Re-creates the directory, which releases its size.
+/// Re-creating a directory releases its size.
 pub(super) fn renew(facts: &Facts) -> Cure {
     let text = "make the directory anew while nothing uses it, by renames (owner and mode are kept, ACLs are not; and not \
                 e2fsck -D: before e2fsprogs 1.47.3, see e2fsck -V, it can damage large directories)";
     let mount = facts.mount.as_ref().is_some_and(|mount| Path::new(&mount.point) == facts.path);
-    // A path that ends in a name, and is not a mount point, can be renamed.
+    // Only a path that ends in a name, and is not a mount point, can be renamed.
     let named = facts.path.file_name().filter(|_| !mount && !facts.path.ends_with("."));
     match named.and_then(|_| quoted(&facts.path)) {
         Some(old) => {
@@ -62,7 +61,7 @@ pub(super) fn renew(facts: &Facts) -> Cure {
     }
 }
 
-/// Enables the hash index; only directories created later get it.
+/// Only directories created later get an index.
 pub(super) fn dir_index(facts: &Facts) -> Cure {
     Cure::with(
         "switch on dir_index, then make the directory anew: only directories made afterwards get an index",
@@ -70,7 +69,6 @@ pub(super) fn dir_index(facts: &Facts) -> Cure {
     )
 }
 
-/// Allows more than 64 998 subdirectories.
 pub(super) fn dir_nlink(facts: &Facts) -> Cure {
     Cure::with(
         "switch on dir_nlink, mounted or not (programs that count links of directories must cope with 1)",
@@ -78,7 +76,6 @@ pub(super) fn dir_nlink(facts: &Facts) -> Cure {
     )
 }
 
-/// Raises the mount option that limits the size of directories.
 pub(super) fn max_dir_size(facts: &Facts) -> Cure {
     Cure::with(
         "lift the mount option (and take it out of /etc/fstab)",
@@ -91,7 +88,6 @@ pub(super) fn tmpfs_inodes(facts: &Facts) -> Cure {
     Cure::with("allow more inodes", format!("mount -o remount,nr_inodes={doubled} {}", point(facts)))
 }
 
-/// Gives XFS a larger share of its space for inodes.
 pub(super) fn xfs_inodes(facts: &Facts) -> Cure {
     Cure::with(
         "if space is left, let inodes have more of it (xfs_info shows imaxpct, 5 to 25 by default)",
@@ -99,7 +95,6 @@ pub(super) fn xfs_inodes(facts: &Facts) -> Cure {
     )
 }
 
-/// Inodes on file systems with a fixed number of them.
 pub(super) fn fixed_inodes() -> Cure {
     Cure::new(
         "remove what is not needed; otherwise grow the file system (inodes come with the space) or move to one with more \
@@ -145,7 +140,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Quotes a path for a shell, never as an option; `None` if it has characters that a terminal cannot show.
+/// Never an option; `None` with characters that a terminal cannot show.
 fn quoted(path: &Path) -> Option<String> {
     let text = path
         .to_str()

@@ -1,5 +1,5 @@
-//! Reads the facts about a directory on Windows, by its handle, without privileges. The cost does not grow with
-//! the directory: its first entries, 32 of them opened, and one query of the volume.
+//! Reads the facts about a directory on Windows, by its handle, without privileges; the cost does not grow with
+//! the directory.
 
 use std::os::windows::io::AsHandle;
 
@@ -15,9 +15,9 @@ use crate::error::{Error, Result};
 use crate::file_system::FileSystem;
 use crate::options::ReadOptions;
 
-/// Directories with fewer entries are counted.
+/// Larger directories are not counted.
 const COUNTED_MAX: u64 = 10_000;
-/// Longest name on Windows file systems, UTF-16 units (bytes of ASCII names).
+/// UTF-16 units (bytes of ASCII names).
 const NAME_UNITS_MAX: u64 = 255;
 
 /// Finds how many entries fit a directory and which limit is reached first.
@@ -62,7 +62,7 @@ pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
         contents: asked
             .contents_bytes
             .map_or(sample.contents, |bytes| given_contents(bytes, file_system, &space)),
-        // The volume's free space already accounts for a user's quota.
+        // Free space already accounts for quotas.
         quotas: Vec::new(),
         space,
         mount: None,
@@ -91,7 +91,6 @@ fn given_contents(bytes: u64, file_system: FileSystem, space: &Space) -> Fact<Co
     Fact::new(Contents::exact(mean_bytes), Known::Given, how)
 }
 
-/// Counts the entries; `None` if there are more than `most`.
 fn counted(directory: &Dir, most: u64) -> Result<Option<u64>> {
     let options = ReadOptions { buffer_bytes: 256 << 10, threads: 1, shares: 1, resolve_types: false };
     let mut reader = crate::backend("by-handle")?.open(directory, &options)?;

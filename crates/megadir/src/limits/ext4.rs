@@ -1,4 +1,4 @@
-//! ext2, ext3 and ext4 (one driver in today's kernels): capacity of a directory's hash index.
+//! ext2, ext3 and ext4: capacity of a directory's hash index.
 //!
 //! ```text
 //! d = (length + 8 + 3) & ~3            bytes of an entry; + 8 in a directory that is casefolded and encrypted
@@ -11,21 +11,15 @@
 //!             w = 1 / L; E[d^2] / E[d] / cap for a mix
 //! ```
 //!
-//! About half of the naive product, because nodes are split in waves of doublings and the root holds just short
-//! of a power of two. Once the root is full, the first full node refuses an entry (`ext4_dx_add_entry` in
-//! `fs/ext4/namei.c`); the next name usually finds another node. The factors are fitted to a simulator of the
-//! split rule. For names of one length they were checked against 53 fills on Linux 6.18 in 23 configurations:
-//! mean error 1.3 %, worst 3.1 %, single fills up to 10 %. The two terms for mixes come from renewal theory and
-//! were checked against 70 fills of five mixes of 8 to 255 bytes with 1 KiB blocks: means within 3 %, single
-//! fills -10 to +12 %, size within 4 %. Every fill ended between [`LOW`] and [`HIGH`] times the formula.
+//! About half of the naive product, because nodes split in waves of doublings; once the root is full, the first
+//! full node refuses an entry (`ext4_dx_add_entry`). The factors are fitted to a simulator of the split rule.
+//! Checked on Linux 6.18 against 53 fills in 23 configurations (mean error 1.3 %, worst 3.1 %, single fills up
+//! to 10 %) and 70 fills of mixes (means within 3 %, single fills -10 to +12 %).
 //!
 //! **Names that come and go** make the index grow: leaves are never merged, and only names with a nearby hash
-//! reuse the space of a removed name. After t turnovers of all names, the size is g(t) times the size for as
-//! many names that stay, at any fill level. Fills with 1 KiB blocks gave g(20) = 4.0, 2.69, 2.03 and 1.68 for L
-//! = 3, 7, 14 and 25; the model uses 1 + 6.27 L^(-2/3), which leaves a margin for greater L. Growth never ends:
-//! with L = 7, 2.69 after 20 turnovers becomes 2.90 after 28.
-//!
-//! With `large_dir` the index has three levels. Fills with 1 KiB blocks: 0.52, 0.52, 0.55 (255 bytes) and 0.61 (128) times P N² L.
+//! reuse space. The model's growth factor after 20 turnovers, 1 + 6.27 L^(-2/3), fits fills with 1 KiB blocks
+//! (4.0, 2.69, 2.03 and 1.68 for L = 3, 7, 14 and 25); growth never ends. With `large_dir` the index has three
+//! levels: 0.52 to 0.61 times P N² L in fills.
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::ext4_traps::traps;
@@ -35,53 +29,51 @@ use super::model::{Judgement, Model, Plan};
 use super::name_lengths::NameLengths;
 use crate::file_system::FileSystem;
 
-/// No fill ended below this share of the formula's result ...
+/// No fill ended below this share of the formula ...
 pub(crate) const LOW: f64 = 0.85;
 pub(crate) const HIGH: f64 = 1.15;
-/// As [`LOW`] and [`HIGH`], for the legacy hash. It places similar names side by side: fills with sequential
-/// names ended at 1.1 to 1.3 times the formula, and other names may crowd in a few blocks.
+/// The legacy hash places similar names side by side: sequential names ended at 1.1 to 1.3 times the formula,
+/// others may crowd in a few blocks.
 const LEGACY: (f64, f64) = (0.5, 1.4);
-/// Share to plan for if entries stay: a margin below [`LOW`].
+/// Planned share if entries stay: a margin below [`LOW`].
 const GROWING: f64 = 0.75;
-/// Share to plan for if names come and go and leaves are large: at 69 %, some were refused after 2 to 4
-/// turnovers.
+/// Planned share if names come and go: at 69 %, some were refused after 2 to 4 turnovers.
 const CHURNING: f64 = 0.45;
-/// From this many entries, their number and the directory's size show when it is full, whatever the names ...
+/// From here on, entries and size show when a directory is full, whatever the names ...
 pub(crate) const GAUGE_ENTRIES_MIN: u64 = 20_000;
-/// ... if it has at least this many blocks: with fewer, leaves split in waves, and the gauge was 5 % off for
-/// names of 8 bytes.
+/// ... if it has this many blocks: with fewer, leaves split in waves, and the gauge was 5 % off for names of 8
+/// bytes.
 const GAUGE_BLOCKS_MIN: u64 = 1000;
 /// A directory with less than this share of the entries expected at its size has shrunk.
 pub(super) const GROWN_MIN: f64 = 0.8;
-/// A directory with more than this share was packed.
+/// A directory with more was packed.
 const GROWN_MAX: f64 = 1.25;
-/// Without `large_dir` only 32 bits of a directory's size are read back (`ext4_isize` in `fs/ext4/ext4.h`).
+/// Without `large_dir` only 32 bits of the size are read back (`ext4_isize`).
 const SIZE_BYTES_MAX: f64 = 4_294_967_296.0;
-/// Most subdirectories without `dir_nlink`: `EXT4_LINK_MAX` less two.
+/// `EXT4_LINK_MAX` less two, without `dir_nlink`.
 const DIRECTORIES_MAX: u64 = 64_998;
-/// Largest block size tested, bytes.
+/// Largest block size tested.
 const BLOCK_BYTES_TRIED_MAX: u64 = 4096;
 
 pub(super) struct Ext4Model;
 
-/// Parameters that the size of an index depends on.
+/// Everything that the size of an index depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
     pub(crate) block_bytes: u64,
     pub(crate) metadata_csum: bool,
     pub(crate) large_dir: bool,
-    /// Names are padded to a multiple of 32 bytes.
+    /// Padded to a multiple of 32 bytes.
     pub(crate) encrypted: bool,
     pub(crate) hash_in_entry: bool,
 }
 
-/// State of an index when the first entry is refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Capacity {
     pub(crate) entries: f64,
     /// Size of the directory, bytes.
     pub(crate) bytes: f64,
-    /// Number of entries that survive 20 turnovers of all names.
+    /// Entries that survive 20 turnovers of all names.
     pub(crate) churning: f64,
 }
 
@@ -98,12 +90,12 @@ impl Shape {
     }
 
     pub(crate) fn entry_bytes(&self, name_bytes: u16) -> f64 {
-        // Encrypted names are padded, by default to 32 bytes, up to the longest possible name.
+        // Padded, by default to 32 bytes, up to the longest possible name.
         let name_bytes = if self.encrypted { name_bytes.next_multiple_of(32).min(255) } else { name_bytes };
         f64::from(((name_bytes + 8 + 3) & !3) + if self.hash_in_entry { 8 } else { 0 })
     }
 
-    /// Capacity of a directory to which entries are only added.
+    /// If entries are only added.
     pub(crate) fn capacity(&self, names: &NameLengths) -> Capacity {
         let tail = if self.metadata_csum { 8.0 } else { 0.0 };
         let block = self.block_bytes as f64;
@@ -133,11 +125,11 @@ impl Shape {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Past {
-    /// Entries were only added, as far as the evidence shows.
+    /// Entries were only added.
     Grown,
-    /// It held more once: it has this share of the entries expected at its size.
+    /// It has this share of the entries expected at its size.
     Shrunk(f64),
-    /// It holds more entries than it could by growing, so it was packed.
+    /// It holds more than it could by growing.
     Packed,
 }
 
@@ -154,7 +146,7 @@ impl Model for Ext4Model {
         let Some(ext4) = facts.ext4() else { return Judgement::default() };
         let shape = Shape::of(facts, ext4);
         let names = &facts.names.value;
-        // If each entry goes into the first block with space, blocks are full.
+        // Every block is full.
         let entry_bytes = names.mean_of(|bytes| shape.entry_bytes(bytes));
         let mut judgement = Judgement { entry_bytes, ..Judgement::default() };
         let mut past = Past::Grown;
@@ -178,21 +170,20 @@ impl Model for Ext4Model {
     }
 }
 
-/// `true` if lookups scan the blocks from the first.
+/// Lookups scan all blocks.
 pub(super) fn is_linear(facts: &Facts, ext4: &Ext4) -> bool {
-    // A directory of one block does not need an index yet.
+    // One block needs no index.
     let several_blocks = facts.directory_bytes > facts.space.block_bytes;
     !ext4.features.value.dir_index || (several_blocks && ext4.indexed == Some(false))
 }
 
-/// State of a directory's index.
 struct Index {
     capacity: Capacity,
     gauge: Gauge,
     past: Past,
     /// Evidence for the formula's inputs.
     inputs: Basis,
-    /// Range of measured fills, as factors of the formula's result.
+    /// Range of fills, as factors of the formula.
     scatter: (f64, f64),
 }
 
@@ -222,7 +213,7 @@ impl Index {
         Basis::of(&[&self.inputs], how.to_owned())
     }
 
-    /// `true` if the directory is large enough for its size to show when it is full.
+    /// `true` if the size shows when the directory is full.
     fn reads_gauge(&self, facts: &Facts, now: Span) -> bool {
         let blocks = self.gauge.bytes / facts.space.block_bytes.max(1);
         now.high >= GAUGE_ENTRIES_MIN && blocks >= GAUGE_BLOCKS_MIN
@@ -233,7 +224,7 @@ impl Index {
         let all = self.capacity.entries;
         let now = facts.entries.as_ref();
         let left = (1.0 - used).max(0.0);
-        // For other names than those present, only the current size is evidence.
+        // For other names only the current size is evidence.
         let own_names = facts.names.basis.known == Known::Measured;
         let (more, basis) = match now {
             _ if churn => {
@@ -253,8 +244,8 @@ impl Index {
                 (self.bounds().less(now.value), self.basis("formula less the entries now"))
             }
             Some(now) if matches!(self.past, Past::Shrunk(_)) => {
-                // Fills of emptied and churned directories ended at 0.88 to 0.84 of the formula, and at 0.68
-                // after the whole index had been in use. Entries are refused near the parts in use.
+                // Fills of emptied and churned directories ended at 0.84 to 0.88 of the formula, and at 0.68
+                // after the whole index had been in use: entries are refused near the parts in use.
                 let refilled = all * (1.0 - 0.15 * used.min(1.0));
                 let low = if used >= 0.95 { 0.0 } else { self.scatter.0 * refilled };
                 let how = "formula, less a sixth at most: it has held more than now";
@@ -272,10 +263,10 @@ impl Index {
     }
 }
 
-/// Derives the directory's history from its size and entries.
+/// History of the directory from its size and entries.
 fn past(facts: &Facts, capacity: &Capacity, gauge: &Gauge) -> Past {
     let Some(entries) = &facts.entries else { return Past::Grown };
-    // A small directory has too few leaves for a meaningful mean, and the length of other names is no evidence.
+    // Few leaves have no meaningful mean, and the length of other names is no evidence.
     if facts.directory_bytes < 64 * facts.space.block_bytes || facts.names.basis.known != Known::Measured {
         let emptied = facts.directory_bytes >= 64 * facts.space.block_bytes && entries.value.high < 64;
         return if emptied { Past::Shrunk(0.0) } else { Past::Grown };
@@ -287,7 +278,7 @@ fn past(facts: &Facts, capacity: &Capacity, gauge: &Gauge) -> Past {
     }
 }
 
-/// The mount option that limits the size of directories, if set.
+/// Mount option.
 fn size_option(facts: &Facts, entry_bytes: f64) -> Option<Ceiling> {
     let kib: u64 = facts.mount.as_ref()?.option("max_dir_size_kb")?.parse().ok().filter(|kib| *kib > 0)?;
     let max_bytes = kib.saturating_mul(1024) as f64;
@@ -297,14 +288,14 @@ fn size_option(facts: &Facts, entry_bytes: f64) -> Option<Ceiling> {
         _ => 1.0 / entry_bytes,
     };
     let entries = (max_bytes - now_bytes).max(0.0) * per_byte;
-    // Blocks already allocated still have space for some entries.
+    // Allocated blocks have space for some entries.
     let slack = facts.space.block_bytes as f64 * per_byte;
     let more = Span::rounded(entries, 0.8 * entries, 1.2 * entries + slack);
     let basis = Basis::of(&[&facts.names.basis], "mount option, and the bytes of an entry");
     Some(Ceiling { limit: Limit::MountOption, more, used: now_bytes / max_bytes, basis })
 }
 
-/// Limit on the number of subdirectories, if there is one and some are to be created.
+/// `None` unless subdirectories are limited and some are to be created.
 fn link_count(facts: &Facts, ext4: &Ext4) -> Option<Ceiling> {
     if ext4.features.value.dir_nlink || facts.directory_share <= 0.0 {
         return None;

@@ -8,10 +8,9 @@ use super::trap::Trap;
 
 /// Warn from this share of the index.
 const NEARLY_FULL: f64 = 0.75;
-/// A directory below this share of the entries that churn leaves at its size is hollow: it was emptied, not
-/// only churned.
+/// Below this share of the entries that churn leaves at its size, a directory was emptied, not only churned.
 const HOLLOW: f64 = 0.6;
-/// A hollow directory of at least this size is slow to list, bytes.
+/// Smaller hollow directories are fast to list.
 const HOLLOW_BYTES_MIN: u64 = 256 << 10;
 
 pub(super) fn traps(facts: &Facts, ext4: &Ext4, judgement: &Judgement, past: Past) -> Vec<Trap> {

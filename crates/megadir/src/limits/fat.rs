@@ -1,10 +1,8 @@
-//! FAT and exFAT: a directory is a file of 32-byte records, with a maximum size.
+//! FAT and exFAT: a directory is a file of 32-byte records of limited size. From the sources, not tested.
 //!
-//! FAT32, and the directories of FAT12 and FAT16 below the root: 2 MiB (`FAT_MAX_DIR_SIZE` in `fs/fat/fat.h`);
-//! a name takes one record plus one for each 13 characters. The root of FAT12 and FAT16 has a fixed number of
-//! records, usually 512. exFAT: 256 MiB (`MAX_EXFAT_DENTRIES`); a name takes two records plus one for each 15
-//! characters. Taken from the sources, not tested. Each byte of a name counts as a character, which errs on the
-//! safe side for names that are not ASCII.
+//! FAT below the root: 2 MiB (`FAT_MAX_DIR_SIZE`); a name takes one record plus one for each 13 characters. The
+//! root of FAT12 and FAT16 usually has 512 records. exFAT: 256 MiB (`MAX_EXFAT_DENTRIES`); two records plus one
+//! for each 15 characters. Each byte counts as a character, which errs on the safe side.
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::facts::Facts;
@@ -15,7 +13,7 @@ use crate::file_system::FileSystem;
 const RECORD_BYTES: u64 = 32;
 /// `.` and `..`.
 const FAT_DOTS: u64 = 2;
-/// FAT12 and FAT16 have fewer clusters than this.
+/// FAT12 and FAT16 have fewer clusters.
 const FAT32_CLUSTERS_MIN: u64 = 65_525;
 /// `MSDOS_ROOT_INO`.
 const FAT_ROOT_INODE: u64 = 1;

@@ -1,19 +1,18 @@
 //! Capacity of a directory: number of entries, the limit reached first, and the limit behind a refused create.
 //!
-//! | file system | limit of one directory | how it is known |
+//! | file system | limit of one directory | evidence |
 //! |---|---|---|
-//! | ext2, ext3, ext4 | the hash index: 10 M names of 32 characters with blocks of 4 KiB, 160 k with 1 KiB | a formula, held against fills |
+//! | ext2, ext3, ext4 | the hash index: 10 M names of 32 characters with blocks of 4 KiB, 160 k with 1 KiB | a formula, checked against fills |
 //! | XFS | 32 GiB of entries: 704 M names of 32 characters | packing measured |
 //! | btrfs | none; crafted names of one hash are refused | run |
-//! | tmpfs | 2^31 numbers for entries; inodes end first | read from the source |
+//! | tmpfs | 2^31 entries; inodes end first | read from the source |
 //! | FAT32, exFAT | 65 536 and 8 388 608 records of 32 bytes | read from the source |
 //! | NTFS, ZFS | 2^32 - 1 files of a volume; 2^48 entries | documented |
-//! | overlayfs | the upper layer's | looked up, where it can be seen |
+//! | overlayfs | the upper layer's | looked up if visible |
 //! | NFS | the server's | not visible |
-//! | others | no model | |
 //!
-//! A model judges [`Facts`], plain data, and never accesses a file system; [`limits`] reads the facts (Linux,
-//! Windows). Every answer states its [`Basis`].
+//! A model judges [`Facts`], plain data; [`limits`] reads the facts (Linux, Windows). Every answer states its
+//! [`Basis`].
 
 mod answer;
 mod asked;

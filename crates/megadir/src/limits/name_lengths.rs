@@ -9,7 +9,7 @@ pub const NAME_BYTES_MAX: u16 = 255;
 /// A mix of name lengths, bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NameLengths {
-    /// Lengths in ascending order with their shares, which add up to 1.
+    /// Ascending; the shares add up to 1.
     shares: Vec<(u16, f64)>,
 }
 
@@ -56,11 +56,9 @@ impl NameLengths {
         self.shares.first().map_or(0, |first| first.0)
     }
 
-    /// Expected number of records of sizes `of` that fit `capacity` before the first that does not.
-    ///
-    /// For one length, a division. For a mix, the expansion of the renewal function, E\[N(t)\] = t / m +
-    /// E\[d²\] / (2 m²) - 1 with m = E\[d\]: the record that does not fit tends to be a large one and leaves a
-    /// gap of its size. Reference: Feller, *An Introduction to Probability Theory*, volume 2, XI.3.
+    /// Expected number of records of sizes `of` that fit `capacity` before the first that does not. For a mix,
+    /// the expansion of the renewal function, E\[N(t)\] = t / m + E\[d²\] / (2 m²) - 1 with m = E\[d\] (Feller,
+    /// *An Introduction to Probability Theory*, volume 2, XI.3).
     pub fn fitting(&self, capacity: f64, of: impl Fn(u16) -> f64) -> f64 {
         let mean = self.mean_of(&of);
         let same = self.shares.iter().all(|(bytes, _)| of(*bytes).to_bits() == of(self.shortest()).to_bits());
@@ -108,7 +106,7 @@ impl FromStr for NameLengths {
             if from > to {
                 return Err(bad());
             }
-            // A range has the weight of one part, whatever its width; most widths divide 720720.
+            // A range weighs as much as one part; most widths divide 720720.
             let each = u64::from(weight) * 720_720 / u64::from(to - from + 1);
             counts.extend((from..=to).map(|bytes| (bytes, each)));
         }

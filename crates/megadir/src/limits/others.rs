@@ -43,8 +43,8 @@ impl Model for Ntfs {
     }
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
-        // A 1 KiB record in the file table, and an index entry with the name in UTF-16. If the volume has short
-        // names (8.3), each takes another index entry.
+        // A 1 KiB record in the file table, and an index entry with the UTF-16 name; short names (8.3) take
+        // another one.
         let entry_bytes = 1024.0 + 1.4 * (82.0 + 2.0 * facts.names.value.mean());
         numbered(facts, u64::from(u32::MAX), "2^32 - 1 files of a volume, documented", entry_bytes)
     }
@@ -60,7 +60,7 @@ impl Model for Zfs {
     }
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
-        // A 512-byte object, and about two 24-byte chunks of the directory's hash table plus more for the name.
+        // A 512-byte object, and about two 24-byte chunks of the hash table plus more for the name.
         let entry_bytes = 512.0 + 72.0 + facts.names.value.mean();
         numbered(facts, 1 << 48, "2^48 entries, documented", entry_bytes)
     }

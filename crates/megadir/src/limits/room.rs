@@ -1,4 +1,4 @@
-//! Free inodes, blocks and quotas of the whole file system, the same for every model.
+//! Free inodes, blocks and quotas of the file system, the same for every model.
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::cure;
@@ -11,8 +11,7 @@ const ROOM: &str = if cfg!(windows) { "room of the volume" } else { "statfs" };
 /// Warn from this share of inodes, blocks or a quota.
 const NEARLY_OUT: f64 = 0.9;
 
-/// Distance to the limits of inodes, blocks and quotas; `entry_bytes` is the space of an entry without its
-/// contents.
+/// `entry_bytes` is the space of an entry without its contents.
 pub(super) fn ceilings(facts: &Facts, entry_bytes: f64) -> Vec<Ceiling> {
     let cost = Cost::of(facts, entry_bytes);
     let mut ceilings = Vec::new();
@@ -22,7 +21,7 @@ pub(super) fn ceilings(facts: &Facts, entry_bytes: f64) -> Vec<Ceiling> {
     ceilings
 }
 
-/// Total space of an entry with bounds, bytes.
+/// Of one entry, with bounds.
 struct Cost {
     likely: f64,
     low: f64,
@@ -37,14 +36,14 @@ impl Cost {
         let how = format!("{ROOM}; {:.0} bytes an entry ({})", bytes(contents.mean_bytes, 1.0), basis.how);
         Self {
             likely: bytes(contents.mean_bytes, 1.0),
-            // The space of an entry without its contents is known only within a factor.
+            // Known only within a factor.
             low: bytes(contents.low_bytes, 0.7),
             high: bytes(contents.high_bytes, 1.4),
             basis: Basis::of(&[basis, &facts.names.basis], how),
         }
     }
 
-    /// Number of entries that fit in `bytes`; `None` if entries take no space.
+    /// `None` if entries take no space.
     fn entries(&self, bytes: u64) -> Option<Span> {
         let bytes = bytes as f64;
         (self.likely > 0.0).then(|| Span::rounded(bytes / self.likely, bytes / self.high, bytes / self.low))
@@ -59,8 +58,7 @@ fn inodes(facts: &Facts) -> Option<Ceiling> {
     let used = space.inodes.saturating_sub(space.inodes_free) as f64 / space.inodes as f64;
     let (mut more, mut how) = (Span::exact(space.inodes_free), "statfs; an inode an entry");
     if facts.file_system == FileSystem::Xfs {
-        // statfs derives the number from free blocks. XFS allocates inodes in chunks of 64 per allocation
-        // group, if it finds contiguous blocks.
+        // statfs derives the number from free blocks; XFS allocates inodes in contiguous chunks of 64.
         let slack = XFS_CHUNK_INODES.max(space.inodes_free / 100);
         more.low = more.likely.saturating_sub(slack);
         more.high = more.likely.saturating_add(slack);
@@ -69,11 +67,11 @@ fn inodes(facts: &Facts) -> Option<Ceiling> {
     Some(Ceiling { limit: Limit::Inodes, more, used, basis: Basis::new(Known::Read, how) })
 }
 
-/// One chunk of inodes in each of four allocation groups.
+/// A chunk in each of four allocation groups.
 const XFS_CHUNK_INODES: u64 = 4 * 64;
 
-/// Blocks that ext4 reserves for its own metadata if sysfs does not show them (`ext4_calculate_resv_clusters`).
-/// The kernel takes a fiftieth of all blocks, including metadata blocks, which statfs does not count.
+/// ext4's own reserve if sysfs does not show it (`ext4_calculate_resv_clusters`): a fiftieth of all blocks,
+/// including metadata blocks, which statfs does not count.
 pub(super) fn ext4_reserve(space: &Space) -> u64 {
     const EXT4_RESERVE_MAX: u64 = 4096;
     (space.blocks / 40).min(EXT4_RESERVE_MAX)
@@ -89,17 +87,16 @@ fn blocks(facts: &Facts, cost: &Cost) -> Option<Ceiling> {
     }
     let more = cost.entries(space.blocks_available.saturating_mul(space.unit_bytes))?;
     let used = space.blocks.saturating_sub(space.blocks_free);
-    // As in df: the share of the blocks that are not root's reserve.
+    // As in df, without root's reserve.
     let used = used as f64 / (used + space.blocks_available).max(1) as f64;
     Some(Ceiling { limit: Limit::Blocks, more, used, basis: cost.basis.clone() })
 }
 
-/// Metadata left unused when btrfs refuses a create, beyond the global reserve, bytes: 3.9 MB in all fills of
-/// small images.
+/// Left unused when btrfs refuses a create, beyond the global reserve: 3.9 MB in all fills of small images.
 const BTRFS_UNUSED_BYTES: f64 = (4 << 20) as f64;
 
-/// Distance to the limit of btrfs chunks. Entries fill metadata chunks. Contents fill data chunks, or metadata
-/// chunks if they are small or chunks are mixed. Both kinds of chunk are allocated from unallocated space.
+/// Entries fill metadata chunks; contents fill data chunks, or metadata chunks if they are small or chunks are
+/// mixed. Both kinds are allocated from unallocated space.
 fn chunks(facts: &Facts, btrfs: &BtrfsSpace) -> Ceiling {
     let contents = &facts.contents.value;
     let entry_bytes = super::btrfs::entry_bytes(facts);
@@ -114,14 +111,14 @@ fn chunks(facts: &Facts, btrfs: &BtrfsSpace) -> Ceiling {
             more + (entries * data - data_free).max(0.0)
         };
         let (mut low, mut high) = (0.0, (metadata_free + unallocated) / metadata.max(1.0));
-        // The space needed grows monotonically with the entries: bisect.
+        // Space grows monotonically with the entries: bisect.
         for _ in 0..64 {
             let middle = (low + high) / 2.0;
             if needs(middle) <= unallocated { low = middle } else { high = middle }
         }
         low
     };
-    // A metadata chunk, up to an eighth of the device, may be allocated and stay empty while contents grow.
+    // A metadata chunk, up to an eighth of the device, may stay empty while contents grow.
     let (likely_part, low_part) = if in_metadata { (1.0, 0.9) } else { (0.94, 0.8) };
     let more = Span::rounded(
         fits(entry_bytes, contents.mean_bytes, BTRFS_UNUSED_BYTES, likely_part * all),
@@ -153,7 +150,6 @@ fn of_quota(quota: &Quota, cost: &Cost) -> Vec<Ceiling> {
     inodes.into_iter().chain(bytes).collect()
 }
 
-/// Traps of the whole file system.
 pub(super) fn traps(facts: &Facts) -> Vec<Trap> {
     let mut traps = Vec::new();
     let space = &facts.space;
@@ -204,10 +200,10 @@ fn nearly_out_blocks(facts: &Facts) -> Option<Trap> {
     Some(Trap { name: "blocks", text, cures: vec![cure::blocks()] })
 }
 
-/// Longest name on eCryptfs, bytes: encryption and encoding lengthen names.
+/// Encryption lengthens names.
 const ECRYPTFS_BYTES_MAX: u16 = 143;
 
-/// Names that other file systems would refuse.
+/// Other file systems would refuse them.
 fn long_names(facts: &Facts) -> Option<Trap> {
     let longest = facts.names.value.longest();
     let here = facts.space.name_bytes_max;

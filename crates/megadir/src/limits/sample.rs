@@ -19,21 +19,19 @@ pub(super) use self::system::allocated;
 #[cfg(windows)]
 pub(super) use self::system::of_size;
 
-/// Buffer for the sample, bytes: about a thousand entries.
+/// About a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// Most entries examined: uncached, each may cost a disk read, 128 KiB on ext4.
+/// Uncached, each may cost a disk read, 128 KiB on ext4.
 const EXAMINED_MAX: usize = 32;
-/// Assumed name length if no names are present: a hex digest.
+/// A hex digest.
 const NAME_BYTES_ASSUMED: u16 = 32;
 
-/// Estimates for the entries to come.
 pub(super) struct Sample {
     pub(super) names: Fact<NameLengths>,
     pub(super) directory_share: f64,
     pub(super) contents: Fact<Contents>,
 }
 
-/// Entries in listing order.
 #[derive(Default)]
 pub(super) struct Sampled {
     lengths: Vec<u64>,
@@ -61,7 +59,6 @@ impl Sampled {
 }
 
 impl Sample {
-    /// Samples the first entries of a directory.
     pub(super) fn of(directory: &Dir, known: Known, space: &Space) -> Result<Self> {
         let options =
             crate::ReadOptions { buffer_bytes: SAMPLE_BYTES, threads: 1, shares: 1, resolve_types: true };
@@ -105,7 +102,7 @@ impl Sample {
     }
 }
 
-/// Examines some entries, evenly spread over the sample.
+/// Evenly spread over the sample.
 fn contents(directory: &Dir, names: &[Vec<u8>], known: Known, space: &Space, of: &str) -> Fact<Contents> {
     let step = names.len().div_ceil(EXAMINED_MAX);
     let sizes: Vec<f64> =
@@ -125,14 +122,13 @@ fn contents(directory: &Dir, names: &[Vec<u8>], known: Known, space: &Space, of:
     Fact::new(value, known, how)
 }
 
-/// Below this number of entries the variance of a sample is not reliable.
+/// With fewer the variance is unreliable.
 const EXAMINED_ENOUGH: usize = 30;
 /// The 97.5 % quantile of Student's t with 29 degrees of freedom.
 const T: f64 = 2.045;
 
-/// Estimates the contents of entries to come from those examined. A large sample gives the 95 % interval of the
-/// mean. A small one gives its smallest and largest entry, widened by the rule of three: `3 / n` of all entries
-/// may differ from the `n` examined.
+/// A large sample gives the 95 % interval of the mean. A small one gives its smallest and largest entry,
+/// widened by the rule of three: `3 / n` of all entries may differ from the `n` examined.
 fn of_sample(sizes: &[f64]) -> Contents {
     let count = sizes.len() as f64;
     let mean_bytes = sizes.iter().sum::<f64>() / count;

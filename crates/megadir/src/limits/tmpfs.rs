@@ -1,5 +1,5 @@
-//! tmpfs: a directory numbers its entries up to 2^31; in practice `nr_inodes` or memory runs out first.
-//! Reference: `simple_offset_add` in `fs/libfs.c` (Linux 6.6 and later; no limit before).
+//! tmpfs: a directory has up to 2^31 entries (`simple_offset_add`, Linux 6.6 and later); `nr_inodes` or memory
+//! runs out first.
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::facts::Facts;

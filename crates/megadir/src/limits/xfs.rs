@@ -1,8 +1,5 @@
-//! XFS: the data segment of a directory ends at 32 GiB.
-//!
-//! An entry takes 8 + 1 + length + 1 + 2 bytes, rounded up to 8 (`xfs_dir2_data_entsize`), in directory blocks
-//! with a 64-byte header. At the packing measured in filled directories: 704 M names of 32 characters, 117 M of
-//! 255.
+//! XFS: the data segment of a directory ends at 32 GiB. At the packing of `xfs_dir2_data_entsize` measured in
+//! filled directories: 704 M names of 32 characters, 117 M of 255.
 
 use super::basis::{Basis, Fact, Span};
 use super::facts::{Details, Facts};
@@ -10,13 +7,13 @@ use super::limit::{Ceiling, Gauge, Limit};
 use super::model::{Judgement, Model};
 use crate::file_system::FileSystem;
 
-/// `XFS_DIR2_SPACE_SIZE`: where the leaf segment begins.
+/// `XFS_DIR2_SPACE_SIZE`.
 const DATA_BYTES_MAX: u64 = 32 << 30;
 /// `struct xfs_dir3_data_hdr`.
 const HEADER_BYTES: f64 = 64.0;
-/// Inode size, the default of mkfs.xfs.
+/// Default of mkfs.xfs.
 const INODE_BYTES: f64 = 512.0;
-/// Hash and address of an entry, in the leaf segment.
+/// Leaf entry: hash and address.
 const LEAF_BYTES: f64 = 8.0;
 
 pub(super) struct Xfs;

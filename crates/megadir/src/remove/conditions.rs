@@ -6,11 +6,9 @@ use crate::file_type::FileType;
 /// Predicate on an entry's name.
 pub type NameCondition<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
 
-/// Selects the entries to remove: those that meet every condition.
-///
-/// A directory is removed if it meets them too and is empty by then; its times count as of before the removal
-/// of its entries. A directory that does not meet them is entered as well. The directory named in the call
-/// stays if there is any condition.
+/// Selects the entries to remove: those that meet every condition. A directory is removed if it meets them
+/// (with its times as of before) and is empty by then; others are entered too. With any condition, the
+/// directory named in the call stays.
 #[derive(Clone, Copy)]
 pub struct Conditions<'a> {
     /// Only entries modified before this time. Costs a `statx` per entry.
@@ -41,13 +39,13 @@ impl Conditions<'_> {
         self.types.is_empty() || self.types.contains(&kind)
     }
 
-    /// `true` if an entry must be examined just before its removal.
+    /// Just before its removal.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) fn needs_look(&self) -> bool {
         self.older_than.is_some() || !self.types.is_empty()
     }
 
-    /// `true` if a type and a modification time are accepted; an unknown time is not.
+    /// An unknown time is not accepted.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) fn accept(&self, kind: FileType, modified: Option<Time>) -> bool {
         let is_old = |limit| modified.is_some_and(|modified| modified < limit);

@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 use crate::error::Error;
 
 /// Collects failures: keeps the first ones and drops the rest ([`Counts::failures`](super::Counts) counts all).
-///
 /// A message has a path of 16 KiB at most, which bounds the memory.
 #[derive(Debug)]
 pub struct Failures {

@@ -28,11 +28,10 @@ pub struct Row {
 }
 
 /// A large window, bytes: about 400 000 entries with names of 16 bytes. An uncached ext4 directory that takes
-/// two windows is removed a third slower (200 000 entries, windows of 4 and of 16 MiB): each window goes
-/// through the inode blocks.
+/// two windows is removed a third slower, because each window goes through the inode blocks.
 pub const WINDOW_BYTES: usize = 16 << 20;
 /// All windows of a removal together, bytes: with more than two workers each has a smaller one. Sorting by
-/// inode adds up to two thirds of this: [`INDEX_BYTES`] per entry.
+/// inode adds up to two thirds of this ([`INDEX_BYTES`]).
 pub const WINDOWS_BYTES_ALL: usize = 32 << 20;
 /// Names of waiting directories of all workers together, bytes.
 pub const WAITING_BYTES_ALL: usize = 4 << 20;
@@ -41,7 +40,7 @@ pub const WAITING_BYTES_ALL: usize = 4 << 20;
 pub(super) const RECORD_BYTES_MIN: usize = 24;
 /// Memory per entry for sorting by inode, bytes.
 pub const INDEX_BYTES: usize = 16;
-/// Size of a read if positions stay valid during removals, bytes.
+/// If positions stay valid during removals.
 const LISTED_BYTES: usize = 128 << 10;
 
 /// The table of file systems.
@@ -86,7 +85,7 @@ pub static ROWS: &[Row] = &[
     },
 ];
 
-/// Window of each worker, bytes.
+/// Of each worker.
 #[cfg(any(target_os = "linux", windows))]
 pub(super) fn window_bytes(row: &Row, workers: usize) -> usize {
     row.window_bytes.min(WINDOWS_BYTES_ALL / workers).max(LISTED_BYTES)

@@ -69,9 +69,8 @@ impl Progress {
         }
     }
 
-    /// Cancels the removal: each worker stops at its next entry.
-    ///
-    /// Only sets a flag, so a signal handler may call it.
+    /// Cancels the removal: each worker stops at its next entry. Only sets a flag, so a signal handler may call
+    /// it.
     pub fn cancel(&self) {
         self.cancelled.0.store(true, Ordering::Relaxed);
     }

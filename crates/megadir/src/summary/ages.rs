@@ -7,7 +7,7 @@ const HOUR_S: i64 = 60 * MINUTE_S;
 const DAY_S: i64 = 24 * HOUR_S;
 const YEAR_S: i64 = 365 * DAY_S;
 
-/// Oldest age of each bucket except the last, seconds. The first bucket is for times in the future.
+/// Upper bounds in seconds, except of the last; the first bucket is for times in the future.
 const OLDEST_S: [i64; 10] =
     [-1, MINUTE_S, HOUR_S, DAY_S, 7 * DAY_S, 30 * DAY_S, 90 * DAY_S, YEAR_S, 2 * YEAR_S, 5 * YEAR_S];
 
@@ -36,7 +36,7 @@ impl Ages {
 
     #[inline]
     pub(super) fn add(&mut self, age_s: i64, size_bytes: u64) {
-        // Count instead of searching: ten comparisons without a branch.
+        // Ten comparisons without a branch.
         let bucket: usize = OLDEST_S.iter().map(|oldest_s| usize::from(age_s > *oldest_s)).sum();
         self.buckets[bucket].add(size_bytes);
         self.entries += 1;
@@ -55,8 +55,7 @@ impl Ages {
     }
 
     /// Buckets from the first to the last non-empty one, newest first; buckets in between may be empty. A
-    /// bucket includes its upper bound: the bucket up to 30 days holds entries modified at most 2 592 000
-    /// seconds before the summary's reference time. A year has 365 days.
+    /// bucket includes its upper bound; a year has 365 days.
     pub fn buckets(&self) -> Vec<AgeBucket> {
         let bucket = |(index, total): (usize, Total)| AgeBucket {
             from_s: index.checked_sub(1).map(|before| OLDEST_S[before] + 1),

@@ -1,6 +1,5 @@
-//! Totals of each directory of a tree, even if the tree has more directories than fit in memory. A walk
-//! interleaves the batches of several directories. Only unfinished directories are kept, a few per thread and
-//! level, and of the finished ones those with the most entries.
+//! Totals of each directory of a tree in bounded memory: unfinished directories, a few per thread and level,
+//! and of the finished ones those with the most entries.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::hash_map::Entry as Slot;
@@ -58,11 +57,10 @@ pub struct DirectoryRow {
 /// ```
 #[derive(Clone, Debug)]
 pub struct DirectorySummary {
-    /// Unfinished directories except the current one. Strings, because comparing and hashing paths splits them
-    /// into components.
+    /// Without the current one. Strings, because comparing and hashing paths splits them into components.
     unfinished: HashMap<OsString, DirectoryTotals>,
     current: Option<(OsString, DirectoryTotals)>,
-    /// The directory with the fewest entries is on top.
+    /// Fewest entries on top.
     top: BinaryHeap<Candidate>,
     capacity: usize,
     total: Total,
@@ -140,7 +138,7 @@ impl DirectorySummary {
         }
     }
 
-    /// Counts a finished directory and keeps it if it is among those with the most entries.
+    /// Kept if it is among those with the most entries.
     fn close(&mut self, path: OsString, totals: DirectoryTotals) {
         self.directories += 1;
         self.total.merge(totals.total);
@@ -181,7 +179,7 @@ impl DirectorySummary {
     }
 }
 
-/// Sort key: most entries first.
+/// Most entries first.
 fn rank(entries: u64, path: &OsStr) -> (Reverse<u64>, &OsStr) {
     (Reverse(entries), path)
 }

@@ -1,23 +1,13 @@
-//! Distribution of sizes: buckets for people, and quantiles.
-//!
-//! Quantiles come from counts by size, 128 for each power of two:
-//!
-//! ```text
-//! sizes           0 .. 255   256 .. 511   512 .. 1023   1024 .. 2047   ...   2^63 .. 2^64-1
-//! width               1           2             4              8                  2^56
-//! counts            256         128           128            128                  128
-//! ```
-//!
-//! A count is reported by its smallest size, which is at most 1/128 below any other: the layout of Tene's
-//! HdrHistogram (hdrhistogram.org) with a fixed range, 58 KiB. The smallest, not the middle, because many files
-//! have 4096 bytes and none 4112.
+//! Distribution of sizes. Quantiles come from counts by size, 128 for each power of two from 256 on: the layout
+//! of Tene's HdrHistogram, 58 KiB. A count is reported by its smallest size, at most 1/128 below any other,
+//! because many files have 4096 bytes and none 4112.
 
 use super::{Total, from_first_to_last};
 
 /// Counts per power of two.
 const COUNTS: usize = 128;
 const COUNTS_BITS: u32 = COUNTS.trailing_zeros();
-/// Smaller sizes have a count of their own.
+/// Smaller sizes are exact.
 const EXACT: u64 = 2 * COUNTS as u64;
 const ALL_COUNTS: usize = 2 * COUNTS + (63 - COUNTS_BITS as usize) * COUNTS;
 
@@ -97,11 +87,9 @@ impl Sizes {
         from_first_to_last(all, |bucket: &SizeBucket| bucket.total)
     }
 
-    /// Returns the size that a share of all entries does not exceed (0.5: the median), by nearest rank, bytes.
-    /// `None` if there are no entries.
-    ///
-    /// The result is never above the true quantile and at most [`Sizes::QUANTILE_ERROR`] below it. The smallest
-    /// and the largest size, sizes below 256 bytes, and multiples of large powers of two are exact.
+    /// Returns the size that a share of all entries does not exceed (0.5: the median), by nearest rank, bytes;
+    /// `None` without entries. At most [`Sizes::QUANTILE_ERROR`] below the true quantile, never above.
+    /// Extremes, sizes below 256 bytes and multiples of large powers of two are exact.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         if self.entries == 0 {
             return None;

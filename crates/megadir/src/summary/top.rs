@@ -1,4 +1,4 @@
-//! Highest-ranking entries; only these are kept in memory.
+//! Highest-ranking entries; only these are kept.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -14,10 +14,9 @@ pub struct Ranked<'a, V> {
     pub name: &'a [u8],
 }
 
-/// Entries with the greatest keys; of equal keys, those with the lowest paths.
 #[derive(Clone, Debug)]
 pub(super) struct Top<K> {
-    /// The lowest-ranking entry is on top.
+    /// Lowest on top.
     heap: BinaryHeap<Candidate<K>>,
     capacity: usize,
 }
@@ -36,7 +35,7 @@ impl<K: Ord + Copy> Top<K> {
 
     #[inline]
     pub(super) fn offer(&mut self, key: K, prefix: &[u8], name: &[u8]) {
-        // After a few thousand entries, nearly all end here.
+        // Nearly all entries end here.
         if self.heap.len() == self.capacity && self.heap.peek().is_none_or(|lowest| key < lowest.key) {
             return;
         }
@@ -53,7 +52,7 @@ impl<K: Ord + Copy> Top<K> {
         if key == lowest.key && joined_cmp(prefix, name, &lowest.path).is_ge() {
             return;
         }
-        // Reuse the path's memory: entries in ascending order replace each other all the time.
+        // Reuse the path's memory: ascending entries replace each other all the time.
         let candidate = &mut *lowest;
         candidate.key = key;
         candidate.path.clear();
@@ -78,11 +77,10 @@ impl<K: Ord + Copy> Top<K> {
     }
 }
 
-/// Compares the concatenation of two slices with a third, byte by byte.
+/// Compares the concatenation of the first two with the third.
 fn joined_cmp(prefix: &[u8], name: &[u8], path: &[u8]) -> Ordering {
     if prefix.is_empty() {
-        // An empty slice may point to unmapped memory. Comparing nothing is allowed there, but the masked loads
-        // of the C library's memcmp then take 80 ns.
+        // An empty slice may point to unmapped memory, and then the masked loads of memcmp take 80 ns.
         return name.cmp(path);
     }
     let (start, rest) = path.split_at(prefix.len().min(path.len()));
@@ -90,7 +88,7 @@ fn joined_cmp(prefix: &[u8], name: &[u8], path: &[u8]) -> Ordering {
 }
 
 impl<K: Ord> Ord for Candidate<K> {
-    /// Reversed: a higher rank is less, so that the lowest is on top of the heap.
+    /// Reversed, so that the lowest is on top of the heap.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key.cmp(&self.key).then_with(|| self.path.cmp(&other.path))
     }

@@ -1,9 +1,6 @@
-//! Walks a tree: a bounded queue of directories, shared by the threads that read them.
-//!
-//! A directory is opened relative to its parent's descriptor, never by path and never through a symbolic link.
-//! Subdirectories wait in a queue of bounded length. If it is full, a worker suspends the directory it is
-//! reading and descends itself, so that memory is bounded by the queue and the depth of the tree, not by its
-//! width. An unreadable directory is an item of the walk, not its end.
+//! Walks a tree by threads that share a bounded queue of directories. Each is opened relative to its parent,
+//! never through a symbolic link. If the queue is full, a worker descends itself, so memory is bounded by queue
+//! and depth, not by the width of the tree. An unreadable directory is an item of the walk, not its end.
 
 mod parts;
 mod queue;
@@ -63,9 +60,8 @@ pub struct WalkOptions {
 }
 
 impl WalkOptions {
-    /// Defaults for most trees: 32 KiB buffers, at most 256 waiting directories, names only, other mounts not
-    /// entered. Several threads help if there are several directories; [`std::thread::available_parallelism`]
-    /// up to 8 is a good number.
+    /// Defaults for most trees: 32 KiB buffers, at most 256 waiting directories, names only, one mount.
+    /// [`std::thread::available_parallelism`] up to 8 is a good number of threads.
     #[must_use]
     pub const fn new(threads: usize) -> Self {
         Self {
@@ -91,8 +87,8 @@ pub enum WalkItem<'a> {
         /// Attributes of the entries, in the order of the batch; empty if not asked for.
         attributes: &'a [Attributes],
     },
-    /// End of a directory that was opened, also if reading it failed. Returned once if
-    /// [`WalkOptions::tell_ends`] is set; batches of other directories may come between.
+    /// End of a directory that was opened, even if reading it failed; once each, if [`WalkOptions::tell_ends`]
+    /// is set. Batches of other directories may come between.
     End {
         /// Path of the directory, beginning with the root's.
         directory: &'a Path,
@@ -116,7 +112,7 @@ enum Source {
     Threads { filled: Receiver<Output>, empty: Sender<Gathered>, handles: Handles },
 }
 
-/// Stops and joins the threads when dropped.
+/// Stops and joins the threads on drop.
 #[derive(Debug)]
 struct Handles {
     threads: Vec<JoinHandle<()>>,
@@ -187,7 +183,7 @@ impl Walk {
     }
 }
 
-/// Returns one worker per thread, and their queue with the root in it.
+/// The queue has the root in it.
 fn workers(root: Dir, options: &WalkOptions) -> Result<(Arc<Queue>, Vec<Worker>)> {
     worker::check(options, root.path())?;
     let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
@@ -221,7 +217,7 @@ fn item(current: &mut Option<Output>, next: Output) -> Option<WalkItem<'_>> {
     }
 }
 
-/// Walks until the queue is empty or the consumer is gone.
+/// Or until the consumer is gone.
 fn run(mut worker: Worker, filled: &Sender<Output>, empty: &Receiver<Gathered>, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         if let Ok(gathered) = empty.try_recv() {
@@ -234,7 +230,7 @@ fn run(mut worker: Worker, filled: &Sender<Output>, empty: &Receiver<Gathered>, 
     }
 }
 
-/// Closes the queue if its thread panics: other workers would wait for its directories forever.
+/// Other workers would wait for its directories forever.
 struct CloseOnPanic(Arc<Queue>);
 
 impl Drop for CloseOnPanic {
@@ -245,7 +241,7 @@ impl Drop for CloseOnPanic {
     }
 }
 
-/// Dropped after the channels of the walk, whose closing ends each thread at its next item.
+/// After the channels of the walk, whose closing ends each thread at its next item.
 impl Drop for Handles {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);

@@ -67,8 +67,7 @@ impl Walk {
 }
 
 impl WalkPart {
-    /// Returns the next item, or `None` at the end of the walk. Waits while other parts may still find
-    /// directories.
+    /// Returns the next item, or `None` at the end. Waits while other parts may still find directories.
     pub fn next_item(&mut self) -> Option<WalkItem<'_>> {
         if let Some(Output::Batch { gathered, .. }) = self.current.take() {
             self.worker.recycle(gathered);
@@ -85,7 +84,7 @@ impl WalkPart {
 
 impl Drop for WalkPart {
     fn drop(&mut self) {
-        // Other parts would wait for directories that this one might have found.
+        // Other parts would wait for this one's directories.
         if !self.ended {
             self.queue.close();
         }

@@ -4,7 +4,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::dir::Dir;
 
-/// A directory waiting to be read.
 #[derive(Debug)]
 pub(super) enum Pending {
     Root(Box<Dir>),
@@ -21,16 +20,15 @@ pub(super) struct Queue {
 #[derive(Debug)]
 struct State {
     pending: Vec<Pending>,
-    /// Workers that may still add directories.
+    /// May still add directories.
     working: usize,
     waiting: usize,
-    /// Directories taken since a worker was last woken.
+    /// Since a worker was last woken.
     taken: usize,
     closed: bool,
 }
 
-/// A waiting worker is woken for a few directories only after this many were taken. In a chain, each directory
-/// is read by the worker that found it: waking another takes longer.
+/// Directories taken before a waiting worker is woken for a few: in a chain, waking takes longer than reading.
 const FEW: usize = 8;
 
 impl Queue {
@@ -39,8 +37,7 @@ impl Queue {
         Self { state: Mutex::new(state), changed: Condvar::new(), length_max }
     }
 
-    /// Adds a directory; returns it if the queue is full. Wakes workers only for directories beyond the one
-    /// that the caller takes next.
+    /// Returned if the queue is full. Wakes workers only for directories beyond the caller's next one.
     pub(super) fn push(&self, pending: Pending) -> Result<(), Pending> {
         let mut state = self.lock();
         if state.pending.len() >= self.length_max {
@@ -54,7 +51,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Wakes a worker for waiting directories. Called by a worker that will not take one soon.
+    /// Wakes workers; for a caller that will not take a directory soon.
     pub(super) fn offer(&self) {
         let state = self.lock();
         if !state.pending.is_empty() {
@@ -70,7 +67,7 @@ impl Queue {
         }
     }
 
-    /// Takes a directory. Waits while other workers may add one; `None` at the end.
+    /// Waits while other workers may add one; `None` at the end.
     pub(super) fn pop(&self) -> Option<Pending> {
         let mut state = self.lock();
         state.working -= 1;
@@ -95,7 +92,6 @@ impl Queue {
         }
     }
 
-    /// Ends the walk for all workers.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;

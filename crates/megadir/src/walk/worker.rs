@@ -17,10 +17,10 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::options::ReadOptions;
 
-/// A directory is read further before its subdirectories are entered while at most this many of them wait.
+/// While fewer subdirectories wait, a directory is read on before they are entered.
 const BELOW_MAX: usize = 512;
 
-/// Reading a batch of this many entries takes longer than waking another worker.
+/// Reading a batch of this size takes longer than waking another worker.
 const LARGE_ENTRIES: usize = 64;
 
 #[derive(Debug)]
@@ -36,7 +36,6 @@ pub(super) enum Output {
     OtherMount(PathBuf),
 }
 
-/// Records of a batch, and attributes if entries are examined.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     bytes: Vec<u8>,
@@ -50,33 +49,32 @@ impl Gathered {
     }
 }
 
-/// Reads one directory after another; descends by itself if the queue is full.
+/// Reads one directory after another; descends itself if the queue is full.
 pub(super) struct Worker {
     queue: Arc<Queue>,
     options: WalkOptions,
-    /// Directories being read, the deepest last. More than one only while the queue is full.
+    /// Deepest last; more than one only while the queue is full.
     stack: Vec<Frame>,
     spare: Gathered,
-    /// Buffer of the last reader, to be reused.
+    /// Reused by the next reader.
     spare_buffer: Vec<u8>,
     examine: Option<Box<dyn Examine>>,
     done: bool,
 }
 
-/// A directory being read.
 struct Frame {
     directory: Arc<Dir>,
-    /// `None` once all of it has been read.
+    /// `None` once read to the end.
     reader: Option<Box<dyn Reader>>,
-    /// Subdirectories neither queued nor entered yet.
+    /// Neither queued nor entered yet.
     below: VecDeque<Box<[u8]>>,
-    /// Its last batch was large: reading on takes long.
+    /// Reading on takes long.
     is_large: bool,
 }
 
 enum Entered {
     Yes,
-    /// Removed, or no longer a directory: no error in a changing tree.
+    /// No error in a changing tree.
     Vanished,
     Not(Output),
 }
@@ -94,7 +92,7 @@ impl Worker {
         }
     }
 
-    /// Returns the next item, or `None` at the end of the walk.
+    /// `None` at the end.
     pub(super) fn step(&mut self) -> Option<Output> {
         while !self.done {
             let Some(frame) = self.stack.last_mut() else {
@@ -107,8 +105,7 @@ impl Worker {
                 }
                 continue;
             };
-            // Read on while few names wait: most directories end here and hold no buffer while their
-            // subdirectories are read.
+            // Most directories end here and hold no buffer while their subdirectories are read.
             if frame.below.len() < BELOW_MAX && frame.reader.is_some() {
                 if frame.is_large {
                     self.queue.offer();
@@ -141,7 +138,7 @@ impl Worker {
         None
     }
 
-    /// Opens a directory and pushes it on the stack.
+    /// Pushed on the stack.
     fn enter(&mut self, pending: Pending) -> Entered {
         match self.open(pending) {
             Ok(Ok(directory)) => match self.push(directory) {
@@ -156,7 +153,7 @@ impl Worker {
         }
     }
 
-    /// Opens a directory; returns its path if it is another mount that is not to be entered.
+    /// The path if it is another mount, which is not entered.
     fn open(&self, pending: Pending) -> Result<std::result::Result<Dir, PathBuf>> {
         match pending {
             Pending::Root(directory) => Ok(Ok(*directory)),
@@ -182,7 +179,7 @@ impl Worker {
 }
 
 impl Frame {
-    /// Reads and examines a batch and records its subdirectories; `None` at the end.
+    /// Also records subdirectories; `None` at the end.
     fn read(
         &mut self,
         mut gathered: Gathered,
@@ -212,7 +209,7 @@ impl Frame {
                 crate::attributes::stream::examine(&mut *examine, &self.directory, batch, &mut gathered.rows)
         {
             self.reader = None;
-            // Report an unsupported file system once instead of for each entry.
+            // Once instead of for each entry.
             if error.kind() == ErrorKind::Unavailable {
                 self.below.clear();
             }

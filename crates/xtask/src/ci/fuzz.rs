@@ -1,10 +1,6 @@
-//! Fuzzes each target of `fuzz/` for a while, without `cargo-fuzz` and nightly.
-//!
-//! The compiler flags are those of `cargo fuzz build` (its `project.rs`): coverage counters in every block for
-//! libFuzzer, traced comparisons, and the address sanitizer, whose runtime is part of stable toolchains too;
-//! `RUSTC_BOOTSTRAP=1` makes a stable compiler accept them. `libfuzzer-sys` contains libFuzzer and needs a C++
-//! compiler. `fuzz/` is a separate workspace with its own `Cargo.lock` and a `[[bin]]` for each target;
-//! committed examples are in `fuzz/seeds/TARGET/`.
+//! Fuzzes each target of `fuzz/` for a while, with the compiler flags of `cargo fuzz build` (its `project.rs`)
+//! but a stable toolchain (`RUSTC_BOOTSTRAP=1`). `libfuzzer-sys` needs a C++ compiler. `fuzz/` is a workspace
+//! of its own; committed examples are in `fuzz/seeds/TARGET/`.
 
 use super::stage::{Context, Report};
 use crate::{process, workspace};
@@ -49,7 +45,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Runs these targets in parallel.
 fn fuzz_all(names: &[String], binaries: &Path, folder: &Path, seconds: u64) -> Vec<Result<String, String>> {
     std::thread::scope(|scope| {
         let start = |name: &String| {
@@ -70,8 +65,7 @@ fn has_address_sanitizer() -> bool {
     names.any(|name| name.ends_with("_rt.asan.a"))
 }
 
-/// Builds all targets in release mode with assertions, and returns their folder. The target triple is passed
-/// even for the host: otherwise build scripts and macros would get the flags too.
+/// The target triple is passed even for the host: otherwise build scripts and macros would get the flags too.
 fn build(manifest: &Path, target: &Path) -> Result<PathBuf, String> {
     let host = process::output(Command::new("rustc").args(["--print", "host-tuple"]))?;
     let mut command = Command::new(workspace::cargo());
@@ -114,7 +108,6 @@ fn fuzz(name: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<Stri
     Err(format!("fuzz target {name} failed: {status}\n{}", tail.join("\n")))
 }
 
-/// Returns libFuzzer's closing line.
 fn done(printed: &str) -> Option<&str> {
     printed.lines().rev().find(|line| line.starts_with("Done "))
 }

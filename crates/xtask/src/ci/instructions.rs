@@ -1,6 +1,5 @@
-//! Counts the instructions of the measurement loop for an operation. `megadir bench null --operations N` runs
-//! an empty workload in the measurement loop. Callgrind counts user instructions exactly, so two runs with
-//! different N give the cost of an operation without the startup, on any machine and at any load.
+//! Counts the instructions of the measurement loop for an operation: Callgrind runs `megadir bench null` with
+//! two numbers of operations, whose difference excludes the startup. Exact on any machine and at any load.
 
 use super::stage::{Context, Report};
 use crate::process;
@@ -15,7 +14,6 @@ const INSTRUCTIONS_MIN: f64 = 1.0;
 /// Numbers of operations in the two runs.
 const OPERATIONS: [u64; 2] = [10_000, 110_000];
 
-/// Builds the binary and checks the instructions for an operation.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let binary = optimised_binary(context)?;
     if !knows(&binary, &["bench", "null", "--help"]) {
@@ -39,8 +37,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if each > INSTRUCTIONS_MAX { Err(line) } else { Ok(Report::line(line)) }
 }
 
-/// Builds `megadir` with an optimised measurement loop, or in the full tier as released, and returns its path.
-/// The release build takes three times as long because of its cross-crate optimisation.
+/// In the full tier as released, which takes three times as long because of cross-crate optimisation.
 pub(crate) fn optimised_binary(context: &Context) -> Result<std::path::PathBuf, String> {
     let profile = if context.full { "release" } else { "ci" };
     let words = ["build", "--profile", profile, "--locked", "--package", "megadir-cli"];
@@ -74,7 +71,6 @@ fn total(text: &str) -> Option<u64> {
     after("totals:")?.parse().ok()
 }
 
-/// Returns the cost of one operation from the totals of two runs.
 fn per_operation(operations: [u64; 2], totals: [u64; 2]) -> f64 {
     totals[1].saturating_sub(totals[0]) as f64 / (operations[1] - operations[0]) as f64
 }

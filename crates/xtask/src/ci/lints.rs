@@ -13,8 +13,8 @@ pub(crate) fn format(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// Lints everything including optional parts, then the length of functions in default builds without tests,
-/// then the fuzz targets. The second pass covers only the workspace's crates.
+/// Everything including optional parts, then the length of functions in default builds without tests, then the
+/// fuzz targets.
 pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
     let common = ["clippy", "--workspace", "--locked"];
     let all = [
@@ -34,8 +34,7 @@ fn fuzz(context: &Context) -> Command {
     let manifest = context.root("fuzz/Cargo.toml");
     let mut command = context.cargo(&["clippy", "--locked", "--bins", "--manifest-path"]);
     command.arg(manifest).args(["--", "-D", "warnings"]);
-    // The workspace's target folder has the dependencies already. A given libFuzzer is not compiled, and
-    // nothing is linked here.
+    // The target folder has the dependencies already; nothing is linked here.
     command.env("CARGO_TARGET_DIR", &context.workspace.target);
     command.env("CUSTOM_LIBFUZZER_PATH", context.workspace.target.join("libfuzzer.a"));
     command

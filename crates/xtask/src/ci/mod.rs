@@ -1,6 +1,6 @@
-//! `cargo xtask ci`: the list of stages, cheap ones first. To add a stage: a file here with a function
-//! `fn(&Context) -> Result<Report, String>`, and a line in [`STAGES`]. A stage without a required tool reports
-//! `not run`, which is a failure if `MEGADIR_REQUIRE_ALL=1`.
+//! `cargo xtask ci`: the list of stages, cheap ones first. To add one: a file here with a function
+//! `fn(&Context) -> Result<Report, String>`, and a line in [`STAGES`]. Without a required tool a stage reports
+//! `not run`, a failure if `MEGADIR_REQUIRE_ALL=1`.
 
 mod browser;
 mod drive;

@@ -1,7 +1,5 @@
 //! Finds the tools for the other stages and the tests, and installs missing ones on Debian. A tool is present
-//! if its file can be found, whatever the package manager says: a second run takes no time, and tools from
-//! other sources are used. If nothing can be installed (not root, not Debian), the report lists what will not
-//! run.
+//! if its file is found, whatever its source. The report lists what will not run.
 
 use super::stage::{Context, Report};
 use crate::process;
@@ -92,8 +90,7 @@ fn can_install() -> bool {
     user.is_ok_and(|user| user.trim() == "0") && process::find_tool("apt-get").is_some()
 }
 
-/// Installs the packages together, or one by one if some are unavailable. Errors are only printed: the report
-/// lists the tools that are still missing.
+/// Together, or one by one if some are unavailable. The report lists the tools that are still missing.
 fn install(packages: &[&str]) {
     let tried =
         |command: &mut Command| process::run(command).map_err(|message| println!("{message}")).is_ok();

@@ -16,7 +16,6 @@ const WHOLE: Duration = Duration::from_secs(4 * 3600);
 /// Exit code of a study that cannot run on this machine.
 const NOTHING_COULD_RUN: i32 = 3;
 
-/// Private file system of a study.
 struct PrivateFs {
     study: &'static str,
     kind: Kind,
@@ -133,8 +132,7 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
     finish(&mut command, limit, folder.path(), study, context)
 }
 
-/// Runs the command, checks the files it leaves, and keeps its record; returns the reason if it could not run
-/// here.
+/// Also checks the files that the command leaves and keeps its record; the reason if it could not run here.
 fn finish(
     command: &mut Command,
     limit: Duration,

@@ -14,7 +14,6 @@ pub(crate) struct Stage {
     pub(crate) run: fn(&Context) -> Result<Report, String>,
 }
 
-/// Shared by all stages.
 pub(crate) struct Context {
     pub(crate) workspace: Workspace,
     /// `MEGADIR_REQUIRE_ALL=1`: parts that cannot run are failures.
@@ -23,7 +22,6 @@ pub(crate) struct Context {
     pub(crate) full: bool,
 }
 
-/// Contribution of a stage to the summary.
 #[derive(Default)]
 pub(crate) struct Report {
     /// Lines to print verbatim: results, figures.
@@ -58,7 +56,6 @@ impl Context {
         self.workspace.root.join(name)
     }
 
-    /// Creates the folder for the stages' output in the target folder.
     pub(crate) fn scratch(&self) -> Result<PathBuf, String> {
         let folder = self.workspace.target.join("ci");
         std::fs::create_dir_all(&folder)

@@ -1,15 +1,7 @@
-//! Runs all tests, and collects the reasons why tests could not run.
-//!
-//! A test without root, a kernel feature or a tool appends one line to the file `MEGADIR_NOT_RUN_LOG` (one
-//! `write` with `O_APPEND`, so that lines of parallel tests do not mix) and returns:
-//!
-//! ```text
-//! not run: TESTNAME: why        could run here: a failure if MEGADIR_REQUIRE_ALL=1
-//! unavailable: TESTNAME: why    may be missing anywhere: never a failure
-//! ```
-//!
-//! The result lines of cargo test are moved to the summary at the end, and the log has a line in other words
-//! instead. So the sum over `test result:` lines is right, from the end of the log too.
+//! Runs all tests, and collects the reasons why tests could not run: one line each in `MEGADIR_NOT_RUN_LOG`,
+//! written by one `write` with `O_APPEND`. "not run" is a failure if `MEGADIR_REQUIRE_ALL=1`, "unavailable"
+//! never is. The result lines of cargo test move to the end, so that the sum over `test result:` lines is
+//! right.
 
 use super::stage::{Context, Report};
 use crate::process;
@@ -68,7 +60,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(report_of(all, &read(&log)?))
 }
 
-/// Builds the report from the test output and the tests' notes.
 pub(super) fn report_of(ended: Ended, log: &str) -> Report {
     let mut report = report(ended.results, log);
     report.lines.push(totals(&report.lines));
@@ -79,11 +70,9 @@ pub(super) fn report_of(ended: Ended, log: &str) -> Report {
     report
 }
 
-/// Kept parts of the output of cargo test.
 #[derive(Default)]
 pub(super) struct Ended {
     pub(super) succeeded: bool,
-    /// For each suite the line with its name and the line with its result.
     results: Vec<String>,
     failed: Vec<String>,
 }
@@ -123,7 +112,6 @@ fn run_tests(command: &mut Command) -> Result<Ended, String> {
     Ok(ended)
 }
 
-/// Adds up the results of all suites.
 fn totals(results: &[String]) -> String {
     let sum = |word: &str| -> u64 { results.iter().filter_map(|line| number_before(line, word)).sum() };
     let suites = results.iter().filter(|line| line.starts_with("test result: ")).count();
@@ -136,7 +124,6 @@ fn number_before(line: &str, word: &str) -> Option<u64> {
     before.rsplit(' ').next()?.parse().ok()
 }
 
-/// Combines the result lines and the tests' notes.
 fn report(lines: Vec<String>, log: &str) -> Report {
     let mut report = Report { lines, ..Report::default() };
     for line in log.lines().filter(|line| !line.trim().is_empty()) {

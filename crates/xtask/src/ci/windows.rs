@@ -1,10 +1,6 @@
-//! Lints all targets for Windows, without running Windows.
-//!
-//! Either with the Windows target of the toolchain (`rustup target add x86_64-pc-windows-gnu`), or with
-//! Debian's `rustc-web`: its library source (`rust-web-src`) is built by `-Zbuild-std`, and cargo finds that
-//! source in the compiler's sysroot, so any cargo works. Building std needs only `dlltool`; mingw's gcc
-//! compiles Zstandard, which is C. For the workspace's own crates, clippy replaces the compiler through
-//! `RUSTC_WORKSPACE_WRAPPER`, as in `cargo clippy`.
+//! Lints all targets for Windows with the toolchain's Windows target, or with Debian's `rustc-web`, whose
+//! library source (`rust-web-src`) is built by `-Zbuild-std`. Building std needs `dlltool`; mingw's gcc
+//! compiles Zstandard. Clippy replaces the compiler through `RUSTC_WORKSPACE_WRAPPER`.
 
 use super::stage::{Context, Report};
 use crate::process;
@@ -22,8 +18,7 @@ pub(super) const GCC: &str = "x86_64-w64-mingw32-gcc";
 /// Oldest minor version of Debian's compiler that can build this workspace (edition and `rust-version`).
 const RUSTC_MINOR_MIN: u32 = 95;
 
-/// Lints the workspace for Windows including tests, but without this tool, which runs only on developers'
-/// machines.
+/// Includes tests, but not this tool.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if let Some(lacking) = lacking_to_build() {
         return Ok(Report::not_run(format!("windows: no {lacking}")));

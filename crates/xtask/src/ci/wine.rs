@@ -1,14 +1,10 @@
-//! Runs the Windows test suites under Wine, with the same binaries as on Windows.
+//! Runs the Windows test suites under Wine. Everything is in `wine/` of the target folder: build output, Wine's
+//! prefix, a stub of a library that Wine 8 lacks, and the large directories, which Wine would take minutes to
+//! create.
 //!
-//! Everything is in `wine/` of the target folder: build output, Wine's prefix, a stub, and the large
-//! directories for the suites, which Wine would take minutes to create. The compiler is found as in the stage
-//! `windows`. Wine 8 lacks a library that Rust's standard library imports; the stub replaces it. Tests report
-//! other missing features as unavailable. The program under test may need no DLLs but those of Windows
-//! (`wine/program.rs`); in the long tier this includes the released one.
-//!
-//! Traps: Wine is passed to cargo by `--config`, because tests would pass an environment variable on to their
-//! child processes; the first Wine process starts services that inherit its streams, so the server is started
-//! before, without streams; and `LC_ALL=C` mangles names.
+//! Traps: Wine is passed to cargo by `--config`, because child processes would inherit an environment variable;
+//! the server is started before, without streams, because services inherit the first process's; and `LC_ALL=C`
+//! mangles names.
 
 mod program;
 
@@ -160,7 +156,6 @@ struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    /// Starts the server and creates the prefix.
     fn start(wine: &'a WineDir) -> Result<Self, String> {
         // A leftover server of a killed run would block this one. Fails if there is none.
         let _ = wine.silent(SERVER, &["-k"]).status();

@@ -1,10 +1,6 @@
-//! Circles of modules: the modules of one folder use each other in one direction only.
-//!
-//! A folder's modules are compared as wholes, each with everything below it: `a::x` uses `b::y` makes `a` use `b`. A
-//! module and its own children may use each other, because a `mod.rs` holds what its children share. A path through a
-//! re-export counts for the module that defines the item. Test modules are left out.
-//!
-//! Paths are taken from the tokens of the whole file, not from `use` alone; so macros' arguments count too.
+//! Circles of modules: the modules of one folder, each with everything below it, use each other in one
+//! direction only. A module and its children may use each other. A path through a re-export counts for the
+//! defining module; test modules are left out. Paths come from all tokens, so macros' arguments count too.
 
 use super::lexer::is_word;
 use super::source::{Finding, Source};
@@ -42,7 +38,6 @@ fn find_but(sources: &[Source], circular: &[&str]) -> Vec<Finding> {
     findings
 }
 
-/// Path of a module or an item from the root of its crate.
 type Path = Vec<String>;
 
 /// Modules that use each other, with the first place where each does.
@@ -56,11 +51,9 @@ struct Reference<'a> {
     line: usize,
 }
 
-/// The modules of a crate and what they name.
 #[derive(Default)]
 struct Crate<'a> {
     modules: BTreeSet<Path>,
-    /// Imports of each module, by local name.
     imports: BTreeMap<Path, BTreeMap<String, Path>>,
     references: Vec<Reference<'a>>,
 }
@@ -177,7 +170,6 @@ fn module_of(path: &str) -> Path {
 /// A word, `::` or another sign, with its line from 1.
 type Token<'t> = (&'t str, usize);
 
-/// Takes the code outside tests apart.
 fn tokens(source: &Source) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     for (index, line) in source.code.lines().enumerate() {
@@ -198,7 +190,6 @@ fn tokens(source: &Source) -> Vec<Token<'_>> {
     tokens
 }
 
-/// Goes through the tokens of a file.
 struct Reader<'r, 'a> {
     all: &'r mut Crate<'a>,
     source: &'a Source,

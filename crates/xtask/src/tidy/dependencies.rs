@@ -1,4 +1,4 @@
-//! Every dependency has its reason beside it in `Cargo.toml`.
+//! Every dependency has its reason as a comment in `Cargo.toml`.
 
 use super::source::{Finding, Source};
 

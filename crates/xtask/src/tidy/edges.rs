@@ -1,4 +1,4 @@
-//! Which crate may use which. The table is the architecture; `cargo metadata` is what is there.
+//! Crates that each crate may use. The table is the architecture; `cargo metadata` is the reality.
 
 use super::source::Finding;
 use serde_json::Value;

@@ -1,6 +1,5 @@
-//! Splits Rust text into code and comments, so that checks of words ignore strings. Both views keep the lines
-//! of the text. In the code, strings and character literals keep their quotes but lose their content. This is
-//! no complete lexer.
+//! Splits Rust text into code and comments, line by line, so that checks of words ignore strings: in the code
+//! these lose their content. Not a complete lexer.
 
 #[derive(Default)]
 pub(crate) struct Views {
@@ -73,7 +72,6 @@ fn find(rest: &[char], start: usize, what: &[char]) -> Option<usize> {
     rest.get(start..)?.windows(what.len()).position(|window| window == what).map(|index| index + start)
 }
 
-/// Returns the length of a block comment, including nested ones.
 fn block_comment(rest: &[char]) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while at < rest.len() {

@@ -1,6 +1,5 @@
 //! `cargo xtask tidy`: rules for files beyond compiler and linter. Each check is a pure function from files to
-//! findings, so that its test can pass a small good and a small bad tree. To add one: a file here, and a line
-//! in [`CHECKS`].
+//! findings; a new one is a file here and a line in [`CHECKS`].
 
 mod circles;
 mod dependencies;

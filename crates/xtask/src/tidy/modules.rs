@@ -30,7 +30,7 @@ fn in_a_crate(path: &str) -> bool {
     path.starts_with("crates/") || path.starts_with("fuzz/")
 }
 
-/// Tells whether cargo finds the file by itself as the root of a target.
+/// Cargo finds the file as the root of a target.
 fn is_root(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     let inside = match parts.as_slice() {

@@ -33,7 +33,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<String, String> {
     Ok(format!("tidy: {} files checked, {notes} hints", sources.len()))
 }
 
-/// Reads tracked and new text files, without those that git ignores.
+/// Tracked and new text files, without files that git ignores.
 fn sources(root: &Path) -> Result<Vec<Source>, String> {
     let mut command = Command::new("git");
     // The checkout may belong to another user.

@@ -4,14 +4,12 @@
 use super::lexer::is_word;
 use super::source::{Finding, Source};
 
-/// Part of the text to search.
 #[derive(Clone, Copy)]
 enum Place {
     Code,
     Comment,
 }
 
-/// Forbidden word, its scope, and the remedy.
 struct Rule {
     word: &'static str,
     place: Place,

@@ -1,6 +1,5 @@
-//! `data-cold`: drops the contents of a data set's files, but not their names and inodes. Dirty pages are
-//! written first (fdatasync), since the kernel drops only clean pages. Pages mapped by some process stay, and
-//! the verification detects them.
+//! `data-cold`: drops the contents of a data set's files, but not names and inodes. Dirty pages are written
+//! first (fdatasync). Pages mapped by some process stay, which the verification detects.
 
 use std::os::fd::{AsFd, BorrowedFd};
 

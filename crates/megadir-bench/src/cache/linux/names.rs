@@ -1,16 +1,10 @@
-//! `vfs-cold`: drops names, inodes and contents of the whole machine.
-//!
-//! ```text
-//! syncfs -> wait until little is dirty -> drop_caches, twice at least -> verify
-//! ```
-//!
-//! One drop is not enough: metadata just written to ext4 stay on the journal's list until a shrinker releases
-//! them, and drop_caches runs the shrinkers after it has scanned the pages. After creating 20 000 files, 1540
-//! of 1557 metadata pages survive the first drop, and 3 the second (Linux 6.18). XFS writes inodes back when
-//! its shrinker runs.
+//! `vfs-cold`: drops names, inodes and contents of the whole machine, at least twice. One drop is not enough:
+//! metadata just written to ext4 stay on the journal's list until a shrinker releases them (after creating 20
+//! 000 files, 1540 of 1557 metadata pages survive the first drop, and 3 the second), and XFS writes inodes back
+//! when its shrinker runs.
 //!
 //! The verification warms nothing: sampled names are looked up in the cache alone (`RESOLVE_CACHED`), and the
-//! kernel's counts of inodes and names must have fallen. A directory that is open keeps its own inode.
+//! kernel's counts of inodes and names must have fallen.
 
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
@@ -36,11 +30,10 @@ const UNWRITTEN_BYTES_MAX: u64 = 64 << 20;
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 /// After this time the whole machine is synced, not only the file system.
 const DRAIN_ALONE: Duration = Duration::from_millis(500);
-/// Minimum number of drops; more follow while too much is left, since inodes are freed some time after they
-/// were dropped.
+/// More follow while too much is left: inodes are freed some time after they were dropped.
 const DROPS_MIN: u32 = 2;
-/// XFS gives each metadata buffer a number of lives (`b_lru_ref`, at most 4: `XFS_AGF_REF`), takes one at every
-/// drop, and frees the buffer at the next. This many drops free every buffer.
+/// XFS gives each metadata buffer up to 4 lives (`b_lru_ref`), takes one at every drop, and frees the buffer at
+/// the next.
 const DROPS_MIN_XFS: u32 = 6;
 const DROPS_MAX: u32 = 12;
 const PAUSE: Duration = Duration::from_millis(20);
@@ -51,7 +44,6 @@ const CACHED_ONE_IN: usize = 50;
 /// Objects that other running programs may add to their usual number.
 const OTHERS_MAX: u64 = 10_000;
 
-/// Knowledge about the machine's names and inodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     /// Counts left after the first verified drop, by type of file system: objects that other programs always

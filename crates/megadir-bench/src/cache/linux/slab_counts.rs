@@ -23,7 +23,6 @@ struct Known {
     buffers: Buffers,
 }
 
-/// Cache of metadata blocks.
 enum Buffers {
     Device,
     /// In objects of this slab, which is missing from the list if the kernel merged it with another slab.
@@ -59,9 +58,7 @@ impl From<String> for Refusal {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlabCounts {
-    /// Inodes of all file systems of the type.
     pub(super) inodes: u64,
-    /// Names of all file systems.
     pub(super) names: u64,
     /// Buffers or pages of metadata; `None` if they cannot be counted.
     pub(super) buffers: Option<Buffered>,

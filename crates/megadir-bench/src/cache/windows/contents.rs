@@ -1,6 +1,6 @@
-//! `data-cold`: drops the contents of a data set's files, but not their names and attributes. Opening a file
-//! without buffering writes its dirty pages first. A file that another process has open or mapped keeps its
-//! pages, and the verification detects them.
+//! `data-cold`: drops the contents of a data set's files, but not names and attributes. Opening a file without
+//! buffering writes its dirty pages first. Pages of a file that another process has open stay, which the
+//! verification detects.
 
 use std::io::{self, Read};
 use std::os::windows::io::AsHandle;

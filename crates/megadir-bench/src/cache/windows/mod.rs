@@ -1,15 +1,9 @@
-//! Windows: dropping caches and verifying the result.
+//! Windows: drops caches and verifies the result. `data-cold` opens each file unbuffered; `vfs-cold` empties
+//! the file cache of the machine (administrators); `fs-cold` is refused.
 //!
-//! | state | how |
-//! |---|---|
-//! | `data-cold` | open each file unbuffered, which makes the system write and drop its cached pages unless another process has it open |
-//! | `vfs-cold` | empty the file cache of the whole machine (administrators); the NTFS file table is cached like contents |
-//! | `fs-cold` | refused: nothing is mounted for a run |
-//!
-//! Windows cannot report which data are cached, but volumes count the bytes read from them
-//! (`IOCTL_DISK_PERFORMANCE`). So a sample of the data set is read after a drop, which must read from the
-//! volume; then the data are dropped again. If a volume does not count, as under Wine, nothing can be verified,
-//! and every state that drops something is refused.
+//! Windows does not report what is cached, but volumes count the bytes read from them
+//! (`IOCTL_DISK_PERFORMANCE`): after a drop a sample must be read from the volume, and is then dropped again.
+//! If a volume does not count (Wine), every state that drops something is refused.
 
 mod contents;
 mod names;

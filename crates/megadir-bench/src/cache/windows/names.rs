@@ -1,6 +1,5 @@
-//! `vfs-cold`: drops names, attributes and contents of the whole machine. Looking up sampled names after a drop
-//! must read from the volume. This caches them again, so a second drop follows, by the calls that were just
-//! shown to work.
+//! `vfs-cold`: drops names, attributes and contents of the whole machine. Looking up sampled names must then
+//! read from the volume, which caches them, so a second drop follows.
 
 use std::io;
 

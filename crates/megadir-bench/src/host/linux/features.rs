@@ -1,6 +1,5 @@
-//! The features that a file system was made with, as far as unprivileged users can read them. References:
-//! `fs/ext4/ext4.h` and e2fsprogs `lib/e2p/feature.c` (names); `fs/xfs/libxfs/xfs_fs.h` and xfsprogs `xfs_info`
-//! (names); `fs/btrfs/sysfs.c`.
+//! Features of a file system, as far as unprivileged users can read them. Names as in e2fsprogs
+//! `lib/e2p/feature.c` and xfsprogs `xfs_info`.
 
 use std::os::fd::BorrowedFd;
 

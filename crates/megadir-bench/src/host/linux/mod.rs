@@ -125,7 +125,6 @@ fn memory_limit_bytes() -> Option<u64> {
     of_groups("memory.max").iter().filter_map(|limit| limit.parse().ok()).min()
 }
 
-/// Returns the smallest CPU quota of the cgroup and its ancestors, in processors.
 fn processor_limit() -> Option<f64> {
     of_groups("cpu.max").iter().filter_map(|limit| quota(limit)).min_by(f64::total_cmp)
 }

@@ -1,7 +1,6 @@
-//! Files directory by directory, for programs that do not know names: open, list, process each entry, close. A
-//! file's time includes what it waited for: opening the directory (its first file), and filling the buffer (the
-//! first file in each; 32 KiB in glibc, 64 KiB by GetFileInformationByHandleEx on Windows). Files are created
-//! in index order; each directory is opened, or created, when its first file comes.
+//! Files directory by directory, for programs that do not know names: open, list, process, close. A file's time
+//! includes opening the directory (its first file) and filling the buffer (the first file in each; 32 KiB in
+//! glibc, 64 KiB on Windows).
 
 #[cfg(target_os = "linux")]
 #[path = "listed/linux.rs"]
@@ -98,7 +97,6 @@ impl Operation for Listed<'_, '_> {
     }
 }
 
-/// Directory in which files are created.
 #[derive(Default)]
 pub(crate) struct Entered {
     path: Vec<u8>,

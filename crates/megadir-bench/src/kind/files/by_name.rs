@@ -1,6 +1,5 @@
-//! Files by known names: one path per operation, relative to the top of the tree. The kernel resolves the path,
-//! which is the cost of a deep layout. The path has no links: the tree is in the run's own directory, which
-//! other users cannot enter. The last component is never followed.
+//! Files by known names: one path per operation, relative to the top of the tree, so the kernel's resolution is
+//! part of the cost. The path has no links: other users cannot enter the run's directory.
 
 use super::explained;
 use super::file::{FileOps, Outcome, make_directories};

@@ -3,7 +3,6 @@
 use super::task::{Set, directories, directory_key, file_key};
 use crate::control::{RunControl, WorkError};
 
-/// Checksum of the files of some directories, seen or expected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checksum {
     pub(crate) files: u64,

@@ -9,7 +9,6 @@ use crate::dataset::{self, PlaceBuffer};
 use crate::measure::Operation;
 use crate::os::Borrowed;
 
-/// Creates some or all directories of a set.
 pub(crate) struct Directories<'a> {
     top: Borrowed<'a>,
     all: dataset::Directories<'a>,
@@ -56,7 +55,6 @@ impl Operation for Directories<'_> {
     }
 }
 
-/// Creates all missing directories of a set, untimed.
 pub(crate) fn make_all(top: Borrowed<'_>, set: &Set, control: RunControl<'_>) -> Result<(), WorkError> {
     let Some(mut directories) = Directories::new(top, set, 0, 1, control) else { return Ok(()) };
     for index in 0..directories.count() {

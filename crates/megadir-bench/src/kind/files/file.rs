@@ -8,12 +8,9 @@
 //! | stat | newfstatat | NtQueryFullAttributesFile (Wine lacks it: NtCreateFile, queries, CloseHandle) |
 //! | unlink | unlinkat | NtCreateFile (`DELETE`), NtSetInformationFile (disposition), CloseHandle |
 //!
-//! After a write and before close: fchown to the caller's own user and group, and fchmod, if requested (refused
-//! on Windows); fsync (FlushFileBuffers) by the policy. After close: fsync of the directory (refused on
-//! Windows).
-//!
-//! Where Windows removes a name only with its file's last handle (FAT, Wine), rewrite still works: the old
-//! file's only handle is closed before the new file is created. Conversion of names to UTF-16 is timed.
+//! Before close, if requested: fchown, fchmod, fsync; after it fsync of the directory (only fsync on Windows).
+//! Rewrite closes the old file before it creates the new one, for systems where names go with the last handle.
+//! Conversion of names to UTF-16 is timed.
 
 #[cfg(target_os = "linux")]
 #[path = "file/linux.rs"]
@@ -49,7 +46,6 @@ fn met(stage: &'static str, step: Step) -> impl Fn(io::Error) -> Outcome {
     move |error| Outcome { stage, step, error }
 }
 
-/// Buffers and settings of file operations.
 pub(crate) struct FileOps<'a> {
     operation: FileOperation,
     sync: SyncPolicy,
@@ -69,8 +65,8 @@ impl<'a> FileOps<'a> {
         }
     }
 
-    /// Processes one file; returns `true` if it was as expected. A file that is missing or unexpectedly present
-    /// gives `false`; only errors that end the whole block are returned as such.
+    /// `true` if the file was as expected, `false` if it is missing or unexpectedly present; only errors that
+    /// end the block are returned.
     #[inline]
     pub(crate) fn work(
         &mut self,
@@ -132,7 +128,6 @@ impl<'a> FileOps<'a> {
         }
     }
 
-    /// Makes the names in a directory durable.
     pub(crate) fn sync_directory(&self, directory: Borrowed<'_>) -> Result<(), Outcome> {
         let sync = || system::sync_directory(directory);
         marked(self.heartbeat, WRITING_BACK, sync).map_err(met("fsync", Step::Write))

@@ -1,20 +1,16 @@
-//! Messages between a run and its worker processes: lines of JSON.
+//! Messages between a run and its worker processes: lines of JSON, over a [`transport`](super::transport).
 //!
 //! ```text
 //! run                                         worker
-//! hands over the data directory
-//!   and the barrier                  ------>
-//! Start: the task                    ------>  prepares, and closes the data directory
+//! data directory, barrier; Start: task ------>  prepares, and closes the data directory
 //!                                    <------  Ready
-//! hands over the data directory
-//! Go: ticks, rate                    ------>
+//! data directory; Go: ticks, rate    ------>
 //!                                    <------  Waiting, and waits at the barrier
 //! (opens the barrier)                         works
 //!                                    <------  Done: report and times, or Refused, or Failed
 //! ```
 //!
-//! The data directory is handed over twice, and not held in between: its file system may be unmounted and mounted again. How
-//! things are said and handed over is in [`transport`](super::transport).
+//! The data directory is not held in between: its file system may be remounted.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;

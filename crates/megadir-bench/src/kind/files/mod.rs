@@ -5,12 +5,9 @@
 //! run     barrier; each worker: batch, pause to compute the next, batch ...; syncfs     the block
 //! ```
 //!
-//! A block lasts from the first worker's start to its end by the slowest worker, without that worker's pauses
-//! to compute names and contents (4096 files or 4 MiB of contents at a time). An operation's time is that of
-//! its system calls, see [`mod@file`]; the rest of the block is recorded as gaps.
-//!
-//! All accesses are relative to the data set's directory; files are created with `O_EXCL`, and a link as the
-//! last component of a path is never followed.
+//! A block lasts from the first worker's start to the last one's end, without that worker's pauses to compute
+//! names and contents. An operation's time is that of its system calls, see [`mod@file`]; the rest is recorded
+//! as gaps. Files are created with `O_EXCL`, and links are never followed.
 
 mod by_directory;
 mod by_name;

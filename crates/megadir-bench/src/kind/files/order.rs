@@ -1,13 +1,6 @@
-//! Order in which a worker processes its files.
-//!
-//! | order | memory per file during preparation | during the block |
-//! |---|---|---|
-//! | as written, random | none | none |
-//! | as listed | 20 bytes | 4 bytes |
-//! | by inode | 36 bytes | 4 bytes |
-//!
-//! For the last two the directories are listed beforehand, untimed. Names are found by a 64-bit hash of their
-//! path; unexpected and missing names are counted as wrong.
+//! Order in which a worker processes its files. As listed and by inode, the directories are listed beforehand,
+//! untimed, at 20 or 36 bytes per file. Names are found by a 64-bit hash of their path; unexpected and missing
+//! names are counted as wrong.
 
 use std::ffi::{CStr, CString};
 
@@ -109,7 +102,6 @@ fn complete(numbers: &mut Vec<u32>, count: u64) {
     numbers.extend((0..count as u32).filter(|number| !seen[*number as usize]));
 }
 
-/// Keys of files, ascending, with their indices.
 type Keys = Vec<(u64, u32)>;
 
 /// Returns the directories of a set in the order of their first file, and its files' keys.
@@ -127,7 +119,6 @@ const FILES_MAX: usize = 4096;
 /// Maximum contents of a batch, bytes; larger files are computed piece by piece while they are written.
 pub(crate) const CONTENTS_MAX: u64 = 4 << 20;
 
-/// The next files to process.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     files: Vec<Next>,
@@ -155,7 +146,6 @@ pub(crate) struct Planned<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Bytes<'a> {
     Ready(&'a [u8]),
-    /// Contents of the file with this index, too large for the batch.
     Later(&'a Files, u64),
 }
 
@@ -165,7 +155,6 @@ impl<'a> Planned<'a> {
         &self.path.to_bytes()[..self.file_at.saturating_sub(1)]
     }
 
-    /// Returns the file's own name.
     pub(crate) fn file(&self) -> &'a [u8] {
         &self.path.to_bytes()[self.file_at..]
     }

@@ -11,7 +11,6 @@ pub(crate) const ONE: Workers = Workers { count: 1, kind: WorkerKind::Thread, sh
 
 pub(crate) const WORKERS_MAX: u32 = 256;
 
-/// Position of an arm in its chain, and its data set.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) data: DataId,

@@ -1,6 +1,5 @@
-//! Workers as processes: started before the block, released together, and ended after it in all cases. A worker
-//! ends when the run's process dies, and the run kills it on cancellation. Ctrl-C reaches only the run. For the
-//! mechanisms see [`transport`](super::transport).
+//! Workers as processes: started before the block, released together, ended after it. A worker ends when the
+//! run's process dies. Ctrl-C reaches only the run. For the mechanisms see [`transport`](super::transport).
 
 use std::io;
 use std::process::Child;
@@ -140,9 +139,8 @@ impl Drop for Process {
     }
 }
 
-/// Runs this process as a worker for the run on its standard input; returns when the task is done. Fails if
-/// standard input is not a run's connection, or the run has ended. Errors of the work itself are reported to
-/// the run.
+/// Runs this process as a worker of the run on its standard input, until the task is done. Errors of the work
+/// itself are reported to the run.
 pub fn serve() -> io::Result<()> {
     let mut run = Guest::join()?;
     let (data, barrier) = run.take_all()?;

@@ -17,20 +17,16 @@ use crate::os::{self, At};
 /// Files between two checks for cancellation.
 const STEP: u64 = 1024;
 
-/// A worker's part of a block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Task {
     pub(crate) work: FileWork,
     pub(crate) made: Made,
-    /// Files of the data set per worker.
     pub(crate) entries: u64,
-    /// Seed of names, sizes and contents.
     pub(crate) seed: u64,
     pub(crate) block_seed: u64,
     pub(crate) worker: u32,
 }
 
-/// Files of a worker, by their index in its range.
 #[derive(Clone, Debug)]
 pub(crate) struct Set {
     pub(crate) files: Files,

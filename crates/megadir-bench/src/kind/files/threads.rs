@@ -11,7 +11,6 @@ use super::worker::{Report, Worker};
 use crate::control::{RunControl, WorkError};
 use crate::measure::Stopwatch;
 
-/// Prepares the workers of a block in parallel.
 pub(crate) fn prepare(
     mut tasks: Vec<Task>,
     data: &Dir,

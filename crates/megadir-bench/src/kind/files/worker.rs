@@ -29,12 +29,10 @@ pub(crate) struct Worker {
     /// The first files.
     batch: Batch,
     batched: u64,
-    /// Directories to list, and their expected contents.
     directories: Vec<Vec<u8>>,
     expected: Checksum,
 }
 
-/// Work and times of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
     /// Start and end on the monotonic clock, which all processes share, nanoseconds.

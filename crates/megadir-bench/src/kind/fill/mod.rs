@@ -11,10 +11,8 @@ pub(crate) use plan::fills;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FillSpec {
-    /// Heading of the curve of cost against population.
     pub title: String,
     /// Number of equal parts of the curve, 2 to 100.
     pub buckets: u32,
-    /// When a file is made durable.
     pub sync: SyncPolicy,
 }

@@ -15,8 +15,7 @@ use crate::kind::files::plan::{Place, by_name};
 use crate::kind::fill::FillSpec;
 use crate::request::PlanError;
 
-/// Files created and removed again, the same number at every population; 1 % of 20 000. Smaller populations
-/// grow by a larger fraction, which the arms' names show.
+/// Files created and removed again at every population: 1 % of 20 000.
 const EXCURSION: u64 = 200;
 
 /// Adds the arms and groups; `sizes` are ascending populations, and the last is the size of the full directory.

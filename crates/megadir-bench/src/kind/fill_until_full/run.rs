@@ -1,6 +1,5 @@
-//! Fills a directory until one file is refused, which must be because of the directory's index. Each block has
-//! its own names, from the plan's seed and the block. Files are empty, created by open and close. The directory
-//! is removed after timing.
+//! Fills a directory with empty files until one is refused, which must be because of its index. Each block has
+//! its own names. The directory is removed after timing.
 
 use std::io;
 

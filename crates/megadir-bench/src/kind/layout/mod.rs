@@ -23,7 +23,6 @@ pub struct LayoutSpec {
     /// Number of threads that write one tree; a single thread reads and lists.
     #[serde(default = "one")]
     pub writers: u32,
-    /// When a file is made durable.
     pub sync: SyncPolicy,
 }
 

@@ -7,9 +7,7 @@
 //! last step   every directory listed, with a stat of each file, if requested
 //! ```
 //!
-//! Each step finishes for all layouts, in random order, before the next begins, so that none is read right
-//! after it was written. Nested layouts have two variants: directories created beforehand, or each with its
-//! first file.
+//! Each step finishes for all layouts before the next begins, so that none is read right after it was written.
 
 use megadir_record::{
     Access, CellId, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Order, Pair, Role,
@@ -23,14 +21,12 @@ use crate::kind::layout::LayoutSpec;
 use crate::note::NoteKind;
 use crate::request::PlanError;
 
-/// Layout, and when its directories are created.
 struct Variant {
     name: String,
     spread: Spread,
     directories: MakeDirectories,
 }
 
-/// Arms of one data set.
 struct Arm {
     make_directories: Option<CellId>,
     create: CellId,
@@ -38,7 +34,6 @@ struct Arm {
     walk: Option<CellId>,
 }
 
-/// Adds the arms and groups.
 pub(crate) fn layouts(
     spec: &LayoutSpec,
     made: &Made,
@@ -166,7 +161,6 @@ fn variants(spec: &LayoutSpec) -> Result<Vec<Variant>, PlanError> {
     Ok(variants)
 }
 
-/// Adds the arms of one data set.
 fn arm(
     spec: &LayoutSpec,
     made: &Made,

@@ -17,17 +17,14 @@ pub(crate) use run::Listing;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListSpec {
     pub baseline: BaselineSpec,
-    /// Groups of arms compared with the baseline.
     pub compare: Vec<CompareSpec>,
     /// Groups that split the difference between two programs into factors.
     pub decompose: Vec<DecomposeSpec>,
     /// Groups that show time against the number of entries.
     pub grow: Vec<GrowSpec>,
-    /// Replacement on Windows, which has other calls.
     pub windows: Option<WindowsSpec>,
 }
 
-/// Baseline and groups of a listing study on Windows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WindowsSpec {
@@ -53,7 +50,6 @@ pub struct BaselineSpec {
     pub threads: u32,
 }
 
-/// Arms for every combination of the fields' values.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArmSpec {
@@ -68,7 +64,6 @@ pub struct ArmSpec {
     pub threads: Vec<u32>,
 }
 
-/// Group of arms compared with the baseline.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompareSpec {
@@ -109,7 +104,6 @@ pub struct StepSpec {
     pub stage: Option<Stage>,
 }
 
-/// Series of the same work on increasingly large directories.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GrowSpec {

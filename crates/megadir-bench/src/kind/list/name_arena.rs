@@ -19,7 +19,6 @@ pub(crate) struct Attributes {
     pub(crate) has_acl: bool,
 }
 
-/// Attributes, size and times of an entry.
 #[cfg(windows)]
 pub(crate) type Attributes = megadir_sys::windows::facts::Facts;
 

@@ -1,6 +1,5 @@
-//! Output of formatted lines: discarded, or into a pipe that another thread reads and counts. Like the two
-//! programs under study, it writes the pipe in pieces of 4096 bytes (the C library's streams) and reads it in
-//! pieces of 16 KiB (`wc -l`). Windows uses an anonymous pipe.
+//! Output of formatted lines: discarded, or into a pipe that another thread reads and counts. As in the
+//! programs under study, 4096 bytes per write (C streams) and 16 KiB per read (`wc -l`).
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 
@@ -187,7 +186,6 @@ pub(crate) fn digits(value: u64) -> usize {
     value.checked_ilog10().unwrap_or(0) as usize + 1
 }
 
-/// Formats batches as they are read.
 #[derive(Debug, Default)]
 pub(crate) struct RawFormat {
     headed: bool,
@@ -222,7 +220,6 @@ impl RawFormat {
     }
 }
 
-/// Returns the type's name in the published article.
 fn kind(kind: FileType) -> &'static [u8] {
     match kind {
         FileType::File => b"regular",

@@ -58,7 +58,6 @@ impl Arms<'_> {
     }
 }
 
-/// Adds the study's own groups.
 pub(crate) fn of_study(spec: &ListSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     spec.compare.iter().try_for_each(|group| compare(group, base, arms))?;
     spec.decompose.iter().try_for_each(|group| decompose(group, base, arms))?;

@@ -1,10 +1,6 @@
-//! One listing of a directory: the stages of the two programs under study, each switched on or off.
-//!
-//! Every operation opens, allocates and releases everything, as a listing program does: page faults are part of
-//! a large buffer's cost.
-//!
-//! All arms hash every name as it is read (see `name_hash`), at the same cost, which proves that all do the
-//! same work. Types are not hashed, because some file systems only report them with the inode.
+//! One listing of a directory: the stages of the two programs under study, each switched on or off. Every
+//! operation opens, allocates and releases everything: page faults are part of a large buffer's cost. All arms
+//! hash every name as it is read (`name_hash`), which proves equal work.
 
 use megadir::{Backend, Batch, Dir, ReadOptions, Reader};
 use megadir_record::{Counted, Stage, Work};
@@ -135,7 +131,6 @@ fn read_raw(
     sink.check_lines(seen.entries, format.headings())
 }
 
-/// Entries seen and the sum of their hashes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     entries: u64,

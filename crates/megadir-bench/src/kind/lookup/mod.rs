@@ -16,7 +16,6 @@ pub(crate) use run::{ABSENT_NAMES, Lookup, NAMES_MAX, NameSource, SAMPLE_MAX};
 pub struct LookupSpec {
     /// Existing names, absent names, or both.
     pub presence: Vec<Presence>,
-    /// Distributions from which names are drawn.
     pub keys: Vec<Keys>,
     /// System calls; the system's own if omitted.
     #[serde(default = "system_calls")]

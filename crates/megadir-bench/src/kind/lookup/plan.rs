@@ -1,6 +1,5 @@
-//! Arms and groups of look-ups: every directory with every presence and every distribution of names. The groups
-//! share the arms: all against the first, as in the source's table; absent names against present ones; by name
-//! against by path, if the system has both; and growing directories.
+//! Arms of look-ups: every directory with every presence and distribution of names. Groups: all against the
+//! first, absent against present names, by name against by path, and growing directories.
 
 use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Keys, LookupCall, Pair, Presence, Work};
 

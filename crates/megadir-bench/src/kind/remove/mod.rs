@@ -14,7 +14,6 @@ pub(crate) use run::Removal;
 pub struct RemoveSpec {
     /// Numbers of directories that share the files, ascending; 1 is one huge directory.
     pub directories: Vec<u64>,
-    /// Thread counts of the library, ascending.
     pub workers: Vec<u32>,
 }
 

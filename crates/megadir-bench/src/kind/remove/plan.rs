@@ -24,7 +24,6 @@ struct One {
     arm: CellId,
 }
 
-/// Adds the arms and groups.
 pub(crate) fn removals(
     spec: &RemoveSpec,
     made: &Made,

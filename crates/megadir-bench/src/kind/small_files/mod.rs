@@ -14,11 +14,11 @@ pub struct SmallFilesSpec {
     pub worker_kind: WorkerKind,
     /// Separate files for each worker, or one tree for all.
     pub sharing: Sharing,
-    /// When written files are made durable: the first policy with all operations, the rest with writing
-    /// operations only.
+    /// Durability of written files: the first policy with all operations, the rest with writing operations
+    /// only.
     pub sync: Vec<SyncPolicy>,
-    /// How files are found: the first access with all worker counts, the rest with the fewest workers in the
-    /// first cache state.
+    /// Access to files: the first with all worker counts, the rest with the fewest workers in the first cache
+    /// state.
     pub access: Vec<AccessSpec>,
     /// Cold states for examining, reading and removing, in addition to warm. Used if available, unless the user
     /// requests states.
@@ -26,7 +26,6 @@ pub struct SmallFilesSpec {
     pub cold: Vec<CacheState>,
 }
 
-/// How files are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessSpec {

@@ -1,14 +1,7 @@
 //! Plan of a study of small files: create, stat, read, rewrite, unlink, by various worker counts, warm and
-//! cold.
-//!
-//! ```text
-//! chain      one worker count, one sync policy and one cache state, with its own files
-//! steps      create, stat, read, rewrite, unlink; stat, read and unlink in the chain's cache state
-//! ```
-//!
-//! Removed files cannot be examined again, so each state needs its own files. States are paired with sync
-//! policies in order, so a chain that measures writing also serves a state. Further policies have chains of
-//! create and rewrite; further states have their own chains, written with the first policy.
+//! cold. Removed files cannot be examined again, so each cache state needs a chain with its own files. States
+//! are paired with sync policies, so a chain that measures writing also serves a state; others get their own
+//! chains.
 
 use megadir_record::{
     Access, CacheState, CellId, FileOperation, FileOrder, FileWork, Made, Order, Pair, Role, Sharing,
@@ -91,9 +84,7 @@ pub(crate) fn small_files(
     Ok(Order::Chains)
 }
 
-/// Role of one chain.
 struct Host<'a> {
-    /// Index among the chains with the same worker count.
     place: usize,
     sync: SyncPolicy,
     /// State in which its files are examined, read and removed; `None` for chains that only write.

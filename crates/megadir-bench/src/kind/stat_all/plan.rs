@@ -1,6 +1,5 @@
-//! Arms and groups of an attribute study: every method on every directory. As in the source's tables, each
-//! directory has its own comparison with the first method. A further group follows every method to larger
-//! directories.
+//! Arms of an attribute study: every method on every directory, each compared with the first method, and every
+//! method on larger directories.
 
 use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Work};
 
@@ -94,7 +93,6 @@ fn with_threads(fact: &MethodFact, asked: &[u32]) -> Vec<Way> {
     }
 }
 
-/// Returns the facts of a method here, or the reason why it is unavailable.
 fn fact<'a>(request: &Request<'a>, name: &str) -> Result<Result<&'a MethodFact, String>, PlanError> {
     if let Some(fact) = request.methods.iter().find(|fact| fact.method.name == name) {
         return Ok(fact.unavailable.clone().map_or(Ok(fact), Err));

@@ -1,4 +1,4 @@
-//! Data sets of several arms: made in turns, complete, as planned; and their space.
+//! Data sets of several arms: made by turns, complete, as planned; and their space.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};

@@ -11,7 +11,7 @@ use crate::cmd::bench::{Progress, drawn_seed, program};
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
 
-/// Runs the measurement, or returns the reason for skipping it; `None` if interrupted.
+/// The error is the reason for skipping it; `None` if interrupted.
 pub(super) fn measured(
     args: &Args,
     question: &Question,
@@ -44,7 +44,7 @@ pub(super) fn measured(
     }
 }
 
-/// Shows progress without the notes of a run; the answer includes the relevant ones.
+/// Without the notes of a run; the answer has the relevant ones.
 struct Shown(Option<Progress>);
 
 impl Listener for Shown {

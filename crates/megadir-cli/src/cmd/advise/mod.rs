@@ -23,7 +23,7 @@ use crate::ui::message::quoted;
 use crate::ui::output::Output;
 
 const WRITERS_MAX: u32 = 256;
-/// Upper limit of the measurement, seconds.
+/// Seconds.
 const TIME_MAX_S: u64 = 3600;
 
 /// Recommend a layout for many files: one directory, or directories named after a hash
@@ -87,7 +87,6 @@ pub(crate) struct Args {
     report: Option<PathBuf>,
 }
 
-/// Profiles the directory, measures, and prints the answer.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if let (Some(layout), Some(language)) = (&args.layout, args.code) {
         let mut output = Output::new()?;
@@ -121,24 +120,20 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
 }
 
-/// Appends the function that computes paths.
 fn code(text: &mut Vec<u8>, layout: &Layout, language: Language) -> Result<(), CliError> {
     let function = snippet(layout, language).map_err(|error| CliError::nothing_ran(error.to_string()))?;
     text.extend_from_slice(function.as_bytes());
     Ok(())
 }
 
-/// Recommendation and the data behind it.
 struct Answer {
     look: Look,
     advice: Advice,
-    /// The number of files is the directory's current one.
     of_directory: bool,
-    /// Measurement, or the reason for skipping it.
     run: Result<Box<Run>, String>,
 }
 
-/// Computes the answer; `None` if interrupted.
+/// `None` if interrupted.
 fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
     let directory = Dir::open(&args.directory)?;
     let like = args.like.as_ref().map(Dir::open).transpose()?;
@@ -167,7 +162,7 @@ fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
     Ok(Some(Answer { look, advice, of_directory: args.files.is_none(), run }))
 }
 
-/// Number of entries in the directory, the default of --files; an error if none or unknown.
+/// Default of --files; an error if none or unknown.
 fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
     let place = quoted(&args.directory);
     match &look.limits.facts.entries {
@@ -181,7 +176,7 @@ fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
     }
 }
 
-/// Rejects conflicting options before anything is measured.
+/// Before anything is measured.
 fn check(args: &Args) -> Result<(), CliError> {
     let several = args.writers.filter(|writers| *writers > 1);
     if let Some(writers) = several.filter(|_| !args.pattern.writes()) {

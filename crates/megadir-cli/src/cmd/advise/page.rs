@@ -12,14 +12,14 @@ use super::{Answer, text};
 use crate::exit::{self, CliError};
 use crate::ui::message::{quoted, reason};
 
-/// Page to be written. Its file exists under a temporary name, which dropping removes.
+/// Dropping it removes the temporary file.
 pub(super) struct Page {
     path: PathBuf,
     file: NamedTempFile,
 }
 
 impl Page {
-    /// Creates the file before the measurement, so that errors show early.
+    /// Before the measurement, so that errors show early.
     pub(super) fn prepare(path: &Path) -> Result<Self, CliError> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
@@ -27,7 +27,7 @@ impl Page {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // The umask applies as for any new file; the default of temporary files is owner only.
+            // As for any new file; temporary files default to owner only.
             builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
         let file = builder.tempfile_in(folder).map_err(|error| {
@@ -65,7 +65,7 @@ impl Page {
     }
 }
 
-/// Moves the page to its final name; fails if that exists.
+/// Fails if `path` exists.
 fn place(file: NamedTempFile, path: &Path, page: &[u8]) -> io::Result<()> {
     match file.persist_noclobber(path) {
         Ok(_) => Ok(()),

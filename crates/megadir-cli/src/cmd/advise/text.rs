@@ -15,10 +15,8 @@ use crate::cmd::limits::text::headline;
 use crate::ui::message::quoted;
 use crate::ui::paragraph;
 
-/// Column where the values begin.
 const VALUES_AT: usize = 15;
 
-/// Appends the whole answer.
 pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
     let width = paragraph::width(is_terminal);
     let mut lines = String::new();
@@ -56,8 +54,8 @@ pub(super) fn first_line(answer: &Answer) -> String {
     }
 }
 
-/// Lines above the table. Impossibility comes first because it holds under any load, then a warning about an
-/// overloaded machine, which makes the rest doubtful.
+/// Impossibility first, because it holds under any load; then a warning about an overloaded machine, which
+/// makes the rest doubtful.
 fn opening(answer: &Answer) -> Vec<String> {
     let first = first_line(answer);
     let overload = overload(answer);
@@ -67,12 +65,11 @@ fn opening(answer: &Answer) -> Vec<String> {
     }
 }
 
-/// Text between a page's headline and the table.
 pub(super) fn below_headline(answer: &Answer) -> Vec<String> {
     overload(answer).into_iter().chain(with_room(answer)).collect()
 }
 
-/// The layout, if the headline is about a more serious problem.
+/// If the headline is about a more serious problem.
 fn with_room(answer: &Answer) -> Option<String> {
     let advice = &answer.advice;
     let is_short = advice.shortage.as_ref().is_some_and(Shortage::is_likely);
@@ -83,7 +80,6 @@ fn overload(answer: &Answer) -> Option<String> {
     answer.run.as_ref().ok().and_then(|run| overload_of(&run.record.notes))
 }
 
-/// Note of a run about other load on the machine.
 fn overload_of(notes: &[Note]) -> Option<String> {
     const KINDS: [&str; 3] = ["load", "pressure", "stolen-time"];
     let notes = notes.iter().filter(|note| KINDS.contains(&note.kind.as_str()));
@@ -108,7 +104,6 @@ fn files(number: u64) -> String {
     if number == 1 { "1 file".into() } else { format!("{} files", amount(number)) }
 }
 
-/// Labels and values of the table.
 pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     let Answer { advice, of_directory, .. } = answer;
     let mut rows = Vec::new();
@@ -187,7 +182,6 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
     vec![("measured", text)]
 }
 
-/// Open questions, and the time needed to decide them.
 fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     let measured = &answer.run.as_ref().ok()?.measured;
     if measured.distrusted {
@@ -210,7 +204,6 @@ fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     Some(("not decided", format!("against one directory: {}", told.join(", "))))
 }
 
-/// Formats a duration as an option value, rounded up.
 fn typed(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..100 => format!("{}s", (seconds + 1).next_multiple_of(10)),
@@ -218,7 +211,6 @@ fn typed(time: Duration) -> String {
     }
 }
 
-/// Describes how close the directory is to its limits.
 fn now(answer: &Answer) -> String {
     let limits = &answer.look.limits;
     let sentence = headline(limits, answer.advice.question.churn);
@@ -234,7 +226,6 @@ fn now(answer: &Answer) -> String {
     text
 }
 
-/// Describes how to compute the path of a name.
 fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("path", words(&layout.layout)),
@@ -261,7 +252,6 @@ fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// Describes the layout with directories taken from the names themselves.
 fn instead(by_name: &Candidate) -> String {
     let whose = by_name.preset.unwrap_or_default();
     format!(
@@ -302,7 +292,6 @@ fn limits(answer: &Answer) -> String {
     }
 }
 
-/// Number of files from which the answer changes.
 fn changes(advice: &Advice) -> Option<String> {
     let below = advice
         .below

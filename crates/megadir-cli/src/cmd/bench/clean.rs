@@ -58,7 +58,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(if found.left.is_empty() { exit::DONE } else { exit::SOME_FAILED })
 }
 
-/// Removes records that were never begun.
 fn remove_records(args: &Args, found: &mut Leftovers) -> Result<(), CliError> {
     let names = record_file::abandoned(&args.directory).map_err(|error| {
         let reason = reason(&error);

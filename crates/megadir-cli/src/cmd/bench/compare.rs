@@ -58,7 +58,7 @@ pub(crate) struct Args {
     format: String,
 }
 
-/// Threshold as a fraction; `None`: the equivalence band.
+/// Fraction; `None`: the equivalence band.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Slower(Option<f64>);
 
@@ -134,7 +134,7 @@ fn load(one: &Option<PathBuf>, several: &[PathBuf]) -> Result<Vec<Loaded>, CliEr
     Ok(loaded)
 }
 
-/// Expands a directory to its records, in order of their names.
+/// In the order of their names.
 fn records_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -156,7 +156,7 @@ fn records_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     }
 }
 
-/// Rejects a run that is given twice: its two copies would hide the variance between runs.
+/// Two copies would hide the variance between runs.
 fn once_each(side: &[Loaded]) -> Result<(), CliError> {
     for (place, one) in side.iter().enumerate() {
         let same = |other: &&Loaded| is_same(&one.opened.record, &other.opened.record);

@@ -51,7 +51,7 @@ pub(super) fn describe(resolved: &Resolved) -> String {
     text
 }
 
-/// Data sets, one line each. All file systems have the same data sets, so only the first is printed.
+/// One line each; all file systems have the same ones.
 fn data_sets(plan: &Plan) -> String {
     let first = plan.data.first().and_then(|data| data.on);
     let line = |data: &Data| match &data.source {
@@ -71,7 +71,6 @@ fn data_sets(plan: &Plan) -> String {
     lines.chunk_by(|one, other| one == other).map(times).collect()
 }
 
-/// Arm with the file systems it runs on.
 struct Arm<'a> {
     id: u32,
     name: &'a str,
@@ -79,7 +78,7 @@ struct Arm<'a> {
     on: Vec<&'a str>,
 }
 
-/// Arms with their groups, one line each; arms that differ only in the file system share a line.
+/// Arms that differ only in the file system share a line.
 fn arms(plan: &Plan) -> String {
     let mut arms: Vec<Arm<'_>> = Vec::new();
     for cell in &plan.cells {
@@ -113,7 +112,6 @@ fn arms(plan: &Plan) -> String {
     several + &arms.iter().map(line).collect::<String>()
 }
 
-/// Availability of the cache states, one line each.
 fn caches(resolved: &Resolved) -> String {
     if !resolved.planned.plan.file_systems.is_empty() {
         return lab::caches(&resolved.file_systems);
@@ -122,7 +120,7 @@ fn caches(resolved: &Resolved) -> String {
     resolved.caches.iter().map(line).collect()
 }
 
-/// Line about the files that arms create and keep, if any.
+/// If any.
 fn staying(plan: &Plan) -> String {
     let Estimate { kept_inodes, kept_space_bytes, .. } = estimate(plan);
     if kept_inodes == 0 {
@@ -136,7 +134,6 @@ fn staying(plan: &Plan) -> String {
     )
 }
 
-/// Line about the stopping rule, if any.
 fn stopping(plan: &Plan) -> String {
     let Some(looks) = schedule::looks(&plan.rules) else { return String::new() };
     let width = match plan.rules.stop {
@@ -185,7 +182,7 @@ fn described(made: &Made, entries: u64) -> String {
     text
 }
 
-/// Estimated duration. The cost of files was measured on Linux only.
+/// The cost of files was measured on Linux only.
 pub(super) fn about(elapsed_ns: u64) -> String {
     let linux = if cfg!(windows) { " (measured on Linux, probably longer on Windows)" } else { "" };
     format!("about {}{linux}", seconds(elapsed_ns))

@@ -57,7 +57,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(exit::DONE)
 }
 
-/// Line about how the availability was determined.
 fn basis(found: &Survey) -> &'static str {
     match found.proven {
         true => "\neach was created, mounted and removed; options not shown are the defaults of mkfs\n",
@@ -99,7 +98,7 @@ fn mount_options(fact: &Fact) -> String {
     fact.proven.as_ref().map_or_else(given, |proven| proven.mount_options.clone())
 }
 
-/// `true` if the image was read and written past the page cache; `None` without an image.
+/// `true` if the page cache was bypassed; `None` without an image.
 fn direct_io(proven: &LabFileSystem) -> Option<bool> {
     match proven.place {
         Place::Image { direct_io, .. } => direct_io,

@@ -1,5 +1,5 @@
-//! Hidden subcommands: `bench null`, the measured loop without work, for counting its instructions; and
-//! `bench worker`, a worker process that a run starts.
+//! Hidden subcommands: `bench null`, the measured loop without work, for counting its instructions; `bench
+//! worker`, started by a run.
 
 use std::time::Duration;
 
@@ -10,7 +10,6 @@ use crate::exit::{self, CliError};
 use crate::parse;
 use crate::ui::output::print;
 
-/// Calibration time of the cycle counter.
 const CALIBRATION: Duration = Duration::from_millis(20);
 
 /// Run the measured loop without work and print the cost of an operation
@@ -43,7 +42,6 @@ pub(crate) fn run_null(args: &NullArgs) -> Result<u8, CliError> {
 #[derive(clap::Args)]
 pub(crate) struct WorkerArgs {}
 
-/// Command that starts a worker, if available.
 pub(super) fn worker_command() -> Option<WorkerCommand> {
     let program = match cfg!(target_os = "linux") {
         // The running executable, even if its file was replaced.

@@ -32,7 +32,7 @@ pub(crate) struct LabArgs {
 }
 
 impl LabArgs {
-    /// Checks the file systems of `--fs`; empty without the option.
+    /// Empty without `--fs`.
     pub(crate) fn facts(&self, directory: &Path, interrupt: &Interrupt) -> Result<LabFacts, CliError> {
         if self.fs.is_empty() {
             return match self.erase_device {
@@ -62,7 +62,7 @@ impl LabArgs {
     }
 }
 
-/// File systems of a plan, one line each, and the unavailable ones.
+/// One line each, and the unavailable ones.
 pub(crate) fn described(plan: &Plan) -> String {
     let mut text = String::new();
     for of in &plan.file_systems {
@@ -90,7 +90,7 @@ fn place(of: &LabFileSystem) -> String {
     }
 }
 
-/// Cache states, one line for each distinct answer with its file systems.
+/// One line for each distinct answer.
 pub(super) fn caches(facts: &[FileSystemFact]) -> String {
     let mut answers: Vec<(&str, String, Vec<&str>)> = Vec::new();
     for found in facts.iter().filter_map(|fact| fact.found.as_ref().ok()) {
@@ -116,7 +116,7 @@ pub(super) fn availability(fact: &CacheFact) -> String {
     }
 }
 
-/// Rejects a resumed run that would erase a device without permission, and a permission without a device.
+/// Also a permission without a device.
 pub(crate) fn check_erase(plan: &Plan, allowed: bool) -> Result<(), CliError> {
     let device = plan.file_systems.iter().find_map(|of| match &of.place {
         Place::Device { path } => Some(path),

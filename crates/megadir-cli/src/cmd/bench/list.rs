@@ -10,7 +10,7 @@ use crate::ui::output::print;
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
-/// Methods of a study with their requirements; all methods if the study names none.
+/// All methods if the study names none.
 fn methods(names: &[String]) -> String {
     let mut text = String::new();
     for method in

@@ -44,7 +44,6 @@ enum Command {
 }
 
 impl Args {
-    /// `true` if the subcommand prints to standard output.
     pub(super) fn prints(&self) -> bool {
         match &self.command {
             Command::Report(args) => args.output.is_none(),

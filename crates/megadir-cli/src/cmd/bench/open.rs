@@ -10,18 +10,17 @@ use megadir_record::jsonl::{ReadError, read_partly};
 use crate::exit::CliError;
 use crate::ui::message::reason;
 
-/// Magic numbers of compressed files, and the tools that decompress them.
+/// Magic numbers and tools.
 const COMPRESSED: [(&[u8], &str); 3] =
     [(&[0x1f, 0x8b], "gunzip"), (&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"), (&[0xfd, b'7', b'z'], "unxz")];
 
-/// Readable part of a record.
 pub(crate) struct Opened {
     pub(crate) record: Record,
-    /// `true` if the record is damaged, not just truncated.
+    /// Not just truncated.
     pub(crate) damaged: bool,
 }
 
-/// Opens and reads a record; reports missing parts on standard error.
+/// Reports missing parts on standard error.
 pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
     let refuse = |reason: String| CliError::nothing_ran(format!("'{}': {reason}", path.display()));
     let file = File::open(path).map_err(|error| refuse(reason(&error)))?;

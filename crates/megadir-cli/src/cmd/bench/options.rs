@@ -19,7 +19,7 @@ use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
 use crate::parse;
 
-/// A directory with at least this number of entries is measured itself.
+/// Directories of this size are measured themselves.
 const EXISTING_ENTRIES_MIN: u64 = 1_000;
 
 /// Run a study and report its results
@@ -137,20 +137,17 @@ pub(crate) struct Args {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Plan with the facts it was made from.
 pub(crate) struct Resolved {
     pub(crate) planned: Planned,
-    /// Availability of the cache states in the directory.
     pub(crate) caches: Vec<CacheFact>,
-    /// Facts about the file systems that are created for the run.
     pub(crate) file_systems: Vec<FileSystemFact>,
-    /// Directory that is measured, or that holds the data sets.
+    /// Measured, or holds the data sets.
     pub(crate) directory: PathBuf,
-    /// Command line that repeats the run.
+    /// Repeats the run.
     pub(crate) command: Vec<String>,
 }
 
-/// Resolves the arguments; counts the entries of a directory that is measured itself.
+/// Counts the entries of a directory that is measured itself.
 pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, CliError> {
     let mut study = study_of(args.study.as_deref().unwrap_or_default())?;
     let directory = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
@@ -231,7 +228,7 @@ fn study_of(name: &str) -> Result<Study, CliError> {
     study::from_text(name, &text).map_err(usage)
 }
 
-/// Profiles the tree of `--shape-of`, and reports its unreadable parts.
+/// Reports unreadable parts of `--shape-of`.
 fn look(path: &Path, interrupt: &Interrupt) -> Result<Look, CliError> {
     let look = look_at(path, &interrupt.stop, &interrupt.beat).map_err(|error| match error {
         LookError::Read(error) => error.into(),
@@ -282,7 +279,7 @@ fn epochs(text: &str) -> Result<u32, String> {
     }
 }
 
-/// Seed from the clock and the process ID, short enough to type.
+/// Short enough to type.
 pub(in crate::cmd) fn drawn_seed() -> u64 {
     let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
     (now_ns ^ u64::from(std::process::id()).rotate_left(20)) & 0xffff_ffff

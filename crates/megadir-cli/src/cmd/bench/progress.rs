@@ -1,4 +1,4 @@
-//! Progress bar of a run; drawn between blocks only, never while one is measured.
+//! Progress bar of a run; drawn between blocks only.
 
 use std::collections::HashMap;
 use std::io;
@@ -11,20 +11,19 @@ use terminal_size::terminal_size;
 
 use crate::cmd::limits::amount::grouped;
 
-/// Terminals of this width have room for a bar beside the text, columns.
+/// Narrower terminals have no room for a bar, columns.
 const WIDE: usize = 110;
 
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Width of a message, columns.
     room: usize,
     /// Duration of each arm's last block, nanoseconds.
     last_ns: HashMap<CellId, u64>,
     blocks: u64,
-    /// Blocks measured so far, and before the current epoch.
+    /// Before now, and before the current epoch.
     done: u64,
     before: u64,
-    /// Label of the current epoch, e.g. `epoch 2 of 5: ` (empty for one epoch), and the number of epochs.
+    /// `epoch 2 of 5: ` (empty for one epoch), and the number of epochs.
     epoch: String,
     epochs: u32,
 }
@@ -59,12 +58,11 @@ impl Progress {
         self.say(&message);
     }
 
-    /// Shows a message, cut to fit the line.
     fn say(&self, message: &str) {
         self.bar.set_message(cut(message, self.room));
     }
 
-    /// Remaining time if every arm takes as long as its last block.
+    /// If every arm takes as long as its last block.
     fn left_ns(&self, plan: &Plan, block: &Block) -> u64 {
         let round_ns: u64 = self.last_ns.values().sum();
         let rounds = u64::from(plan.rules.rounds - block.round);
@@ -114,7 +112,7 @@ impl Drop for Progress {
     }
 }
 
-/// Returns the line of a terminal, and the columns that it has for a message.
+/// Also returns the columns for a message.
 fn bar(target: ProgressDrawTarget, columns: usize) -> (ProgressBar, usize) {
     let bar = ProgressBar::with_draw_target(Some(0), target);
     // The message says more than the bar.
@@ -128,7 +126,7 @@ fn bar(target: ProgressDrawTarget, columns: usize) -> (ProgressBar, usize) {
     (bar, columns.saturating_sub(beside))
 }
 
-/// Returns a text of at most `columns` characters; one that was cut ends with an ellipsis.
+/// Cut text ends with an ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.to_owned();

@@ -1,14 +1,6 @@
-//! File of a record during a run: appears with its first line, is readable meanwhile, and has one writer.
-//!
-//! ```text
-//! prepare the data ... -> .megadir-record-XXXXXX.partial: header, fsync -> rename to NAME, never over a file
-//! -> fsync of the directory
-//!                                                                          -> one line per block
-//! ```
-//!
-//! A run killed before the rename leaves no record; one killed later leaves a record that can be resumed. On
-//! Linux the file is locked (advisory, so readers are free); on Windows a lock would block readers, so the
-//! share mode excludes writers instead.
+//! File of a record during a run: appears under its name with its synced first line, never over a file, and has
+//! one writer. A run killed before leaves no record, one killed later a record that can be resumed. Linux locks
+//! the file (advisory); on Windows a lock would block readers, so the share mode excludes writers.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -18,10 +10,9 @@ use std::sync::{Arc, OnceLock};
 use megadir_bench::Durable;
 
 const TAKEN: &str = "another run is writing it";
-/// Prefix and suffix of a record's name before it has its own.
+/// Before a record has its own name.
 const PREFIX: &str = ".megadir-record-";
 const SUFFIX: &str = ".partial";
-/// First bytes of a record.
 const HEAD: &[u8] = b"{\"line\":\"header\",";
 
 #[derive(Debug)]
@@ -32,9 +23,9 @@ pub(super) enum RecordFile {
 
 #[derive(Debug)]
 pub(super) struct New {
-    /// Candidate paths; the first free one is used.
+    /// The first free one is used.
     paths: Vec<PathBuf>,
-    /// Locked empty placeholder, if the record lies in the directory that the run measures.
+    /// Empty placeholder if the record lies in the directory that the run measures.
     reserved: Option<(File, PathBuf)>,
     got: Arc<OnceLock<PathBuf>>,
 }
@@ -48,10 +39,9 @@ impl Drop for New {
 }
 
 impl RecordFile {
-    /// Prepares a record at the first free path; the cell receives the path once the record begins. Fails early
-    /// if the record could not be created later: the path is taken, or the directory is not writable. In the
-    /// directory `listed` the record's name is reserved at once, because the run compares every listing with
-    /// the names it found at the start.
+    /// The cell receives the path once the record begins. Fails early if it could not be created later. In the
+    /// directory `listed` the name is reserved at once, because listings are compared with the names at the
+    /// start.
     pub(super) fn create(
         paths: Vec<PathBuf>,
         listed: Option<&Path>,
@@ -98,7 +88,7 @@ impl Durable for RecordFile {
 }
 
 impl New {
-    /// Creates the file with its first line; both are on stable storage before the file gets its name.
+    /// Stable before the file gets its name.
     fn begin(&mut self, line: &[u8]) -> io::Result<File> {
         if let Some((file, path)) = self.reserved.take() {
             // Windows cannot rename over an open file.
@@ -155,14 +145,14 @@ fn place(path: &Path, line: &[u8]) -> io::Result<File> {
     }
 }
 
-/// Creates a locked temporary file in the directory of `path`, removed when dropped.
+/// Removed when dropped.
 fn temporary(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // Permissions of any new file: subject to the umask.
+        // As for any new file.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let file = builder.tempfile_in(directory(path))?;
@@ -181,7 +171,7 @@ fn keep(file: File, _path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reopens the renamed file with a share mode that excludes other writers.
+/// Excludes other writers.
 #[cfg(windows)]
 fn keep(file: File, path: &Path) -> io::Result<File> {
     drop(file);
@@ -190,7 +180,7 @@ fn keep(file: File, path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes the name durable; some file systems do not support fsync of a directory.
+/// Some file systems do not support it.
 fn sync_directory(path: &Path) {
     if cfg!(unix)
         && let Ok(directory) = File::open(directory(path))
@@ -204,7 +194,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     alone(path, File::options().read(true).write(true).append(cfg!(unix)))
 }
 
-/// Names of partial records that killed runs left in a directory.
+/// Left by killed runs.
 pub(super) fn abandoned(directory: &Path) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory)? {
@@ -219,7 +209,7 @@ pub(super) fn abandoned(directory: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// `true` if the file is the beginning of a record that no run is writing.
+/// No run is writing it.
 fn is_abandoned(path: &Path) -> bool {
     let mut head = Vec::new();
     let mut begins = |file: &mut File| {
@@ -229,7 +219,7 @@ fn is_abandoned(path: &Path) -> bool {
     File::open(path).is_ok_and(|mut file| file.try_lock().is_ok() && begins(&mut file).unwrap_or(false))
 }
 
-/// Opens and locks a file; ignores file systems without locks.
+/// Ignores file systems without locks.
 #[cfg(unix)]
 fn alone(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let file = options.open(path)?;
@@ -241,7 +231,7 @@ fn alone(path: &Path, options: &OpenOptions) -> io::Result<File> {
     }
 }
 
-/// Opens a file with a share mode that excludes other writers.
+/// Excludes other writers.
 #[cfg(windows)]
 fn alone(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     use std::os::windows::fs::OpenOptionsExt;

@@ -13,7 +13,6 @@ use crate::ui::message::reason;
 use crate::ui::output::print_with;
 use crate::ui::{is_unicode, takes_escapes};
 
-/// Width without a terminal, columns.
 const WIDTH: usize = 100;
 
 /// Print or write reports of records
@@ -115,8 +114,7 @@ pub(crate) fn show(path: &Path, opened: &Opened) -> Result<(), CliError> {
     print_with(|output| ready.write(output))
 }
 
-/// Writes the HTML report into the record's directory: as `report.html` or, if that belongs to another record, under the
-/// record's own name.
+/// `report.html` in the record's directory or, if that belongs to another record, the record's own name.
 pub(crate) fn write_page(path: &Path, opened: &Opened) -> Result<(), CliError> {
     let format = format_named("html").ok_or_else(|| CliError::usage("unknown format 'html'"))?;
     let ready = prepare(path, opened, format, None)?;
@@ -150,7 +148,7 @@ pub(crate) fn refuse(path: &Path, reason: &str) -> CliError {
     CliError::nothing_ran(format!("'{}': {reason}", path.display()))
 }
 
-/// Report whose inputs were checked before anything is written.
+/// Checked before anything is written.
 struct Ready<'a> {
     opened: &'a Opened,
     summary: Summary,
@@ -196,7 +194,7 @@ fn stem(path: &Path) -> &std::ffi::OsStr {
     path.file_stem().unwrap_or(path.as_os_str())
 }
 
-/// Output file: the named one, or one in the named directory.
+/// The named one, or one in the named directory.
 fn target(
     output: &Path,
     record: &Path,
@@ -214,7 +212,7 @@ fn target(
             reason(&error)
         )));
     }
-    // Published records are all called `record.jsonl`; their directories have distinct names.
+    // Published records are all called `record.jsonl`.
     let parent = record.parent().and_then(Path::file_name).filter(|_| stem(record) == "record");
     let name = parent.unwrap_or(stem(record)).to_string_lossy().into_owned();
     let numbered = |number: usize| if number < 2 { name.clone() } else { format!("{name}-{number}") };
@@ -222,7 +220,7 @@ fn target(
     files.find(|file| !written.contains(file)).ok_or_else(|| CliError::usage("no file name is free"))
 }
 
-/// Writes a new file; removes it if writing fails.
+/// Removed if writing fails.
 fn write_new(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
     let cannot = |error: io::Error| {
         CliError::nothing_ran(format!("cannot write the report '{}': {}", path.display(), reason(&error)))
@@ -247,7 +245,6 @@ fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     file.persist(path).map(|_| ()).map_err(|error| cannot(error.error))
 }
 
-/// Width and style for standard output.
 pub(crate) fn view() -> View {
     let terminal = io::stdout().is_terminal();
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());

@@ -1,5 +1,5 @@
-//! `megadir bench run --resume RECORD`: continues an unfinished run in the same record. The plan is the
-//! record's. An unfinished last line is cut off; everything before it counts.
+//! `megadir bench run --resume RECORD`: continues a run by the record's plan. An unfinished last line is cut
+//! off.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -20,7 +20,7 @@ pub(crate) struct Begun {
     pub(crate) file: File,
     pub(crate) record: Record,
     pub(crate) resolved: Resolved,
-    /// `true` if the record is anonymous (`--share`), and must stay so.
+    /// An anonymous record (`--share`) stays so.
     pub(crate) share: bool,
 }
 
@@ -44,8 +44,8 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
         DataSource::Existing { path } => Some(path),
         DataSource::Made { .. } => None,
     });
-    // The header has the absolute path; the data set has the path as typed. Older records have the typed path
-    // in both.
+    // The header has the absolute path, the data set the path as typed; older records have the typed path in
+    // both.
     let recorded = header.directory.as_ref().or(existing.filter(|path| *path != redact::REDACTED));
     let recorded = recorded.map(PathBuf::from);
     let Some(directory) = dir.map(Path::to_owned).or(recorded) else {
@@ -59,7 +59,7 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
     Ok(Begun { file, record, resolved, share })
 }
 
-/// Cuts off an unfinished line, or ends a line that lacks only its newline, so that only whole lines follow.
+/// Or ends a line that lacks only its newline.
 pub(crate) fn cut_off(begun: &mut Begun) -> io::Result<()> {
     let file = &mut begun.file;
     if let Some(cut) = begun.record.cut {

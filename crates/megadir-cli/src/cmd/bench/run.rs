@@ -35,12 +35,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
 }
 
-/// Outcome, before anything is printed about it.
 enum Done {
-    /// Text of the plan, and the reason why a run would fail.
+    /// And why a run would fail.
     Described { text: String, refused: Result<(), CliError> },
     Ran {
-        /// Record; `None` if the run ended before it began one.
+        /// `None` if the run ended before the record began.
         path: Option<PathBuf>,
         result: Result<RunEnd, RunError>,
     },
@@ -70,7 +69,6 @@ fn described(resolved: &Resolved, more: &str, args: &Args, interrupt: &Interrupt
     Done::Described { text: format!("{}{more}", describe(resolved)), refused }
 }
 
-/// Checks whether a run could begin.
 fn check_start(resolved: &Resolved, args: &Args, interrupt: &Interrupt) -> Result<(), CliError> {
     let (plan, directory) = (&resolved.planned.plan, &resolved.directory);
     let checked =
@@ -108,7 +106,7 @@ fn resume_run(path: &Path, args: &Args, interrupt: &Interrupt) -> Result<Done, C
     }
 }
 
-/// Prints the report, even of an incomplete run, and returns the exit code.
+/// Even of an incomplete run.
 fn report_on(path: &Path, result: Result<RunEnd, RunError>) -> Result<u8, CliError> {
     let shown = open(path, false).and_then(|opened| {
         report::show(path, &opened)?;
@@ -186,13 +184,12 @@ fn measure(
     megadir_bench::run(request, &mut listeners)
 }
 
-/// Commit and build options, as recorded by the build script.
 pub(in crate::cmd) fn program() -> Program {
     let known = |text: Option<&'static str>| text.map(str::to_owned);
     Program { commit: known(option_env!("MEGADIR_COMMIT")), by: known(option_env!("MEGADIR_BUILD")) }
 }
 
-/// Identifying names and paths: home, user and working directories.
+/// Home, user and working directories.
 fn private(directory: &Path) -> Vec<String> {
     let set = ["HOME", "USER", "LOGNAME", "USERPROFILE", "USERNAME"].into_iter().filter_map(std::env::var_os);
     let known = set.map(|value| value.to_string_lossy().into_owned()).filter(|name| name != "root");
@@ -214,7 +211,7 @@ fn cannot_create(path: &Path, error: &io::Error) -> CliError {
     CliError::nothing_ran(format!("cannot create the record '{}': {reason}", path.display()))
 }
 
-/// Prepares a new record; the cell receives its path once it begins.
+/// The cell receives the path once the record begins.
 fn create_record(args: &Args, resolved: &Resolved) -> Result<(Arc<OnceLock<PathBuf>>, RecordFile), CliError> {
     let plan = &resolved.planned.plan;
     let existing = plan.data.iter().any(|data| matches!(data.source, DataSource::Existing { .. }));
@@ -273,7 +270,7 @@ fn announce_drops(plan: &Plan) {
     }
 }
 
-/// Rejects a resumed run that would drop caches without permission, and a permission without use.
+/// Also a permission without use.
 fn check_drops(plan: &Plan, allowed: bool) -> Result<(), CliError> {
     match (drops(plan) > 0, allowed) {
         (true, false) => Err(CliError::usage(

@@ -56,7 +56,7 @@ impl FileWorkArgs {
         all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
     }
 
-    /// Layout of a study that does not compare several.
+    /// If the study does not compare several.
     pub(crate) fn spread(&self, study: &Study) -> Result<Option<Spread>, CliError> {
         match self.layout.as_slice() {
             _ if matches!(study.kind, Kind::Layout(_)) => Ok(None),
@@ -69,7 +69,7 @@ impl FileWorkArgs {
         }
     }
 
-    /// Applies the options to a study; an option that the study does not use is an error.
+    /// An option that the study does not use is an error.
     pub(crate) fn apply(&self, study: &mut Study) -> Result<(), CliError> {
         let mut unused = self.given();
         let mut uses = |name: &str| unused.retain(|given| *given != name);
@@ -117,7 +117,7 @@ impl FileWorkArgs {
     }
 }
 
-/// Replaces the study's values by the given ones, without duplicates.
+/// Without duplicates.
 fn take<T: Clone + PartialEq>(of_study: &mut Vec<T>, chosen: &[T]) {
     if chosen.is_empty() {
         return;
@@ -144,7 +144,6 @@ fn layout(text: &str) -> Result<String, String> {
     parse_spread(text).map(|_| text.to_owned())
 }
 
-/// Parses a value of an enum as records spell it.
 fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::String(text.to_owned()))
         .map_err(|error| megadir_bench::study::plain(&error.to_string()))

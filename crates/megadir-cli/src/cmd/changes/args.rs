@@ -63,7 +63,6 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Checks that PATH determines the tree to compare.
     pub(super) fn check(&self, roots: usize) -> Result<(), CliError> {
         match self.path {
             Some(_) if roots != 1 => Err(CliError::usage(format!(

@@ -13,19 +13,13 @@ use crate::ui::output::{Ended, Output};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Kind, path and differing fields.
-    Text {
-        escape: bool,
-    },
-    /// Kind and path, NUL-terminated.
+    Text { escape: bool },
     Null,
     Json,
 }
 
-/// Format and paths of the output.
 pub(super) struct Lines {
     form: Form,
-    /// Prefix of the paths in each tree.
     prefixes: Vec<Vec<u8>>,
 }
 
@@ -52,7 +46,6 @@ impl Lines {
         output.flush()
     }
 
-    /// Path in the form other programs accept.
     fn path(&self, root: u32, relative: &TreePath) -> Vec<u8> {
         let mut path = self.prefixes.get(root as usize).cloned().unwrap_or_default();
         if !relative.is_empty() {
@@ -135,7 +128,7 @@ impl Lines {
     }
 }
 
-/// Appends facts as a JSON object with the inventory's column names.
+/// With the inventory's column names.
 fn json_facts(text: &mut Vec<u8>, facts: &Facts) {
     let _ = write!(text, "{{\"type\":\"{}\"", facts.kind.name());
     let numbers = [

@@ -24,13 +24,9 @@ use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::output::Output;
 
-/// Zstandard level of the updated inventory.
 const LEVEL: i32 = 1;
-/// Message about a newly mounted file system.
 const OTHER_MOUNT: &str = "is another mount now, not entered: what it hides is not compared";
-/// Message about a directory that the inventory records as unreadable.
 const UNKNOWN_BEFORE: &str = "could not be read when it was scanned: all it holds counts as added";
-/// Rows written between checks for an interrupt.
 const ROWS_PER_LOOK: u64 = 4096;
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -112,7 +108,7 @@ impl Run<'_> {
         self.roots.iter().map(Dir::open).collect()
     }
 
-    /// Warns once that timestamps are less reliable on tmpfs.
+    /// Timestamps are less reliable on tmpfs.
     fn warn_of_tmpfs(&self) {
         let is_tmpfs =
             |root: &&PathBuf| Dir::open(root).is_ok_and(|root| root.file_system() == FileSystem::Tmpfs);
@@ -170,7 +166,7 @@ impl Run<'_> {
         self.failures += 1;
     }
 
-    /// Counts a failure of this kind, and prints it unless there were many.
+    /// Printed unless there were many of this kind.
     fn fail_one(&mut self, kind: &str, message: &str) {
         if self.complaints.take(kind, 1) {
             eprintln!("megadir: {message}");
@@ -178,7 +174,6 @@ impl Run<'_> {
         self.failures += 1;
     }
 
-    /// Reports everything that could not be compared.
     fn complain(&mut self, compared: &Compared) {
         for error in &compared.failures {
             self.fail_one(&exit::kind(error), &exit::describe(error));
@@ -224,7 +219,7 @@ impl Run<'_> {
         Ok(Writer::create(&self.args.inventory, absolute, options)?)
     }
 
-    /// Writes the updated inventory; `false` if interrupted.
+    /// `false` if interrupted.
     fn update(
         &mut self,
         writer: Writer,

@@ -7,12 +7,10 @@ use crate::exit::CliError;
 use crate::ui::message::quoted;
 use crate::ui::output::check_input_open;
 
-/// Index of a tree, and a path relative to it.
 type Below = (u32, Vec<u8>);
-/// Path that cannot be compared, and the reason.
 type Refused = (PathBuf, &'static str);
 
-/// Reads the list; returns the paths by tree, and the paths outside all trees.
+/// Paths by tree, and paths outside all trees.
 pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Refused>), CliError> {
     let mut bytes = Vec::new();
     if list == Path::new("-") {
@@ -55,8 +53,7 @@ pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Re
     Ok((below, unknown))
 }
 
-/// Absolute path without `.` and `..`; `None` if `..` follows a name, because that may be a symbolic link. The
-/// path of the current directory contains none.
+/// `None` if `..` follows a name, which may be a symbolic link.
 fn absolute(here: &Path, path: &Path) -> Option<PathBuf> {
     let (mut absolute, mut is_named) = (here.to_owned(), false);
     for component in path.components() {
@@ -76,8 +73,8 @@ fn absolute(here: &Path, path: &Path) -> Option<PathBuf> {
     Some(absolute)
 }
 
-/// Path spelled with the names that the directories store. Windows ignores case, but rows compare the bytes of
-/// names. For a deleted entry only the parent directory can be resolved.
+/// Names as the directories store them: Windows ignores case, but rows compare bytes. For a deleted entry only
+/// the parent can be resolved.
 fn as_named(path: PathBuf) -> PathBuf {
     if !cfg!(windows) {
         return path;

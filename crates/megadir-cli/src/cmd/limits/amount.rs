@@ -2,11 +2,10 @@
 
 use megadir::limits::Span;
 
-/// Up to this number, all digits are printed.
 const EXACT_MAX: u64 = 99_999;
 const UNITS: [(&str, f64); 5] = [(" k", 1e3), (" M", 1e6), (" G", 1e9), (" T", 1e12), (" P", 1e15)];
 
-/// Formats a number with three significant digits, or all digits of a small one.
+/// Three significant digits, or all digits of a small number.
 pub(in crate::cmd) fn amount(number: u64) -> String {
     if number <= EXACT_MAX {
         return grouped(number);
@@ -15,7 +14,6 @@ pub(in crate::cmd) fn amount(number: u64) -> String {
     format!("{}{unit}", scaled(number, scale, number))
 }
 
-/// Formats a number with its bounds in one unit.
 pub(in crate::cmd) fn interval(span: Span) -> String {
     if span.is_exact() {
         return amount(span.likely);
@@ -43,7 +41,6 @@ pub(in crate::cmd) fn percent(part: f64) -> String {
     }
 }
 
-/// Formats a size in bytes, with a decimal unit.
 pub(in crate::cmd) fn bytes(bytes: u64) -> String {
     match bytes as f64 {
         bytes if bytes >= 1e9 => format!("{:.2} GB", bytes / 1e9),
@@ -59,7 +56,7 @@ fn unit(number: u64) -> (&'static str, f64) {
     UNITS.iter().rev().find(fits).copied().unwrap_or(("", 1.0))
 }
 
-/// Formats a number in a unit, with the decimals that give `of` three digits.
+/// With the decimals that give `of` three digits.
 fn scaled(number: u64, scale: f64, of: u64) -> String {
     let places = match of as f64 / scale {
         of if of < 9.995 => 2,
@@ -69,7 +66,6 @@ fn scaled(number: u64, scale: f64, of: u64) -> String {
     format!("{:.places$}", number as f64 / scale)
 }
 
-/// Formats a number with all digits, in groups of three.
 pub(in crate::cmd) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

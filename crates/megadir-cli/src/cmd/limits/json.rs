@@ -5,7 +5,7 @@ use megadir::names;
 
 use crate::ui::escape;
 
-/// Appends an object and a newline; `time` is set by `--watch`.
+/// `time` is set by `--watch`.
 pub(super) fn object(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
     let facts = &limits.facts;
     let mut object = Object::begin(text, "{\"v\":1,");
@@ -103,7 +103,6 @@ fn trap(part: &mut Object<'_>, trap: &Trap) {
     });
 }
 
-/// Rounds a fraction to six decimals.
 fn rounded(part: f64) -> f64 {
     (part * 1e6).round() / 1e6
 }
@@ -114,7 +113,7 @@ struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// Continues an object whose first members are in `start`.
+    /// The first members are in `start`.
     fn begin(text: &'a mut Vec<u8>, start: &str) -> Self {
         text.extend_from_slice(start.as_bytes());
         Self { text, begun: true }
@@ -129,7 +128,6 @@ impl<'a> Object<'a> {
         self.text.push(b':');
     }
 
-    /// Appends a member with a verbatim value.
     fn raw(&mut self, key: &str, value: impl std::fmt::Display) {
         self.key(key);
         self.text.extend_from_slice(value.to_string().as_bytes());

@@ -18,7 +18,6 @@ use crate::parse;
 use crate::ui::message::quoted;
 use crate::ui::output::Output;
 
-/// Poll interval of the stop flag during a pause.
 const NAP: Duration = Duration::from_millis(100);
 
 /// Show how many more entries fit into a directory, and which limit comes first
@@ -118,7 +117,7 @@ fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
     pass.code()
 }
 
-/// `--watch`: prints one line per interval, until the threshold is reached or Ctrl-C.
+/// One line per interval, until the threshold is reached or Ctrl-C.
 fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt) -> Result<u8, CliError> {
     let mut output = if args.quiet { None } else { Some(Output::new()?) };
     let mut next = Instant::now();
@@ -167,7 +166,6 @@ fn line(time: &str, limits: &Limits) -> String {
     format!("{time}  {place}{used}{more}\n")
 }
 
-/// Current time in UTC, to the second.
 fn now() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
@@ -176,7 +174,6 @@ fn now() -> String {
     format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", date.0, date.1, date.2, of_day.0, of_day.1, of_day.2)
 }
 
-/// Results of one pass over the directories.
 struct Pass {
     warn_at: Option<f64>,
     seen: usize,
@@ -189,7 +186,7 @@ impl Pass {
         Self { warn_at: args.warn_at, seen: 0, failed: None, reached: false }
     }
 
-    /// Checks a directory; prints the error and returns `None` on failure.
+    /// Prints the error and returns `None` on failure.
     fn check(&mut self, path: &Path, asked: &Asked<'_>) -> Option<Limits> {
         match Dir::open(path).and_then(|directory| limits(&directory, asked)) {
             Ok(limits) => {
@@ -206,7 +203,6 @@ impl Pass {
         }
     }
 
-    /// Prints a warning if `--warn-at` is reached.
     fn warn(&mut self, path: &Path, limits: &Limits) {
         let (Some(warn_at), Some(most)) = (self.warn_at, limits.most_used()) else { return };
         if most.used >= warn_at {
@@ -216,7 +212,7 @@ impl Pass {
         }
     }
 
-    /// Exit code; a reached threshold takes precedence over a missing directory.
+    /// A reached threshold takes precedence over a missing directory.
     fn code(&self) -> Result<u8, CliError> {
         Ok(match self.failed {
             _ if self.reached => exit::CONDITION_MET,
@@ -227,7 +223,6 @@ impl Pass {
     }
 }
 
-/// Parses a share such as `80%` or `80`.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim().parse::<f64>().ok();
     match number.filter(|percent| *percent > 0.0 && *percent <= 100.0) {

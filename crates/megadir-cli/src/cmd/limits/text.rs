@@ -6,7 +6,6 @@ use super::amount::{amount, bytes, interval, percent};
 use crate::ui::message::quoted;
 use crate::ui::paragraph;
 
-/// Column of the values in the first table.
 const VALUES_AT: usize = 17;
 
 #[derive(Clone, Copy)]
@@ -36,7 +35,7 @@ impl Look {
     }
 }
 
-/// If the bounds are this many times apart, a figure between them would mislead.
+/// Bounds this far apart make a figure misleading.
 const UNKNOWN_FROM: u64 = 20;
 
 pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
@@ -83,7 +82,6 @@ fn runs_out(limit: Limit) -> String {
     }
 }
 
-/// Basis of the answer: labels and values.
 fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
     let facts = &limits.facts;
     let mut rows = vec![("file system", file_system(limits))];
@@ -157,7 +155,6 @@ struct Report {
 }
 
 impl Report {
-    /// Appends the table of limits, nearest first.
     fn ceilings(&mut self, ceilings: &[Ceiling]) {
         if ceilings.is_empty() {
             return;
@@ -189,7 +186,7 @@ impl Report {
         for trap in &limits.judgement.traps {
             self.text.push('\n');
             self.wrapped(&format!("  {}: ", trap.name), "    ", &trap.text);
-            // Remedies of two hazards are printed once.
+            // Remedies of several hazards are printed once.
             let (again, new): (Vec<&Cure>, Vec<&Cure>) =
                 trap.cures.iter().partition(|cure| told.contains(cure));
             if !again.is_empty() {

@@ -6,14 +6,13 @@ use megadir::{Attributes, BatchBuilder, Dir, EXAMINERS, Error, ErrorKind, FileTy
 
 use super::{Run, Stop};
 
-/// Entry named on the command line.
 pub(super) struct Alone {
     parent: PathBuf,
     name: Vec<u8>,
 }
 
 impl Alone {
-    /// Entry at `path`, if `error` says that it is not a directory or a dangling link.
+    /// `None` unless `error` says that the path is not a directory or a dangling link.
     pub(super) fn find(path: &Path, error: &Error) -> Option<Self> {
         let is_there = match error.kind() {
             ErrorKind::NotADirectory => true,

@@ -218,7 +218,6 @@ pub(super) enum Of {
 }
 
 impl Args {
-    /// `true` if entries must be examined, not only listed.
     pub(super) fn needs_attributes(&self) -> bool {
         self.long
             || !self.fields.is_empty()
@@ -227,7 +226,6 @@ impl Args {
             || self.has_conditions()
     }
 
-    /// `true` for human-readable sizes.
     pub(super) fn human(&self) -> bool {
         self.human || self.human_or_help
     }
@@ -236,12 +234,11 @@ impl Args {
         self.long || !self.fields.is_empty() || self.summary.is_some()
     }
 
-    /// `true` if `-h` was given but no sizes are printed: it then means help.
+    /// `-h` without sizes means help.
     pub(in crate::cmd) fn asks_for_help(&self) -> bool {
         self.human_or_help && !self.shows_attributes()
     }
 
-    /// `true` if entries are selected by attributes.
     pub(super) fn has_conditions(&self) -> bool {
         self.older_than.is_some()
             || self.newer_than.is_some()
@@ -260,7 +257,6 @@ impl Args {
         }
     }
 
-    /// Rejects options that conflict with a summary or require one.
     fn check_summary(&self) -> Result<(), CliError> {
         match self.summary {
             None if self.top.is_some() => Err(CliError::usage("--top needs --summary")),
@@ -274,8 +270,7 @@ impl Args {
         }
     }
 
-    /// Rejects options that require another option, or that the chosen backend does not support. Runs before
-    /// anything is read.
+    /// Runs before anything is read.
     pub(super) fn check(&self) -> Result<(), CliError> {
         if self.cross_mounts && !self.recursive {
             return Err(CliError::usage("--cross-mounts needs --recursive"));
@@ -327,7 +322,7 @@ impl Args {
     }
 }
 
-/// Lists the backends of this system with a capability; `does` is the verb for one, `do_` for several.
+/// `does` is the verb for one backend, `do_` for several.
 fn those(can: impl Fn(&dyn Backend) -> bool, does: &str, do_: &str) -> String {
     let able = megadir::BACKENDS.iter().filter(|backend| can(**backend));
     let names: Vec<&str> = able.map(|backend| backend.name()).collect();

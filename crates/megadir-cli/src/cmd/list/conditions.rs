@@ -5,27 +5,25 @@ use megadir::{Attributes, Want};
 use super::times::now_s;
 use crate::exit::CliError;
 
-/// Conditions as given by options.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cmd) struct Asked<'a> {
-    /// Minimum age, seconds.
+    /// Inclusive, seconds.
     pub(in crate::cmd) older_than: Option<u64>,
-    /// Maximum age, seconds.
+    /// Inclusive, seconds.
     pub(in crate::cmd) newer_than: Option<u64>,
-    /// Exclusive minimum size, bytes.
+    /// Exclusive, bytes.
     pub(in crate::cmd) larger_than: Option<u64>,
-    /// Exclusive maximum size, bytes.
+    /// Exclusive, bytes.
     pub(in crate::cmd) smaller_than: Option<u64>,
-    /// User name or ID.
     pub(in crate::cmd) owner: Option<&'a str>,
 }
 
-/// Parsed conditions; if empty, all entries match.
+/// If empty, all entries match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cmd) struct Conditions {
-    /// Exclusive upper bound of mtime, seconds since the epoch.
+    /// Exclusive, seconds since the epoch.
     before_s: Option<i64>,
-    /// Exclusive lower bound of mtime, seconds since the epoch.
+    /// Exclusive, seconds since the epoch.
     after_s: Option<i64>,
     larger_than: Option<u64>,
     smaller_than: Option<u64>,
@@ -46,7 +44,6 @@ impl Conditions {
         })
     }
 
-    /// Attributes needed for the conditions.
     pub(in crate::cmd) fn want(&self) -> Want {
         let needed = |is: bool, want| if is { want } else { Want::NOTHING };
         needed(self.before_s.is_some() || self.after_s.is_some(), Want::MODIFIED)
@@ -54,7 +51,7 @@ impl Conditions {
             | needed(self.user.is_some(), Want::OWNER)
     }
 
-    /// `true` if the attributes match; an unknown attribute does not.
+    /// An unknown attribute does not match.
     pub(in crate::cmd) fn accept(&self, row: &Attributes) -> bool {
         row.have.contains(self.want())
             && self.before_s.is_none_or(|before| row.modified.seconds < before)
@@ -65,7 +62,6 @@ impl Conditions {
     }
 }
 
-/// Parses a user name or ID.
 fn user_number(text: &str) -> Result<u32, CliError> {
     if cfg!(windows) {
         return Err(CliError::usage("--owner: who owns a file is not asked for on Windows"));

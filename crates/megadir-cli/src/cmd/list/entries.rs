@@ -27,7 +27,6 @@ impl Run<'_> {
         if self.left == 0 { Err(Stop::Limit) } else { Ok(()) }
     }
 
-    /// Lists entries with attributes, and counts failures to examine one.
     fn each_row<'e>(
         &mut self,
         examined: &mut Examined,
@@ -66,7 +65,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reports, once a directory, the entries that could not be examined.
+    /// Once a directory.
     pub(super) fn complain(&mut self) {
         if let Some(complaint) = self.complaint.take() {
             self.summary.iter_mut().for_each(|summary| summary.complained(complaint.count));

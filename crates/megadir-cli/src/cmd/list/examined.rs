@@ -15,17 +15,14 @@ use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED};
 use crate::ui::message::{quoted, reason};
 use crate::ui::output::{Ended, Output};
 
-/// Default memory for sorting, bytes.
 pub(in crate::cmd) const MEMORY_BYTES: usize = 256 << 20;
 
-/// Filter, format and sort of examined entries.
 pub(super) struct Examined {
     conditions: Conditions,
     long: Option<Long>,
     sorting: Option<Sorting>,
 }
 
-/// Entries held back for sorting.
 struct Sorting {
     sort: Sort,
     sorter: Sorter,
@@ -55,7 +52,6 @@ impl Examined {
         })
     }
 
-    /// Attributes needed of each entry.
     pub(super) fn want(&self) -> Want {
         let for_sorting = match self.sorting.as_ref().map(|sorting| sorting.sort) {
             Some(Sort::Size) => Want::SIZE,
@@ -69,7 +65,7 @@ impl Examined {
         self.conditions.accept(row)
     }
 
-    /// Appends an entry's line, or holds it back for sorting; `true` if a line was appended.
+    /// Or holds it back for sorting; `true` if a line was appended.
     pub(super) fn add(
         &mut self,
         lines: &Lines,
@@ -93,13 +89,13 @@ impl Examined {
         sorting.key.clear();
         key(&mut sorting.key, sorting.sort, label, entry, row);
         sorting.sorter.add(&sorting.key, &sorting.item).map_err(|error| {
-            // The entries still in memory are not a meaningful listing, so the run ends without output.
+            // The entries in memory are not a meaningful listing.
             Stop::Output(Ended::Other(failed_to_spill(&error, "nothing was listed", NOTHING_RAN)))
         })?;
         Ok(false)
     }
 
-    /// Writes the sorted entries, at most `limit` lines.
+    /// At most `limit` lines.
     pub(super) fn finish(mut self, lines: &Lines, output: &mut Output, limit: u64) -> Result<(), Ended> {
         let Some(sorting) = self.sorting.take() else { return Ok(()) };
         let mut left = limit;
@@ -120,7 +116,7 @@ impl Examined {
     }
 }
 
-/// Appends a byte-comparable sort key; ties are broken by path.
+/// Byte-comparable; ties are broken by path.
 fn key(key: &mut Vec<u8>, sort: Sort, label: &Label, entry: &Entry<'_>, row: &Attributes) {
     match sort {
         Sort::None | Sort::Name => {}
@@ -163,7 +159,7 @@ impl Complaint {
         self.directory.as_os_str() == directory.as_os_str()
     }
 
-    /// Failed operation and reason; failures of the same kind share a limit on messages.
+    /// Failures of one kind share a limit on messages.
     pub(super) fn kind(&self) -> String {
         format!("examine: {}", self.reason())
     }

@@ -9,10 +9,9 @@ use super::times::TimeStyle;
 use crate::ui::escape;
 use crate::ui::sizes;
 
-/// Column of a long listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
-    /// Name, with the path of its directory if paths are printed.
+    /// With the path of its directory if paths are printed.
     Name,
     Type,
     /// Size, bytes.
@@ -20,11 +19,11 @@ pub(super) enum Field {
     Modified,
     Changed,
     Born,
-    /// Type and permissions in the format of `ls -l`.
+    /// As `ls -l`.
     Mode,
-    /// User name, or ID if it has no name.
+    /// Or ID.
     User,
-    /// Group name, or ID if it has no name.
+    /// Or ID.
     Group,
     Links,
     Inode,
@@ -34,7 +33,7 @@ pub(super) enum Field {
     Target,
 }
 
-/// Each field with its name, the attributes it needs, and `true` if right-aligned.
+/// Name, required attributes, `true` if right-aligned.
 const FIELDS: [(Field, &str, Want, bool); 14] = [
     (Field::Name, "name", Want::NOTHING, false),
     (Field::Type, "type", Want::TYPE, false),
@@ -52,7 +51,7 @@ const FIELDS: [(Field, &str, Want, bool); 14] = [
     (Field::Target, "target", Want::TYPE, false),
 ];
 
-/// Fields of `--long` without `--fields`: the same as `ls -l`; on Windows only fields that a listing returns.
+/// As `ls -l`; on Windows only fields that a listing returns.
 pub(super) const DEFAULT: &[Field] = if cfg!(windows) {
     &[Field::Type, Field::Size, Field::Modified, Field::Name]
 } else {
@@ -61,11 +60,10 @@ pub(super) const DEFAULT: &[Field] = if cfg!(windows) {
 
 impl Field {
     fn row(self) -> &'static (Self, &'static str, Want, bool) {
-        // Indexed by variant, because this runs for each value of each line.
+        // Runs for each value of each line.
         &FIELDS[self as usize]
     }
 
-    /// Name in `--fields`, and JSON key.
     pub(super) fn name(self) -> &'static str {
         self.row().1
     }
@@ -78,7 +76,7 @@ impl Field {
         }
     }
 
-    /// Minimum width when lines are streamed, characters. It fits most values, so that columns rarely shift.
+    /// When lines are streamed; fits most values, so that columns rarely shift.
     pub(super) fn streamed_width(self, human: bool) -> usize {
         match self {
             Self::Size if human => 5,
@@ -91,7 +89,6 @@ impl Field {
         }
     }
 
-    /// `true` if the column is right-aligned.
     pub(super) fn is_number(self) -> bool {
         self.row().3
     }
@@ -106,7 +103,7 @@ pub(super) fn parse(text: &str) -> Result<Field, String> {
 
 pub(super) struct Values {
     pub(super) times: TimeStyle,
-    /// Sizes as `1.5M` instead of bytes.
+    /// `1.5M` instead of bytes.
     pub(super) human: bool,
     users: Names,
     groups: Names,
@@ -114,7 +111,6 @@ pub(super) struct Values {
     scratch: Vec<u8>,
 }
 
-/// Cache of user or group names.
 struct Names {
     look_up: fn(u32) -> Option<String>,
     known: HashMap<u32, Vec<u8>>,
@@ -129,8 +125,7 @@ impl Values {
         Self { times, human, users, groups, scratch: Vec::new() }
     }
 
-    /// Appends the value of a field other than name and target. `false` if the value is unknown; then appends
-    /// nothing.
+    /// No name or target. `false` if the value is unknown; then appends nothing.
     pub(super) fn write(
         &mut self,
         text: &mut Vec<u8>,
@@ -165,7 +160,7 @@ impl Values {
         true
     }
 
-    /// Appends `"field":value`; `null` if unknown.
+    /// `null` if unknown.
     pub(super) fn write_json(
         &mut self,
         text: &mut Vec<u8>,
@@ -196,7 +191,7 @@ impl Names {
         Self { look_up, known: HashMap::new(), last: None }
     }
 
-    /// Appends the name for an ID, or the ID if it has no name.
+    /// Or the ID if it has no name.
     fn write(&mut self, text: &mut Vec<u8>, number: u32) {
         if let Some((last, name)) = &self.last
             && *last == number
@@ -210,7 +205,7 @@ impl Names {
     }
 }
 
-/// Type from the attributes if known, else from the listing.
+/// From the attributes if known, else from the listing.
 pub(super) fn kind(entry: &Entry<'_>, row: &Attributes) -> FileType {
     if row.have.contains(Want::TYPE) { row.kind } else { entry.kind }
 }

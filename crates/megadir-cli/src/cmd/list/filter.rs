@@ -8,7 +8,7 @@ use megadir::{Entry, FileType, names};
 use crate::exit::CliError;
 use crate::ui::message::quoted;
 
-/// Type and glob filter; if empty, all entries match.
+/// If empty, all entries match.
 pub(in crate::cmd) struct Filter {
     types: Vec<FileType>,
     glob: Option<GlobMatcher>,
@@ -24,7 +24,7 @@ impl Filter {
         self.types.is_empty() && self.glob.is_none()
     }
 
-    /// `true` if types matter: types that the listing leaves unknown must then be queried.
+    /// Types that the listing leaves unknown must then be queried.
     pub(in crate::cmd) fn needs_types(&self) -> bool {
         !self.types.is_empty()
     }
@@ -58,7 +58,7 @@ fn matcher(glob: &OsStr) -> Result<GlobMatcher, CliError> {
     }
 }
 
-/// `true` if brackets contain a multi-byte character, which could never match a single byte.
+/// A multi-byte character in brackets could never match a single byte.
 fn wide_in_brackets(glob: &str) -> bool {
     let mut inside = false;
     let mut letters = glob.chars();

@@ -10,33 +10,28 @@ use crate::ui::output::{Ended, Output};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Names,
-    /// Inode, type, record length, offset, name.
     Raw,
     Json,
 }
 
-/// Format options of a listing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
     pub(super) format: Format,
     pub(super) end: u8,
     pub(super) escape: bool,
-    /// Print names with the path of their directory.
     pub(super) with_path: bool,
 }
 
-/// Precomputed prefix of the names in one directory.
 #[derive(Debug)]
 pub(super) struct Label {
     path: PathBuf,
-    /// Directory path with a trailing slash, or empty.
     prefix: Vec<u8>,
     /// `"dir":...,` or empty.
     json: Vec<u8>,
 }
 
 impl Label {
-    /// Appends the start of a JSON object, up to and including the name.
+    /// Including the name.
     pub(super) fn json_start(&self, text: &mut Vec<u8>, name: &[u8]) {
         text.extend_from_slice(b"{\"v\":1,");
         text.extend_from_slice(&self.json);
@@ -69,14 +64,14 @@ impl Lines {
         label
     }
 
-    /// Label of an entry named on the command line, which is printed with the path as typed.
+    /// Printed with the path as typed.
     pub(super) fn label_of_parent(&self, parent: &Path) -> Label {
         Self { with_path: !parent.as_os_str().is_empty(), ..*self }.label(parent)
     }
 
     /// Recomputes a label if the directory differs.
     pub(super) fn relabel(&self, label: &mut Label, path: &Path) {
-        // Comparing as bytes avoids parsing the paths into components, which dominates in deep trees.
+        // Bytes, because parsing paths into components dominates in deep trees.
         if label.path.as_os_str() != path.as_os_str() {
             *label = self.label(path);
         }
@@ -105,7 +100,7 @@ impl Lines {
         }
     }
 
-    /// Appends the line of an entry given the directory path with a trailing slash.
+    /// `prefix` is the directory with a trailing slash.
     pub(super) fn sorted_entry(&self, text: &mut Vec<u8>, prefix: &[u8], entry: &Entry<'_>) {
         match self.format {
             Format::Names => self.name(text, prefix, entry.name),
@@ -133,7 +128,7 @@ impl Lines {
         text.push(self.end);
     }
 
-    /// Appends a name with its path, without a line terminator.
+    /// No line terminator.
     pub(super) fn bare_name(&self, text: &mut Vec<u8>, prefix: &[u8], name: &[u8]) {
         if self.escape {
             escape::terminal(text, prefix);
@@ -203,7 +198,6 @@ impl Lines {
     }
 }
 
-/// Strips the trailing slash of a name prefix.
 pub(super) fn directory(prefix: &[u8]) -> &[u8] {
     let Some((last, path)) = prefix.split_last() else { return prefix };
     // `/` and `C:\` keep their slash.

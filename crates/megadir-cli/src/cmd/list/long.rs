@@ -8,14 +8,12 @@ use super::lines::{Format, Label, Lines};
 use super::times::{Named, TimeStyle};
 use crate::ui::escape;
 
-/// Formats the lines of a long listing.
 pub(super) struct Long {
     fields: Vec<Field>,
     values: Values,
     layout: Layout,
-    /// Append the targets of symbolic links to names.
     arrows: bool,
-    /// Maximum width of each field so far, characters. Columns only grow, because lines are streamed.
+    /// Columns only grow, because lines are streamed.
     widths: Vec<usize>,
     scratch: Vec<u8>,
 }
@@ -23,16 +21,15 @@ pub(super) struct Long {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
     Aligned,
-    /// Tab-separated values for programs.
     Tabs,
     Json,
 }
 
-/// Separator of values that wait to be aligned; occurs in no value.
+/// Occurs in no value.
 const SEPARATOR: u8 = 0;
 
 impl Long {
-    /// Formatter for `--long` or `--fields`; `None` if neither was given.
+    /// `None` without `--long` and `--fields`.
     pub(super) fn new(args: &Args, lines: &Lines, is_terminal: bool) -> Option<Self> {
         if !args.long && args.fields.is_empty() {
             return None;
@@ -85,7 +82,7 @@ impl Long {
         self.scratch = packed;
     }
 
-    /// Appends an entry's stored form until it is printed: the finished line, or values to align.
+    /// The finished line, or values to align.
     pub(super) fn pack(
         &mut self,
         text: &mut Vec<u8>,
@@ -196,7 +193,7 @@ impl Long {
     }
 }
 
-/// Target of a symbolic link; `None` for other entries or if unreadable.
+/// `None` for other entries or if unreadable.
 fn target(label: &Label, entry: &Entry<'_>, row: &Attributes) -> Option<Vec<u8>> {
     if field::kind(entry, row) != FileType::Symlink {
         return None;

@@ -33,12 +33,10 @@ use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::output::{Ended, Output};
 
-/// Reason for ending a directory early.
 enum Stop {
-    /// --limit has been reached.
     Limit,
     Output(Ended),
-    /// Reading failed; continue with the next directory.
+    /// The next directory follows.
     Directory(CliError),
 }
 
@@ -61,24 +59,21 @@ struct Run<'a> {
     output: Output,
     /// Sorts entries without attributes.
     collected: Option<Collected>,
-    /// Handles attributes, and sorting that can spill to disk.
+    /// And sorting that can spill to disk.
     examined: Option<Examined>,
-    /// Entries of the current directory that could not be examined.
     complaint: Option<Complaint>,
     summary: Option<Summarizing>,
-    /// Remaining entries up to --limit.
     left: u64,
-    /// Matching entries of the current directory, for --count.
     counted: u64,
-    /// Directories of the command line that were read at least in part.
+    /// At least in part.
     listed: usize,
-    /// The current directory has produced output or sorted entries.
+    /// Output or sorted entries.
     began: bool,
-    /// Limits error messages about directories below the named ones.
+    /// For directories below the named ones.
     complaints: ErrorLimiter,
-    /// All failures, including those below the named directories.
+    /// Also below the named directories.
     failures: u64,
-    /// Exit code if no named directory could be read.
+    /// Exit code.
     code_if_none: u8,
 }
 
@@ -148,7 +143,6 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Lists a directory of the command line.
     fn directory(&mut self, path: &Path) -> Result<(), Stop> {
         if self.left == 0 {
             return Err(Stop::Limit);
@@ -231,7 +225,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Attributes needed of each entry; `None` if entries are not examined.
+    /// `None` if entries are not examined.
     fn want(&self) -> Option<Want> {
         let types = if self.filter.needs_types() || self.args.json { Want::TYPE } else { Want::NOTHING };
         let examined = self.examined.as_ref().filter(|_| self.args.needs_attributes());
@@ -270,7 +264,7 @@ impl<'a> Run<'a> {
         self.code_if_none = error.code;
     }
 
-    /// Reports a failure below a named directory that affects `entries` entries, and continues.
+    /// Affects `entries` entries.
     fn fail_below(&mut self, kind: &str, entries: u64, error: &CliError) {
         if self.complaints.take(kind, entries) {
             self.tell(error);
@@ -285,7 +279,6 @@ impl<'a> Run<'a> {
         eprintln!("megadir: {error}");
     }
 
-    /// Prints the sorted entries.
     fn finish(&mut self) -> Result<(), Ended> {
         self.complain();
         if let Some(examined) = self.examined.take() {

@@ -1,6 +1,5 @@
-//! Sorts a listing in memory: packed names, each with a 16-byte key. A key holds eight bytes of the name, after
-//! the prefix shared by all names, and the position of the name. Threads sort the keys; only ties compare
-//! names. A million names of 32 bytes take about 60 MB, versus about 250 MB in `ls`.
+//! Sorts a listing in memory: packed names, each with a 16-byte key of eight bytes after the common prefix and
+//! the position. A million names of 32 bytes take about 60 MB, versus about 250 MB in `ls`.
 
 use megadir::{Entry, FileType};
 
@@ -8,26 +7,25 @@ use super::Sort;
 use super::lines::{Format, Label, Lines};
 use crate::ui::output::{Ended, Output};
 
-/// Size of the chunks that hold names, so that growing never copies, bytes.
+/// Growing never copies.
 const CHUNK_BYTES: usize = 1 << 20;
-/// Below this number of keys one thread sorts.
+/// Fewer are sorted by one thread.
 const THREAD_KEYS_MIN: usize = 32 << 10;
-/// Header of a path: its length and the length of its directory part, four bytes each.
+/// Length of the path and of its directory part, four bytes each.
 const HEADER_BYTES: usize = 8;
-/// Fields before the header, if lines show more than names: inode, offset, record length, type.
+/// Inode, offset, record length, type; if lines show more than names.
 const FIELDS_BYTES: usize = 19;
 
-/// Entries held back for sorting.
 pub(super) struct Collected {
     by_inode: bool,
     fields_bytes: usize,
     keys: Vec<Key>,
     chunks: Vec<Vec<u8>>,
-    /// Length of the prefix shared by all paths so far; valid once there is a path.
+    /// Prefix shared by all paths so far.
     common: usize,
 }
 
-/// Sort key: the bytes compared first, and the position of the entry.
+/// The bytes compared first, and the position of the entry.
 #[derive(Clone, Copy)]
 struct Key {
     order: u64,
@@ -80,7 +78,6 @@ impl Collected {
         }
     }
 
-    /// Shortens the shared prefix to match another path.
     fn note_common(&mut self, index: usize) {
         let first = self.packed(&self.keys[0]).path;
         let path = self.packed(&self.keys[index]).path;
@@ -122,12 +119,12 @@ impl Collected {
     }
 }
 
-/// Reads a packed four-byte number.
+/// Four bytes.
 fn number(bytes: &[u8]) -> usize {
     bytes.first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes) as usize)
 }
 
-/// First eight bytes as a big-endian number, which compares like the bytes.
+/// Big-endian, which compares like the bytes.
 fn leading(bytes: &[u8]) -> u64 {
     match bytes.first_chunk() {
         Some(bytes) => u64::from_be_bytes(*bytes),
@@ -151,7 +148,7 @@ fn entry<'a>(name: &'a [u8], fields: &[u8]) -> Entry<'a> {
     entry
 }
 
-/// Parallel quicksort: splits at the median, each half gets half of the threads.
+/// Splits at the median; each half gets half of the threads.
 fn sort_keys<F>(keys: &mut [Key], threads: usize, compare: &F)
 where
     F: Fn(&Key, &Key) -> std::cmp::Ordering + Sync,

@@ -1,4 +1,4 @@
-//! Selects backend and options for a directory: the policy's choice, overridden by command-line options.
+//! Backend and options for a directory: the policy's choice, overridden by command-line options.
 
 use megadir::policy::{self, Choice};
 use megadir::{AttributeChoice, Backend, Dir, Strategy, WalkOptions, Want, attribute_policy};
@@ -7,17 +7,17 @@ use super::Args;
 use super::args::Of;
 use crate::exit::CliError;
 
-/// Buffer for each directory of a tree, bytes: most directories are small.
+/// Most directories of a tree are small.
 pub(in crate::cmd) const WALK_BUFFER_BYTES: usize = 32 << 10;
-/// Maximum queued directories in a walk; each may hold a descriptor.
+/// Each may hold a descriptor.
 pub(in crate::cmd) const WALK_QUEUE_MAX: usize = 256;
 
-/// Available processors, capped at the number that helps for any directory.
+/// At most the number that helps for any directory.
 pub(in crate::cmd) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(policy::THREADS_PICKED_MAX)
 }
 
-/// Threads for a directory: as requested, or as many as help on its file system.
+/// As requested, or as many as help on the file system.
 fn threads_for(directory: &Dir, args: &Args) -> usize {
     args.threads.unwrap_or_else(|| policy::threads(directory.file_system(), processors()))
 }
@@ -50,14 +50,13 @@ fn backend_asked_for(choice: Choice, backend: &'static dyn Backend, args: &Args,
         options.threads = threads;
         options.shares = threads * policy::row(choice.file_system).shares_per_thread.max(8);
     } else {
-        // An explicit number is passed on: the option check allows only 1 here, and the backend checks again.
+        // Only 1 passes the option check here; the backend checks again.
         options.threads = args.threads.unwrap_or(1);
         options.shares = 1;
     }
     Choice { backend, options, reason: "asked for with --backend", ..choice }
 }
 
-/// Selects how to list a directory and examine its entries.
 pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Result<AttributeChoice, CliError> {
     let threads = threads_for(directory, args);
     let mut choice = attribute_policy::choose(directory, want, threads)?;
@@ -83,7 +82,6 @@ pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Resul
     Ok(choice)
 }
 
-/// Options for walking a tree; `want` are the attributes needed, if any.
 pub(super) fn walk_options(root: &Dir, args: &Args, want: Option<Want>) -> Result<WalkOptions, CliError> {
     raise_descriptor_limit();
     let examine = match (want, args.examiner) {
@@ -118,7 +116,7 @@ pub(super) fn explain_walk(options: &WalkOptions) -> String {
     )
 }
 
-/// Raises the soft limit on open descriptors to the hard limit: deep, wide trees need one a level.
+/// To the hard limit: deep, wide trees need one descriptor a level.
 pub(in crate::cmd) fn raise_descriptor_limit() {
     #[cfg(unix)]
     {
@@ -126,7 +124,7 @@ pub(in crate::cmd) fn raise_descriptor_limit() {
         let mut limit = getrlimit(Resource::Nofile);
         if limit.current != limit.maximum {
             limit.current = limit.maximum;
-            // If this fails, the walk reports the directories that it could not open.
+            // The walk reports directories that it cannot open.
             let _ = setrlimit(Resource::Nofile, limit);
         }
     }

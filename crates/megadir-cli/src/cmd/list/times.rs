@@ -42,7 +42,7 @@ impl Named {
     }
 }
 
-/// System time at the first call, seconds since the epoch. All ages in a run are relative to the same time.
+/// At the first call, so that all ages in a run are relative to the same time.
 pub(in crate::cmd) fn now_s() -> i64 {
     static NOW_S: OnceLock<i64> = OnceLock::new();
     *NOW_S.get_or_init(|| match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
@@ -70,7 +70,7 @@ impl TimeStyle {
     }
 }
 
-/// Appends decimal seconds; -0.5 is half a second before the epoch.
+/// -0.5 is half a second before the epoch.
 fn epoch(text: &mut Vec<u8>, time: Time) {
     let (seconds, nanoseconds) = match time.seconds < 0 && time.nanoseconds > 0 {
         // Nanoseconds count up from the second below, decimals count away from zero.
@@ -85,7 +85,7 @@ fn epoch(text: &mut Vec<u8>, time: Time) {
     digits::<9>(text, u64::from(nanoseconds));
 }
 
-/// Appends date and time to the second, without the zone.
+/// To the second, without the zone.
 fn iso(text: &mut Vec<u8>, time: Time) {
     let Utc { year, month, day, hour, minute, second } = time.utc();
     match u64::try_from(year) {
@@ -99,7 +99,7 @@ fn iso(text: &mut Vec<u8>, time: Time) {
     text.extend_from_slice(&[b'-', a, b, b'-', c, d, b'T', e, f, b':', g, h, b':', i, j]);
 }
 
-/// Appends a relative time in the largest unit that gives at least 2.
+/// In the largest unit that gives at least 2.
 fn relative(text: &mut Vec<u8>, ago_s: i128) {
     const UNITS: [(i128, &str); 7] = [
         (31_556_952, "years"),
@@ -120,7 +120,7 @@ fn relative(text: &mut Vec<u8>, ago_s: i128) {
     };
 }
 
-/// Appends the last `WIDTH` digits, zero-padded.
+/// Zero-padded.
 fn digits<const WIDTH: usize>(text: &mut Vec<u8>, value: u64) {
     let (mut places, mut rest) = ([b'0'; WIDTH], value);
     for place in places.iter_mut().rev() {

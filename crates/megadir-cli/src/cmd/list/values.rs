@@ -4,7 +4,7 @@ use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, Examiner, FileType, T
 
 use crate::parse;
 
-/// Upper limit of --top: each item holds its path in memory.
+/// Each item of --top holds its path in memory.
 const TOP_MAX: u64 = 1_000_000;
 
 pub(super) fn top(text: &str) -> Result<usize, String> {
@@ -55,7 +55,6 @@ pub(in crate::cmd) fn examiner(text: &str) -> Result<&'static dyn Examiner, Stri
     })
 }
 
-/// Parses the name or letter of an entry type.
 pub(in crate::cmd) fn file_type(text: &str) -> Result<FileType, String> {
     FileType::from_name(text).ok_or_else(|| {
         let known: Vec<_> = FileType::names().collect();

@@ -108,22 +108,19 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// `true` if the summary goes to standard output.
     pub(in crate::cmd) fn prints(&self) -> bool {
         self.json || self.dry_run
     }
 
-    /// `true` if directories are renamed aside first, and may be left aside by an earlier run.
+    /// Leftovers of an earlier run are possible.
     pub(super) fn puts_aside(&self) -> bool {
         self.detach || self.renew
     }
 
-    /// `true` if entries are selected one by one.
     pub(super) fn has_conditions(&self) -> bool {
         self.older_than.is_some() || self.glob.is_some() || !self.types.is_empty()
     }
 
-    /// Reason why a given option is unavailable on this system.
     fn unavailable(&self) -> Option<&'static str> {
         if cfg!(not(windows)) {
             return None;
@@ -152,7 +149,6 @@ impl Args {
     }
 }
 
-/// Parses a rate in entries per second.
 fn rate(text: &str) -> Result<u64, String> {
     let number = text.strip_suffix("/s").unwrap_or(text);
     match parse::count(number) {

@@ -1,4 +1,4 @@
-//! Directories that are renamed aside first (`--detach`, `--renew`), including leftovers of interrupted runs.
+//! Directories renamed aside first (`--detach`, `--renew`), and leftovers of interrupted runs.
 
 use megadir::names;
 use megadir::remove::aside::{Aside, detach, leftovers, renew};
@@ -10,10 +10,10 @@ use super::target::Target;
 use crate::cmd::limits::amount;
 use crate::ui::message::quoted;
 
-/// Minimum size of an emptied directory worth rebuilding, bytes; listing reads all of them.
+/// Smaller directories are not worth rebuilding; listing reads all of it.
 const LARGE_BYTES: u64 = 1 << 20;
 
-/// Renames a directory aside and removes it there, together with leftovers of earlier runs.
+/// Together with leftovers of earlier runs.
 pub(super) fn remove(
     args: &Args,
     target: &Target,
@@ -23,7 +23,7 @@ pub(super) fn remove(
 ) -> Result<(), Error> {
     let (parent, name) = (&*target.parent, target.name.as_slice());
     let left = left(args, target)?;
-    // Before the leftovers, so that the name is free, or the directory empty, at once.
+    // First, so that the name is free, or the directory empty, at once.
     let now = match (target.is_directory, args.renew) {
         (true, true) => Some(renew(parent, name)?),
         (true, false) => Some(detach(parent, name)?),
@@ -38,7 +38,6 @@ pub(super) fn remove(
     Ok(())
 }
 
-/// Counts the entries of the target, including itself, and of leftovers.
 pub(super) fn would_remove(
     args: &Args,
     target: &Target,
@@ -53,7 +52,7 @@ pub(super) fn would_remove(
     Ok(())
 }
 
-/// Finds leftovers of earlier runs; the target itself may be gone.
+/// The target itself may be gone.
 fn left<'a>(args: &Args, target: &'a Target) -> Result<Vec<Aside<'a>>, Error> {
     // If the parent cannot be listed, the target itself can still be renamed aside.
     let left = leftovers(&target.parent, &target.name).unwrap_or_default();
@@ -82,7 +81,7 @@ fn one(
     Ok(())
 }
 
-/// Advice about a directory that stays large after its entries are gone.
+/// It stays large after its entries are gone.
 pub(super) fn advise_renew(directory: &Dir) -> Option<String> {
     if directory.file_system() != FileSystem::Ext4 {
         return None;

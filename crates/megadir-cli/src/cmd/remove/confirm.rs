@@ -16,15 +16,14 @@ use crate::cmd::list::filter::Filter;
 use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, reason};
 
-/// Hint if there is no terminal.
+/// Without a terminal.
 pub(super) const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be removed)";
-/// Up to this number of entries, no confirmation is needed.
+/// Fewer entries need no confirmation.
 const UNASKED_MAX: u64 = 1000;
-/// Buffer for one directory, bytes: about a thousand entries.
+/// About a thousand entries.
 const BUFFER_BYTES: usize = 32 << 10;
 /// Maximum number of directories that wait to be counted.
 const QUEUE_MAX: usize = 256;
-/// Number of paths that the question names.
 const NAMED_MAX: usize = 3;
 
 pub(super) struct Selection {
@@ -32,14 +31,12 @@ pub(super) struct Selection {
     conditions: Conditions,
 }
 
-/// Number of entries that would be removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
-    /// Entries counted, including the paths themselves.
     entries: u64,
-    /// Estimated number of entries in the named directories, if known.
+    /// In the named directories, if known.
     estimate: Option<u64>,
-    /// Reason why the number is unknown. Removal may still succeed, because a failure may be temporary.
+    /// Removal may still succeed.
     unknown: Option<String>,
 }
 
@@ -58,7 +55,6 @@ impl Selection {
         })
     }
 
-    /// Attributes that the selection needs.
     pub(super) fn want(&self) -> Want {
         let types = if self.filter.needs_types() { Want::TYPE } else { Want::NOTHING };
         self.conditions.want() | types
@@ -68,7 +64,7 @@ impl Selection {
         self.filter.accepts_name(name)
     }
 
-    /// `true` if a target that is not a directory may be selected.
+    /// Not a directory.
     fn accepts_target(&self, target: &Target) -> bool {
         // Without attributes, assume that it is selected.
         let Some(row) = system::row(&target.parent, &target.name) else { return true };
@@ -77,7 +73,7 @@ impl Selection {
         self.filter.accepts(&entry) && self.conditions.accept(&row)
     }
 
-    /// `true` if an entry is selected; an entry without the needed attributes is not.
+    /// An entry without the needed attributes is not selected.
     pub(super) fn accepts(&self, entry: &Entry<'_>, row: &Attributes) -> bool {
         let kind = if row.have.contains(Want::TYPE) { row.kind } else { entry.kind };
         self.filter.accepts(&Entry { kind, ..*entry }) && self.conditions.accept(row)
@@ -85,12 +81,11 @@ impl Selection {
 }
 
 impl Counted {
-    /// `true` if confirmation is needed.
     pub(super) fn is_many(&self) -> bool {
         self.entries > UNASKED_MAX || self.unknown.is_some()
     }
 
-    /// Records that counting failed; a missing entry does not matter.
+    /// A missing entry does not matter.
     fn failed(&mut self, error: &Error) {
         if error.kind() != ErrorKind::NotFound {
             self.unknown.get_or_insert_with(|| describe(error));
@@ -106,7 +101,7 @@ impl Counted {
         }
     }
 
-    /// Adds the entries of a target; stops once they are many.
+    /// Stops once they are many.
     pub(super) fn add(&mut self, target: &Target, args: &Args, selection: Option<&Selection>) {
         if self.is_many() {
             return;
@@ -125,7 +120,7 @@ impl Counted {
         self.add_directory(&target.parent, &target.name, args, selection);
     }
 
-    /// Adds the leftovers of an interrupted run, which are removed with the target.
+    /// They are removed with the target.
     fn add_leftovers(&mut self, target: &Target, args: &Args) {
         let left = leftovers(&target.parent, &target.name).inspect_err(|error| self.failed(error));
         for aside in left.unwrap_or_default() {
@@ -206,7 +201,7 @@ impl Counted {
         }
         for (entry, row) in batch.entries().zip(attributes) {
             self.entries += u64::from(selection.accepts(&entry, row));
-            // The attributes may be readable when the entry is examined again for removal.
+            // The entry is examined again for removal.
             if row.error != 0 && selection.accepts_name(entry.name) {
                 let error = io::Error::from_raw_os_error(row.error);
                 self.failed(&Error::io("stat", &directory.join(os(entry.name)), error));
@@ -237,7 +232,7 @@ impl Counted {
         format!("megadir: {}? [y/N] ", self.what(paths, selective))
     }
 
-    /// Asks for confirmation if the entries are many; anything but yes is a no. Fails if there is no terminal.
+    /// Anything but yes is a no. Fails without a terminal.
     pub(super) fn may_go(&self, paths: &[&Path], selective: bool) -> Result<bool, CliError> {
         if !self.is_many() {
             return Ok(true);

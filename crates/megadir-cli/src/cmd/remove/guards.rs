@@ -4,7 +4,7 @@ use super::refusal::Refusal;
 use super::system::{self, Protected};
 use super::target::Target;
 
-/// Protected directories: the current directory and its parents, and others that the system names.
+/// The current directory and its parents, and others that the system names.
 #[derive(Debug)]
 pub(super) struct Guards(Protected);
 
@@ -13,7 +13,7 @@ impl Guards {
         Self(system::find_protected())
     }
 
-    /// Rejects targets whose removal would harm the caller, and targets that cannot be removed.
+    /// Their removal would harm the caller, or they cannot be removed.
     pub(super) fn check(&self, target: &Target, contents: bool) -> Result<(), Refusal> {
         if target.is_missing {
             return Ok(());

@@ -1,6 +1,5 @@
-//! Lists of paths (`--files0-from`): read as the work proceeds, never held in memory. A list is untrusted and
-//! may be truncated. Only a NUL-terminated path counts, because a prefix of a path names something else, often
-//! a parent directory.
+//! Lists of paths (`--files0-from`), read as the work proceeds. A list is untrusted and may be truncated: only
+//! a NUL-terminated path counts, because a prefix often names a parent directory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,15 +9,15 @@ use crate::exit::CliError;
 use crate::ui::message::{quoted, reason};
 use crate::ui::output::check_input_open;
 
-/// Maximum length of a path, bytes; far more than a kernel accepts.
+/// Far more than a kernel accepts.
 const PATH_BYTES_MAX: usize = 1 << 20;
-/// Part of an invalid path that messages show, bytes.
+/// Shown of an invalid path.
 const SHOWN_BYTES: usize = 80;
 
 pub(super) struct List {
     reader: Box<dyn BufRead + Send>,
     name: String,
-    /// Number of the last path, from 1.
+    /// From 1.
     number: u64,
 }
 
@@ -26,12 +25,12 @@ pub(super) struct List {
 pub(super) enum Item {
     /// Path that was NUL-terminated.
     Path(Vec<u8>),
-    /// Invalid path; the list continues unless it is at its end.
+    /// The list continues unless it is at its end.
     Bad(String),
 }
 
 impl List {
-    /// Opens a list; `-` is standard input.
+    /// `-` is standard input.
     pub(super) fn open(path: &Path) -> Result<Self, CliError> {
         let (reader, name): (Box<dyn BufRead + Send>, _) = if path == Path::new("-") {
             check_input_open()?;
@@ -50,7 +49,7 @@ impl List {
         Ok(Self { reader, name, number: 0 })
     }
 
-    /// Returns the next item; after an error the list is at its end.
+    /// After an error the list is at its end.
     pub(super) fn next_item(&mut self) -> Result<Option<Item>, CliError> {
         let mut path = Vec::new();
         self.number += 1;
@@ -76,7 +75,7 @@ impl List {
         Ok(Some(Item::Bad(format!("{}: path {}, {shown}{more}, {bad}; left alone", self.name, self.number))))
     }
 
-    /// Skips the rest of a path without holding it in memory.
+    /// Without holding it in memory.
     fn skip_to_nul(&mut self) -> Result<(), CliError> {
         loop {
             let held = match self.reader.fill_buf() {

@@ -1,10 +1,4 @@
-//! `megadir remove`: removes huge directories and trees, relative to descriptors.
-//!
-//! ```text
-//! paths or a list -> target (parent's descriptor, name) -> guards -> confirm -> megadir::remove -> summary
-//! ```
-//!
-//! This module confirms and reports; the library removes.
+//! `megadir remove`: removes huge directories and trees. This module confirms and reports; the library removes.
 
 mod args;
 mod aside;

@@ -17,10 +17,10 @@ const UNKNOWN: &str = "{spinner} {done} entries, {rate}, {elapsed}";
 
 pub(super) struct Display {
     bar: ProgressBar,
-    /// Estimated entries of the current target; 0 if unknown.
+    /// 0 if unknown.
     total: AtomicU64,
     is_known: AtomicBool,
-    /// Directories removed before the current target.
+    /// Before the current target.
     directories: AtomicU64,
     /// `false` if only selected entries are removed, or there are several paths.
     estimates: bool,
@@ -40,7 +40,6 @@ impl Display {
         shown
     }
 
-    /// Estimates the number of entries of a target.
     pub(super) fn begin(&self, target: &Target) {
         if self.bar.is_hidden() || !self.estimates || !target.is_directory {
             return;
@@ -68,7 +67,7 @@ impl Display {
         set_style(&self.bar, if known { KNOWN } else { UNKNOWN });
     }
 
-    /// Prints a line on standard error without disturbing the bar.
+    /// Without disturbing the bar.
     pub(super) fn say(&self, line: &str) {
         self.bar.suspend(|| eprintln!("{line}"));
     }

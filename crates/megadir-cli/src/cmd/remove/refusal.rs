@@ -16,11 +16,10 @@ pub(super) enum Refusal {
     LinkOnTheWay,
     MountPoint,
     MountedFile,
-    /// Reason why the directory is protected.
     Stays(&'static str),
-    /// Unknown whether the current directory lies below; the system's error number.
+    /// The system's error number.
     Unknown(i32),
-    /// `--contents` of something that is not a directory.
+    /// Not a directory.
     NoContents,
 }
 
@@ -30,12 +29,11 @@ pub(super) enum NoTarget {
     Failed(io::Error),
 }
 
-/// Treatment of symbolic links on the way to the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Followed: paths on the command line.
+    /// Paths on the command line.
     Links,
-    /// Rejected: paths in a list, which another user may have influenced.
+    /// Paths in a list, which another user may have influenced.
     NoLinks,
 }
 

@@ -24,7 +24,6 @@ use crate::cmd::list::source::processors;
 use crate::cmd::list::times::now_s;
 use crate::exit::{CliError, describe};
 
-/// Interval of progress updates and checks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 struct Results {
@@ -34,7 +33,7 @@ struct Results {
 }
 
 impl Results {
-    /// Prints a failure at once, and keeps it for the summary.
+    /// At once, and keeps it for the summary.
     fn fail(&self, failure: Failure, message: &str) {
         if lock(&self.complaints).take(failure.reason(), 1) {
             self.shown.say(&format!("megadir: {message}"));
@@ -70,7 +69,7 @@ pub(super) fn run(
         let watcher = std::thread::Builder::new().name("megadir-progress".to_owned());
         let watcher = watcher.spawn_scoped(scope, || watch(&results, &progress, interrupt, &ended));
         let watcher = watcher.map_err(|error| CliError::nothing_ran(format!("start a thread: {error}")))?;
-        // Stops the watcher even after a panic, because the scope waits for it.
+        // Even after a panic, because the scope waits for the watcher.
         let _ends = Ends { ended: &ended, watcher: watcher.thread() };
         each(args, &mut source, here, selection, &results, &progress)
     });
@@ -84,7 +83,6 @@ pub(super) fn run(
     done.map(|()| summary.code())
 }
 
-/// Stops the watcher when dropped.
 struct Ends<'a> {
     ended: &'a AtomicBool,
     watcher: &'a Thread,
@@ -97,7 +95,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Draws the progress and forwards an interrupt until the work ends.
+/// Forwards an interrupt until the work ends.
 fn watch(results: &Results, progress: &Progress, interrupt: &Interrupt, ended: &AtomicBool) {
     let mut last = progress.counts();
     while !ended.load(Ordering::Acquire) {
@@ -193,7 +191,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Time `age_s` seconds ago.
 fn ago(age_s: u64) -> Time {
     Time { seconds: now_s().saturating_sub(i64::try_from(age_s).unwrap_or(i64::MAX)), nanoseconds: 0 }
 }

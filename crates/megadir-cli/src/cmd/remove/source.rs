@@ -16,24 +16,21 @@ use super::target::{Resolver, Target, shown};
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE, windows_hint};
 use crate::ui::message::reason;
 
-/// Iterator over targets.
 pub(super) struct Source<'a> {
-    /// Targets that were resolved in advance, or why not.
+    /// Resolved in advance.
     held: VecDeque<Result<Target, BadPath>>,
-    /// Remaining paths of the command line.
     rest: &'a [std::ffi::OsString],
     list: Option<List>,
     resolver: Resolver,
 }
 
-/// Path without a target that may be removed.
 pub(super) struct BadPath {
     pub(super) error: CliError,
     pub(super) failure: Failure,
 }
 
 impl<'a> Source<'a> {
-    /// Opens the list, or checks all paths of the command line before any is touched.
+    /// All paths of the command line are checked before any is touched.
     pub(super) fn open(args: &'a Args, here: &Guards) -> Result<Self, CliError> {
         if let Some(path) = &args.files0_from {
             let list = Some(List::open(path)?);
@@ -63,8 +60,7 @@ impl<'a> Source<'a> {
         Ok(Self { held, rest, list: None, resolver })
     }
 
-    /// Counts the entries and asks for confirmation if needed. Fails if confirmation is needed and there is no
-    /// terminal.
+    /// Fails if confirmation is needed and there is no terminal.
     pub(super) fn may_go(&self, args: &Args, here: &Guards, selection: &Selection) -> Result<bool, CliError> {
         let mut counted = Counted::default();
         let conditions = args.has_conditions().then_some(selection);
@@ -104,8 +100,8 @@ impl<'a> Source<'a> {
         counted.may_go(&[path], conditions.is_some())
     }
 
-    /// Returns the next target, or the reason why a path has none; `None` at the end. Fails if the list cannot
-    /// be read any further.
+    /// The next target, or why a path has none; `None` at the end. Fails if the list cannot be read any
+    /// further.
     pub(super) fn next(
         &mut self,
         args: &Args,
@@ -145,7 +141,6 @@ fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Guards) -> Res
     Ok(target)
 }
 
-/// Hint for a path that Windows rejected.
 fn windows_hint_of(path: &[u8]) -> &'static str {
     names::to_os(path).map_or("", |path| windows_hint(Path::new(&path)))
 }

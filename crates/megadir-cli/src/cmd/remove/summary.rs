@@ -12,16 +12,14 @@ use crate::exit::{self, CliError};
 use crate::ui::escape;
 use crate::ui::output::print;
 
-/// Number of failures kept for the JSON object.
 const KEPT_MAX: usize = 1000;
 
-/// Minimum duration for printing a rate, seconds; shorter runs are too noisy.
+/// Shorter runs are too noisy, seconds.
 const RATE_FROM_S: f64 = 0.1;
 
-/// Entry that could not be removed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    /// Path, if the failure is about one.
+    /// If the failure is about one.
     path: Option<Vec<u8>>,
     reason: String,
 }
@@ -32,9 +30,8 @@ pub(super) struct Summary {
     dry_run: bool,
     quiet: bool,
     rate: Option<u64>,
-    /// `true` if every entry was examined, so that its bytes are known.
+    /// Every entry was examined, so its bytes are known.
     looked: bool,
-    /// Number of targets found.
     pub(super) attempted: u64,
     counts: Counts,
     failures: u64,
@@ -51,7 +48,7 @@ impl Failure {
         Self { path: (!path.is_empty()).then_some(path), reason: exit::kind(error) }
     }
 
-    /// Failure of a path without a target.
+    /// Path without a target.
     pub(super) fn at(path: &[u8], reason: String) -> Self {
         Self { path: Some(path.to_vec()), reason }
     }
@@ -60,7 +57,7 @@ impl Failure {
         Self { path: None, reason: message.to_owned() }
     }
 
-    /// Operation and reason, without the path.
+    /// Without the path.
     pub(super) fn reason(&self) -> &str {
         &self.reason
     }
@@ -84,7 +81,7 @@ impl Summary {
         }
     }
 
-    /// Counts a failure; keeps the first [`KEPT_MAX`].
+    /// Keeps the first [`KEPT_MAX`].
     pub(super) fn failed(&mut self, failure: Failure) {
         self.failures += 1;
         if self.kept.len() < KEPT_MAX {
@@ -109,7 +106,7 @@ impl Summary {
         }
     }
 
-    /// Prints the summary: JSON and dry runs on standard output, others on standard error.
+    /// JSON and dry runs on standard output, others on standard error.
     pub(super) fn print(&self) -> Result<(), CliError> {
         if self.json {
             print(&self.object())?;

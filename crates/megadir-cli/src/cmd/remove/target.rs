@@ -1,5 +1,5 @@
-//! Target of a path: the open parent directory and the name in it, resolved once. All later operations use this
-//! name in this directory, even if the path leads elsewhere by then.
+//! Target of a path: the open parent directory and the name in it, resolved once, even if the path leads
+//! elsewhere later.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,19 @@ use megadir::{Dir, FileType, names};
 use super::refusal::{NoTarget, Refusal, Way};
 use super::system::{self, Identity, Look, Parts};
 
-/// Name in an open directory.
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) parent: Arc<Dir>,
     pub(super) name: Vec<u8>,
-    /// Path as given, without trailing slashes; for messages.
+    /// Without trailing slashes; for messages.
     pub(super) path: PathBuf,
     pub(super) is_directory: bool,
     pub(super) identity: Identity,
     pub(super) is_mount_point: bool,
-    /// `true` if the name does not exist.
     pub(super) is_missing: bool,
 }
 
-/// Resolves paths; consecutive paths share their parent's descriptor.
+/// Consecutive paths share their parent's descriptor.
 #[derive(Debug)]
 pub(super) struct Resolver {
     way: Way,
@@ -50,7 +48,7 @@ impl Resolver {
         Self { way, last: None }
     }
 
-    /// Resolves a path. With `may_be_missing`, a name that does not exist is no error.
+    /// With `may_be_missing`, a missing name is no error.
     pub(super) fn resolve(&mut self, path: &[u8], may_be_missing: bool) -> Result<Target, NoTarget> {
         let Parts { parent, name, is_directory } = system::parts(path).map_err(NoTarget::Refused)?;
         let parent = self.parent(parent)?;

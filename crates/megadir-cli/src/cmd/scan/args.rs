@@ -59,12 +59,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Output file; `None` for standard output.
+    /// `None` for standard output.
     pub(super) fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
-    /// `true` if the inventory goes to standard output.
     pub(in crate::cmd) fn prints(&self) -> bool {
         self.file().is_none() && !self.dry_run
     }
@@ -90,12 +89,11 @@ pub(in crate::cmd) struct Reading {
 }
 
 impl Reading {
-    /// Number of threads for reading and for encoding.
     pub(in crate::cmd) fn threads(&self) -> usize {
         self.threads.unwrap_or_else(processors)
     }
 
-    /// Scan options; sorting spills to temporary files in the directory of `output`, if given.
+    /// Sorting spills into the directory of `output`, if given.
     pub(in crate::cmd) fn options(&self, output: Option<&Path>, exclude: Vec<Excluded>) -> ScanOptions {
         raise_descriptor_limit();
         let beside = output.and_then(|path| {
@@ -118,7 +116,6 @@ impl Reading {
     }
 }
 
-/// Absolute paths of the trees, as inventories store them.
 pub(in crate::cmd) fn roots(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CliError> {
     let root = |path: &PathBuf| megadir_inventory::root_path(path).map_err(CliError::from);
     paths.iter().map(root).collect()

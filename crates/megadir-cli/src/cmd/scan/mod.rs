@@ -24,8 +24,7 @@ use crate::ui::message::quoted;
 use crate::ui::output::Ended;
 use crate::ui::sizes;
 
-/// Zstandard level. Higher levels take longer than the scan itself and save little, since most of the data is
-/// names.
+/// Higher levels take longer than the scan itself and save little: most of the data is names.
 pub(super) const LEVEL: i32 = 1;
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -37,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     })
 }
 
-/// Text format from the options or the file extension; `None` for Parquet.
+/// `None` for Parquet.
 fn form(args: &Args) -> Result<Option<Form>, CliError> {
     let asked = match (args.jsonl, args.csv) {
         (true, _) => Some(Form::Jsonl),
@@ -91,7 +90,6 @@ fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     Ok(conclude(args, &metadata, started.elapsed(), Some((output, bytes))))
 }
 
-/// Writes text to a file or to standard output.
 fn text(args: &Args, form: Form, interrupt: &Interrupt) -> Result<u8, CliError> {
     let output = args.file();
     let sink = TextSink::create(form, output, args::roots(&args.paths)?)?;
@@ -112,8 +110,7 @@ fn text(args: &Args, form: Form, interrupt: &Interrupt) -> Result<u8, CliError> 
     Ok(conclude(args, &metadata, started.elapsed(), output.zip(bytes)))
 }
 
-/// Wraps a sink to hash suspects, if requested. Call it before the scan starts: changes from this moment on
-/// make a file suspect.
+/// Must be called before the scan: changes from this moment on make a file suspect.
 fn hashing<S: Sink>(args: &Args, sink: S) -> Result<Hashing<S>, CliError> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let started_ns = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
@@ -124,7 +121,6 @@ fn hashing<S: Sink>(args: &Args, sink: S) -> Result<Hashing<S>, CliError> {
     Ok(Hashing::new(sink, roots, started_ns)?)
 }
 
-/// Reports the number of hashed files and returns the inner sink.
 fn tell_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
     if args.hash_suspects {
         let lost = match hashing.unhashed {
@@ -138,7 +134,6 @@ fn tell_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
     hashing.into_inner()
 }
 
-/// Scans without writing.
 fn rehearse(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     struct Nowhere;
     impl Sink for Nowhere {
@@ -154,7 +149,7 @@ fn rehearse(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     }
 }
 
-/// Scans with progress on a terminal; also returns the start time.
+/// Also returns the start time.
 fn timed(
     args: &Args,
     options: &ScanOptions,
@@ -173,7 +168,7 @@ fn timed(
     (scanned, started)
 }
 
-/// Runs a step that waits for the disk, and extends the grace period after an interrupt accordingly.
+/// Extends the grace period after an interrupt.
 pub(super) fn writing_back<R>(interrupt: &Interrupt, step: impl FnOnce() -> R) -> R {
     interrupt.beat.fetch_or(WRITING_BACK, Ordering::Relaxed);
     let result = step();
@@ -189,7 +184,7 @@ fn interrupted(output: Option<&Path>) -> u8 {
     exit::INTERRUPTED
 }
 
-/// Prints the totals and the elapsed time, including writing; returns the exit code.
+/// The elapsed time includes writing.
 fn conclude(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option<(&Path, u64)>) -> u8 {
     let rows = metadata.rows;
     let rate = rows as f64 / elapsed.as_secs_f64().max(1e-9);

@@ -13,10 +13,8 @@ use crate::cmd::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use crate::exit::{describe, kind};
 use crate::ui::message::{quoted, reason};
 
-/// Interval between redraws.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Progress line and error messages of a scan.
 pub(in crate::cmd) struct Progress {
     bar: ProgressBar,
     read: u64,
@@ -25,7 +23,7 @@ pub(in crate::cmd) struct Progress {
 }
 
 impl Progress {
-    /// Progress line about entries that are `what`, e.g. read; hidden unless standard error is a terminal.
+    /// `what` is "read" or similar; hidden unless standard error is a terminal.
     pub(in crate::cmd) fn new(what: &str, all_errors: bool) -> Self {
         Self::on(ProgressDrawTarget::stderr(), what, all_errors)
     }
@@ -67,7 +65,7 @@ impl Progress {
         }
     }
 
-    /// Shows a counter that `work` updates, and removes the line at the end.
+    /// `work` updates the counter; removed at the end.
     pub(in crate::cmd) fn of<R>(self, count: &AtomicU64, work: impl FnOnce() -> R) -> R {
         if self.bar.is_hidden() {
             return work();
@@ -106,7 +104,6 @@ impl Progress {
     }
 }
 
-/// Stops the drawing thread on drop.
 struct Ends<'a>(&'a AtomicBool, &'a Thread);
 
 impl Drop for Ends<'_> {
@@ -116,7 +113,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Reports, once a directory, the entries that could not be examined.
+/// Once a directory.
 fn unexamined(directory: &Path, first: &[u8], reason: &str, count: u64) {
     let first = match megadir::names::to_os(first) {
         Ok(name) => quoted(&directory.join(&*name)),

@@ -10,9 +10,7 @@ use crate::exit::CliError;
 use crate::ui::escape::{json_member, json_string};
 use crate::ui::output::{Ended, Output};
 
-/// Buffered text is written at this size, bytes.
 const FLUSH_BYTES: usize = 64 << 10;
-/// First line of CSV.
 const HEADER: &str = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,uid,\
                       gid,links,errno,error,sha256\r\n";
 
@@ -37,7 +35,6 @@ enum Target {
 }
 
 impl TextSink {
-    /// Opens a file, or standard output.
     pub(super) fn create(
         form: Form,
         output: Option<&Path>,
@@ -57,7 +54,7 @@ impl TextSink {
         Ok(Self { form, roots, target, text, path: Vec::new(), ended: None })
     }
 
-    /// Files that the scan must skip.
+    /// To be skipped by the scan.
     pub(super) fn excluded(&self) -> Vec<Excluded> {
         match &self.target {
             Target::File { file, .. } => file.get_ref().excluded(),
@@ -65,12 +62,12 @@ impl TextSink {
         }
     }
 
-    /// Reason if output ended before the rows did.
+    /// If output ended before the rows did.
     pub(super) fn ended(&mut self) -> Option<Ended> {
         self.ended.take()
     }
 
-    /// Writes the buffered text; returns the size of the file, bytes.
+    /// Returns the size of the file, bytes.
     pub(super) fn finish(mut self) -> std::result::Result<Option<u64>, Ended> {
         self.flush()?;
         match self.target {
@@ -120,7 +117,7 @@ impl Sink for TextSink {
     }
 }
 
-/// Numeric columns of a row, in file order.
+/// In file order.
 fn numbers(row: &Row<'_>) -> [(&'static str, Option<i128>); 12] {
     let facts = &row.facts;
     [
@@ -200,7 +197,7 @@ fn csv(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
     text.extend_from_slice(b"\r\n");
 }
 
-/// Appends a value, quoted if RFC 4180 requires it.
+/// Quoted if RFC 4180 requires it.
 fn csv_value(text: &mut Vec<u8>, value: &[u8]) {
     if !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
         return text.extend_from_slice(value);

@@ -1,9 +1,6 @@
-//! Examiner `btrfs-search`: the inodes of a batch by `BTRFS_IOC_TREE_SEARCH_V2`.
-//!
-//! btrfs numbers inodes in order of creation and never reuses a number. The search returns inode items with
-//! everything stored between them: names, extended attributes, extents, contents of small files. For a
-//! directory, an entry may hold the number of a subvolume instead of an inode: directories are
-//! read by statx. Changed inodes reach the tree late, new ones at once.
+//! Examiner `btrfs-search`: the inodes of a batch by `BTRFS_IOC_TREE_SEARCH_V2`, with everything stored between
+//! them. An entry may hold the number of a subvolume, so directories are read by statx. Changed inodes reach
+//! the tree late, new ones at once.
 
 use std::os::fd::AsFd;
 
@@ -47,7 +44,7 @@ pub(super) struct TreeSearch {
 
 const EMPTY_SUBVOLUME: u64 = 2;
 
-/// Items of one inode: inode, name, contents, extended attributes.
+/// Inode, name, contents, extended attributes.
 const ITEMS_PER_INODE: usize = 4;
 
 impl Bulk for TreeSearch {
@@ -69,7 +66,7 @@ impl Bulk for TreeSearch {
         }
         match Search::new().inodes(on_btrfs, 0, u64::MAX, 1) {
             Ok(_) => Ok(()),
-            // In a snapshot, the empty directory in place of a nested subvolume supports no ioctl.
+            // A nested subvolume's stub in a snapshot supports no ioctl.
             Err(_) if directory.id().is_ok_and(|id| id.inode == EMPTY_SUBVOLUME) => Ok(()),
             Err(error) => Err(refusal(&error, "BTRFS_IOC_TREE_SEARCH_V2", "3.16")),
         }
@@ -90,7 +87,7 @@ impl Bulk for TreeSearch {
             if let Some(inode) = item.inode() {
                 given(item.object, row(item.object, &inode));
             }
-            // The inode item is the first of an inode's items.
+            // The inode item comes first.
             answer = Some(Answer { last: item.object, walked: items / ITEMS_PER_INODE });
         }
         answer

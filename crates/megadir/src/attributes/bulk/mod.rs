@@ -1,24 +1,13 @@
 //! Examiners that read many inodes by number in one call. They need privileges and are used only if named.
 //!
-//! These calls return an inode by number, not by name, in the state on disk or in a
-//! transaction. This is safe as follows:
+//! These calls return an inode by number, in the state on disk or in a transaction. Entries that need more are
+//! read by statx: names of mount points (from the mount table when the listing begins), inodes that are
+//! missing, without links or of another type, and inodes changed after the sync with which the listing begins.
 //!
-//! * A directory returns the number that a mount hides: entries with the name of any mount point are read by
-//!   statx.
-//!   The mount table is read once, when the listing begins.
-//! * An inode that is missing, has no links, or has another type than the directory says was removed or
-//!   replaced:
-//!   its name is read by statx, which reports that it vanished or what it is now.
-//! * The file system is synced once, when the listing begins. An inode whose change time is later is read by
-//!   statx.
-//!   This covers files that reuse the number of a removed one.
-//!
-//! Limits: where the call lags behind (btrfs), an entry changed during the listing may be returned in its state
-//! at the beginning. On XFS the size may be as old as the sync if a single write began more than a second
-//! before the sync and is still running (a write sets the change time when it begins), or if the clock is set back
-//! during the listing. A name that is moved or replaced between listing and reading may get the attributes of
-//! its former inode, as if it had been read earlier. Except for these sizes no row mixes two states of an
-//! inode.
+//! Limits: on btrfs an entry changed during the listing may have its state at the beginning. On XFS a size may
+//! be as old as the sync if one write began more than a second before and is still running, or if the clock is
+//! set back. A name moved or replaced meanwhile may get the attributes of its former inode. Except for these
+//! sizes no row mixes two states of an inode.
 
 mod btrfs;
 #[cfg(test)]

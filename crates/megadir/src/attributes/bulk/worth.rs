@@ -1,41 +1,40 @@
-//! Decides between one call for many inodes and one statx per inode. A call walks over all inodes between the
-//! wanted ones. Distances give only the worst case, because numbers may be unused, so the results of calls
-//! count too.
+//! Chooses between one call for many inodes and one statx per inode. A call walks over all inodes in between,
+//! and numbers may be unused, so the results of calls count too.
 
 use super::Wanted;
 
-/// Cost of a call compared with statx; measured with everything in memory, on two processors.
+/// Measured with everything in memory, on two processors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
-    /// Maximum distance to the next number in the same call.
+    /// Distance to the next number in the same call.
     pub(super) gap: u64,
     /// Shorter runs are read by statx.
     pub(super) run_min: usize,
-    /// A call pays if it walks over at most this many inodes per wanted one.
+    /// Inodes walked over per wanted one.
     pub(super) walked_max: usize,
 }
 
-/// Inodes read by statx after a call that did not pay; doubled after each further one.
+/// After a call that did not pay; doubled after each further one.
 const SINGLY_FIRST: usize = 64;
 const SINGLY_MAX: usize = 1 << 14;
 
-/// Length of the run at the start of an ascending list whose distances are at most `gap`.
+/// Start of an ascending list with distances of at most `gap`.
 pub(super) fn run(wanted: &[Wanted], gap: u64) -> usize {
     let far = wanted.windows(2).position(|two| two[1].inode - two[0].inode > gap);
     far.map_or(wanted.len(), |before| before + 1)
 }
 
-/// Results of past calls.
+/// Of past calls.
 #[derive(Debug, Default)]
 pub(super) struct Worth {
-    /// Inodes still to be read by statx.
+    /// To be read by statx.
     singly: usize,
-    /// Initial value of `singly`.
+    /// Initial value.
     singly_from: usize,
 }
 
 impl Worth {
-    /// Number of inodes of a run to read by statx now; 0 means that a call pays.
+    /// Inodes to read by statx now; 0 means that a call pays.
     pub(super) fn singly(&mut self, run: usize, terms: &Terms) -> usize {
         if run < terms.run_min {
             return run;
@@ -45,7 +44,7 @@ impl Worth {
         now
     }
 
-    /// Records how many inodes a call walked over, and how many of them were wanted.
+    /// Inodes walked over, and wanted ones among them.
     pub(super) fn note(&mut self, walked: usize, wanted: usize, terms: &Terms) {
         if walked <= terms.walked_max * wanted.max(terms.run_min) {
             self.singly_from = 0;

@@ -1,6 +1,6 @@
-//! Examiner `xfs-bulkstat`: the inodes of a batch by `XFS_IOC_BULKSTAT`. Files of a directory are mostly
-//! created one after another in one allocation group, so the numbers of a batch are close together. The call
-//! returns the inode in memory, as statx does, except for the size, which is the one on disk.
+//! Examiner `xfs-bulkstat`: the inodes of a batch by `XFS_IOC_BULKSTAT`. Numbers of a batch are mostly close
+//! together. The call returns the inode in memory, as statx does, except for the size, which is the one on
+//! disk.
 
 use std::os::fd::AsFd;
 
@@ -29,8 +29,8 @@ impl Examiner for XfsBulkstat {
         super::probe::<Bulkstat>(directory)
     }
 
-    /// Each returned inode takes a reference to its allocation group, where threads contend: two need 1.6 times
-    /// as long in one group as in two. Files created one after another fill group by group.
+    /// Each returned inode takes a reference to its allocation group: two threads need 1.6 times as long in one
+    /// group as in two.
     fn works_apart(&self) -> bool {
         true
     }
@@ -51,7 +51,7 @@ pub(super) struct Bulkstat {
 impl Bulk for Bulkstat {
     const NUMBERS_DIRECTORIES: bool = true;
     const ALL_IS_LATE: bool = false;
-    // A call costs as much as walking over four inodes, statx as two or three; numbers in between may be unused.
+    // A call costs as much as walking over four inodes, statx as two or three.
     const TERMS: Terms = Terms { gap: 8, run_min: 4, walked_max: 2 };
 
     fn new() -> Self {
@@ -79,7 +79,7 @@ impl Bulk for Bulkstat {
     ) -> Option<Answer> {
         let on_xfs = XfsDirectory::check(directory.as_fd()).ok()?;
         let (first, last) = (run.first()?.inode, run.last()?.inode);
-        // Leave space for some unwanted inodes, so that the last ones need no call of their own.
+        // For unwanted inodes, so that the last wanted ones need no call of their own.
         let most = (run.len() + run.len() / 8 + 8).min(RECORDS_MAX);
         let count = usize::try_from(last - first + 1).map_or(most, |span| span.min(most));
         let records = self.records.fill(on_xfs, first, count).ok()?;

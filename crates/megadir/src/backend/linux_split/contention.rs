@@ -1,20 +1,16 @@
-//! Detects threads that slow each other down while they read attributes, as on XFS without cached names.
-//!
-//! XFS looks up an uncached name in the directory's hash tree and holds the lock of the tree's root buffer,
-//! which is exclusive even for readers (`xfs_da3_node_lookup_int` in `fs/xfs/libxfs/xfs_da_btree.c`). Two
-//! threads sleep at every second name, eight at every name: together they are slower than one. Each thread
-//! except the last therefore counts its sleeps and leaves if locks cause them.
+//! Detects threads that slow each other down while they read attributes: XFS looks up uncached names under an
+//! exclusive lock (`xfs_da3_node_lookup_int`), where eight threads are slower than one. Each thread except the
+//! last counts its sleeps and leaves if locks cause them.
 
 use megadir_sys::usage::{Waits, thread_waits};
 
-/// Number of entries after which a thread decides, once.
+/// After these a thread decides, once.
 const ENTRIES_TO_DECIDE: usize = 4096;
-/// A thread that sleeps more than once per this many entries may be contended.
+/// More than one sleep per this many entries may be contention.
 const ENTRIES_A_SLEEP: u64 = 8;
-/// Minimum number of sectors of a read from a device, which explains one sleep.
+/// A device read of at least this size explains one sleep.
 const SECTORS_A_READ: u64 = 8;
 
-/// Waits of one thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Contention {
     before: Option<Waits>,

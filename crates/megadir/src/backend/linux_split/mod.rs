@@ -6,12 +6,9 @@
 //! shares              [   0    )[   1   )[   2    )[   3    ...   taken by threads, one after another
 //! ```
 //!
-//! getdents64 takes the directory's lock shared, so threads with their own descriptors read at the same time.
-//! Only on the file systems of [`space`] is a position a plain number that can be sought to. The first batch is
-//! read before any thread starts: a directory that ends there needs no thread, and if positions do not ascend
-//! in it, the directory can still be read serially.
-//!
-//! [`share`] explains an entry's own position and the end of a share.
+//! getdents64 takes the directory's lock shared. Only on the file systems of [`space`] is a position a plain
+//! number. The first batch is read before any thread starts, so that short directories need none and positions
+//! that do not ascend are read serially. [`share`] explains the end of a share.
 
 mod contention;
 mod reader;

@@ -1,4 +1,4 @@
-//! Reader of `split`: the first batch, the threads, and the caller's own share of the work.
+//! Reader of `split`: the first batch, the threads, and the caller's share.
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -23,26 +23,25 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 use crate::threads::join;
 
-/// Record length of a 255-byte name, bytes.
+/// Of a 255-byte name.
 pub(super) const RECORD_BYTES_MAX: usize = 280;
 
-/// State shared by the threads and the caller.
 pub(super) struct Shared {
     pub(super) path: PathBuf,
     space: Space,
-    /// First position of each share, ascending, then the end of the last.
+    /// First position of each share, then the end of the last.
     bounds: Vec<i64>,
     next_share: AtomicU64,
-    /// Number of regions that shares are taken from in turn.
+    /// Regions take turns.
     regions: usize,
-    /// Rests of shares left by threads that ended early: position and end.
+    /// Rests of shares left by threads that ended early.
     left: Mutex<Vec<(i64, i64)>>,
     pub(super) stop: AtomicBool,
     pub(super) calls: AtomicU64,
 }
 
 impl Shared {
-    /// Takes an unread share: its first position and its end.
+    /// First position and end.
     pub(super) fn take(&self) -> Option<(i64, i64)> {
         if let Some(left) = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop() {
             return Some(left);
@@ -63,8 +62,8 @@ impl Shared {
     }
 }
 
-/// Index of the share taken at a turn. Up to `regions` threads stay far from each other. The inner `None` is a
-/// turn without a share, the outer one the end.
+/// Up to `regions` threads stay far from each other. The inner `None` is a turn without a share, the outer one
+/// the end.
 fn share_of_turn(turn: usize, shares: usize, regions: usize) -> Option<Option<usize>> {
     let per_region = shares.div_ceil(regions);
     let share = turn % regions * per_region + turn / regions;
@@ -73,30 +72,28 @@ fn share_of_turn(turn: usize, shares: usize, regions: usize) -> Option<Option<us
 
 pub(super) struct SplitReader {
     shared: Arc<Shared>,
-    /// Batch returned last, or the first batch before it is returned.
+    /// Returned last, or the first batch before it is returned.
     current: Option<Filled>,
-    /// Buffer for shares that the caller's thread reads.
     spare: Option<Filled>,
     phase: Phase,
     threads: Vec<JoinHandle<()>>,
-    /// One per thread that has not started yet, and one for what the caller reads before that. Empty if entries
-    /// are only listed.
+    /// One per thread not started, and one for the caller; empty if entries are only listed.
     examiners: Vec<Box<dyn Examine>>,
     /// Overrides the measured baseline, for tests.
     throughput: Option<Throughput>,
 }
 
 enum Phase {
-    /// The first batch has been read but not returned.
+    /// Read but not returned.
     First {
         serial: Dir,
         options: ReadOptions,
     },
-    /// Positions are unusable: the caller's thread reads alone.
+    /// Positions are unusable.
     Serial {
         directory: Dir,
     },
-    /// Threads read shares, including the caller's.
+    /// Including the caller's thread.
     Shares {
         own: Box<ShareReader>,
         filled: Receiver<Result<Filled>>,
@@ -151,13 +148,13 @@ impl SplitReader {
         let alone = (first.bytes().len(), started.elapsed());
         let scanned = first.scan(None, i64::MAX, &self.shared.path)?;
         first.keep(&scanned);
-        // Space left in the buffer nearly always means that the directory has ended.
+        // Space left in the buffer nearly always means the end of the directory.
         if first.has_room() || !scanned.ascending || !self.shared.space.is_plausible(&scanned) {
             self.phase = Phase::Serial { directory: serial };
             return Ok(());
         }
-        // Names of equal hash share a position. If the batch ends among them, seeking there would return all of
-        // them again, so leave those already read to the first share.
+        // Names of equal hash share a position. If the batch ends among them, leave all of them to the first
+        // share.
         let start = scanned.last_offset;
         first.keep(&first.scan(None, start, &self.shared.path)?);
         let end = self.shared.space.end(serial.as_fd(), start, &self.shared.path, &self.shared.calls)?;
@@ -173,7 +170,7 @@ impl SplitReader {
         self.start(serial, options, self.throughput.or(measured))
     }
 
-    /// Starts the other threads. Each reopens the directory, because the position belongs to the open file.
+    /// Each reopens the directory: the position belongs to the open file.
     fn start(&mut self, first: Dir, options: &ReadOptions, throughput: Option<Throughput>) -> Result<()> {
         let others = options.threads - 1;
         let (filled_in, filled) = bounded(others * 2);
@@ -201,7 +198,7 @@ impl SplitReader {
         Ok(())
     }
 
-    /// Makes the next filled buffer current; `false` at the end.
+    /// `false` at the end.
     fn advance(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.phase, Phase::Ended) {
             Phase::First { serial, options } => {
@@ -232,7 +229,7 @@ impl SplitReader {
         }
     }
 
-    /// Reuses the returned buffer: for the caller's own shares or for another thread.
+    /// For the caller's own shares or for another thread.
     fn recycle(&mut self, empty: &Sender<Filled>) {
         let done = self.current.take();
         match self.spare {
@@ -241,8 +238,8 @@ impl SplitReader {
         }
     }
 
-    /// Takes a buffer from another thread, or else reads one here; `false` at the end. So the caller sleeps
-    /// only if nothing is left to read, and no thread is busy only with handing over.
+    /// From another thread, or else read here, so the caller sleeps only if nothing is left to read; `false` at
+    /// the end.
     fn next_of_shares(&mut self, own: &mut ShareReader, filled: &Receiver<Result<Filled>>) -> Result<bool> {
         if let Ok(next) = filled.try_recv() {
             self.current = Some(next?);
@@ -260,7 +257,7 @@ impl SplitReader {
         self.read_here(own)
     }
 
-    /// Reads in the caller's thread; `false` if no share is left.
+    /// `false` if no share is left.
     fn read_here(&mut self, own: &mut ShareReader) -> Result<bool> {
         let Some(mut buffer) = self.spare.take() else { return Ok(false) };
         let more = own.step(&mut buffer)?;
@@ -270,7 +267,6 @@ impl SplitReader {
 }
 
 impl SplitReader {
-    /// Reads the attributes of the current buffer in the caller's thread; `false` if it has no entries.
     fn examine_here(&mut self, directory: Option<&Dir>) -> Result<bool> {
         let Some(current) = self.current.as_mut() else { return Ok(false) };
         if let (Some(directory), Some(examine)) = (directory, self.examiners.first_mut()) {
@@ -314,7 +310,7 @@ impl Drop for SplitReader {
     }
 }
 
-/// Error for positions that stopped ascending after entries had been returned.
+/// After entries had been returned.
 pub(super) fn unreliable(shared: &Shared) -> Error {
     let reason = "positions stopped ascending, so shares overlap and the listing is incomplete: \
                   use backend getdents";

@@ -1,11 +1,10 @@
-//! Shares of a directory: which entries belong to a share, and how its reader finds the end.
+//! Shares of a directory: the entries of a share, and its end.
 //!
-//! A record's offset is the position of what comes *after* it. So an entry's own position is the offset of the
-//! record before it, but only within one call, during which the directory is locked. The first record of a call
-//! is only known to lie at or past the position of the call: the entry that was there may have been unlinked.
-//! If the second record already lies past the share's end, the first may too. Then the reader seeks to the end:
-//! if the entry is found from there, it belongs to the next share. It need not be the first one found, because
-//! entries may have been created before it, but its own offset is the latest position it can have.
+//! A record's offset is the position *after* it, so an entry's own position is the offset of the record before,
+//! within one call. The first record of a call lies at or past the call's position: the entry that was there
+//! may have been unlinked. If the second record lies past the share's end, the reader seeks to the end: if it
+//! finds the first entry from there (not necessarily first, since entries may have been created), the entry
+//! belongs to the next share.
 //!
 //! ```text
 //! call at p (first: start) -> e0 (at p or past it), e1 at e0.offset, e2 at e1.offset ...
@@ -61,12 +60,12 @@ impl Filled {
         self.length + RECORD_BYTES_MAX < self.buffer.len()
     }
 
-    /// The entries counted by [`Filled::keep`].
+    /// Counted by [`Filled::keep`].
     pub(super) fn batch(&self) -> Batch<'_> {
         Batch::from_checked(self.bytes(), self.checked, true)
     }
 
-    /// Scans the buffer up to the position `end`.
+    /// Up to the position `end`.
     pub(super) fn scan(&self, before: Option<i64>, end: i64, path: &Path) -> Result<Scanned> {
         scan(self.bytes(), before, end).map_err(|bad| malformed(path, bad))
     }
@@ -82,12 +81,12 @@ impl Filled {
         crate::attributes::stream::examine(examine, directory, batch, &mut self.rows)
     }
 
-    /// Touches the memory, so that the next call is not charged for its page faults.
+    /// So that the next call is not charged for page faults.
     pub(super) fn touch(&mut self) {
         self.buffer.fill(1);
     }
 
-    /// Reads at most `want_bytes` from the descriptor's position.
+    /// From the descriptor's position.
     pub(super) fn fill(
         &mut self,
         directory: BorrowedFd<'_>,
@@ -103,7 +102,7 @@ impl Filled {
     }
 }
 
-/// Positions found in a buffer. Inside means before the share's end.
+/// Inside means before the share's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scanned {
     /// Bytes of the records inside.
@@ -113,16 +112,16 @@ pub(crate) struct Scanned {
     pub(crate) inside: Checked,
     /// A record at or past the end was seen.
     pub(crate) past_end: bool,
-    /// No offset was smaller than the one before.
+    /// Offsets did not descend.
     pub(crate) ascending: bool,
-    /// Offset of the first record, which is the position of the second.
+    /// Position of the second record.
     pub(crate) first_offset: i64,
-    /// Offset of the last record, which is the position of the next call's first record.
+    /// Position of the next call's first record.
     pub(crate) last_offset: i64,
 }
 
-/// Scans a buffer's positions. `before` is the position of its first record, if known. Offsets may repeat
-/// (names of equal hash in ext4) but must not descend.
+/// `before` is the position of the first record, if known. Offsets may repeat (equal hashes in ext4) but not
+/// descend.
 pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::Result<Scanned, Malformed> {
     let mut records = Records::new(bytes);
     let mut position = before;
@@ -154,21 +153,21 @@ pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::
     if records.rest_bytes() > 0 { Err(Malformed { at }) } else { Ok(scanned) }
 }
 
-/// One thread: takes shares until none is left.
+/// Takes shares until none is left.
 pub(super) struct ShareReader {
     shared: Arc<Shared>,
-    /// Opened for this thread alone, because the position belongs to the open file.
+    /// The position belongs to the open file.
     directory: Dir,
     /// Reads attributes, if wanted.
     examine: Option<Box<dyn Examine>>,
     share: Option<Share>,
-    /// Present on file systems where threads may only wait for each other.
+    /// Where threads may only wait for each other.
     throughput: Option<Throughput>,
-    /// Present on file systems where reading attributes may slow other threads down.
+    /// Where reading attributes may slow other threads down.
     pub(super) contention: Option<Contention>,
 }
 
-/// Margin beyond the expected rest of a share, and the minimum size of a call, bytes.
+/// Margin beyond the expected rest of a share.
 const LAST_BYTES: usize = 4 << 10;
 
 #[derive(Clone, Copy)]
@@ -178,7 +177,7 @@ pub(super) struct Share {
     pub(super) before: Option<i64>,
     /// Bytes of records read so far.
     bytes: usize,
-    /// End of the share; [`i64::MAX`] for the last one.
+    /// [`i64::MAX`] for the last share.
     pub(super) end: i64,
 }
 
@@ -187,13 +186,13 @@ impl Share {
         self.end != i64::MAX && position >= self.end
     }
 
-    /// Estimated bytes of records left in the share. Anything read past its end is read twice.
+    /// Anything read past the end of the share is read twice.
     fn expected_bytes(self) -> usize {
         match self.before {
             Some(before) if self.end != i64::MAX && before > self.start => {
                 let density = self.bytes as f64 / (before - self.start) as f64;
                 let left = (self.end - before).max(0) as f64 * density;
-                // A small margin costs less than a second call for the last few entries.
+                // Cheaper than a second call for the last few entries.
                 (left * 1.05) as usize + LAST_BYTES
             }
             _ => usize::MAX,
@@ -214,7 +213,7 @@ impl ShareReader {
     /// Reads until no share is left, the caller has gone, or an error occurs.
     pub(super) fn run(mut self, filled: &Sender<Result<Filled>>, empty: &Receiver<Filled>) {
         while let Ok(mut buffer) = empty.recv() {
-            // The caller's thread never leaves, and takes over what is left.
+            // The caller's thread stays and takes over the rest.
             let contended = self.contention.is_some_and(|contention| contention.is_contended());
             if contended || self.throughput.is_some_and(|throughput| throughput.is_useless()) {
                 return self.shared.leave(self.share.take());
@@ -230,8 +229,7 @@ impl ShareReader {
         }
     }
 
-    /// Fills a buffer with the next entries of a share; `false` if no share is left. After an error no thread
-    /// takes another share.
+    /// `false` if no share is left. After an error no thread takes another share.
     pub(super) fn step(&mut self, buffer: &mut Filled) -> Result<bool> {
         let stepped = self.try_step(buffer);
         if stepped.is_err() {
@@ -272,7 +270,7 @@ impl ShareReader {
         Ok(Some(Share { start, before: None, bytes: 0, end }))
     }
 
-    /// Makes one call within a share. `None` if nothing of the share was left, else the rest of the share.
+    /// The rest of the share; `None` if nothing was left.
     fn read(&mut self, buffer: &mut Filled, share: Share) -> Result<Option<Option<Share>>> {
         let started = self.throughput.map(|_| Instant::now());
         let want_bytes = share.expected_bytes();
@@ -300,7 +298,7 @@ impl ShareReader {
         Ok(Some((!ended).then_some(rest)))
     }
 
-    /// `true` if the first entry of `bytes` lies at or past `end`. Its position is at most `latest`.
+    /// `true` if the first entry of `bytes`, at most at `latest`, lies at or past `end`.
     fn first_lies_past(&mut self, bytes: &[u8], end: i64, latest: i64) -> Result<bool> {
         let Some(ours) = Records::new(bytes).next() else { return Ok(false) };
         self.seek(end)?;
@@ -327,9 +325,8 @@ impl ShareReader {
         Ok(false)
     }
 
-    /// Seeks like a descriptor that was never elsewhere. ext4 remembers its progress among names of equal hash,
-    /// which share a position, and continues from there if it seeks to the current position. Only a new
-    /// descriptor starts at the first of them.
+    /// Seeks like a new descriptor: ext4 remembers its progress among names of equal hash and would continue
+    /// there if it seeks to the current position.
     fn seek(&mut self, position: i64) -> Result<()> {
         let to = u64::try_from(position).unwrap_or(0);
         let seek = |directory: &Dir, to| {

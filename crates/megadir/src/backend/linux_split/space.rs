@@ -2,13 +2,12 @@
 //!
 //! | file system | position | end of the range |
 //! |---|---|---|
-//! | ext4 with an index | hash of the name, 63 bits, uniform | 2^63 - 1 |
+//! | ext4 with an index | hash of the name, 63 bits, uniform (`hash2pos`) | 2^63 - 1 |
 //! | XFS | byte offset of the record / 8 | directory size / 8 |
 //! | btrfs | number of the entry in order of creation | found by probing |
 //!
-//! All others are refused: tmpfs positions descend, and overlayfs, NFS and FUSE positions are opaque cookies. A
-//! new file system needs the property test on a real mount. References: `hash2pos` in `fs/ext4/dir.c`,
-//! `xfs_dir2_byte_to_dataptr` in `fs/xfs/libxfs/xfs_dir2.h`, `btrfs_real_readdir` in `fs/btrfs/inode.c`.
+//! tmpfs positions descend; overlayfs, NFS and FUSE positions are opaque. A new file system needs the property
+//! test on a real mount.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -22,7 +21,7 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 
-/// `EXT4_INDEX_FL`: the directory has a hash index, so positions are hashes.
+/// `EXT4_INDEX_FL`: positions are hashes.
 const EXT4_INDEX: u32 = 0x1000;
 
 /// Meaning of positions in a directory.
@@ -40,7 +39,7 @@ pub(crate) enum Space {
 }
 
 impl Space {
-    /// Errors: [`ErrorKind::Unavailable`] with the reason, if positions cannot be divided.
+    /// Fails with [`ErrorKind::Unavailable`] if positions cannot be divided.
     pub(crate) fn of(directory: &Dir) -> Result<Self> {
         let refuse =
             |reason: String| Err(Error::new("split", directory.path(), ErrorKind::Unavailable, reason));
@@ -64,17 +63,17 @@ impl Space {
         }
     }
 
-    /// `true` if the positions of the first batch are possible for this kind.
+    /// Checks the positions of the first batch.
     pub(super) fn is_plausible(self, first: &Scanned) -> bool {
         match self {
-            // If the file system loses the index feature, directories keep their flag but are read by byte
-            // offsets, which are small. Hashes fill 63 bits: after a whole batch hardly any is small.
+            // Without the index feature, directories keep their flag but are read by byte offsets, which are
+            // small; hardly any hash is.
             Self::Hashes => first.last_offset > i64::from(u32::MAX),
             Self::Offsets { .. } | Self::Numbers => true,
         }
     }
 
-    /// End of the range: few or no entries lie at or past it.
+    /// Few or no entries lie at or past it.
     pub(crate) fn end(
         self,
         directory: BorrowedFd<'_>,
@@ -97,7 +96,7 @@ fn has_index(directory: &Dir) -> bool {
     }
 }
 
-/// Finds a position with at least one but few entries after it: by doubling, then halving.
+/// At least one but few entries follow it; by doubling, then halving.
 fn last_number(directory: BorrowedFd<'_>, start: i64, path: &Path, calls: &AtomicU64) -> Result<i64> {
     let has_entry_at = |position: i64| -> Result<bool> {
         calls.fetch_add(1, Ordering::Relaxed);
@@ -114,7 +113,7 @@ fn last_number(directory: BorrowedFd<'_>, start: i64, path: &Path, calls: &Atomi
             None => return Ok(i64::MAX),
         }
     }
-    // Shares need not be exactly even: within 1/256 of the range is enough.
+    // Within 1/256 is even enough.
     while outside - inside > (outside - start.min(inside)) / 256 + 1 {
         let middle = inside + (outside - inside) / 2;
         if has_entry_at(middle)? {
@@ -126,7 +125,7 @@ fn last_number(directory: BorrowedFd<'_>, start: i64, path: &Path, calls: &Atomi
     Ok(outside)
 }
 
-/// Divides the range from `start` to `end` into at most `shares` shares, the last one open-ended.
+/// At most `shares`, the last one open-ended.
 pub(super) fn bounds(start: i64, end: i64, shares: usize) -> Vec<i64> {
     let range = i128::from(end.saturating_sub(start).max(0));
     let mut bounds: Vec<i64> = (0..shares)

@@ -1,22 +1,19 @@
-//! Detects threads that only wait for each other, as on btrfs.
-//!
-//! A directory that was changed since its inode was loaded has a "delayed node" and is listed under an
-//! exclusive lock (`btrfs_readdir_get_delayed_items` in `fs/btrfs/delayed-inode.c`). Only timing shows this
-//! from user space: with two threads a call takes twice as long.
+//! Detects threads that only wait for each other. btrfs lists a directory changed since its inode was loaded
+//! under an exclusive lock (`btrfs_readdir_get_delayed_items`), which only timing shows.
 
 use std::time::Duration;
 
-/// Calls that are ignored while threads start and touch memory for the first time.
+/// While threads start and touch memory for the first time.
 const CALLS_SKIPPED: u32 = 4;
-/// Number of calls after which a thread decides, once.
+/// After these a thread decides, once.
 const CALLS_TO_DECIDE: u32 = 12;
-/// A thread leaves if its calls take this many times as long as a call made alone.
+/// Factor over a call made alone.
 const SLOWER_FROM: f64 = 1.6;
 
 /// Duration of one thread's calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Throughput {
-    /// Time per byte of records in a call made alone, nanoseconds.
+    /// Nanoseconds per byte of a call made alone.
     alone_ns: f64,
     calls: u32,
     elapsed: Duration,
@@ -24,7 +21,7 @@ pub(super) struct Throughput {
 }
 
 impl Throughput {
-    /// Takes the bytes and the duration of a call made alone.
+    /// Of a call made alone.
     pub(super) fn new(bytes: usize, elapsed: Duration) -> Self {
         let alone_ns = elapsed.as_nanos() as f64 / bytes.max(1) as f64;
         Self { alone_ns, calls: 0, elapsed: Duration::ZERO, bytes: 0 }

@@ -1,8 +1,6 @@
 //! Backends `by-handle` and `nt-query`: each call fills a buffer with entries and their attributes.
-//!
-//! Records of `FileIdBothDirectoryInfo` include short names (8.3), which NTFS stores separately; records of
-//! `FileFullDirectoryInfo` have no file IDs. `NtQueryDirectoryFile` has a class with file IDs and without short
-//! names.
+//! `FileIdBothDirectoryInfo` includes short names (8.3), which NTFS stores separately; `FileFullDirectoryInfo`
+//! has no file IDs.
 
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 use std::path::{Path, PathBuf};
@@ -27,14 +25,13 @@ pub(in crate::backend) struct Enumerate {
     layout: Layout,
 }
 
-/// System call, and the information class to request.
 #[derive(Clone, Copy)]
 enum Call {
-    /// `GetFileInformationByHandleEx`. The first call, which restarts the listing, has its own class.
+    /// The first call, which restarts the listing, has its own class.
     ByHandle { first: i32, next: i32 },
     /// `NtQueryDirectoryFile`.
     NtQuery { class: i32 },
-    /// `NtQueryDirectoryFileEx`, which older systems lack.
+    /// Missing on older systems.
     NtQueryEx { class: i32 },
 }
 
@@ -205,7 +202,7 @@ impl Reader for EnumerateReader {
             return Ok(None);
         }
         let is_first = self.progress == Progress::Start;
-        // Reset at the end, so that the reader returns nothing more after an error.
+        // After the end or an error the reader returns nothing more.
         self.progress = Progress::Ended;
         self.calls += 1;
         let filled = match self.fill(is_first) {
@@ -237,7 +234,7 @@ impl Reader for EnumerateReader {
 const ERROR_FILE_NOT_FOUND: i32 = 2;
 
 impl EnumerateReader {
-    /// Fills the buffer. Returns the number of bytes that may hold records, `None` at the end.
+    /// Number of bytes that may hold records, `None` at the end.
     fn fill(&mut self, is_first: bool) -> std::io::Result<Option<usize>> {
         let (handle, buffer) = (self.source.handle(), &mut self.buffer);
         match self.call {

@@ -1,5 +1,5 @@
-//! Backends `find-first-file` and variants: one entry per call, by path, as most programs list a directory. The
-//! path is taken from the open directory, so it stays right if the directory was moved, and may be long.
+//! Backends `find-first-file` and variants: one entry per call, by the current path of the open directory, as
+//! most programs list.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::directory_information::Found;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 
-/// Bytes of records per batch. The system chooses the buffer of the system call.
+/// Of records per batch.
 const BATCH_BYTES: usize = 128 << 10;
-/// Record length of a name of 259 characters of three bytes each.
+/// 259 characters of three bytes each.
 const RECORD_BYTES_MAX: usize = 800;
 
-/// Attributes that the search returns. Change times and file IDs are missing.
+/// Change times and file IDs are missing.
 const AVAILABLE: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
 
 pub(in crate::backend) struct Find {
@@ -120,7 +120,7 @@ struct FindReader {
     /// `None` at the end.
     search: Option<Search>,
     gathered: Gathered,
-    /// Returned after the entries that were read before it.
+    /// Returned after the entries read before it.
     failed: Option<Error>,
 }
 
@@ -155,7 +155,7 @@ impl Reader for FindReader {
                 self.failed = Some(Error::new("read", &self.path, ErrorKind::Malformed, reason));
             }
         }
-        // Return the entries that were read before an error first.
+        // Entries read before an error come first.
         match self.gathered.builder.is_empty() {
             true => self.failed.take().map_or(Ok(None), Err),
             false => Ok(Some(self.gathered.batch())),

@@ -8,10 +8,10 @@ use crate::batch::{Batch, BatchBuilder};
 use crate::directory_information::Found;
 use crate::names;
 
-/// Entries read so far: records for the batch and, if wanted, attributes.
+/// Records for the batch and, if wanted, attributes.
 struct Gathered {
     builder: BatchBuilder,
-    /// Wanted attributes, and attributes that the listing returns.
+    /// Wanted, and returned by the listing.
     want: Option<(Want, Want)>,
     rows: Vec<Attributes>,
     name: Vec<u8>,

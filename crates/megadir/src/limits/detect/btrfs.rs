@@ -1,5 +1,4 @@
-//! btrfs: free space in data and metadata chunks, and unallocated space, read from sysfs without privileges.
-//! Reference: `fs/btrfs/sysfs.c` (`/sys/fs/btrfs/UUID/allocation`), `fs/btrfs/space-info.c`.
+//! btrfs: free space in chunks, from `/sys/fs/btrfs/UUID/allocation`, without privileges.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -13,10 +12,10 @@ use crate::limits::facts::BtrfsSpace;
 const SECTOR_BYTES: u64 = 512;
 /// `BTRFS_DEVICE_RANGE_RESERVED`.
 const DEVICE_UNUSED_BYTES: u64 = 1 << 20;
-/// Default of the mount option `max_inline`, bytes.
+/// Default of `max_inline`.
 pub(super) const PACKED_BYTES: u64 = 2048;
 
-/// Space of the directory's file system; `None` if it is not in sysfs.
+/// `None` if it is not in sysfs.
 pub(super) fn space(directory: &Dir) -> Option<BtrfsSpace> {
     let identifier = BtrfsDirectory::check(directory.as_fd()).and_then(file_system_identifier).ok()?;
     let mut name = String::new();

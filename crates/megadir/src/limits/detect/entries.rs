@@ -1,8 +1,5 @@
-//! Number of entries and a sample of the first, at a bounded cost even in a hollow directory.
-//!
-//! The estimate reads samples that fill a buffer. On ext4, in a huge directory that is almost empty, each
-//! sample would read the whole directory. So the first entries are read with small buffers, and their distance
-//! in the hash detects this case first.
+//! Number of entries and a sample of the first, at a bounded cost. In a huge ext4 directory that is almost
+//! empty, each full-buffer sample would read the whole directory, so small buffers detect that case first.
 
 use std::os::fd::AsFd;
 
@@ -18,22 +15,21 @@ use crate::limits::basis::{Fact, Known, Span};
 use crate::limits::facts::{Details, Space};
 use crate::limits::sample::{Sample, Sampled};
 
-/// Buffer for the first look, bytes: about 15 entries.
+/// About 15 entries.
 const LOOK_BYTES: usize = 1 << 10;
-/// The look ends after this many blocks of a hollow directory.
+/// Blocks of a hollow directory after which the look ends.
 const BLOCKS_MAX: f64 = 512.0;
-/// Enough entries to distinguish a hollow directory from a full one.
+/// Enough to distinguish a hollow directory from a full one.
 const ENTRIES_ENOUGH: u64 = 64;
-/// In a hollow directory, blocks are filled less than this.
+/// Blocks of a hollow directory are filled less.
 const FILLED_MIN: f64 = 0.1;
-/// Size of an ext4 entry without its name, bytes.
+/// Without the name.
 const EXT4_ENTRY_BYTES: f64 = 10.0;
-/// Upper bound of the positions in an indexed directory, which are hashes.
+/// Positions in an indexed directory are hashes.
 const HASHES: f64 = i64::MAX as f64;
 
-/// Result of a look at a directory's entries.
 pub(super) struct Looked {
-    /// Number of entries; `None` without cheap evidence.
+    /// `None` without cheap evidence.
     pub(super) entries: Option<Fact<Span>>,
     /// First entries of a hollow directory, so that they are not read again.
     hollow: Option<Sampled>,
@@ -48,7 +44,6 @@ impl Looked {
     }
 }
 
-/// Finds the number of entries and, if the directory is hollow, its first entries.
 pub(super) fn look(
     directory: &Dir,
     count: bool,
@@ -80,7 +75,7 @@ pub(super) fn look(
     }
 }
 
-/// Reads the first entries with small buffers; `None` if the directory is not hollow.
+/// `None` if the directory is not hollow.
 fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looked>> {
     let descriptor = directory.reopen_for_reader()?;
     let mut buffer = [0; LOOK_BYTES];
@@ -109,10 +104,9 @@ fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looke
         if entries >= ENTRIES_ENOUGH && filled_part >= FILLED_MIN {
             return Ok(None);
         }
-        // Nothing but the end follows the last entry, so the count is exact.
+        // Only the end follows, so the count is exact.
         if passed >= BLOCKS_MAX && part < 1.0 {
-            // The number of entries in a range of hashes is about Poisson: a 95 % interval from the root of the
-            // count.
+            // About Poisson: a 95 % interval from the root of the count.
             let count = entries as f64;
             let low = (count.sqrt() - 1.0).max(0.0).powi(2) / part;
             let high = ((count + 1.0).sqrt() + 1.0).powi(2) / part;

@@ -1,10 +1,5 @@
-//! ext4: flags of the directory, and features of its file system from the best available source.
-//!
-//! | source | available to |
-//! |---|---|
-//! | `EXT4_IOC_GET_TUNE_SB_PARAM` | all users, Linux 6.18 and later |
-//! | the superblock on the device | users who may read the device: root |
-//! | none | the defaults of mke2fs since 2016 are assumed |
+//! ext4: flags of the directory, and features from `EXT4_IOC_GET_TUNE_SB_PARAM` (Linux 6.18 and later), else
+//! from the superblock (readable by root), else the defaults of mke2fs since 2016.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,7 +12,7 @@ use crate::dir::Dir;
 use crate::limits::basis::{Fact, Known};
 use crate::limits::facts::{Ext4, Ext4Features, Mount, Space};
 
-/// `EXT4_INDEX_FL`: the directory has a hash index.
+/// `EXT4_INDEX_FL`.
 const INDEXED: u32 = 0x1000;
 /// `EXT4_CASEFOLD_FL`.
 const CASEFOLDED: u32 = 0x4000_0000;
@@ -30,22 +25,17 @@ const RO_COMPAT_DIR_NLINK: u32 = 0x20;
 const RO_COMPAT_METADATA_CSUM: u32 = 0x400;
 const INCOMPAT_INLINE_DATA: u32 = 0x8000;
 
-/// Offset of the superblock, bytes.
 const SUPERBLOCK_AT: u64 = 1024;
-/// Size of the part that is read.
 const SUPERBLOCK_BYTES: usize = 256;
-/// `s_def_hash_version`; legacy is 0, and 3 for unsigned characters.
+/// `s_def_hash_version`; 0 and 3 are legacy.
 const HASH_AT: usize = 252;
 const HASHES_LEGACY: [u8; 2] = [0, 3];
-/// Contents up to this size always fit in the inode, in place of its block numbers, bytes. Inodes of 256 bytes
-/// hold up to 100 more.
+/// Contents of this size always fit in the inode; inodes of 256 bytes hold up to 100 bytes more.
 pub(super) const INLINE_BYTES: u64 = 60;
-/// `s_magic` and the three feature masks in it.
 const MAGIC_AT: usize = 56;
 const MAGIC: u16 = 0xef53;
 const COMPAT_AT: usize = 92;
 
-/// Facts about a directory on ext4.
 pub(super) fn details(directory: &Dir, mount: Option<&Mount>, device: u64) -> Ext4 {
     let flags = rustix::fs::ioctl_getflags(directory.as_fd()).ok().map(|flags| flags.bits());
     let has = |flag| flags.is_some_and(|flags| flags & flag != 0);
@@ -60,8 +50,7 @@ pub(super) fn details(directory: &Dir, mount: Option<&Mount>, device: u64) -> Ex
 fn known_features(directory: &Dir, mount: Option<&Mount>, device: u64) -> Fact<Ext4Features> {
     let from_device = mount.map(|mount| superblock(&mount.source, device));
     if let Ok(masks) = Ext4Directory::check(directory.as_fd()).and_then(features) {
-        // Only the superblock has the hash version. If it cannot be read, assume half_md4, the default of
-        // mke2fs.
+        // Only the superblock has the hash version; assume half_md4, the default of mke2fs.
         let legacy_hash = matches!(from_device, Some(Ok(Superblock { legacy_hash: true, .. })));
         return Fact::new(decoded(masks, legacy_hash), Known::Read, "features by ioctl");
     }
@@ -94,12 +83,11 @@ struct Superblock {
     legacy_hash: bool,
 }
 
-/// Free blocks for this process, including root's reserve; `None` if it may not use the reserve. As in
-/// `ext4_has_free_clusters`: the reserve is for its user or group, or for `CAP_SYS_RESOURCE` in the initial
-/// user namespace. No process gets the clusters that ext4 reserves for its own metadata.
+/// Free blocks including root's reserve; `None` if this process may not use it (`ext4_has_free_clusters`).
+/// ext4's own reserve is for no process.
 pub(super) fn blocks_with_reserve(space: &Space, mount: Option<&Mount>, device: u64) -> Option<u64> {
     let number = |name| mount.and_then(|mount| mount.option(name)).and_then(|text| text.parse::<u32>().ok());
-    // In a user namespace, IDs differ from those on disk, and capabilities do not count.
+    // In a user namespace IDs differ from the disk, and capabilities do not count.
     let map = std::fs::read_to_string("/proc/thread-self/uid_map").unwrap_or_default();
     let mut map = map.split_whitespace();
     if (map.next(), map.next()) != (Some("0"), Some("0")) {
@@ -125,7 +113,7 @@ fn has_sys_resource() -> bool {
     mask.is_some_and(|mask| mask & CAP_SYS_RESOURCE != 0)
 }
 
-/// Clusters that the file system reserves for its own metadata; a cluster is at least a block.
+/// A cluster is at least a block.
 fn reserved_clusters(device: u64) -> Option<u64> {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let link = std::fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok()?;
@@ -133,9 +121,9 @@ fn reserved_clusters(device: u64) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Reads the feature masks from the device, after checking that the directory is on it.
+/// Fails unless the directory is on the device.
 fn superblock(source: &str, device: u64) -> io::Result<Superblock> {
-    // The path in the mount table may be another device by now, or a pipe that would block.
+    // The path may be another device by now, or a pipe that would block.
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let mut file = File::options().read(true).custom_flags(flags).open(source)?;
     let status = file.metadata()?;

@@ -1,6 +1,5 @@
 //! Reads the facts about a directory on Linux, with or without privileges. The cost does not grow with the
-//! directory: a few samples of 64 KiB of entries, 32 of their inodes, a few calls. The exception is a directory
-//! that was huge and is almost empty: the kernel skips its empty blocks up to the next entry.
+//! directory, except if it was huge and is almost empty: the kernel skips its empty blocks.
 
 mod btrfs;
 mod entries;
@@ -70,7 +69,7 @@ pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
     of_layer(directory, asked, mount)
 }
 
-/// Facts about a directory that is not a view of another (overlayfs).
+/// No view of another directory (overlayfs).
 fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
     let io = |operation, error: rustix::io::Errno| Error::io(operation, directory.path(), error.into());
     let status = rustix::fs::fstat(directory).map_err(|error| io("stat", error))?;
@@ -147,7 +146,7 @@ fn xfs_block(directory: &Dir, space: &Space) -> Fact<u64> {
     }
 }
 
-/// Contents up to this size may fit in an ext4 inode of 256 bytes, bytes.
+/// May fit in an ext4 inode of 256 bytes.
 const INLINE_BYTES_POSSIBLE: u64 = 160;
 
 fn given_contents(bytes: u64, space: &Space) -> Fact<Contents> {

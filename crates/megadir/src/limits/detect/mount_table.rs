@@ -3,7 +3,6 @@
 use crate::dir::Dir;
 use crate::limits::facts::Mount;
 
-/// Mount that the directory was opened on; `None` if it is not in the table.
 pub(super) fn mount_of(directory: &Dir) -> Option<Mount> {
     let id = directory.id().ok()?;
     // The thread's own table: threads may have separate namespaces.
@@ -11,7 +10,6 @@ pub(super) fn mount_of(directory: &Dir) -> Option<Mount> {
     find(&table, id.mount?)
 }
 
-/// Path of the mount's root within its file system.
 pub(super) fn root_of(directory: &Dir) -> Option<String> {
     let id = directory.id().ok()?.mount?;
     let table = std::fs::read("/proc/thread-self/mountinfo").ok()?;
@@ -36,7 +34,7 @@ fn line(table: &[u8], id: u64) -> Option<&str> {
     std::str::from_utf8(table.split(|byte| *byte == b'\n').find(of_id)?).ok()
 }
 
-/// Resolves octal escapes (`\040` is a space); returns the field unchanged if the result is not UTF-8.
+/// `\040` is a space; unchanged if the result is not UTF-8.
 pub(super) fn unescaped(field: &str) -> String {
     let bytes = field.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());

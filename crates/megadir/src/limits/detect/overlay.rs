@@ -1,4 +1,4 @@
-//! overlayfs: finds the directory in the upper layer, where new entries are created, if it is visible.
+//! Finds the overlayfs directory in the upper layer, where new entries are created.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
@@ -10,15 +10,14 @@ use crate::file_system::FileSystem;
 use crate::limits::basis::{Fact, Known, Span};
 use crate::limits::facts::{Details, Facts, Mount};
 
-/// Directory of the upper layer that corresponds to an overlayfs directory.
 pub(super) struct Upper {
     pub(super) directory: Dir,
-    /// The directory itself; `false` for the layer's root in its place.
+    /// `false` for the layer's root in its place.
     is_itself: bool,
 }
 
 impl Upper {
-    /// If the facts are of the layer's root, adjusts them to a new directory.
+    /// Facts of the layer's root are adjusted to a new directory.
     pub(super) fn adjust(&self, facts: &mut Facts) {
         if self.is_itself {
             return;
@@ -32,14 +31,14 @@ impl Upper {
     }
 }
 
-/// Opens the directory of the upper layer, or returns why it is unavailable.
+/// The error is the reason.
 pub(super) fn upper(directory: &Dir, mount: Option<&Mount>) -> Result<Upper, String> {
     let mount = mount.ok_or("the mount table does not tell where it is")?;
     let option = mount.option("upperdir").ok_or("it has none, and nothing can be made here")?;
     let layer = PathBuf::from(unescaped(option));
     let hidden = |_| format!("'{}' cannot be seen from here", layer.display());
     let root = Dir::open(&layer).map_err(hidden)?;
-    // The path was valid where the overlay was mounted; in this namespace it may be another directory.
+    // In this namespace the path may be another directory.
     let same = match (space(directory), space(&root)) {
         (Ok(here), Ok(there)) => {
             (here.blocks, here.inodes, here.block_bytes) == (there.blocks, there.inodes, there.block_bytes)

@@ -1,11 +1,5 @@
-//! Quotas that apply to entries created by this process.
-//!
-//! | file system | source |
-//! |---|---|
-//! | btrfs | the subvolume's quota group in sysfs (Linux 5.9 and later), world-readable |
-//! | others | quotactl_fd(2) (Linux 5.14 and later) for user and group, and for the project if permitted |
-//!
-//! A quota that cannot be read counts as not set; the error of a create shows it in the end.
+//! Quotas that apply to new entries of this process: on btrfs from sysfs (Linux 5.9 and later), else by
+//! quotactl_fd(2) (Linux 5.14 and later). A quota that cannot be read counts as not set.
 
 use std::os::fd::AsFd;
 
@@ -21,7 +15,6 @@ use crate::limits::facts::{Quota, QuotaOf};
 
 const SET_GROUP_ID: u32 = 0o2000;
 
-/// Quotas that are set.
 pub(super) fn quotas(directory: &Dir, file_system: FileSystem, status: &Stat) -> Vec<Quota> {
     if file_system == FileSystem::Btrfs {
         return of_subvolume(directory).into_iter().collect();
@@ -44,7 +37,7 @@ fn of_owner(directory: &Dir, of: QuotaOf, owner: Owner) -> Option<Quota> {
     (bytes.is_some() || inodes.is_some()).then_some(Quota { of, bytes, inodes })
 }
 
-/// Quota of the subvolume: the nearer of its limits on referenced and on exclusive bytes.
+/// The nearer of its limits on referenced and on exclusive bytes.
 fn of_subvolume(directory: &Dir) -> Option<Quota> {
     let on = BtrfsDirectory::check(directory.as_fd()).ok()?;
     let (identifier, number) = (file_system_identifier(on).ok()?, subvolume(on).ok()?);
@@ -53,7 +46,7 @@ fn of_subvolume(directory: &Dir) -> Option<Quota> {
         std::fs::read_to_string(format!("{group}/{name}")).ok()?.trim().parse().ok()
     };
     let limited = |used: &str, max: &str| match read(max)? {
-        // No limit is 0 or, after a limit was removed, all ones.
+        // 0 or, after removal of a limit, all ones.
         0 | u64::MAX => None,
         max => Some((read(used)?, max)),
     };
@@ -62,7 +55,6 @@ fn of_subvolume(directory: &Dir) -> Option<Quota> {
     Some(Quota { of: QuotaOf::Subvolume(number), bytes: Some(nearest), inodes: None })
 }
 
-/// Formats a UUID as sysfs does.
 fn hyphenated(identifier: &[u8; 16]) -> String {
     let mut text = String::new();
     for (index, byte) in identifier.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Explains the error of a create on Linux: reads the evidence afterwards.
+//! Explains the error of a create on Linux.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -29,7 +29,7 @@ use crate::limits::{Asked, limits};
 /// ```
 pub fn explain(directory: &Dir, step: Step, error: &io::Error) -> Option<Explanation> {
     let refusal = refusal(error)?;
-    // Without evidence there is no explanation: the error stands for itself.
+    // Without evidence there is no explanation.
     let limits = limits(directory, &Asked::MORE_OF_THE_SAME).ok()?;
     Some(decide(&limits, refusal, step, rustix::process::geteuid().is_root()))
 }

@@ -1,10 +1,5 @@
-//! Finds the limit behind a refused create: `ENOSPC`, `EDQUOT`, `EMLINK` and `EOVERFLOW`, distinguished by
-//! evidence.
-//!
-//! Nothing is retried or created: the evidence is free space, the directory's size, mount options and quotas.
-//! The most certain evidence comes first: resources that the file system reports as exhausted, then the mount
-//! option, then the directory's size. Windows has its own error numbers for this, and the volume's free space
-//! as evidence.
+//! Finds the limit behind a refused create from evidence, without retrying: exhausted resources first, then the
+//! mount option, then the directory's size.
 
 #[cfg(target_os = "linux")]
 mod gather;
@@ -71,21 +66,19 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Fewer free blocks than this count as none: file systems keep a few in reserve.
+/// Fewer free blocks count as none: file systems keep a few in reserve.
 const BLOCKS_LEFT_MAX: u64 = 16;
-/// XFS and btrfs keep more in reserve: this share, plus a number of bytes.
+/// XFS and btrfs keep this share plus some bytes in reserve.
 const PART_KEPT: f64 = 0.02;
 const BYTES_KEPT: u64 = 256 << 20;
-/// From this share of its full size, the index is what refuses: no fill ended below 0.85.
+/// No fill ended below 0.85 of the full size.
 const INDEX_USED_MIN: f64 = 0.8;
-/// From this share, a directory of limited size takes no further block.
+/// A directory of limited size takes no further block from this share on.
 const SIZE_USED_MIN: f64 = 0.97;
 /// `EXT4_LINK_MAX`.
 const EXT4_LINKS: u64 = 65_000;
 
 /// Finds the limit from the facts at the moment of the refusal. A `privileged` process may use root's reserve.
-///
-/// Looks at nothing but `limits`; `explain` reads them and calls this function.
 pub fn decide(limits: &Limits, refusal: Refusal, step: Step, privileged: bool) -> Explanation {
     match refusal {
         Refusal::NoSpace => no_space(limits, step, privileged),
@@ -148,7 +141,7 @@ fn used_blocks(facts: &Facts, privileged: bool) -> Option<Explanation> {
     (space.blocks > 0 && few).then(|| blocks_of(facts, privileged))
 }
 
-/// Usable blocks: root may use its reserve, but not ext4's own.
+/// Root may use its reserve, but not ext4's own.
 fn blocks_left(facts: &Facts, privileged: bool) -> u64 {
     let space = &facts.space;
     if !privileged {
@@ -158,7 +151,7 @@ fn blocks_left(facts: &Facts, privileged: bool) -> u64 {
     space.blocks_free.saturating_sub(reserve).max(space.blocks_available)
 }
 
-/// Explains exhausted blocks; contents may need more blocks than are left.
+/// Contents may need more blocks than are left.
 fn blocks_of(facts: &Facts, privileged: bool) -> Explanation {
     let space = &facts.space;
     let left = blocks_left(facts, privileged);
@@ -170,7 +163,7 @@ fn blocks_of(facts: &Facts, privileged: bool) -> Explanation {
     Explanation { limit: Limit::Blocks, evidence, another_name_may_do: false, cures: vec![cure::blocks()] }
 }
 
-/// Finds an exhausted quota; project quotas of XFS give `ENOSPC`.
+/// Project quotas of XFS give `ENOSPC`.
 fn used_quota(facts: &Facts) -> Option<Explanation> {
     let used_up = |(used, allowed): (u64, u64), unit: u64| allowed.saturating_sub(used) < unit;
     let over = facts.quotas.iter().find(|quota| {
@@ -199,7 +192,7 @@ fn quota(facts: &Facts) -> Explanation {
     if let Some(explanation) = used_quota(facts) {
         return explanation;
     }
-    // Reserved space counts before it is used, so the nearest quota may seem to have space left.
+    // Reserved space counts before it is used: the nearest quota may seem to have space left.
     let left = |pair: Option<(u64, u64)>| {
         pair.map_or(f64::MAX, |(used, allowed)| 1.0 - used as f64 / allowed.max(1) as f64)
     };
@@ -234,7 +227,7 @@ fn size_option(facts: &Facts) -> Option<Explanation> {
     Some(Explanation { limit: Limit::MountOption, evidence, another_name_may_do: true, cures })
 }
 
-/// Finds a directory that has reached its maximum size.
+/// Directory at its maximum size.
 fn index(limits: &Limits) -> Option<Explanation> {
     let facts = &limits.facts;
     let gauge = limits.judgement.gauge.as_ref()?;

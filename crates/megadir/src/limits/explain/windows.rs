@@ -1,8 +1,5 @@
-//! Explains the error of a create on Windows, from the error number and the volume's free space.
-//!
-//! NTFS reports "disk full" for a volume and for a quota; the space left to this user and the space left in
-//! total distinguish the two. Reference: System Error Codes,
-//! learn.microsoft.com/windows/win32/debug/system-error-codes.
+//! Explains the error of a create on Windows. NTFS reports "disk full" for a volume and for a quota; free space
+//! for this user and in total distinguish the two.
 
 use std::io;
 use std::os::windows::io::{AsHandle, BorrowedHandle};
@@ -17,21 +14,19 @@ use crate::limits::{Limit, QuotaOf};
 
 /// `ERROR_HANDLE_DISK_FULL`, `ERROR_DISK_FULL`.
 const FULL: [i32; 2] = [39, 112];
-/// `ERROR_DISK_QUOTA_EXCEEDED`, and `ERROR_NOT_ENOUGH_QUOTA`, which `STATUS_QUOTA_EXCEEDED` maps to.
+/// `ERROR_DISK_QUOTA_EXCEEDED`, and `ERROR_NOT_ENOUGH_QUOTA` from `STATUS_QUOTA_EXCEEDED`.
 const QUOTA: [i32; 2] = [1295, 1816];
-/// `ERROR_FILE_SYSTEM_LIMITATION`: NTFS cannot describe the file or directory any further.
+/// `ERROR_FILE_SYSTEM_LIMITATION`: NTFS cannot describe the file any further.
 const LIMITATION: i32 = 665;
 /// `ERROR_TOO_MANY_LINKS`.
 const LINKS: i32 = 1142;
-/// `ERROR_CANNOT_MAKE`: FAT's root directory, or a directory of 65 536 records, is full.
+/// `ERROR_CANNOT_MAKE`: a FAT directory is full.
 const CANNOT_MAKE: i32 = 82;
-/// Fewer free clusters than this count as none.
+/// Fewer free clusters count as none.
 const CLUSTERS_LEFT_MAX: i64 = 16;
 
-/// Finds the limit behind a refused create or write; `None` if no limit gives this error.
-///
-/// Queries the volume once; creates nothing and retries nothing. Call it at once: space freed by other
-/// processes meanwhile hides the evidence.
+/// Finds the limit behind a refused create or write; `None` if no limit gives this error. Call it at once:
+/// space freed by other processes meanwhile hides the evidence.
 pub fn explain(directory: &Dir, step: Step, error: &io::Error) -> Option<Explanation> {
     explain_at(directory.as_handle(), directory.path(), step, error)
 }
@@ -47,7 +42,7 @@ pub fn explain_at(
     decide(code, step, volume::size(directory).ok())
 }
 
-/// Decides from the error number and the volume's free space, if available.
+/// `room` is `None` if unavailable.
 fn decide(code: i32, step: Step, room: Option<Size>) -> Option<Explanation> {
     if QUOTA.contains(&code) {
         return Some(quota(room));
@@ -92,7 +87,7 @@ fn quota(room: Option<Size>) -> Explanation {
     }
 }
 
-/// NTFS describes a file in records of 1 KiB, and a file can have only a limited number of them.
+/// A file has a limited number of 1 KiB records.
 fn limitation(step: Step) -> Explanation {
     let cures = match step {
         Step::Write => vec![Cure::new("copy the file to a new one, which lies in fewer pieces")],

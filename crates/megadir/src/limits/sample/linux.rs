@@ -7,12 +7,10 @@ use rustix::fs::{AtFlags, StatxFlags, statx};
 use crate::dir::Dir;
 use crate::limits::facts::Space;
 
-/// Backend that lists the sample.
 pub(super) const BACKEND: &str = "getdents";
-/// Unit of stat's block count, bytes.
 const STAT_BLOCK_BYTES: u64 = 512;
 
-/// Space of contents of this size in blocks, bytes; 0 if they fit in the inode.
+/// 0 if the contents fit in the inode.
 pub(in crate::limits) fn allocated(bytes: u64, space: &Space) -> u64 {
     match bytes {
         _ if bytes <= space.inline_bytes_max => 0,

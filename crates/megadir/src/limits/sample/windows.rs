@@ -13,11 +13,10 @@ use crate::limits::facts::Space;
 
 /// Backend that lists the sample.
 pub(super) const BACKEND: &str = "by-handle";
-/// Contents up to about this size are stored in the file's own 1 KiB record on NTFS, bytes.
+/// NTFS stores smaller contents in the file's own 1 KiB record.
 const RESIDENT_BYTES_MAX: u64 = 600;
 
-/// Space of an entry's contents without its record, bytes, divided by the file's number of links. `None` if the
-/// entry has vanished or must not be opened.
+/// Without the record, divided by the number of links. `None` if the entry has vanished or must not be opened.
 pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
     let entry = directory.open_entry(name, Purpose::Ask).ok()?;
     let told = facts::of_open(entry.as_handle()).ok()?;
@@ -30,7 +29,7 @@ pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Opti
     Some(bytes as f64 / f64::from(told.links.max(1)))
 }
 
-/// Space of contents of this size, bytes.
+/// Space of contents of this size.
 pub(in crate::limits) fn of_size(bytes: u64, file_system: FileSystem, space: &Space) -> u64 {
     match file_system {
         FileSystem::Ntfs if bytes <= RESIDENT_BYTES_MAX => 0,

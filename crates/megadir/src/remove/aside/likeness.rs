@@ -11,21 +11,19 @@ use rustix::io::Errno;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 
-/// Inode flags that users set (`FS_*_FL` of linux/fs.h): compression, sync, nodump, noatime, journalled data,
-/// dirsync, topdir, nocow, dax, project inheritance, case folding. The others describe how the directory is
-/// stored.
+/// Flags that users set (`FS_*_FL` of linux/fs.h); the others describe how the directory is stored.
 const CHOSEN: u32 =
     0x4 | 0x8 | 0x40 | 0x80 | 0x4000 | 0x1_0000 | 0x2_0000 | 0x80_0000 | 0x200_0000 | 0x6000_0000;
 /// `FS_ENCRYPT_FL`.
 const ENCRYPTED: u32 = 0x800;
-/// Inode of a btrfs subvolume's root.
+/// Inode of a subvolume's root.
 const SUBVOLUME: u64 = 256;
-/// Kernel limit for names and values (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`), bytes.
+/// `XATTR_LIST_MAX`, `XATTR_SIZE_MAX`.
 const ATTRIBUTES_BYTES: usize = 64 << 10;
-/// Only attributes with this prefix can be inherited from the parent directory.
+/// Only these can be inherited from the parent directory.
 const ACL: &[u8] = b"system.posix_acl_";
 
-/// Copies the metadata of a directory to an empty one that this process created.
+/// The new directory is empty and was created by this process.
 pub(super) fn make_alike(of: &OwnedFd, made: &OwnedFd, path: &Path) -> Result<()> {
     let refuse = |reason| Err(Error::new("make anew", path, ErrorKind::Unavailable, reason));
     let failed = |error: Errno| Error::io("make anew", path, error.into());
@@ -52,7 +50,7 @@ pub(super) fn make_alike(of: &OwnedFd, made: &OwnedFd, path: &Path) -> Result<()
     })?;
     make_flags_alike(flags, made).map_err(failed)?;
     make_project_alike(of, made).map_err(|error| Error::io("make anew", path, error))?;
-    // Last: an ACL sets some of the mode's bits.
+    // Last, because an ACL sets some bits of the mode.
     rustix::fs::fchmod(made, Mode::from_raw_mode(status.st_mode)).map_err(failed)
 }
 
@@ -73,7 +71,7 @@ fn make_attributes_alike(of: &OwnedFd, made: &OwnedFd) -> std::result::Result<()
         let failed = |error| (name.to_bytes().to_vec(), error);
         let bytes = rustix::fs::fgetxattr(of, name, &mut buffer[..]).map_err(failed)?;
         let value = buffer[..bytes].to_vec();
-        // A value that is already set (a label by system policy) need not, and may not, be set again.
+        // A label by system policy need not, and may not, be set again.
         if rustix::fs::fgetxattr(made, name, &mut buffer[..]).is_ok_and(|bytes| buffer[..bytes] == value) {
             continue;
         }
@@ -107,7 +105,7 @@ fn make_project_alike(of: &OwnedFd, made: &OwnedFd) -> std::io::Result<()> {
     }
 }
 
-/// Maps "not supported" to `None`: such a file system has no attributes to copy.
+/// Maps "not supported" to `None`.
 fn known<T>(asked: std::result::Result<T, Errno>) -> std::result::Result<Option<T>, Errno> {
     match asked {
         Ok(value) => Ok(Some(value)),

@@ -12,20 +12,16 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::remove::engine::component;
 use crate::remove::engine::system::{self, Opener};
 
-/// Lock on a directory that was put aside.
 pub(super) type Lock = OwnedFd;
 
-/// Locks a leftover; `None` if another process holds the lock or it is not a directory.
+/// `None` if another process holds the lock or it is not a directory.
 pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
     let directory = Opener::new(false).below(parent, name).ok()?;
     lock(&directory).ok()?;
     Some(directory)
 }
 
-/// Renames a directory to a hidden name beside it.
-///
-/// Works also if another process holds the directory's lock: then no process takes it for a leftover, and if
-/// two processes detach it, one finds it gone.
+/// Renames a directory to a hidden name beside it, even if another process holds its lock.
 ///
 /// # Errors
 ///
@@ -46,10 +42,9 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
 ///
 /// # Errors
 ///
-/// As [`detach`]; [`ErrorKind::Unavailable`] if the file system cannot exchange two directories atomically, and
-/// for btrfs subvolumes and encrypted directories, which cannot be re-created the same; an error of copying the
-/// metadata; an error if another process holds the lock, since it may be replacing the directory too. The
-/// directory is unchanged after an error.
+/// As [`detach`], with the directory unchanged; [`ErrorKind::Unavailable`] without atomic exchange and for
+/// btrfs subvolumes and encrypted directories; an error of copying the metadata, or if another process holds
+/// the lock.
 pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
     if !entry.is_locked {
@@ -60,7 +55,7 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let aside = entry.fresh_name(Why::Renewed);
     rustix::fs::mkdirat(parent, &aside, Mode::RWXU).map_err(|error| entry.error("make anew", error))?;
     let undo = |error| {
-        // Removes it only if it is empty, as it is unless another process created something in it.
+        // Fails, as it should, if another process created something in it.
         let _ = rustix::fs::unlinkat(parent, &aside, AtFlags::REMOVEDIR);
         error
     };
@@ -88,7 +83,7 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     Ok(Aside { parent, name: aside, why: Why::Renewed, _lock: entry.directory })
 }
 
-/// Directory to be put aside.
+/// To be put aside.
 struct Entry<'a> {
     parent: &'a Dir,
     name: CString,
@@ -98,7 +93,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Opens the directory, and locks it if the lock is free: any process that may read it can lock it.
+    /// Locked if the lock is free: any process that may read the directory can lock it.
     fn open(parent: &'a Dir, name: &[u8]) -> Result<Self> {
         let path = parent.path().join(crate::names::to_os(name)?);
         let name = component(name, &path)?;
@@ -121,7 +116,7 @@ impl<'a> Entry<'a> {
         CString::new(name::fresh(why, self.name.to_bytes())).unwrap_or_default()
     }
 
-    /// Checks that the name still refers to the open directory: another process may have replaced it.
+    /// Another process may have replaced it.
     fn expect(&self, opened: &OwnedFd, name: &CStr) -> Result<()> {
         let found = Opener::new(false).below(self.parent, name);
         match (found.and_then(|found| system::identity(&found)), system::identity(opened)) {
@@ -138,7 +133,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Locks a directory, if its file system supports locks.
+/// If the file system supports locks.
 fn lock(directory: &OwnedFd) -> std::result::Result<(), Errno> {
     match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::WOULDBLOCK) => Err(Errno::WOULDBLOCK),
@@ -148,7 +143,7 @@ fn lock(directory: &OwnedFd) -> std::result::Result<(), Errno> {
 
 fn rename(directory: &Dir, from: &CStr, to: &CStr, how: RenameFlags) -> std::result::Result<(), Errno> {
     match rustix::fs::renameat_with(directory, from, directory, to, how) {
-        // Some file systems do not support the flag. The name is random, so it is unused.
+        // Flag not supported; the name is random, so it is unused.
         Err(Errno::INVAL | Errno::NOSYS) if how == RenameFlags::NOREPLACE => {
             rustix::fs::renameat(directory, from, directory, to)
         }

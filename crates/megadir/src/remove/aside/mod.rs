@@ -1,17 +1,13 @@
 //! Puts directories aside before removing them, so that their name is free, or empty, at once.
 //!
 //! [`detach`] renames a directory to a hidden name beside it. [`renew`] creates an empty directory with the
-//! same owner, mode, ACLs and other extended attributes, inode flags and project, and exchanges the two
-//! atomically, so that the name always exists. (An ext4 directory never shrinks; only a new one is small.) Both
-//! return an [`Aside`], which is then to be removed.
+//! same metadata and exchanges the two atomically, so that the name always exists. (An ext4 directory never
+//! shrinks; only a new one is small.) Both return an [`Aside`], which is then to be removed.
 //!
-//! If the process is killed in between, at most one directory with a hidden name is left,
-//! `.megadir-detached-...` or `.megadir-renewed-...`: the old one, or the new one before the exchange, which is
-//! empty. [`leftovers`] finds those of one entry only: the name contains a digest of the entry's name. A
-//! directory that another process is still removing is locked (flock(2)) and is skipped. Processes that have
-//! the old directory open, or as their working directory, stay in it. A lock held by another process does not
-//! prevent detaching. On Windows directories are not replaced, a directory with open files in it cannot be put
-//! aside, and the lock is a mutex.
+//! A killed process leaves at most one directory with a hidden name, which [`leftovers`] finds by a digest of
+//! the entry's name. A directory that another process is removing is locked and skipped. Processes that have
+//! the old directory open stay in it. On Windows directories are not replaced, one with open files in it cannot
+//! be put aside, and the lock is a mutex.
 
 #[cfg(target_os = "linux")]
 mod likeness;

@@ -1,4 +1,4 @@
-//! Names of directories put aside; each contains a digest of the original name, so that it can be checked.
+//! Hidden names of directories put aside, with a digest of the original name.
 
 use sha2::{Digest, Sha256};
 
@@ -7,7 +7,7 @@ use super::Why;
 /// Bytes of the digest in a name.
 const CHECK_BYTES: usize = 8;
 
-/// Generates a new name for an entry to be put aside; different on each call.
+/// Different on each call.
 pub(super) fn fresh(why: Why, of: &[u8]) -> String {
     use std::hash::{BuildHasher, Hasher};
     // Each `RandomState` has random keys.
@@ -15,7 +15,7 @@ pub(super) fn fresh(why: Why, of: &[u8]) -> String {
     given(why, of, &format!("{random:016x}"))
 }
 
-/// `true` if `name` was generated for the entry `of`.
+/// Generated for the entry `of`.
 pub(super) fn is_of(why: Why, of: &[u8], name: &[u8]) -> bool {
     let Some(rest) = name.strip_prefix(why.prefix().as_bytes()) else { return false };
     let Some(random) =

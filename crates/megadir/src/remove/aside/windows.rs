@@ -1,9 +1,5 @@
-//! Puts directories aside on Windows.
-//!
-//! The directory is renamed by its handle, so it is the one that was opened. The lock is a mutex named after
-//! the new name, which the process holds for its lifetime. A directory with open files in it cannot be renamed.
-//! Directories are not replaced: Windows cannot exchange two of them atomically, so the name would be missing
-//! for a moment.
+//! Puts directories aside on Windows, by handle. The lock is a mutex named after the new name. Windows cannot
+//! exchange two directories atomically, so they are not replaced.
 
 use std::ffi::{CStr, CString};
 use std::os::windows::io::{AsHandle, OwnedHandle};
@@ -17,17 +13,16 @@ use crate::names;
 use crate::remove::engine::component;
 use crate::remove::engine::system::{Errno, Opener, open_directory_to_rename};
 
-/// Lock on a directory that was put aside.
 pub(super) type Lock = OwnedHandle;
 
-/// Locks a leftover; `None` if another process holds the lock or it is not a directory.
+/// `None` if another process holds the lock or it is not a directory.
 pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
     Opener::new(false).below(parent, name).ok()?;
     lock(name.to_bytes())
 }
 
 fn lock(name: &[u8]) -> Option<Lock> {
-    // Global to all sessions, since services run in a separate one.
+    // For all sessions, since services run in a separate one.
     let name: Vec<u16> = "Global\\".encode_utf16().chain(names::to_wide(name)?).collect();
     mutex::hold_new(&name)
 }

@@ -24,14 +24,14 @@ impl Became {
     }
 }
 
-/// Attempts on an entry that another process keeps swapping between directory and file.
+/// Another process keeps swapping the entry between directory and file.
 const SWAPS_MAX: u32 = 16;
-/// Interval and number of waits for a free descriptor.
+/// For a free descriptor.
 const WAIT: Duration = Duration::from_millis(10);
 const WAITS_MAX: u32 = 500;
 
 impl Worker<'_, '_, '_> {
-    /// Removes an entry that is not known to be a directory.
+    /// Not known to be a directory.
     pub(super) fn remove_entry(
         &mut self,
         node: &Node,
@@ -91,13 +91,12 @@ impl Worker<'_, '_, '_> {
         Became::Done
     }
 
-    /// Checks an entry against the conditions. Asks for attributes only if they matter, and for the type
-    /// always: the listing may be hours old.
+    /// Reads attributes only if they matter, but always the type: the listing may be hours old.
     fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined {
         let (options, conditions) = (self.shared.options, &self.shared.options.conditions);
         let may_go = conditions.accepts_name(name.to_bytes())
             && (kind == FileType::Unknown || conditions.accepts_type(kind));
-        // Wait before examining: after the wait, the name may belong to another entry, which may have to stay.
+        // After the wait, the name may belong to an entry that has to stay.
         if may_go && !self.have_place() {
             return Examined::Stays;
         }
@@ -132,7 +131,7 @@ impl Worker<'_, '_, '_> {
         Examined::Goes(facts.filter(|_| all_known).map_or(Space::default(), |facts| Space::of(&facts)))
     }
 
-    /// Enters a subdirectory of the directory on top of the stack.
+    /// Subdirectory of the directory on top of the stack.
     pub(super) fn enter(&mut self, name: CString) {
         if self.reopen_top().is_err() {
             return;
@@ -188,7 +187,7 @@ impl Worker<'_, '_, '_> {
         if !self.shared.unconditional
             && let Ok(identity) = system::identity(&opened)
         {
-            // A directory that takes its name has not been checked against the conditions.
+            // Whatever takes its name later has not been checked against the conditions.
             node.identify(identity);
         }
         self.push(Frame {
@@ -202,7 +201,7 @@ impl Worker<'_, '_, '_> {
         });
     }
 
-    /// Handles a directory that cannot be opened: it can still be removed if it is empty.
+    /// It can still be removed if it is empty.
     fn not_opened(&mut self, parent: &Node, directory: &Directory, name: &CStr, error: Errno) {
         if self.shared.unconditional && !self.shared.options.dry_run {
             if !self.take_place() {
@@ -220,7 +219,7 @@ impl Worker<'_, '_, '_> {
         self.fail(parent, name.to_bytes(), "open", error.into());
     }
 
-    /// Opens a file. If descriptors run out, closes those needed last and waits for other workers.
+    /// If descriptors run out, closes those needed last and waits for other workers.
     pub(super) fn with_descriptors<T>(
         &mut self,
         mut open: impl FnMut(&mut Self) -> Result<T, Errno>,
@@ -241,16 +240,16 @@ impl Worker<'_, '_, '_> {
     }
 }
 
-/// Error for an entry whose file system reports no modification time.
+/// The file system reports no modification time.
 fn no_time() -> std::io::Error {
     std::io::Error::other("the file system does not tell when it was modified, so it stays")
 }
 
-/// Allocated size of an entry, if examined.
+/// If examined.
 #[derive(Clone, Copy, Default)]
 struct Space {
     bytes: u64,
-    /// It has other links, so its blocks may stay in use.
+    /// Its blocks may stay in use.
     linked: bool,
 }
 

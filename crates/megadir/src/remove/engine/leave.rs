@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind};
 /// Number of times a directory is read again because it was not empty.
 pub(super) const PASSES_MAX: u8 = 10;
 
-/// Reason after [`PASSES_MAX`], if conditions select entries.
+/// Reason after [`PASSES_MAX`] with conditions.
 pub(super) const KEEPS_MATCHING: &str = "looked through 11 times, and there was something to remove each time: something keeps making entries in it";
 const MOVED: &str = "moved or replaced while it was being removed";
 
@@ -24,13 +24,13 @@ enum Left {
 }
 
 impl Worker<'_, '_, '_> {
-    /// Ends the part on top of the stack, and removes the directory if it was the last part.
+    /// Ends the part on top of the stack; the last part removes the directory.
     pub(super) fn leave(&mut self) {
         let Some(Frame { mut node, mut descriptor, is_part, .. }) = self.pop() else { return };
         if !system::GOES_WHILE_OPEN
             && let Err(error) = close(&node, &mut descriptor)
         {
-            // Without an identity, another directory of this name could be removed in its place.
+            // Another directory of this name could be removed in its place.
             self.fail(&node, b"", "remove", error.into());
         }
         if is_part {
@@ -66,7 +66,7 @@ impl Worker<'_, '_, '_> {
         }
     }
 
-    /// Removes a directory whose parts have all ended, unless something in it stays.
+    /// Unless something in it stays.
     fn remove_directory(&mut self, node: &Node, parent: &Node, above: &Directory) -> Left {
         let stays = node.stays();
         if stays != 0 {
@@ -112,7 +112,7 @@ impl Worker<'_, '_, '_> {
         Left::Done
     }
 
-    /// Puts a directory that was not empty on the stack again.
+    /// It was not empty.
     fn read_again(&mut self, node: Arc<Node>, descriptor: Option<Arc<Directory>>) {
         node.add_part();
         let frame = Frame {
@@ -127,13 +127,13 @@ impl Worker<'_, '_, '_> {
         self.push(frame);
     }
 
-    /// Reopens the directory on top of the stack if it was closed. Fails if it cannot be reached. The failure
-    /// has been reported and the directory is finished.
+    /// Reopens the directory on top of the stack if closed. On failure, which has been reported, the directory
+    /// is finished.
     pub(super) fn reopen_top(&mut self) -> Result<(), ()> {
         self.open_top(None).map(drop)
     }
 
-    /// Returns the directory on top of the stack, open; by way of `..` of a directory in it, if possible.
+    /// By way of `..` of a directory in it, if possible.
     fn open_top(&mut self, below: Option<&Directory>) -> Result<Arc<Directory>, ()> {
         let Some(top) = self.stack.last() else { return Err(()) };
         if let Some(descriptor) = &top.descriptor {
@@ -154,8 +154,7 @@ impl Worker<'_, '_, '_> {
         reached
     }
 
-    /// Reopens a directory by `..` of a directory in it, or by names from the root. Checks its identity;
-    /// reports a failure.
+    /// By `..` of a directory in it, or by names from the root; checks the identity and reports a failure.
     fn reach(&mut self, node: &Node, below: Option<&Directory>) -> Result<Arc<Directory>, ()> {
         let Some(identity) = node.identity() else { unreachable!("what was closed or given away is known") };
         if let Some(below) = below
@@ -182,7 +181,7 @@ impl Worker<'_, '_, '_> {
         })
     }
 
-    /// Opens a directory by names from the parent of the last part if it lies below it, else from the root.
+    /// From the parent of the last part if this lies below it, else from the root.
     fn reach_by_names(&mut self, node: &Node) -> Result<Arc<Directory>, Errno> {
         if let Some((last, descriptor)) = self.last.clone()
             && let Some(names) = node.names_below(&last)
@@ -203,7 +202,7 @@ impl Worker<'_, '_, '_> {
     }
 }
 
-/// Closes a directory before its removal, after recording its identity.
+/// Its identity is recorded first.
 fn close(node: &Node, descriptor: &mut Option<Arc<Directory>>) -> Result<(), Errno> {
     let Some(open) = descriptor.take() else { return Ok(()) };
     if node.identity().is_none() {

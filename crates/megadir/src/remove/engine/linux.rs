@@ -1,5 +1,5 @@
-//! System calls of the engine on Linux: read, open, remove, each relative to a descriptor. Moves between
-//! directories are checked, so that renames by other processes cannot divert them.
+//! System calls of the engine on Linux, relative to descriptors. Moves between directories are checked, so that
+//! renames by other processes cannot divert them.
 
 use std::ffi::CStr;
 use std::io;
@@ -17,25 +17,24 @@ pub(in crate::remove) use std::os::fd::AsFd as Open;
 
 pub(in crate::remove) type Directory = OwnedFd;
 
-/// Reading can resume at the position of a record, even after the directory was closed.
+/// Reading resumes at a record's position, even after closing the directory.
 pub(super) const SEEKS: bool = true;
 /// An open directory can be removed, and by name only.
 pub(super) const GOES_WHILE_OPEN: bool = true;
-/// Most directories that a worker keeps open.
+/// Per worker.
 pub(super) const OPEN_MAX: usize = 64;
 /// Other file systems mounted below can be entered.
 pub(super) const CROSSES_MOUNTS: bool = true;
-/// Gives the calling thread its own descriptor table.
 pub(super) const OWN_TABLE: Option<fn()> = Some(own_table);
 /// Bytes that no entry name contains.
 pub(super) const NOT_IN_NAMES: &[u8] = b"/";
-/// Error for a directory that never becomes empty.
+/// The directory never becomes empty.
 pub(super) const KEEPS_FILLING: &str =
     "not empty after it was emptied 10 times: something keeps making entries in it";
-/// Buffer of one read; a longer read would hold the directory's lock for long.
+/// A longer read would hold the directory's lock for long.
 pub(super) const CALL_BYTES: usize = 128 << 10;
 
-/// Distinguishes a directory from all others, for as long as it exists.
+/// Unique for as long as the directory exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remove) struct Identity {
     device: (u32, u32),
@@ -47,7 +46,7 @@ pub(in crate::remove) struct Identity {
 #[derive(Debug)]
 pub(in crate::remove) struct Opener {
     cross_mounts: bool,
-    /// The kernel has no `openat2` (before Linux 5.6), or a seccomp filter forbids it.
+    /// Linux before 5.6, or a seccomp filter.
     lacks_openat2: AtomicBool,
 }
 
@@ -58,9 +57,8 @@ impl Opener {
         Self { cross_mounts, lacks_openat2: AtomicBool::new(false) }
     }
 
-    /// Opens a directory by its name, a single component, following no link. Unless mounts are crossed, returns
-    /// `XDEV` if anything is mounted on it, including a directory of the same file system, or if that cannot be
-    /// determined.
+    /// Follows no link. Unless mounts are crossed, `XDEV` if anything is mounted on the directory (even the
+    /// same file system), or if that cannot be determined.
     pub(in crate::remove) fn below(&self, parent: &impl Open, name: &CStr) -> Result<Directory, Errno> {
         let parent = parent.as_fd();
         if self.lacks_openat2.load(Ordering::Relaxed) {
@@ -72,7 +70,7 @@ impl Opener {
         }
         loop {
             match rustix::fs::openat2(parent, name, FLAGS, Mode::empty(), resolve) {
-                // `AGAIN`: a rename happened meanwhile, which matters only to paths with several components.
+                // `AGAIN` (a rename happened) matters only to paths with several components.
                 Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
                     let opened = self.below_and_compare(parent, name);
@@ -86,7 +84,7 @@ impl Opener {
         }
     }
 
-    /// As [`Opener::below`], but compares the two directories once both are open.
+    /// Compares the two directories once both are open.
     fn below_and_compare(&self, parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
         let directory = open(parent, name)?;
         if self.cross_mounts {
@@ -96,7 +94,7 @@ impl Opener {
         if self::mount(directory.as_fd())? == Some(mount) { Ok(directory) } else { Err(Errno::XDEV) }
     }
 
-    /// Opens the parent directory; `None` if it is not the expected one because this directory was moved.
+    /// `None` if this directory was moved.
     pub(super) fn above(directory: &Directory, expected: &Identity) -> Result<Option<Directory>, Errno> {
         let above = open(directory.as_fd(), c"..")?;
         Ok((identity(&above)? == *expected).then_some(above))
@@ -134,24 +132,24 @@ fn mount_of(status: &Statx) -> Option<u64> {
     StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID).then_some(status.stx_mnt_id)
 }
 
-/// ID of the mount that a directory was opened on: from statx (Linux 5.8), else from /proc.
+/// From statx (Linux 5.8), else from /proc.
 fn mount(directory: BorrowedFd<'_>) -> Result<Option<u64>, Errno> {
     if let Some(id) = mount_of(&stat(directory, AtFlags::STATX_DONT_SYNC, StatxFlags::MNT_ID)?) {
         return Ok(Some(id));
     }
-    // This thread's entry: it may have its own descriptor table.
+    // The thread may have its own descriptor table.
     let info = std::fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", directory.as_raw_fd()));
     let line = |info: String| info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
     Ok(info.ok().and_then(line))
 }
 
-/// Attributes of an entry, read only if they matter.
+/// Read only if they matter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     pub(super) kind: FileType,
-    /// `None` if the file system does not report it.
+    /// `None` if not reported.
     pub(super) modified: Option<Time>,
-    /// Allocated size, bytes.
+    /// Allocated.
     pub(super) bytes: u64,
     pub(super) links: u64,
 }
@@ -173,7 +171,7 @@ impl Facts {
     }
 }
 
-/// Examines an entry, following no link.
+/// Follows no link.
 pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Facts, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     rustix::fs::statx(directory, name, flags, WANTED).map(|status| Facts::of(&status))
@@ -183,23 +181,23 @@ pub(super) fn facts_of_open(directory: &Directory) -> Result<Facts, Errno> {
     stat(directory.as_fd(), AtFlags::empty(), WANTED).map(|status| Facts::of(&status))
 }
 
-/// Allocated size of an open directory, bytes; 0 if unknown.
+/// 0 if unknown.
 pub(super) fn space(directory: &Directory) -> u64 {
     rustix::fs::fstat(directory).map_or(0, |status| status.st_blocks as u64 * 512)
 }
 
-/// Type of an entry; unknown if it has vanished.
+/// Unknown if the entry has vanished.
 pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
     crate::resolve::kind_of(directory.as_fd(), name)
 }
 
-/// Removes an entry that is not a directory; `ISDIR` or `PERM` if it is one, whatever its listed type.
+/// `ISDIR` or `PERM` if it is a directory, whatever its listed type.
 #[inline]
 pub(super) fn remove_file(directory: &impl Open, name: &CStr, _listed: FileType) -> Result<(), Errno> {
     rustix::io::retry_on_intr(|| rustix::fs::unlinkat(directory, name, AtFlags::empty()))
 }
 
-/// Removes an entry that was just examined, if `still` accepts it. No system call can check what it removes.
+/// If `still` accepts it. No system call can check what it removes.
 pub(super) fn remove_examined(
     directory: &impl Open,
     name: &CStr,
@@ -209,8 +207,8 @@ pub(super) fn remove_examined(
     remove_file(directory, name, listed).map(|()| true)
 }
 
-/// Removes an empty directory; `NOTDIR` if it is not the `expected` one, if given. The kernel removes whichever
-/// directory has the name at that moment.
+/// `NOTDIR` if it is not the `expected` one. The kernel removes whichever directory has the name at that
+/// moment.
 pub(super) fn remove_directory(
     parent: &impl Open,
     name: &CStr,
@@ -233,7 +231,7 @@ impl Reader {
         Self
     }
 
-    /// Reads the next records, from `position` if given; returns the number of bytes, 0 at the end.
+    /// From `position` if given; returns the number of bytes, 0 at the end.
     pub(super) fn read(
         &mut self,
         directory: &Directory,
@@ -247,7 +245,7 @@ impl Reader {
     }
 }
 
-/// Duplicates the descriptor of a directory; both share a position.
+/// Both share a position.
 pub(super) fn duplicate(directory: &impl Open) -> io::Result<Directory> {
     directory.as_fd().try_clone_to_owned()
 }
@@ -256,7 +254,7 @@ pub(super) fn file_system(directory: &impl Open) -> FileSystem {
     FileSystem::of(directory.as_fd())
 }
 
-/// Does nothing: on Linux a removed name is gone at once.
+/// On Linux a removed name is gone at once.
 pub(super) fn wait_for_others(_pass: u8) {}
 
 /// Limit on the process's descriptors.
@@ -266,6 +264,6 @@ pub(super) fn handles_max() -> usize {
 }
 
 fn own_table() {
-    // If a seccomp filter forbids it, the table stays shared; only its lock costs time.
+    // A shared table only costs the time of its lock.
     let _ = megadir_sys::descriptors::own_table();
 }

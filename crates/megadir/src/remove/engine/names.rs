@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-/// Names with their NUL; taken from the front.
+/// With their NUL; taken from the front.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     bytes: Vec<u8>,
@@ -18,7 +18,7 @@ impl Names {
         self.taken == self.bytes.len()
     }
 
-    /// Memory in use, bytes. The memory of names already taken is freed with the last name.
+    /// Memory of names already taken is freed with the last name.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }

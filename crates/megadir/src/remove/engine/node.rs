@@ -1,4 +1,4 @@
-//! A directory that is being removed: the state shared by its workers.
+//! A directory that is being removed.
 
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
@@ -8,35 +8,34 @@ use std::sync::{Arc, OnceLock};
 use super::system::Identity;
 use crate::names;
 
-/// Longest path in a message, bytes; of a longer path only the end is printed.
+/// Of a longer path only the end is printed.
 const PATH_BYTES_MAX: usize = 16 << 10;
 
-/// An entry below could not be removed.
+/// An entry below failed.
 pub(super) const FAILED: u8 = 1;
 /// An entry below stays, by the conditions.
 pub(super) const KEPT: u8 = 2;
 
-/// A directory that is being removed. Workers hold its descriptors.
+/// State shared by workers, who hold its descriptors.
 #[derive(Debug)]
 pub(super) struct Node {
     /// `None` for the root of the removal.
     pub(super) parent: Option<Arc<Node>>,
     pub(super) name: CString,
-    /// The reader, its subdirectories, and jobs shared with other workers. The worker that ends the last part
-    /// removes the directory.
+    /// Reader, subdirectories and shared jobs; the worker that ends the last part removes the directory.
     parts: AtomicUsize,
     /// [`FAILED`] and [`KEPT`].
     stays: AtomicU8,
-    /// Number of times it was read again because it was not empty.
+    /// Read again because it was not empty.
     pub(super) passes: AtomicU8,
-    /// Known for each directory that a worker may return to by `..`, and for all its ancestors.
+    /// Known for each directory that a worker may return to by `..`, and its ancestors.
     identity: OnceLock<Identity>,
-    /// Allocated size, bytes; 0 if not examined.
+    /// 0 if not examined.
     pub(super) bytes: u64,
 }
 
 impl Node {
-    /// A directory with one part, its reader's.
+    /// One part: the reader's.
     pub(super) fn new(parent: Option<Arc<Self>>, name: CString, stays: u8, bytes: u64) -> Self {
         if let Some(parent) = &parent {
             parent.add_part();
@@ -56,13 +55,13 @@ impl Node {
         self.parts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Ends a part; `true` if it was the last. Then the effects of all other parts are visible.
+    /// `true` if it was the last; then the effects of all other parts are visible.
     pub(super) fn end_part(&self) -> bool {
         self.parts.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     pub(super) fn stay(&self, why: u8) {
-        // Usually already set: avoid the write.
+        // Avoids the write.
         if self.stays() & why != why {
             self.stays.fetch_or(why, Ordering::Relaxed);
         }
@@ -80,12 +79,12 @@ impl Node {
         let _ = self.identity.set(identity);
     }
 
-    /// Names from the root of the removal down to this directory.
+    /// From the root of the removal.
     pub(super) fn names(&self) -> Vec<&CStr> {
         self.names_up_to(None).unwrap_or_default()
     }
 
-    /// Names from `above` down to this directory; `None` if it is not below.
+    /// From `above`; `None` if not below it.
     pub(super) fn names_below(&self, above: &Self) -> Option<Vec<&CStr>> {
         self.names_up_to(Some(above))
     }
@@ -107,7 +106,7 @@ impl Node {
         Some(names)
     }
 
-    /// Path of an entry for a message; of the directory itself if the name is empty.
+    /// For a message; of the directory itself if the name is empty.
     pub(super) fn path(&self, root: &Path, name: &[u8]) -> PathBuf {
         let mut parts = vec![name];
         let mut bytes = name.len();
@@ -129,7 +128,7 @@ impl Node {
     }
 }
 
-/// Drops the ancestors one by one: recursion on a chain of a million directories would overflow the stack.
+/// One by one: recursion on a chain of a million directories would overflow the stack.
 impl Drop for Node {
     fn drop(&mut self) {
         let mut parent = self.parent.take();

@@ -8,23 +8,22 @@ use std::time::{Duration, Instant};
 use super::worker::Worker;
 use crate::remove::Progress;
 
-/// Longest sleep of a worker before it checks for cancellation.
+/// Cancellation is checked after each sleep.
 const SLEEP_MAX: Duration = Duration::from_millis(50);
-/// Most unused time that is saved up.
+/// Unused time that is saved up.
 const SAVED: Duration = Duration::from_millis(10);
 
-/// Time slots given out; shared by all removals with the same [`Progress`].
+/// Shared by all removals with the same [`Progress`].
 #[derive(Debug, Default)]
 pub(in crate::remove) struct Places {
     started: OnceLock<Instant>,
-    /// Time of the next slot, nanoseconds after the start.
+    /// Nanoseconds after the start.
     next_ns: AtomicU64,
     /// Runs while a worker waits, in place of other processes.
     #[cfg(test)]
     pub(super) meanwhile: super::tests::Meanwhile,
 }
 
-/// Gives out time slots.
 #[derive(Debug)]
 pub(super) struct Pace {
     interval_ns: u64,
@@ -35,7 +34,7 @@ impl Pace {
         Self { interval_ns: 1_000_000_000 / u64::from(entries_per_second.get()) }
     }
 
-    /// Waits for the slot of one entry; `false` if the removal is cancelled.
+    /// `false` if the removal is cancelled.
     #[must_use]
     pub(super) fn wait(&self, progress: &Progress) -> bool {
         let places = &progress.places;
@@ -65,9 +64,8 @@ impl Pace {
 }
 
 impl Worker<'_, '_, '_> {
-    /// Waits for a slot if a rate is set and no unused slot is held. An entry examined after this is removed at
-    /// once or not at all; if it stays, its slot serves the next one. `false` if the removal is cancelled:
-    /// nothing more is removed.
+    /// Waits if a rate is set and no slot is held; an entry that stays leaves its slot to the next one. `false`
+    /// if the removal is cancelled.
     #[inline]
     pub(super) fn have_place(&mut self) -> bool {
         if let Some(pace) = &self.shared.pace
@@ -79,7 +77,7 @@ impl Worker<'_, '_, '_> {
         true
     }
 
-    /// Uses the slot that is held, or waits for one; `false` if the removal is cancelled.
+    /// The slot that is held, or a new one; `false` if the removal is cancelled.
     #[inline]
     pub(super) fn take_place(&mut self) -> bool {
         if self.shared.pace.is_none() {

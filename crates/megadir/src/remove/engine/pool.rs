@@ -1,4 +1,4 @@
-//! Jobs that workers hand to each other: directories listed but not entered, all of one parent.
+//! Jobs between workers: directories listed but not entered, all of one parent.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,23 +7,23 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::names::Names;
 use super::node::Node;
 
-/// Directories of one parent, to be removed by the worker that takes the job. Counts as a part of the parent
-/// ([`Node::end_part`]). A job has no descriptor: the number would mean another file in another worker's table.
-/// The taker opens the parent by names and checks its identity.
+/// Directories of one parent, which count as one part of it ([`Node::end_part`]). Without a descriptor, which
+/// would mean another file in another worker's table; the taker opens the parent by names and checks its
+/// identity.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) node: Arc<Node>,
     pub(super) below: Names,
 }
 
-/// Waiting jobs per other worker: enough to keep all busy, few enough that workers stay close to each other.
+/// Enough to keep all busy, few enough that workers stay close to each other.
 const JOBS_EACH: usize = 2;
 
-/// Waiting jobs, the oldest first.
+/// Oldest first.
 #[derive(Debug)]
 pub(super) struct Pool {
     workers_max: usize,
-    /// Length of the list, readable without the lock.
+    /// Readable without the lock.
     jobs: AtomicUsize,
     state: Mutex<State>,
     changed: Condvar,
@@ -38,19 +38,19 @@ struct State {
 }
 
 impl Pool {
-    /// A pool for one busy worker.
+    /// For one busy worker.
     pub(super) fn new(workers_max: usize) -> Self {
         let state = State { jobs: VecDeque::new(), started: 1, waiting: 0, closed: false };
         Self { workers_max, jobs: AtomicUsize::new(0), state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// `true` if there are fewer jobs than other workers could take.
+    /// Fewer jobs than other workers could take.
     #[inline]
     pub(super) fn is_hungry(&self) -> bool {
         self.jobs.load(Ordering::Relaxed) < JOBS_EACH * (self.workers_max - 1)
     }
 
-    /// Takes the oldest job back if it belongs to `node`.
+    /// If the oldest belongs to `node`.
     pub(super) fn take_back(&self, node: &Arc<Node>) -> Option<Job> {
         if self.jobs.load(Ordering::Relaxed) == 0 {
             return None;
@@ -61,15 +61,14 @@ impl Pool {
         job
     }
 
-    /// Adds a job without waking a worker: most jobs are taken back before another worker could begin
-    /// ([`Pool::offer`]).
+    /// Wakes no worker: most jobs are taken back before another could begin ([`Pool::offer`]).
     pub(super) fn push(&self, job: Job) {
         let mut state = self.lock();
         state.jobs.push_back(job);
         self.jobs.store(state.jobs.len(), Ordering::Relaxed);
     }
 
-    /// Wakes workers for the remaining jobs; returns the number of workers that the caller should start.
+    /// Returns the number of workers that the caller should start.
     pub(super) fn offer(&self) -> usize {
         if self.jobs.load(Ordering::Relaxed) == 0 {
             return 0;
@@ -82,12 +81,12 @@ impl Pool {
         start
     }
 
-    /// Undoes the count of a worker that could not be started.
+    /// The worker could not be started.
     pub(super) fn not_started(&self) {
         self.lock().started -= 1;
     }
 
-    /// Takes the oldest job, usually the largest. Waits while other workers may add jobs; `None` at the end.
+    /// The oldest job is usually the largest. Waits while other workers may add jobs; `None` at the end.
     pub(super) fn take(&self) -> Option<Job> {
         let mut state = self.lock();
         state.waiting += 1;
@@ -109,7 +108,7 @@ impl Pool {
         }
     }
 
-    /// Ends the pool: waiting workers get no more jobs.
+    /// Waiting workers get no more jobs.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;

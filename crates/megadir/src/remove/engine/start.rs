@@ -20,11 +20,11 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::remove::{Counts, Progress, RemoveOptions, Removed, WORKERS_MAX, policy};
 
-/// All workers together may use the process's descriptor limit divided by this.
+/// Divisor of the process's descriptor limit for all workers together.
 const DESCRIPTORS_SHARE: usize = 2;
-/// Descriptors that must be available for a worker to be started.
+/// Needed to start a worker.
 const DESCRIPTORS_MIN: usize = 8;
-/// Buffer for checking whether a directory is empty, bytes.
+/// For checking whether a directory is empty.
 const LOOK_BYTES: usize = 32 << 10;
 
 /// Removes an entry of a directory; a directory with everything in it. A symbolic link is removed, not
@@ -123,13 +123,12 @@ pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &
     Ok(finish(progress, &before))
 }
 
-/// The directory named by the caller.
 struct Root<'a> {
     parent: &'a Dir,
     name: &'a CStr,
     path: &'a Path,
     descriptor: Arc<Directory>,
-    /// Identity, on systems that remove a directory only if it is the expected one.
+    /// On systems that remove only the expected directory.
     identity: Option<Identity>,
 }
 
@@ -168,7 +167,7 @@ impl Root<'_> {
     }
 }
 
-/// Empties a directory that stays, until nothing in it is left to remove.
+/// The directory itself stays.
 fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) {
     for _ in 0..=PASSES_MAX {
         let before = progress.counts();
@@ -178,8 +177,7 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, pr
         }
         let left = match options.conditions.is_none() {
             true => holds_any(root, options.keep),
-            // With conditions, remaining entries do not show whether new ones appeared: stop after a pass that
-            // removed none.
+            // Remaining entries may be kept ones: stop after a pass that removed none.
             false => {
                 let gone = progress.counts().since(&before);
                 Ok(gone.entries + gone.directories > 0)
@@ -195,7 +193,7 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, pr
     fail(Error::new("remove", path, ErrorKind::NotEmpty, reason), options, progress);
 }
 
-/// `true` if a directory holds any entry other than `keep`.
+/// Other than `keep`.
 fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
     let (mut reader, mut from) = (Reader::new(), Some(0));
     let mut buffer = vec![0; LOOK_BYTES];
@@ -215,13 +213,13 @@ fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
     }
 }
 
-/// Counts and reports a failure of the directory named by the caller.
+/// Of the directory named by the caller.
 fn fail(failure: Error, options: &RemoveOptions<'_>, progress: &Progress) {
     progress.add(&Counts { failures: 1, ..Counts::default() });
     (options.on_failure)(failure);
 }
 
-/// Empties a directory; returns why entries in it stay.
+/// Returns why entries stay.
 fn empty(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) -> u8 {
     let node = Arc::new(Node::new(None, CString::default(), 0, 0));
     let shared = shared(Arc::clone(root), path.to_owned(), options, progress);
@@ -241,7 +239,7 @@ fn empty(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progre
     node.stays()
 }
 
-/// Removes an entry that is not a directory.
+/// No directory.
 fn remove_file(
     directory: Directory,
     path: &Path,
@@ -287,7 +285,7 @@ fn shared<'a>(
     }
 }
 
-/// Rate limiter, unless it is a dry run.
+/// `None` in a dry run.
 fn pace(options: &RemoveOptions<'_>) -> Option<Pace> {
     options.entries_per_second_max.filter(|_| !options.dry_run).map(Pace::new)
 }
@@ -309,7 +307,7 @@ fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
     Err(Error::new("remove", path, ErrorKind::BadOption, reason))
 }
 
-/// Converts a name for system calls, if it is a single component.
+/// A single component.
 pub(in crate::remove) fn component(name: &[u8], path: &Path) -> Result<CString> {
     let refuse = |reason| Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     if name.is_empty()

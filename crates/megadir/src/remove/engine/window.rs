@@ -1,4 +1,4 @@
-//! A window: entries of one directory, read before any of them is removed.
+//! Entries of one directory, read before any of them is removed.
 
 use std::io;
 
@@ -8,14 +8,14 @@ use super::system::{self, CALL_BYTES, Directory, Reader};
 use crate::decode::{Record, Records};
 use crate::file_type::FileType;
 
-/// Least free space worth another read, bytes.
+/// Least free space worth another read.
 const ROOM_BYTES_MIN: usize = 16 << 10;
 
-/// Space for names of subdirectories until these have been entered, bytes.
+/// Bytes left for names of subdirectories until these are entered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub(super) of_one: usize,
-    /// For all directories together; names of unknown type count here only.
+    /// For all directories together; names of unknown type count only here.
     pub(super) of_all: usize,
 }
 
@@ -42,23 +42,22 @@ pub(super) struct Window {
     reader: Reader,
     buffer: Vec<u8>,
     filled: usize,
-    /// Record offsets in removal order; unused if entries go in listing order.
+    /// Record offsets in removal order; unused in listing order.
     by_inode: Vec<(u64, u32)>,
     order: Order,
-    /// The directory ends with this window.
+    /// The directory ends here.
     pub(super) is_last: bool,
 }
 
 impl Window {
     pub(super) fn new(bytes: usize, order: Order) -> Self {
-        // Zeroed memory costs nothing until it is touched.
+        // Zeroed memory costs nothing until touched.
         let buffer = vec![0; bytes.max(CALL_BYTES)];
         Self { reader: Reader::new(), buffer, filled: 0, by_inode: Vec::new(), order, is_last: false }
     }
 
-    /// Reads entries, from `position` if given, until the window is full, there is no space for names of
-    /// subdirectories, the directory ends, or the removal is cancelled: a window of an uncached directory takes
-    /// seconds.
+    /// Reads from `position`, if given, until the window or the space for names is full, the directory ends, or
+    /// the removal is cancelled: uncached windows take seconds.
     pub(super) fn fill(
         &mut self,
         directory: &Directory,
@@ -69,7 +68,7 @@ impl Window {
         self.filled = 0;
         self.is_last = false;
         let mut names = Room { of_one: 0, of_all: 0 };
-        // Not every system can return to an earlier position: read little if there is little space.
+        // Not every system can return to an earlier position.
         let call_bytes =
             if system::SEEKS || room.of_one >= ROOM_BYTES_MIN { CALL_BYTES } else { ROOM_BYTES_MIN };
         while self.buffer.len() - self.filled >= ROOM_BYTES_MIN
@@ -87,7 +86,7 @@ impl Window {
                     names.add(&self.buffer[self.filled..self.filled + filled]);
                     self.filled += filled;
                 }
-                // Remove what was read first; the next window gets the error again, unless it was temporary.
+                // The entries read go first; the next window gets the error again, unless it was temporary.
                 Err(_) if self.filled > 0 => break,
                 Err(error) => return Err(error),
             }
@@ -95,7 +94,7 @@ impl Window {
         Ok(())
     }
 
-    /// Drops all records after the first `bytes`.
+    /// Keeps the first `bytes`.
     pub(super) fn cut(&mut self, bytes: usize) {
         self.filled = bytes;
         self.is_last = false;
@@ -107,7 +106,7 @@ impl Window {
         if self.order == Order::Listed {
             return;
         }
-        // Reserve exactly instead of doubling; untouched memory costs nothing.
+        // Exactly, since untouched memory costs nothing.
         self.by_inode.reserve_exact(self.filled / RECORD_BYTES_MIN);
         let mut at = 0;
         for record in Records::new(&self.buffer[..self.filled]) {

@@ -1,14 +1,10 @@
-//! System calls of the engine on Windows: read, open, remove, each relative to a handle.
+//! System calls of the engine on Windows, relative to handles.
 //!
-//! An entry is opened first and removed by its handle; a directory only if it is the one that was emptied. A
-//! reparse point (symbolic link, junction, mount point, cloud folder) is opened itself and never entered. With
-//! POSIX semantics (Windows 10 1607 and later, NTFS) a name disappears when this handle is closed, even if
-//! other processes have the file open. Without them it disappears when the last handle is closed, so no
-//! directory is kept open while it is removed. Handles have no `..`, so parent directories stay open: a path of
-//! 32 767 characters has at most 16 383 of them, and a process may have 16 million handles. A reader's position
-//! is lost with its handle.
-//!
-//! Under Wine, an entry whose real path differs from its name stays (`dir/wine.rs`).
+//! An entry is opened first and removed by its handle; a directory only if it is the one that was emptied.
+//! Reparse points are opened themselves and never entered. Without POSIX semantics a name goes with the last
+//! handle, so no directory is open while it is removed. Handles have no `..`, so parents stay open (at most 16
+//! 383 in a path). A reader's position is lost with its handle. Under Wine, an entry whose real path differs
+//! from its name stays (`dir/wine.rs`).
 
 mod errno;
 mod reader;
@@ -35,27 +31,26 @@ pub(in crate::remove) use std::os::windows::io::AsHandle as Open;
 
 pub(in crate::remove) type Directory = OwnedHandle;
 
-/// Reading cannot resume after the directory was closed: only its handle has a position.
+/// Only the handle has a position.
 pub(super) const SEEKS: bool = false;
-/// Without POSIX semantics a directory disappears when its last handle is closed. It is removed only if it is
-/// the expected one.
+/// Without POSIX semantics a directory goes with its last handle. Only the expected one is removed.
 pub(super) const GOES_WHILE_OPEN: bool = false;
-/// Most directories that a worker keeps open.
+/// Per worker.
 pub(super) const OPEN_MAX: usize = usize::MAX;
 /// A volume mounted in a folder is a junction.
 pub(super) const CROSSES_MOUNTS: bool = false;
-/// All threads of a process share one handle table.
+/// One handle table per process.
 pub(super) const OWN_TABLE: Option<fn()> = None;
-/// Bytes that no entry name contains; a colon leads to a stream.
+/// A colon leads to a stream.
 pub(super) const NOT_IN_NAMES: &[u8] = b"/\\:";
-/// Error for a directory that never becomes empty.
+/// The directory never becomes empty.
 pub(super) const KEEPS_FILLING: &str = "not empty after it was emptied 10 times: something keeps making entries in it, or holds open what was removed";
 
 const READ_ONLY: u32 = 1;
 const DIRECTORY: u32 = 0x10;
 const REPARSE_POINT: u32 = 0x400;
 
-/// Distinguishes a directory from all others, for as long as it exists.
+/// Unique for as long as the directory exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remove) struct Identity {
     volume: u64,
@@ -70,7 +65,7 @@ impl Opener {
         Self
     }
 
-    /// Opens a directory by its name, a single component; `LOOP` for a reparse point.
+    /// `LOOP` for a reparse point.
     pub(in crate::remove) fn below(&self, parent: &impl Open, name: &CStr) -> Result<Directory, Errno> {
         let (directory, attributes) = open(parent.as_handle(), name, Purpose::List)?;
         if attributes & REPARSE_POINT != 0 {
@@ -79,13 +74,13 @@ impl Opener {
         Ok(directory)
     }
 
-    /// Always `None`: a parent cannot be opened from a handle.
+    /// A parent cannot be opened from a handle.
     pub(super) fn above(_directory: &Directory, _expected: &Identity) -> Result<Option<Directory>, Errno> {
         Ok(None)
     }
 }
 
-/// Opens an entry, following no link; also returns its attributes.
+/// Follows no link.
 fn open(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Result<(OwnedHandle, u32), Errno> {
     let opened = open_unasked(parent, name, purpose)?;
     let (attributes, _) = facts::tag(opened.as_handle())?;
@@ -101,7 +96,7 @@ fn open_unasked(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Re
     Ok(opened)
 }
 
-/// Opens a directory to rename it; `NOTDIR` for a reparse point or an entry that is not a directory.
+/// `NOTDIR` for a reparse point or an entry that is not a directory.
 pub(in crate::remove) fn open_directory_to_rename(
     parent: &impl Open,
     name: &CStr,
@@ -123,24 +118,23 @@ pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Err
             Identity { volume: told.volume.into(), file: told.index.into() }
         }
     };
-    // Some network file systems give all files the same ID.
+    // Some network file systems give all files one ID.
     let is_none = told.file == 0 || told.file == u128::MAX || told.file == u128::from(u64::MAX);
     if is_none { Err(Errno::NO_IDENTITY) } else { Ok(told) }
 }
 
-/// Attributes of an entry, read only if they matter.
+/// Read only if they matter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     pub(super) kind: FileType,
-    /// `None` if the file system does not report it.
+    /// `None` if not reported.
     pub(super) modified: Option<Time>,
-    /// Allocated size, bytes.
+    /// Allocated.
     pub(super) bytes: u64,
     pub(super) links: u64,
 }
 
-/// Examines an entry, following no link. The listing's copy of the attributes may be outdated if a file has
-/// several links.
+/// Follows no link. The listing's copy may be outdated for a file with several links.
 pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Facts, Errno> {
     facts_of_open(&open_unasked(directory.as_handle(), name, Purpose::Ask)?)
 }
@@ -160,14 +154,13 @@ pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Facts, Errno> {
     })
 }
 
-/// `true` for a folder whose entries another program provides (a cloud folder), unless it is a stand-in for
-/// another path.
+/// Another program provides the entries (a cloud folder); no stand-in for another path.
 fn is_folder_of_others(attributes: u32, reparse_tag: u32) -> bool {
     kind(attributes, reparse_tag) == FileType::Symlink
         && Found { attributes, reparse_tag, ..Found::default() }.kind() == FileType::Directory
 }
 
-/// Type of an open entry: no reparse point is a directory to enter.
+/// No reparse point is a directory to enter.
 fn kind(attributes: u32, reparse_tag: u32) -> FileType {
     const FOLDER_THAT_LIES_ELSEWHERE: u32 = REPARSE_POINT | DIRECTORY;
     if attributes & FOLDER_THAT_LIES_ELSEWHERE == FOLDER_THAT_LIES_ELSEWHERE {
@@ -176,25 +169,24 @@ fn kind(attributes: u32, reparse_tag: u32) -> FileType {
     Found { attributes, reparse_tag, ..Found::default() }.kind()
 }
 
-/// Allocated size of an open directory, bytes; 0 if unknown.
+/// 0 if unknown.
 pub(super) fn space(directory: &Directory) -> u64 {
     facts::space(directory.as_handle()).map_or(0, |space| space.allocated_bytes)
 }
 
-/// Type of an entry; unknown if it has vanished.
+/// Unknown if the entry has vanished.
 pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
     let Ok(name) = std::ffi::CString::new(name) else { return FileType::Unknown };
     facts(directory, &name).map_or(FileType::Unknown, |facts| facts.kind)
 }
 
-/// Removes an entry that is not a directory to enter; `ISDIR` if it is one.
+/// `ISDIR` for a directory to enter.
 pub(super) fn remove_file(directory: &impl Open, name: &CStr, listed: FileType) -> Result<(), Errno> {
     let file = open_to_remove(directory.as_handle(), name, listed)?;
     remove(directory.as_handle(), name, &file)
 }
 
-/// Removes an entry that was examined, if `still` accepts the entry that is opened for removal; `false` if it
-/// stays.
+/// If `still` accepts the entry opened for removal; `false` if it stays.
 pub(super) fn remove_examined(
     directory: &impl Open,
     name: &CStr,
@@ -210,7 +202,7 @@ pub(super) fn remove_examined(
 
 fn open_to_remove(parent: BorrowedHandle<'_>, name: &CStr, listed: FileType) -> Result<OwnedHandle, Errno> {
     if listed == FileType::File {
-        // The same call fails if the entry has become a directory or a junction.
+        // Fails if the entry has become a directory or a junction.
         return open_unasked(parent, name, Purpose::RemoveFile);
     }
     let (file, attributes) = open(parent, name, Purpose::Remove)?;
@@ -220,8 +212,7 @@ fn open_to_remove(parent: BorrowedHandle<'_>, name: &CStr, listed: FileType) -> 
     }
 }
 
-/// Removes an empty directory, only if it is the expected one; `NOTDIR` for another entry or one that is not a
-/// directory.
+/// `NOTDIR` unless it is the expected directory.
 pub(super) fn remove_directory(
     parent: &impl Open,
     name: &CStr,
@@ -239,7 +230,7 @@ pub(super) fn remove_directory(
     remove(parent, name, &directory)
 }
 
-/// Removes an open entry, read-only or not.
+/// Read-only or not.
 fn remove(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle) -> Result<(), Errno> {
     match change::remove(file.as_handle()).map_err(Errno::from) {
         Err(Errno::PERM) => remove_read_only(parent, name, file),
@@ -247,8 +238,7 @@ fn remove(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle) -> Result
     }
 }
 
-/// Removes a read-only entry on systems that refuse to: clears the attribute, and restores it if the removal
-/// still fails.
+/// Where read-only entries are refused: clears the attribute, and restores it if the removal still fails.
 fn remove_read_only(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle) -> Result<(), Errno> {
     let (attributes, _) = facts::tag(file.as_handle())?;
     if attributes & READ_ONLY == 0 {
@@ -262,14 +252,13 @@ fn remove_read_only(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle)
     change::set_attributes(marked.as_handle(), attributes & !READ_ONLY)?;
     let removed = change::remove(marked.as_handle());
     if removed.is_err() || links > 1 {
-        // Other links share the attributes. The removal has already succeeded or failed, and that result is
-        // returned.
+        // Other links share the attributes. The result of the removal is returned.
         let _ = change::set_attributes(marked.as_handle(), attributes);
     }
     removed.map(drop).map_err(Errno::from)
 }
 
-/// Duplicates the handle of a directory; both share a position.
+/// Both share a position.
 pub(super) fn duplicate(directory: &impl Open) -> io::Result<Directory> {
     directory.as_handle().try_clone_to_owned()
 }
@@ -278,12 +267,12 @@ pub(super) fn file_system(directory: &impl Open) -> FileSystem {
     FileSystem::of(directory.as_handle())
 }
 
-/// Waits, longer with each pass: without POSIX semantics a removed name stays until other processes close it.
+/// Longer with each pass: without POSIX semantics a removed name stays until other processes close it.
 pub(super) fn wait_for_others(pass: u8) {
     std::thread::sleep(Duration::from_millis(1 << pass.min(9)));
 }
 
-/// Limit on the process's handles: higher than any process uses.
+/// Higher than any process uses.
 pub(super) fn handles_max() -> usize {
     usize::MAX
 }

@@ -14,57 +14,55 @@ use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 use crate::remove::Counts;
 
-/// Directories with fewer entries are shared several at a time ([`FEW`]).
+/// Smaller directories are shared several at a time ([`FEW`]).
 const SMALL_ENTRIES: u64 = 64;
 const FEW: usize = 16;
-/// After this many entries a worker offers the jobs that it has not taken back. Waking another worker takes
-/// longer than removing a few entries: in a chain of directories, two workers would wait for each other at each
-/// level.
+/// Entries after which a worker offers jobs that it has not taken back. Waking another worker takes longer than
+/// removing a few: in a chain of directories two workers would wait for each other at each level.
 const OFFERED_AFTER: u32 = 32;
-/// Entries after which a worker adds its counts to the shared progress.
+/// Entries between updates of the shared progress.
 const TOLD_AFTER: u64 = 128;
 
 /// A directory on a worker's stack.
 pub(super) struct Frame {
     pub(super) node: Arc<Node>,
-    /// `None` while closed; reopened when the worker returns to it.
+    /// `None` while closed.
     pub(super) descriptor: Option<Arc<Directory>>,
-    /// Directories listed but neither entered nor shared.
+    /// Neither entered nor shared.
     pub(super) below: Names,
-    /// All of it has been read.
+    /// Read to the end.
     pub(super) ended: bool,
-    /// Position after the last entry read.
+    /// After the last entry read.
     pub(super) position: u64,
-    /// The descriptor is at another position.
+    /// The descriptor is elsewhere.
     pub(super) astray: bool,
-    /// A shared part: the directory's reader has a frame of it too.
+    /// The directory's reader has a frame of it too.
     pub(super) is_part: bool,
 }
 
-/// One thread of a removal.
 pub(super) struct Worker<'scope, 'env, 'a> {
     pub(super) shared: &'env Shared<'a>,
     pub(super) scope: &'scope Scope<'scope, 'env>,
-    /// The directories from the top down, each in the one before.
+    /// From the top down.
     pub(super) stack: Vec<Frame>,
-    /// No frame below this index has names to share.
+    /// Frames below have no names to share.
     shareable: usize,
-    /// No frame below this index is open.
+    /// Frames below are closed.
     pub(super) oldest_open: usize,
     pub(super) open: usize,
-    /// Parent of the last part done; the next part is usually of the same parent or below it. `None` on systems
-    /// where directories must be closed before they are removed.
+    /// The next part is usually of the same parent or below it. `None` where directories must be closed before
+    /// removal.
     pub(super) last: Option<(Arc<Node>, Arc<Directory>)>,
-    /// Directories per job: one if they are large, several if handing over would cost more than removing.
+    /// Directories per job: one, or several if handing over costs more than removing.
     few: usize,
-    /// Size of all waiting names, bytes.
+    /// Of all waiting names.
     waiting_bytes: usize,
     window: Option<Window>,
     /// A slot of the rate limit that was waited for and not used yet.
     pub(super) has_place: bool,
     pub(super) counts: Counts,
     untold: u64,
-    /// Entries since jobs were last offered to other workers.
+    /// Entries since the last offer of jobs.
     unoffered: u32,
 }
 
@@ -89,7 +87,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Empties the stack, then takes jobs until none are left.
+    /// The stack first, then jobs until none are left.
     pub(super) fn run(mut self) {
         let _closes = CloseOnPanic(self.shared);
         self.work();
@@ -113,7 +111,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         });
     }
 
-    /// Works until the stack is empty or the removal is cancelled.
+    /// Or until cancelled.
     fn work(&mut self) {
         while let Some(top) = self.stack.last_mut() {
             if self.shared.progress.is_cancelled() {
@@ -121,9 +119,8 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 self.stack.clear();
                 break;
             }
-            // Take back shared jobs first, so that workers stay close to each other: on XFS, consecutive
-            // directories lie in different allocation groups, while directories half the tree apart may share
-            // one.
+            // Shared jobs first, so that workers stay close to each other: on XFS, consecutive directories lie
+            // in different allocation groups, while those half the tree apart may share one.
             if !top.is_part
                 && let Some(job) = self.shared.pool.take_back(&top.node)
             {
@@ -162,7 +159,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         Some(frame)
     }
 
-    /// Closes the directory that is needed last; `false` if only the top is open.
+    /// The one needed last; `false` if only the top is open.
     pub(super) fn close_oldest(&mut self) -> bool {
         let top = self.stack.len().saturating_sub(1);
         while self.oldest_open < top {
@@ -188,7 +185,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         false
     }
 
-    /// Shares waiting directories, highest in the tree first, if other workers have few jobs.
+    /// Highest in the tree first, if other workers have few jobs.
     fn share(&mut self) {
         if self.unoffered >= OFFERED_AFTER {
             self.unoffered = 0;
@@ -216,9 +213,9 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Records the identities of the directories up to `index`, so that other workers can find them.
+    /// Identities let other workers find the directories up to `index`.
     fn identify_to(&self, index: usize) -> Result<(), Errno> {
-        // A frame with an identity has ancestors with identities; closed frames always have one.
+        // Ancestors of a frame with an identity have one; so do closed frames.
         for frame in self.stack[..=index].iter().rev() {
             match &frame.descriptor {
                 Some(descriptor) if frame.node.identity().is_none() => {
@@ -234,7 +231,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         let number = self.shared.threads.fetch_add(1, Ordering::Relaxed);
         let (shared, scope) = (self.shared, self.scope);
         let thread = std::thread::Builder::new().name(format!("megadir-remove-{number}"));
-        // If it fails, fewer threads do the same work.
+        // On failure, fewer threads do the same work.
         let work = move || {
             if shared.options.own_tables
                 && let Some(own_table) = system::OWN_TABLE
@@ -248,7 +245,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Reads a window of the top directory and removes its entries; subdirectories wait.
     fn empty(&mut self) {
         if self.reopen_top().is_err() {
             return;
@@ -263,7 +259,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.window = Some(window);
     }
 
-    /// Reads a window; `false` if it could not be read.
+    /// `false` if it could not be read.
     fn fill(&mut self, window: &mut Window) -> bool {
         let room = self.shared.room(self.waiting_bytes);
         let Some(Frame { node, descriptor: Some(descriptor), ended, position, astray, .. }) =
@@ -286,8 +282,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Lets the subdirectories of a window wait. If they exceed the room, the rest of the window is read again
-    /// later.
+    /// If subdirectories exceed the room, the rest of the window is read again later.
     fn note_directories(&mut self, window: &mut Window) {
         let room = self.shared.room(self.waiting_bytes).of_one;
         let Some(frame) = self.stack.last_mut() else { return };
@@ -305,7 +300,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             let full = system::SEEKS && frame.below.bytes() > room && !frame.below.is_empty();
             let is_directory = match FileType::from_d_type(record.kind) {
                 FileType::Directory => true,
-                // Rare: otherwise the removal itself shows the type.
+                // Rare: otherwise the removal shows the type.
                 FileType::Unknown if full => system::kind_of(descriptor, record.name) == FileType::Directory,
                 _ => false,
             };
@@ -326,7 +321,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.waiting_bytes += frame.below.bytes() - before;
     }
 
-    /// Removes all entries of a window except known directories.
+    /// Except known directories.
     fn remove_listed(&mut self, window: &Window) {
         let Some(frame) = self.stack.last() else { return };
         let Some(descriptor) = frame.descriptor.clone() else { return };
@@ -343,8 +338,8 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             }
             entries += 1;
             self.unoffered += 1;
-            // In a large directory, its subdirectories would wait long for another worker. In a small one they
-            // come next anyway.
+            // In a large directory they would wait long for another worker; in a small one they come next
+            // anyway.
             if entries > u64::from(OFFERED_AFTER) {
                 self.share();
             }
@@ -362,7 +357,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Reports a failure at an entry; at the directory itself if the name is empty.
+    /// At the directory itself if the name is empty.
     pub(super) fn fail(&mut self, node: &Node, name: &[u8], operation: &'static str, error: std::io::Error) {
         let path = node.path(&self.shared.path, name);
         self.tell_failure(node, Error::io(operation, &path, error));
@@ -383,7 +378,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Adds this worker's counts to the shared progress.
+    /// To the shared progress.
     pub(super) fn tell(&mut self) {
         self.shared.progress.add(&self.counts);
         self.counts = Counts::default();
@@ -391,7 +386,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
     }
 }
 
-/// Closes the pool if its thread panics: other workers would wait for its jobs forever.
+/// Other workers would wait for its jobs forever.
 struct CloseOnPanic<'env, 'a>(&'env Shared<'a>);
 
 impl Drop for CloseOnPanic<'_, '_> {

@@ -62,7 +62,6 @@ impl Browser {
         Ok(browser)
     }
 
-    /// Applies a presentation to the following pages.
     pub(crate) fn show(&self, view: &View) -> Result<(), String> {
         let size = json!({ "width": view.width, "height": view.height, "deviceScaleFactor": 1, "mobile": view.width < 500 });
         self.tools("Emulation.setDeviceMetricsOverride", &size)?;
@@ -76,7 +75,6 @@ impl Browser {
         self.ask(&self.command("url"), &json!({ "url": format!("file://{}", page.display()) })).map(|_| ())
     }
 
-    /// Runs a script on the page and returns its lines.
     pub(crate) fn check(&self, script: &str) -> Result<Vec<String>, String> {
         let answer = self.ask(&self.command("execute/sync"), &json!({ "script": script, "args": [] }))?;
         let lines = answer.as_array().ok_or("the check returned no list")?;
@@ -106,7 +104,6 @@ impl Browser {
             .map_err(|error| format!("cannot decode the screenshot: {error}"))
     }
 
-    /// Sends a command of the DevTools protocol.
     fn tools(&self, command: &str, parameters: &Value) -> Result<Value, String> {
         self.ask(&self.command("goog/cdp/execute"), &json!({ "cmd": command, "params": parameters }))
     }
@@ -115,7 +112,6 @@ impl Browser {
         format!("/session/{}/{name}", self.session)
     }
 
-    /// Posts a command and returns the value of the answer.
     fn ask(&self, path: &str, body: &Value) -> Result<Value, String> {
         let failed = |what: &str| format!("chromedriver, {path}: {what}");
         let (status, text) =

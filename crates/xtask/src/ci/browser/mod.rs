@@ -1,7 +1,6 @@
-//! Opens the report of every study in headless Chromium and checks it for defects. Records come from the stage
-//! `smoke` (`target/ci/records`); reports and screenshots go to `target/ci/reports`. Every report is opened for
-//! desktop and phone, light and dark, and for print. `check.js` checks the page, and messages in the browser's
-//! log are failures too. Chromium is driven through Debian's `chromedriver` (`driver`).
+//! Opens the report of every study (from the stage `smoke`) in headless Chromium, for desktop and phone, light
+//! and dark, and for print. `check.js` checks the page, and messages in the browser's log are failures. Driven
+//! through Debian's `chromedriver` (`driver`).
 
 mod driver;
 

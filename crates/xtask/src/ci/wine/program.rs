@@ -1,4 +1,4 @@
-//! The released program: `megadir.exe` runs, and needs no DLLs but those of Windows.
+//! The released `megadir.exe` runs, and needs no DLLs but those of Windows.
 
 use super::WineDir;
 use crate::ci::stage::Report;
@@ -9,8 +9,7 @@ use std::process::Command;
 
 const OBJDUMP: &str = "x86_64-w64-mingw32-objdump";
 
-/// DLLs of every Windows 10, in lower case without `.dll`. Compilers' runtimes (libgcc_s_seh-1, libstdc++-6,
-/// libwinpthread-1, vcruntime140) must not be among them.
+/// On every Windows 10, in lower case without `.dll`. Compilers' runtimes must not be among them.
 const OF_WINDOWS: &[&str] = &[
     "advapi32",
     "bcrypt",
@@ -60,7 +59,6 @@ pub(super) fn check(wine: &WineDir, program: &Path, report: &mut Report) {
     }
 }
 
-/// Builds the release, which takes minutes, and checks it.
 pub(super) fn check_release(context: &crate::ci::stage::Context, wine: &WineDir, report: &mut Report) {
     let mut command = context.cargo(&["build", "--locked", "--release", "--package=megadir-cli"]);
     windows::build_with(&mut command);

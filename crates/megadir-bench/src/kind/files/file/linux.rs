@@ -23,7 +23,6 @@ pub(crate) fn own() -> Option<Owner> {
 }
 
 impl Owner {
-    /// Sets owner and mode of a file created for it.
     pub(crate) fn give(&self, file: &File) -> Result<(), Outcome> {
         let (user, group) = (Some(self.user), Some(self.group));
         rustix::fs::fchown(file, user, group).map_err(io::Error::from).map_err(met("fchown", Step::Write))?;
@@ -49,7 +48,6 @@ pub(crate) fn size_of(at: Borrowed<'_>, name: impl Arg) -> io::Result<Option<u64
     Ok((status.kind == FileType::File).then_some(status.size_bytes))
 }
 
-/// Makes the names in a directory durable.
 pub(crate) fn sync_directory(directory: Borrowed<'_>) -> io::Result<()> {
     Ok(rustix::fs::fsync(directory)?)
 }
@@ -61,7 +59,6 @@ pub(crate) fn is_of_one_file(error: &io::Error) -> bool {
     matches!(error, Some(Errno::NOENT | Errno::EXIST | Errno::LOOP | Errno::ISDIR))
 }
 
-/// Every kind of work is supported here.
 pub(crate) fn refused(_work: &FileWork, _directory: Borrowed<'_>) -> Option<String> {
     None
 }

@@ -13,11 +13,9 @@ const BUFFER_BYTES: usize = 64 << 10;
 pub(crate) struct Stream {
     directory: Arc<Dir>,
     reader: Box<dyn Reader>,
-    /// Names of one buffer, concatenated.
     names: Vec<u8>,
     /// End of each name, and whether it is a directory.
     entries: Vec<(usize, bool)>,
-    /// The next entry, and the start of its name.
     next: usize,
     begins: usize,
 }

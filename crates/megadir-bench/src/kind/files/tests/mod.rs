@@ -100,7 +100,6 @@ fn right(work: &FileWork, data: &Data, path: &Path) -> (BlockUsage, Stopwatch) {
     (taken, stopwatch)
 }
 
-/// Returns the number of unexpected files in a block.
 fn wrong(work: &FileWork, data: &Data, path: &Path) -> u64 {
     block(work, data, path, SIGNALS).unwrap().0.hash
 }
@@ -128,7 +127,6 @@ fn number_of(path: &Path) -> u64 {
     status.identity.1
 }
 
-/// Returns a directory in which file creation is fast.
 #[cfg(target_os = "linux")]
 fn place() -> Result<Mount, String> {
     Mount::make(&TMPFS)
@@ -162,7 +160,6 @@ fn check(files: &dataset::Files, top: &Path, indices: impl Iterator<Item = u64>)
     indices.map(one).collect()
 }
 
-/// Returns the number of files and directories in a tree.
 fn count(path: &Path) -> (u64, u64) {
     let mut sum = (0, 0);
     for entry in std::fs::read_dir(path).unwrap().map(Result::unwrap) {

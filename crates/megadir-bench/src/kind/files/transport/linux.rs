@@ -49,7 +49,6 @@ impl Host {
         Ok((child, Link(Lines::new(ours))))
     }
 
-    /// Sends the data directory and the barrier.
     pub(crate) fn hand_all(&self, _worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
         hand_over(&link.0.from, &[data, self.waits.as_fd()])
     }
@@ -59,7 +58,6 @@ impl Host {
         hand_over(&link.0.from, &[data])
     }
 
-    /// Releases all workers at the barrier.
     pub(crate) fn let_go(&mut self) -> io::Result<()> {
         self.lets_go = None;
         Ok(())
@@ -92,7 +90,6 @@ fn hand_over(socket: &UnixStream, descriptors: &[BorrowedFd<'_>]) -> io::Result<
 #[derive(Debug)]
 pub(crate) struct Guest(Lines<UnixStream>);
 
-/// Barrier at which a worker waits.
 #[derive(Debug)]
 pub(crate) struct Barrier(OwnedFd);
 
@@ -104,7 +101,6 @@ impl Guest {
         Ok(Self(Lines::new(socket)))
     }
 
-    /// Receives the data directory and the barrier.
     pub(crate) fn take_all(&mut self) -> io::Result<(Owned, Barrier)> {
         let Ok([data, barrier]) = <[OwnedFd; 2]>::try_from(take_over(&self.0.from)?) else {
             return Err(io::Error::other("no task was handed over"));

@@ -91,7 +91,6 @@ impl Host {
         link.say(&HandedData { data })
     }
 
-    /// Releases all workers at the barrier.
     pub(crate) fn let_go(&mut self) -> io::Result<()> {
         self.gate.open()
     }
@@ -171,7 +170,6 @@ pub(crate) struct Guest {
     answers: Option<File>,
 }
 
-/// Barrier at which a worker waits.
 #[derive(Debug)]
 pub(crate) struct Barrier(Gate);
 
@@ -182,7 +180,6 @@ impl Guest {
         Ok(Self { lines: Lines::new(says.into()), answers: None })
     }
 
-    /// Receives the data directory and the barrier.
     pub(crate) fn take_all(&mut self) -> io::Result<(Owned, Barrier)> {
         let handed: Handed =
             self.hear().map_err(|error| io::Error::new(error.kind(), "no task was handed over"))?;

@@ -1,7 +1,6 @@
-//! System calls of `ls -l` for every entry: statx, then two queries for extended attributes. As traced from
-//! coreutils 9.1 (see `studies/listing.toml`), except that statx is relative to the directory's descriptor,
-//! where `ls -l DIR` passes `DIR/NAME`. Current distributions' kernels have no descriptor-relative call for
-//! extended attributes, so these use paths, as `ls` does.
+//! System calls of `ls -l` for every entry, as traced from coreutils 9.1: statx (here relative to the
+//! descriptor), then two queries for extended attributes by path, because current kernels have no
+//! descriptor-relative call.
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
@@ -27,13 +26,11 @@ const LABEL_BYTES: usize = 255;
 const SYMLINK: u16 = 0o120_000;
 pub(crate) const TYPE_BITS: u16 = 0o170_000;
 
-/// Every stage is available here.
 pub(crate) fn lacks(_stage: Stage) -> Option<String> {
     None
 }
 
-/// Reads the attributes that `ls -l` prints for every entry. Vanished entries keep empty attributes and are
-/// counted; any other error ends the listing.
+/// Vanished entries keep empty attributes and are counted; any other error ends the listing.
 pub(crate) fn ask(
     directory: &Dir,
     arena: &mut NameArena,
@@ -68,9 +65,8 @@ pub(crate) fn ask(
     Ok(Asked { calls: arena.len() as u64, vanished })
 }
 
-/// Reads the security label and the access control list of every entry. As in `ls`, which prints at most one
-/// character for them, a missing, inaccessible or too long attribute is no error. Vanished entries are counted;
-/// any other error ends the listing.
+/// Security label and access control list. As in `ls`, a missing, inaccessible or too long attribute is no
+/// error. Vanished entries are counted; any other error ends the listing.
 pub(crate) fn ask_extended(
     directory: &Dir,
     arena: &mut NameArena,

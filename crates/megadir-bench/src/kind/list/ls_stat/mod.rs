@@ -14,7 +14,6 @@ pub(crate) use windows::*;
 /// Entries between two heartbeats.
 const STEP: usize = 1024;
 
-/// Counts of the system calls on all entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) calls: u64,

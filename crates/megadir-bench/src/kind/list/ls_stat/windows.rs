@@ -15,14 +15,12 @@ use crate::kind::list::name_arena::{Attributes, NameArena};
 
 const NOT_FOUND: i32 = 2;
 
-/// Returns the reason why a stage is unavailable.
 pub(crate) fn lacks(stage: Stage) -> Option<String> {
     let lacking = stage == Stage::ExtendedAttributes;
     lacking.then(|| "extended attributes are asked for as ls does, on Linux".to_owned())
 }
 
-/// Reads the attributes of every entry. Vanished entries keep empty attributes and are counted; any other error
-/// ends the listing.
+/// Vanished entries keep empty attributes and are counted; any other error ends the listing.
 pub(crate) fn ask(
     directory: &Dir,
     arena: &mut NameArena,

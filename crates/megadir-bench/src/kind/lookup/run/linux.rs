@@ -12,12 +12,10 @@ use crate::os::Borrowed;
 
 pub(crate) type Name = CString;
 
-/// Every call is available here.
 pub(crate) fn unavailable(call: LookupCall, _directory: &Dir, _present: Option<CString>) -> Option<String> {
     (call != LookupCall::Fstatat).then(|| "a call of Windows".to_owned())
 }
 
-/// Returns the names of a block in the call's format.
 pub(crate) fn prepare(
     _call: LookupCall,
     _directory: &Dir,

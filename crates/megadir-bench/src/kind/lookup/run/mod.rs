@@ -1,10 +1,7 @@
-//! Look-ups: does a name exist? One call per operation, without following symbolic links: `fstatat` relative to
-//! the directory on Linux, the plan's call on Windows.
-//!
-//! At most [`NAMES_MAX`] names are drawn and written out before a block; longer blocks cycle through them.
-//! Random absent names all differ: from the second time on the kernel answers from a negative entry in its
-//! cache, not from the directory. Absent names are the scheme's names for indices without a file, so they have
-//! the length and randomness of present names.
+//! Look-ups: `fstatat` relative to the directory on Linux, the plan's call on Windows, never following links.
+//! At most [`NAMES_MAX`] names are drawn before a block. Random absent names all differ, because the kernel
+//! answers a repeated one from a negative entry in its cache; they have the length and randomness of present
+//! ones.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -36,7 +33,6 @@ pub(crate) const ABSENT_NAMES: u64 = 1 << 38;
 /// Number of names sampled from an existing directory, unless an arm needs more at once.
 pub(crate) const SAMPLE_MAX: usize = 65_536;
 
-/// One arm's look-ups.
 pub(crate) struct Lookup<'a> {
     presence: Presence,
     keys: Keys,
@@ -59,7 +55,6 @@ impl<'a> Lookup<'a> {
         Self { presence, keys, call, source, seed, names: Vec::new(), blocks: 0 }
     }
 
-    /// Returns the indices of a block's names.
     fn draw(&self, block: BlockKey, count: u64) -> Vec<u64> {
         let entries = self.source.entries().max(1);
         let mut random = SplitMix64::new(self.seed ^ block.number());
@@ -165,7 +160,6 @@ impl Operation for Ask<'_> {
     }
 }
 
-/// Adapts the plan's generator to the library of distributions.
 struct Source(SplitMix64);
 
 impl rand_core::TryRng for Source {

@@ -12,8 +12,15 @@ use crate::dataset::{NAME_BYTES_MAX, Names};
 #[derive(Debug)]
 pub(crate) enum NameSource {
     /// Computed; files exist for indices below `entries`.
+<<<<<<< HEAD
     Made { names: Names, entries: u64 },
     /// Drawn from a listing, each name equally likely.
+=======
+    Made {
+        names: Names,
+        entries: u64,
+    },
+>>>>>>> h5
     Listed(Vec<CString>),
 }
 
@@ -52,7 +59,6 @@ impl NameSource {
         }
     }
 
-    /// Returns the number of present names to draw from.
     pub(crate) fn entries(&self) -> u64 {
         match self {
             Self::Made { entries, .. } => *entries,

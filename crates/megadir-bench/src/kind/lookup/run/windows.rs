@@ -36,7 +36,6 @@ pub(crate) fn unavailable(call: LookupCall, directory: &Dir, present: Option<CSt
     }
 }
 
-/// Returns the names of a block in the call's format.
 pub(crate) fn prepare(
     call: LookupCall,
     directory: &Dir,

@@ -25,7 +25,6 @@ use windows as process;
 
 const STAGE: &str = "removing";
 
-/// One arm's removals.
 pub(crate) struct Removal {
     work: RemoveWork,
     /// Names in the directory, as arguments of `rm`.

@@ -1,10 +1,7 @@
 //! Name, size and modification time of every regular file of a directory, by one of the methods of `method.rs`.
-//!
-//! Each operation opens the directory, fills a vector of names and times (or visits each file once, depending
-//! on the plan) and frees everything, as a program that looks for changed files does. Each file is hashed, in
-//! every method alike. Before the run the oracle (Rust's standard library) computes the expected hash: over
-//! names, times and sizes, or only what the method reports (no sizes, or whole seconds). The types enter only
-//! in that non-files are skipped.
+//! Each operation opens the directory, fills a vector (or visits each file once) and frees everything. Files
+//! are hashed alike in every method; the oracle (Rust's standard library) gives the expected hash of what the
+//! method reports.
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
@@ -33,7 +30,6 @@ const NO_BUFFER: u64 = 4 << 10;
 /// Entries between two heartbeats.
 const STEP: u64 = 4096;
 
-/// One arm's work.
 pub(crate) struct FileAttributes {
     method: &'static Method,
     buffer_bytes: u64,
@@ -48,7 +44,6 @@ struct Files {
     rows: Option<Vec<(Box<[u8]>, Time)>>,
     files: u64,
     times: u64,
-    /// Hash of names, times and sizes.
     all: u64,
     seen: u64,
     /// Number of attribute calls, if the method counts them.
@@ -67,7 +62,6 @@ impl Files {
         }
     }
 
-    /// Increments the heartbeat from time to time.
     #[inline]
     fn check(&mut self, control: RunControl<'_>) -> Result<(), WorkError> {
         self.seen += 1;
@@ -168,7 +162,6 @@ impl FileAttributes {
         ReadOptions { buffer_bytes: self.buffer_bytes as usize, threads: 1, shares: 1, resolve_types: false }
     }
 
-    /// Lists and reads attributes with the library.
     fn examined(&self, directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<(), WorkError> {
         let again = directory.again()?;
         let choice = self.choice(&again)?;
@@ -189,7 +182,6 @@ impl FileAttributes {
         Ok(())
     }
 
-    /// Returns the library's backend and examiner for the method.
     fn choice(&self, directory: &Dir) -> Result<AttributeChoice, WorkError> {
         let Way::Examined { backend, examiner, order } = self.method.way else {
             return Ok(attribute_policy::choose(directory, WANT, self.threads)?);

@@ -13,7 +13,7 @@ pub(crate) type Unit = u8;
 /// State prepared before a block.
 pub(crate) type Ground = ();
 
-/// Mask and flags, equal to those of the library's examiner `statx` for the same attributes.
+/// As the library's examiner `statx` for the same attributes.
 const MASK: StatxFlags = StatxFlags::TYPE.union(StatxFlags::SIZE).union(StatxFlags::MTIME);
 const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
@@ -26,7 +26,6 @@ pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> 
     Ok(())
 }
 
-/// Directory open for attribute calls.
 pub(crate) struct Asker {
     directory: OwnedFd,
 }
@@ -36,8 +35,8 @@ impl Asker {
         Ok(Self { directory: directory.reopen()? })
     }
 
-    /// Reads the attributes of the first of `names`. Returns `true` if all were reported, and the remaining
-    /// names; `None` without a name.
+    /// Reads the attributes of the first name. `true` if all were reported, and the remaining names; `None`
+    /// without a name.
     #[inline]
     pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
         let Ok(name) = CStr::from_bytes_until_nul(names) else { return Ok(None) };

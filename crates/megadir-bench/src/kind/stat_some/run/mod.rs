@@ -1,10 +1,6 @@
-//! Reading the attributes of some entries by name: on Linux open the directory, one statx per file, close it;
-//! on Windows one call by whole path per file.
-//!
-//! Each operation draws its entries without repetition. Their names are written into one buffer before the
-//! block, as for a program that has a list of names. If a block has more operations than fit in the buffer, it
-//! cycles through them. Single calls are not timed, because the listings that the arm is compared with are not
-//! either.
+//! Attributes of some entries by name: openat, one statx per file, close; on Windows one call by whole path per
+//! file. Entries are drawn without repetition, and names written before the block. Single calls are not timed,
+//! because those of the compared listings are not.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -29,12 +25,10 @@ pub(crate) const FILES_MAX: u64 = 1 << 21;
 /// Calls between two checks for cancellation.
 const STEP: u64 = 1024;
 
-/// One arm's attribute calls.
 pub(crate) struct Ask<'a> {
     files: u64,
     source: &'a NameSource,
     seed: u64,
-    /// The names of the block, each with its NUL.
     names: Vec<system::Unit>,
     ground: system::Ground,
 }

@@ -31,7 +31,6 @@ pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> 
     Ok(())
 }
 
-/// Directory for attribute calls.
 pub(crate) struct Asker<'g> {
     path: &'g mut Ground,
     prefix: usize,
@@ -42,8 +41,8 @@ impl<'g> Asker<'g> {
         Ok(Self { prefix: ground.len(), path: ground })
     }
 
-    /// Reads the attributes of the first of `names`. Returns `true` if all were reported, and the remaining
-    /// names; `None` without a name.
+    /// Reads the attributes of the first name. `true` if all were reported, and the remaining names; `None`
+    /// without a name.
     #[inline]
     pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
         let Some(end) = names.iter().position(|unit| *unit == 0) else { return Ok(None) };

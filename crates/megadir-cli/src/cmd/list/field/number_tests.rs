@@ -8,7 +8,6 @@ use super::super::lines::{Format, Lines};
 use super::super::times::Named;
 use super::{FIELDS, Field, Values};
 
-/// Numbers around 2^53 and 2^63, and the maximum.
 const NUMBERS: [u64; 7] =
     [(1 << 53) - 1, (1 << 53) + 1, (1 << 60) + 1, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, u64::MAX];
 

@@ -2,7 +2,7 @@
 
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
-/// Bar for `value`, scaled so that `most` has `width` characters. A value above 0 never gives an empty bar.
+/// `most` has `width` characters; a value above 0 never gives an empty bar.
 pub(super) fn bar(value: u128, most: u128, width: usize, unicode: bool) -> String {
     if value == 0 || most == 0 {
         return String::new();

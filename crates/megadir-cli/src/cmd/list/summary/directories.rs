@@ -6,7 +6,6 @@ use super::text::{heading, push, write_notes};
 use super::{Directories, Gaps, How};
 use crate::cmd::list::lines::Lines;
 
-/// Headings of the columns before the path.
 const HEADINGS: [&str; 4] = ["entries", "bytes", "largest", "newest"];
 
 pub(super) fn write(

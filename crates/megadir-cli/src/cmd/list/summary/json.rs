@@ -32,7 +32,6 @@ pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps
     push(text, "}\n");
 }
 
-/// Appends the table of a tree's directories.
 pub(super) fn directories(
     text: &mut Vec<u8>,
     how: &How,
@@ -59,7 +58,6 @@ pub(super) fn directories(
     push(text, "}}\n");
 }
 
-/// Appends the start of an object: the members common to all summaries.
 fn begin(text: &mut Vec<u8>, how: &How, path: &Path, all: Total) {
     push(text, "{\"v\":1,");
     escape::json_member(text, "dir", names::from_os(path.as_os_str()));
@@ -95,7 +93,7 @@ fn list<T>(text: &mut Vec<u8>, key: &str, items: &[T], write: impl Fn(&mut Vec<u
     push(text, "]");
 }
 
-/// Appends notable entries: directory (if paths are printed), name and value.
+/// Directory if paths are printed.
 fn named<V: Copy>(
     text: &mut Vec<u8>,
     key: &str,

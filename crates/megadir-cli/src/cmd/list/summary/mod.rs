@@ -1,5 +1,4 @@
-//! `megadir list --summary`: statistics of a directory, a tree, or the directories of a tree. The library
-//! collects them; this module handles options and output.
+//! `megadir list --summary`: options and output of the library's statistics.
 
 mod bars;
 mod directories;
@@ -18,20 +17,16 @@ use super::times::{Named, now_s};
 use super::{Run, Stop};
 use crate::ui::output::Ended;
 
-/// Default number of entries in each list.
 const TOP_ENTRIES: usize = 5;
-/// Default number of directories in the table.
 const TOP_DIRECTORIES: usize = 20;
 pub(super) struct Summarizing {
     how: How,
     gathered: Gathered,
-    /// Entries that could not be examined.
     unexamined: u64,
-    /// Directories with entries that could not be examined; each was reported as a failure.
+    /// Each was reported as a failure.
     complaints: u64,
-    /// Failures before the current directory.
     failures_before: u64,
-    /// At least one summary has been printed.
+    /// A summary has been printed.
     printed: bool,
 }
 
@@ -40,7 +35,7 @@ struct How {
     top: usize,
     now_s: i64,
     recursive: bool,
-    /// Conditions apply: entries that could not be examined are not counted, because they may not match.
+    /// With conditions, unexamined entries are not counted: they may not match.
     conditional: bool,
     times: Option<Named>,
     look: Look,
@@ -51,24 +46,22 @@ enum Gathered {
     Directories(Box<DirectorySummary>),
 }
 
-/// Gaps to report below the summary.
 struct Gaps {
     /// Entries counted without attributes.
     unexamined: u64,
-    /// Entries not counted, because conditions could not be checked.
+    /// Conditions could not be checked.
     undecided: u64,
-    /// Directories not read, or not completely.
+    /// At least in part.
     unread: u64,
 }
 
-/// Directories of a tree: those shown, and the totals of all.
 struct Directories {
     rows: Vec<DirectoryRow>,
     all: DirectorySummary,
 }
 
 impl Directories {
-    /// Number and totals of the directories not shown.
+    /// Not shown.
     fn others(&self) -> (u64, Total) {
         let shown = self.rows.iter().map(|row| row.totals.total);
         let mut others = self.all.total();
@@ -81,7 +74,6 @@ impl Directories {
 }
 
 impl Summarizing {
-    /// Summary requested by `--summary`, if given.
     pub(super) fn new(args: &Args, is_terminal: bool) -> Option<Self> {
         let of = args.summary?;
         let usual = if of == Of::Tree { TOP_ENTRIES } else { TOP_DIRECTORIES };
@@ -98,13 +90,12 @@ impl Summarizing {
         Some(Self { how, gathered, unexamined: 0, complaints: 0, failures_before: 0, printed: false })
     }
 
-    /// Begins a directory of the command line; `failures` counts the failures so far.
+    /// `failures` counts the failures so far.
     pub(super) fn begin(&mut self, failures: u64) {
         self.gathered = Gathered::new(&self.how);
         (self.unexamined, self.complaints, self.failures_before) = (0, 0, failures);
     }
 
-    /// Attributes needed of each entry.
     pub(super) fn want(&self) -> Want {
         match self.how.of {
             Of::Tree => Summary::WANT,
@@ -112,7 +103,6 @@ impl Summarizing {
         }
     }
 
-    /// Sets the directory of the following entries.
     pub(super) fn enter(&mut self, directory: &Path) {
         if let Gathered::Directories(summary) = &mut self.gathered {
             summary.enter(directory);
@@ -127,20 +117,18 @@ impl Summarizing {
         }
     }
 
-    /// Ends a directory.
     pub(super) fn end(&mut self, directory: &Path) {
         if let Gathered::Directories(summary) = &mut self.gathered {
             summary.end(directory);
         }
     }
 
-    /// Counts entries of one directory that could not be examined.
     pub(super) fn complained(&mut self, entries: u64) {
         self.complaints += 1;
         self.unexamined += entries;
     }
 
-    /// Appends the summary of a named directory; `failures` counts the failures so far.
+    /// `failures` counts the failures so far.
     fn write(&mut self, text: &mut Vec<u8>, lines: &Lines, path: &Path, failures: u64) {
         let counted = if self.how.conditional { 0 } else { self.unexamined };
         let gaps = Gaps {
@@ -178,7 +166,7 @@ impl Gathered {
 }
 
 impl Run<'_> {
-    /// Prints the summary of a named directory if requested; if it failed midway, of the part that was read.
+    /// If it failed midway, of the part that was read.
     pub(super) fn summarized(&mut self, path: &Path, listed: &Result<(), Stop>) -> Result<(), Ended> {
         let Some(summary) = &mut self.summary else { return Ok(()) };
         let failed = match listed {
@@ -186,7 +174,7 @@ impl Run<'_> {
             Err(Stop::Directory(_)) if self.began => 1,
             Err(_) => return Ok(()),
         };
-        // The caller reports and counts the failure of this directory.
+        // The caller reports the failure.
         summary.write(&mut self.output.text, &self.lines, path, self.failures + failed);
         self.output.pause()
     }

@@ -11,21 +11,17 @@ use crate::cmd::list::lines::Lines;
 use crate::cmd::list::times::Named;
 use crate::ui::{is_unicode, sizes};
 
-/// Maximum width of a bar, characters.
 const BAR_MAX: usize = 30;
-/// Minimum useful width of a bar, characters.
 const BAR_MIN: usize = 4;
 /// Longer runs of empty rows are omitted.
 const GAP_MAX: usize = 2;
 /// Width if the terminal does not report one, characters.
 const WIDTH: usize = 80;
 
-/// Format of numbers and tables.
 #[derive(Clone, Copy)]
 pub(super) struct Look {
-    /// Enables bars and digit grouping; `None` if the output is not a terminal.
+    /// `None` if the output is not a terminal.
     pub(super) terminal: Option<Terminal>,
-    /// Sizes as `1.5M`.
     pub(super) human: bool,
 }
 
@@ -35,7 +31,6 @@ pub(super) struct Terminal {
     pub(super) unicode: bool,
 }
 
-/// Table with a row for each type, size or age range.
 struct Table {
     heading: &'static str,
     rows: Vec<(String, Total)>,
@@ -48,7 +43,6 @@ impl Look {
         Self { terminal: is_terminal.then(|| Terminal { width: width(), unicode: is_unicode() }), human }
     }
 
-    /// Formats a number, with digit grouping on a terminal.
     pub(super) fn number(self, value: impl Into<u128>) -> String {
         let digits = value.into().to_string();
         if self.terminal.is_none() {
@@ -85,7 +79,6 @@ impl Look {
     }
 }
 
-/// Appends the summary of a directory or a tree.
 pub(super) fn tree(
     text: &mut Vec<u8>,
     how: &How,
@@ -123,13 +116,11 @@ pub(super) fn tree(
     write_notes(text, &notes);
 }
 
-/// Appends the title, and begins the line with the totals.
 pub(super) fn heading(text: &mut Vec<u8>, how: &How, path: &Path, lines: &Lines) {
     lines.path(text, path);
     push(text, if how.recursive { " and below\n  " } else { "\n  " });
 }
 
-/// Appends the notes at the end.
 pub(super) fn write_notes(text: &mut Vec<u8>, notes: &[String]) {
     if !notes.is_empty() {
         text.push(b'\n');
@@ -138,7 +129,6 @@ pub(super) fn write_notes(text: &mut Vec<u8>, notes: &[String]) {
 }
 
 impl Gaps {
-    /// Describes incomplete data, in sentences.
     pub(super) fn notes(&self, look: Look) -> Vec<String> {
         let mut notes = Vec::new();
         let mut note = |count: u64, one, several, consequence: &str| {
@@ -157,7 +147,7 @@ impl Gaps {
 }
 
 impl How {
-    /// Formats a time in the requested style, by default to the second.
+    /// By default to the second.
     pub(super) fn time(&self, time: Time) -> String {
         match self.times {
             None => self.exact_time(Time { nanoseconds: 0, ..time }).replace(".000000000", ""),
@@ -165,7 +155,6 @@ impl How {
         }
     }
 
-    /// Formats a time in the requested style.
     pub(super) fn exact_time(&self, time: Time) -> String {
         let mut text = Vec::new();
         self.times.unwrap_or(Named::Iso).style().write(&mut text, time);
@@ -173,7 +162,6 @@ impl How {
     }
 }
 
-/// Formats the size quantiles, wrapped to the terminal width.
 fn quantiles(sizes: &Sizes, look: Look) -> Option<String> {
     let quantile = |share| sizes.quantile(share).map(|bytes| look.bytes(bytes));
     let (median, most, nearly_all) = (quantile(0.5)?, quantile(0.9)?, quantile(0.99)?);
@@ -246,7 +234,7 @@ fn write_tables(text: &mut Vec<u8>, tables: &[Table], look: Look) {
     }
 }
 
-/// First row of the run of empty rows around a row, if the run is long enough to omit.
+/// `None` if the run is too short to omit.
 fn gap_around(rows: &[(String, Total)], at: usize) -> Option<usize> {
     let is_empty = |row: &(String, Total)| row.1.entries == 0;
     if !is_empty(&rows[at]) {
@@ -257,7 +245,6 @@ fn gap_around(rows: &[(String, Total)], at: usize) -> Option<usize> {
     (after - first > GAP_MAX).then_some(first)
 }
 
-/// Appends notable entries with their values.
 fn named<V: Copy>(
     text: &mut Vec<u8>,
     lines: &Lines,
@@ -278,7 +265,7 @@ fn named<V: Copy>(
     }
 }
 
-/// Label of a size range, such as `4K-16K`; the upper bound is exclusive.
+/// `4K-16K`; the upper bound is exclusive.
 fn size_label(bucket: &SizeBucket) -> String {
     match bucket.to {
         0 => "0".into(),
@@ -287,14 +274,13 @@ fn size_label(bucket: &SizeBucket) -> String {
     }
 }
 
-/// Formats a bound of a size range, a power of two.
 fn size_bound(bytes: u64) -> String {
     let units = ["", "K", "M", "G", "T", "P", "E"];
     let unit = (bytes.ilog2() / 10) as usize;
     format!("{}{}", bytes >> (10 * unit), units[unit])
 }
 
-/// Label of an age range, such as `1h-1d ago`; the upper bound is inclusive.
+/// `1h-1d ago`; the upper bound is inclusive.
 fn age_label(bucket: &AgeBucket) -> String {
     match (bucket.from_s, bucket.to_s) {
         (None, _) => "in future".into(),
@@ -304,7 +290,7 @@ fn age_label(bucket: &AgeBucket) -> String {
     }
 }
 
-/// Formats a bound of an age range in the unit that divides it.
+/// In the unit that divides it.
 fn age_bound(age_s: i64) -> String {
     const UNITS: [(i64, &str); 4] = [(365 * 86_400, "y"), (86_400, "d"), (3600, "h"), (60, "min")];
     let (unit_s, unit) = UNITS.into_iter().find(|(unit_s, _)| age_s % unit_s == 0).unwrap_or((1, "s"));

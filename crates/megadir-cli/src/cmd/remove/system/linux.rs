@@ -12,15 +12,15 @@ use rustix::io::{Errno, retry_on_intr};
 use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected};
 use crate::cmd::remove::refusal::{NoTarget, Refusal, Way};
 
-/// Flags for a lookup in a directory, which needs no permission to list it.
+/// A lookup needs no permission to list.
 const LOOK_UP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// `PATH_MAX`, with the NUL.
 const PATH_BYTES_MAX: usize = 4096;
-/// Limit on the levels above the current directory; a longer chain is taken for a loop.
+/// Levels above the current directory; a longer chain is taken for a loop.
 const LEVELS_MAX: usize = 100_000;
-/// Maximum number of targets resolved in advance; each may hold a descriptor.
+/// Targets resolved in advance, each with a descriptor.
 const HELD_MAX: usize = 64;
-/// One in this number of the process's descriptors may be held.
+/// Divisor of the process's descriptor limit.
 const DESCRIPTORS_A_TARGET: u64 = 8;
 
 impl Identity {
@@ -32,7 +32,7 @@ impl Identity {
     }
 }
 
-/// Splits a path; rejects paths without a name and names that are always protected.
+/// Rejects paths without a name and names that are always protected.
 pub(in crate::cmd::remove) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     if path.is_empty() {
         return Err(Refusal::Empty);
@@ -68,7 +68,7 @@ pub(in crate::cmd::remove) fn open_parent(path: &[u8], way: Way) -> Result<Dir, 
     };
     match opened {
         Ok(descriptor) => Ok(Dir::from_descriptor(descriptor, OsStr::from_bytes(path))),
-        // ELOOP from a link that is not followed; `step_by_step` distinguishes it from a file.
+        // `step_by_step` distinguishes an unfollowed link from a file.
         Err(Errno::LOOP) if way == Way::NoLinks => Err(NoTarget::Refused(Refusal::LinkOnTheWay)),
         Err(error) => Err(error.into()),
     }
@@ -82,7 +82,7 @@ fn open(at: impl AsFd, path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {
     retry_on_intr(|| openat(&at, path, LOOK_UP | more, Mode::empty()))
 }
 
-/// Opens a directory component by component: works for paths of any length, and can reject links.
+/// Component by component: works for paths of any length, and can reject links.
 fn step_by_step(path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {
     let mut directory = open(CWD, if path.starts_with(b"/") { b"/" } else { b"." }, OFlags::empty())?;
     for name in path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b".")) {
@@ -101,7 +101,6 @@ fn is_link(directory: &OwnedFd, name: &[u8]) -> bool {
         .is_ok_and(|status| rustix::fs::FileType::from_raw_mode(status.stx_mode.into()).is_symlink())
 }
 
-/// Examines a name without following it.
 pub(in crate::cmd::remove) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let status = retry_on_intr(|| statx(parent, name, flags, StatxFlags::TYPE | StatxFlags::INO))?;
@@ -112,7 +111,7 @@ pub(in crate::cmd::remove) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look
     })
 }
 
-/// `true` if the name is a mount point; before Linux 5.8 by its device.
+/// Before Linux 5.8 by its device.
 fn is_mount_point(parent: &Dir, status: &Statx) -> Result<bool, Errno> {
     if status.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
         return Ok(status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT));
@@ -128,7 +127,7 @@ pub(in crate::cmd::remove) fn identity(directory: &Dir) -> Result<Identity, mega
         .map_err(|error| megadir::Error::io("stat", directory.path(), error.into()))
 }
 
-/// Climbs from the current directory by descriptors, because a path may be outdated.
+/// By descriptors, because a path may be outdated.
 pub(in crate::cmd::remove) fn find_protected() -> Protected {
     let look = |directory: &OwnedFd| {
         let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
@@ -147,8 +146,7 @@ pub(in crate::cmd::remove) fn find_protected() -> Protected {
         let mut below = None;
         while directories.len() < LEVELS_MAX {
             let here = look(&directory)?;
-            // The root is its own parent. A directory bind-mounted on itself has the same parent and inode, but
-            // another mount ID.
+            // The root is its own parent; a directory bind-mounted on itself differs in the mount ID.
             if below == Some(here) {
                 return Ok(());
             }
@@ -162,7 +160,7 @@ pub(in crate::cmd::remove) fn find_protected() -> Protected {
     Protected { chains: vec![current], root, broken: climbed.err().map(Errno::raw_os_error) }
 }
 
-/// Mount ID of an open directory: by statx (Linux 5.8), else by /proc.
+/// By statx (Linux 5.8), else by /proc.
 fn mount_of(directory: &OwnedFd, status: &Statx) -> Option<u64> {
     if StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID) {
         return Some(status.stx_mnt_id);
@@ -177,7 +175,6 @@ pub(in crate::cmd::remove) fn held_max() -> usize {
     usize::try_from(limit / DESCRIPTORS_A_TARGET).map_or(HELD_MAX, |share| share.min(HELD_MAX))
 }
 
-/// Type and modification time of an entry, for the selection.
 pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attributes> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let wanted = StatxFlags::TYPE | StatxFlags::MTIME;

@@ -15,7 +15,7 @@ pub(super) use self::linux::*;
 pub(super) use self::windows::*;
 use super::refusal::Refusal;
 
-/// Identity of a file: device and inode, or volume and file ID.
+/// Device and inode, or volume and file ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     device: u64,
@@ -23,11 +23,10 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// No file: no file system has the inode 0.
+    /// No file system has the inode 0.
     pub(super) const NONE: Self = Self { device: 0, file: 0 };
 }
 
-/// Result of examining a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) kind: FileType,
@@ -37,27 +36,24 @@ pub(super) struct Look {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// Parent directory; empty for the current one.
+    /// Empty for the current directory.
     pub(super) parent: Vec<u8>,
-    /// Last component, never `.` or `..`.
+    /// Never `.` or `..`.
     pub(super) name: Vec<u8>,
-    /// `true` after a trailing slash, which requires a directory.
+    /// A trailing slash requires a directory.
     pub(super) is_directory: bool,
 }
 
-/// Protected directory and its parents.
 #[derive(Debug)]
 pub(super) struct Chain {
-    /// The directory first, the root last.
+    /// From the directory up to the root.
     directories: Vec<Identity>,
-    /// Reason for protecting the directory.
     itself: &'static str,
-    /// Reason for protecting its parents.
     above: &'static str,
 }
 
 impl Chain {
-    /// Reason for protecting a directory, if it is in the chain.
+    /// If the directory is in the chain.
     pub(super) fn refusal(&self, directory: Identity) -> Option<Refusal> {
         // A directory that could not be opened cannot be emptied.
         if directory == Identity::NONE {
@@ -75,7 +71,7 @@ impl Chain {
 pub(super) struct Protected {
     pub(super) chains: Vec<Chain>,
     pub(super) root: Option<Identity>,
-    /// Error number, if the chain of the current directory ends before the root.
+    /// If the chain ends before the root.
     pub(super) broken: Option<i32>,
 }
 

@@ -1,5 +1,4 @@
-//! Windows: names relative to handles. A path is resolved once; junctions and symbolic links on the way are
-//! followed for paths of the command line.
+//! Windows: names relative to handles. Links on the way are followed for paths of the command line.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,10 +8,10 @@ use megadir::{Attributes, Dir, Error, ErrorKind, FileType, Time, Want, names};
 use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected, windows_paths};
 use crate::cmd::remove::refusal::{NoTarget, Refusal, Way};
 
-/// Maximum number of targets resolved in advance; each holds a handle.
+/// Each holds a handle.
 const HELD_MAX: usize = 64;
 
-/// Splits a path; rejects paths without a name and names that are always protected.
+/// Rejects paths without a name and names that are always protected.
 pub(in crate::cmd::remove) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     windows_paths::parts(path)
 }
@@ -27,7 +26,7 @@ impl From<Error> for NoTarget {
     }
 }
 
-/// Opens a directory under the path that was typed, which may be empty.
+/// The path may be empty.
 fn open(path: &[u8]) -> Result<Dir, Error> {
     let (path, shown): (&[u8], &[u8]) = match path {
         b"" => (b".", b""),
@@ -60,7 +59,6 @@ pub(in crate::cmd::remove) fn open_parent(path: &[u8], way: Way) -> Result<Dir, 
     Ok(directory)
 }
 
-/// Examines a name without following it.
 pub(in crate::cmd::remove) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look> {
     let is = |kind, identity| Ok(Look { kind, identity, is_mount_point: false });
     let error = match parent.open_below(name) {
@@ -82,7 +80,7 @@ pub(in crate::cmd::remove) fn identity(directory: &Dir) -> Result<Identity, Erro
     directory.id().map(|id| Identity { device: id.device, file: id.inode })
 }
 
-/// Finds the current directory, the user's profile, the Windows directory, and their parents.
+/// Current directory, user's profile, Windows directory, and their parents.
 pub(in crate::cmd::remove) fn find_protected() -> Protected {
     let windows = std::env::var_os("SystemRoot").or_else(|| std::env::var_os("windir")).map(PathBuf::from);
     let told = [
@@ -107,8 +105,7 @@ pub(in crate::cmd::remove) fn find_protected() -> Protected {
     Protected { chains: chains.collect(), root: None, broken: None }
 }
 
-/// Identities of a path's directories, the last first. A directory that cannot be listed cannot be emptied, and
-/// needs no guard.
+/// Last first. A directory that cannot be listed cannot be emptied.
 fn upwards(path: &Path) -> Vec<Identity> {
     let of = |path: &Path| Dir::open(path).and_then(|directory| identity(&directory));
     let found = path.ancestors().map(|path| of(path).unwrap_or(Identity::NONE));
@@ -120,7 +117,7 @@ pub(in crate::cmd::remove) fn held_max() -> usize {
     HELD_MAX
 }
 
-/// Type and modification time of an entry, for the confirmation only, hence by path.
+/// For the confirmation only, hence by path.
 pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attributes> {
     use std::os::windows::fs::MetadataExt;
     let os_name = names::to_os(name).ok()?;
@@ -130,7 +127,7 @@ pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attribute
     Some(Attributes { have: Want::TYPE | Want::MODIFIED, kind, modified, ..Attributes::NOTHING })
 }
 
-/// Estimated number of entries of a directory: unknown on Windows.
+/// Unknown on Windows.
 pub(in crate::cmd::remove) fn estimate(_directory: &Dir) -> Option<u64> {
     None
 }

@@ -7,8 +7,7 @@ fn is_separator(byte: u8) -> bool {
     matches!(byte, b'\\' | b'/')
 }
 
-/// Splits a path; rejects paths without a name and names that are always protected, such as roots of volumes
-/// and shares.
+/// Rejects paths without a name and protected names, such as roots of volumes and shares.
 pub(super) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     if path.is_empty() {
         return Err(Refusal::Empty);
@@ -41,8 +40,8 @@ pub(super) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     })
 }
 
-/// Length of a path's root, bytes: `C:`, `C:\`, `\`, `\\server\share\`, `\\?\C:\`, `\\?\UNC\server\share\`,
-/// `\\?\Volume{...}\`, `\\?\GLOBALROOT\Device\HarddiskVolume1\`; the whole path if the root is incomplete.
+/// Bytes of `C:`, `C:\`, `\`, `\\server\share\`, `\\?\C:\`, `\\?\UNC\server\share\`, `\\?\Volume{...}\`,
+/// `\\?\GLOBALROOT\Device\HarddiskVolume1\`; the whole path if the root is incomplete.
 fn root_bytes(path: &[u8]) -> usize {
     let is_drive = |path: &[u8]| matches!(path, [letter, b':', ..] if letter.is_ascii_alphabetic());
     if let [first, second, rest @ ..] = path
@@ -66,8 +65,7 @@ fn root_bytes(path: &[u8]) -> usize {
     }
 }
 
-/// Splits the path of a directory into its start (the root or `.`, and any leading `..`) and the names below
-/// it, normalized as by Windows: `a\..\b` is `b`.
+/// Start (root, `.`, leading `..`) and names below it, normalized as by Windows: `a\..\b` is `b`.
 pub(super) fn steps(path: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
     let root = root_bytes(path);
     let mut begins = if root == 0 { b".".to_vec() } else { path[..root].to_vec() };

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// A Win32 error number; the numbers that matter have the names of the corresponding Linux errors.
+/// A Win32 error number; those that matter have Linux names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remove) struct Errno(i32);
 
@@ -29,11 +29,11 @@ impl Errno {
     pub(in crate::remove) const NFILE: Self = Self(1450);
     /// `ERROR_REPARSE_POINT_ENCOUNTERED`.
     pub(in crate::remove) const LOOP: Self = Self(4395);
-    /// Not a system error: Wine has followed a link.
+    /// Wine has followed a link.
     pub(super) const LED_AWAY: Self = Self(-1);
-    /// Not a system error: the file system does not distinguish this directory from one that takes its name.
+    /// The file system does not distinguish this directory from one that takes its name.
     pub(super) const NO_IDENTITY: Self = Self(-2);
-    /// Not a system error: the contents of a folder are elsewhere.
+    /// The contents of a folder are elsewhere.
     pub(super) const LIES_ELSEWHERE: Self = Self(-3);
 
     pub(in crate::remove) fn raw_os_error(self) -> i32 {

@@ -1,4 +1,4 @@
-//! Reads directories by handle and converts the records to the format that the engine decodes.
+//! Reads directories by handle and converts the records for the engine.
 
 use std::io;
 use std::os::windows::io::AsHandle;
@@ -11,13 +11,12 @@ use crate::decode;
 use crate::directory_information::{Layout, Records};
 use crate::names;
 
-/// Buffer of one read, as converted by [`Reader::read`].
+/// As converted by [`Reader::read`].
 pub(in crate::remove::engine) const CALL_BYTES: usize = LARGE_BYTES / 2 * 3;
 
-/// Buffer of one system call, bytes: records of 80 bytes plus two per character, converted to at most 27 plus
-/// three.
+/// Records of 80 bytes plus two per character become at most 27 plus three.
 const LARGE_BYTES: usize = 64 << 10;
-/// The same if little space is left.
+/// If little space is left.
 pub(super) const SMALL_BYTES: usize = 8 << 10;
 
 pub(in crate::remove::engine) struct Reader {
@@ -40,9 +39,9 @@ struct Class {
     layout: Layout,
 }
 
-/// `FileIdFullDirectoryInformation`, which includes file IDs.
+/// `FileIdFullDirectoryInformation`, with file IDs.
 const NUMBERED: Class = Class { number: 38, layout: Layout::IdFull };
-/// `FileFullDirectoryInformation`, which every file system supports.
+/// `FileFullDirectoryInformation`, on every file system.
 const PLAIN: Class = Class { number: 2, layout: Layout::Full };
 
 impl Reader {
@@ -56,9 +55,8 @@ impl Reader {
         }
     }
 
-    /// Reads the next records, from the start if any position is given; returns the number of bytes, 0 at the
-    /// end. `to` holds the result of one call: [`CALL_BYTES`], or enough that two thirds of it are at least
-    /// [`SMALL_BYTES`].
+    /// From the start if any position is given; returns the number of bytes, 0 at the end. `to` holds one
+    /// call's result: [`CALL_BYTES`], or at least 3/2 of [`SMALL_BYTES`].
     pub(in crate::remove::engine) fn read(
         &mut self,
         directory: &Directory,
