@@ -18,7 +18,7 @@ fn other_ways_that_are_named_are_those_of_this_system() {
         (&["--raw", "--backend", "by-handle"][..], "no backend of this system does"),
         (&["--threads", "4", "--backend", "by-handle"], "no backend of this system uses several"),
         (&["--buffer", "64KiB", "--backend", "std"], "by-handle"),
-        (&["--owner", "0"], "not asked for on Windows"),
+        (&["--owner", "0"], "unavailable on Windows"),
     ] {
         let (code, text, complaint) = megadir(scratch.path(), &[&["list", "tree"], words].concat());
         assert_eq!((code, text.as_str(), complaint.lines().count()), (Some(2), "", 1), "{complaint}");
