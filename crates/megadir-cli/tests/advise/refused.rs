@@ -17,7 +17,7 @@ fn contradictions_and_nonsense_are_one_line() {
         (&["--files", "many"], &["not a count", "10k"]),
         (&["--files", "1M", "--writers", "0"], &["--writers", "1..=256"]),
         (&["--files", "1M", "--pattern", "rea"], &["read", "walk"]),
-        (&["--files", "1M", "--name-length", "300"], &["no length of names"]),
+        (&["--files", "1M", "--name-length", "300"], &["not a name length"]),
         (&["--files", "1M", "--time", "1s"], &["2s to 1h"]),
         (&["--files", "1M", "--time", "2h"], &["2s to 1h"]),
         (&["--files", "1M", "--time", "60"], &["2s to 1h"]),
