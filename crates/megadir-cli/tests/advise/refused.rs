@@ -35,7 +35,7 @@ fn contradictions_and_nonsense_are_one_line() {
     let page = ["advise", "--files", "1M", "--time", "1h", "--report=/nosuch/x.html"];
     run(scratch.path(), &page).complains(3, &["'/nosuch/x.html'", "nothing was measured"]);
     run(scratch.path(), &["advise", "--files", "1M", "--report", "x.html"])
-        .complains(2, &["'x.html' is no directory", "--report=x.html"]);
+        .complains(2, &["'x.html' is not a directory", "--report=x.html"]);
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1, "nothing is left");
     run(scratch.path(), &["advise", "none", "--files", "1M"]).complains(3, &["'none'"]);
     run(scratch.path(), &["advise", "--files", "1M", "--like", "none"]).complains(3, &["'none'"]);

@@ -119,7 +119,7 @@ fn usage_errors_are_found_before_anything_is_read() {
         (&["--sort", "sise"], &["'sise'", "none, name, inode, size, mtime"]),
         (&["--match", "a["], &["--match 'a['", "unclosed character class"]),
         (&["--match", "{a"], &["--match '{a'"]),
-        (&["--match", "a/b"], &["--match 'a/b'", "names, which hold no '/'"]),
+        (&["--match", "a/b"], &["--match 'a/b'", "names, which contain no '/'"]),
         (&["--match", "[ä]"], &["one byte", "{ä,ö}"]),
         (&["--bogus"], &["unexpected argument '--bogus'"]),
         (&["--cuont"], &["--cuont", "'--count'"]),

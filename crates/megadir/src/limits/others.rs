@@ -77,7 +77,8 @@ impl Model for Overlay {
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
         let Details::Overlay(why) = &facts.details else { return Judgement::default() };
-        let text = format!("Entries are created in the upper layer, whose file system sets the limit: {why}.");
+        let text =
+            format!("Entries are created in the upper layer, whose file system sets the limit: {why}.");
         Judgement {
             traps: vec![Trap { name: "upper-layer", text, cures: Vec::new() }],
             ..Judgement::default()

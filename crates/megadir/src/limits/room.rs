@@ -127,8 +127,10 @@ fn chunks(facts: &Facts, btrfs: &BtrfsSpace) -> Ceiling {
     );
     let space = &facts.space;
     let used = space.blocks.saturating_sub(space.blocks_free) as f64 / space.blocks.max(1) as f64;
-    let how =
-        format!("chunks by sysfs; {entry_bytes:.0} bytes of metadata per entry, {}", facts.contents.basis.how);
+    let how = format!(
+        "chunks by sysfs; {entry_bytes:.0} bytes of metadata per entry, {}",
+        facts.contents.basis.how
+    );
     let basis = Basis::of(&[&facts.contents.basis, &facts.names.basis], how);
     Ceiling { limit: Limit::Blocks, more, used, basis }
 }

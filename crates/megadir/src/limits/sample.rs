@@ -109,7 +109,11 @@ fn contents(directory: &Dir, names: &[Vec<u8>], known: Known, space: &Space, of:
         names.iter().step_by(step).filter_map(|name| system::content_bytes(directory, name, space)).collect();
     if sizes.is_empty() {
         let contents = Contents::exact(space.unit_bytes as f64);
-        return Fact::new(contents, Known::Assumed, "a block for the contents of each; none could be examined");
+        return Fact::new(
+            contents,
+            Known::Assumed,
+            "a block for the contents of each; none could be examined",
+        );
     }
     let value = of_sample(&sizes);
     let (count, least, most) = (sizes.len(), least(&sizes), most(&sizes));

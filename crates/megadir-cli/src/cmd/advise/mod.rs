@@ -167,9 +167,9 @@ fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
     let place = quoted(&args.directory);
     match &look.limits.facts.entries {
         Some(entries) if entries.value.likely > 0 => Ok(entries.value.likely),
-        Some(_) => Err(CliError::usage(format!(
-            "{place} is empty: give the number of files, e.g. --files 10M"
-        ))),
+        Some(_) => {
+            Err(CliError::usage(format!("{place} is empty: give the number of files, e.g. --files 10M")))
+        }
         None => Err(CliError::usage(format!(
             "the number of entries in {place} cannot be estimated cheaply; give the number of files with --files"
         ))),

@@ -162,11 +162,8 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
         writers => format!(" written by {writers}"),
     };
     let asked = answer.advice.question.files;
-    let fewer = if measured.files < asked {
-        format!(" (extrapolated to {})", amount(asked))
-    } else {
-        String::new()
-    };
+    let fewer =
+        if measured.files < asked { format!(" (extrapolated to {})", amount(asked)) } else { String::new() };
     let mut text = format!(
         "times relative to one directory, {}{fewer}{by}, cached, {} rounds: {}",
         files(measured.files),
@@ -221,7 +218,9 @@ fn now(answer: &Answer) -> String {
         text = format!("{text} Most used is the limit of {}: {}.", most.limit, percent(most.used));
     }
     if limits.facts.directory_share > 0.5 {
-        text.push_str(" Most entries are directories: the answer covers this directory, not the tree below it.");
+        text.push_str(
+            " Most entries are directories: the answer covers this directory, not the tree below it.",
+        );
     }
     text
 }

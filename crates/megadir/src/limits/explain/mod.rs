@@ -206,9 +206,7 @@ fn quota(facts: &Facts) -> Explanation {
             limit: Limit::Quota(QuotaOf::Hidden),
             evidence: format!("a quota that is not visible from here is used up, though {}", free(facts)),
             another_name_may_do: false,
-            cures: vec![Cure::new(
-                "ask the administrator: root can list quotas with repquota or xfs_quota",
-            )],
+            cures: vec![Cure::new("ask the administrator: root can list quotas with repquota or xfs_quota")],
         },
     }
 }
@@ -271,10 +269,8 @@ fn links(facts: &Facts, step: Step) -> Explanation {
     if step == Step::MakeDirectory || (without && facts.links >= EXT4_LINKS) {
         let cures = if without { vec![cure::dir_nlink(facts), cure::spread()] } else { vec![cure::spread()] };
         let why = if without { ", and dir_nlink is off" } else { "" };
-        let evidence = format!(
-            "the directory has the maximum number of subdirectories ({} links{why})",
-            facts.links
-        );
+        let evidence =
+            format!("the directory has the maximum number of subdirectories ({} links{why})", facts.links);
         return Explanation { limit: Limit::LinkCount, evidence, another_name_may_do: false, cures };
     }
     Explanation {
