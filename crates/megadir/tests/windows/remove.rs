@@ -236,7 +236,7 @@ fn what_is_no_name_and_what_windows_lacks_is_refused() {
     assert!(crossing.kind() == ErrorKind::BadOption && crossing.to_string().contains("junction"));
     let tables = refused(b"file", &RemoveOptions { own_tables: true, ..options(1) });
     assert!(
-        tables.kind() == ErrorKind::BadOption && tables.to_string().contains("tables of handles"),
+        tables.kind() == ErrorKind::BadOption && tables.to_string().contains("table of handles"),
         "{tables}"
     );
     assert_eq!(refused(b"none", &options(1)).kind(), ErrorKind::NotFound);
