@@ -13,7 +13,7 @@ pub(crate) fn aged(text: &str) -> Result<AgedBy, String> {
             let times = times.parse().ok().filter(|times| *times > 0);
             times
                 .map(AgedBy::Times)
-                .ok_or_else(|| format!("'{text}' is no multiple: write 10x, or a number as 500k"))
+                .ok_or_else(|| format!("'{text}' is not a multiple: write 10x, or a number such as 500k"))
         }
     }
 }
@@ -34,12 +34,12 @@ pub(crate) fn width(text: &str) -> Result<HalfWidth, String> {
 
 pub(crate) fn sizes_help() -> String {
     let lines = SIZE_LAWS.iter().map(|(form, about)| format!("{form:<24} {about}"));
-    format!("Sizes that differ.\n\n{}", lines.collect::<Vec<_>>().join("\n"))
+    format!("Distribution of file sizes.\n\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
 pub(crate) fn content_help() -> String {
     let lines = CONTENTS.iter().map(|(name, _, about)| format!("{name:<14} {about}"));
-    format!("What is in the files.\n\n{}", lines.collect::<Vec<_>>().join("\n"))
+    format!("Content of the files.\n\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]

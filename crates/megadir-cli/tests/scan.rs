@@ -269,7 +269,7 @@ fn a_file_that_is_no_inventory_is_not_replaced() {
     fs::write(&letter, "Dear reader").unwrap();
     for form in [&[][..], &["--jsonl"], &["--csv"]] {
         let output = run(scratch.path(), &[&["scan", "tree", "-o", "letter"], form].concat());
-        let said = "megadir: write 'letter': this file is no inventory, and would be lost: name another, or remove it first\n";
+        let said = "megadir: write 'letter': this file is not an inventory and would be lost: name another, or remove it first\n";
         assert_eq!((output.status.code(), err(&output).as_str()), (Some(2), said));
         assert_eq!(fs::read(&letter).unwrap(), b"Dear reader");
         // A file written by megadir may be replaced in any other format.
@@ -296,9 +296,9 @@ fn what_cannot_be_done_is_one_line() {
         (&["scan", "tree", "-o", "x", "--examiner", "statix"], 2, "statx"),
         (&["scan", "gone", "-o", "x"], 3, "open 'gone': No such file or directory"),
         (&["scan", "file", "-o", "x"], 3, "expected a directory"),
-        (&["scan", "tree", "-o", "tree"], 2, "a directory has this name"),
+        (&["scan", "tree", "-o", "tree"], 2, "this is a directory"),
         (&["scan", "tree", "-o", "gone/x"], 3, "write 'gone/x': No such file or directory"),
-        (&["scan", "tree", "-o", "taken"], 3, "something else has the name of its temporary file"),
+        (&["scan", "tree", "-o", "taken"], 3, "the name of its temporary file is taken"),
         (&["scan", "tree", "-o", "/dev/full"], 3, "write '/dev/full': No space left on device"),
         (&["scan", "tree", "--jsonl", "-o", "/dev/full"], 3, "write '/dev/full': No space left on device"),
     ] {

@@ -69,7 +69,7 @@ impl Replacement {
         let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match std::fs::metadata(&target) {
             Ok(status) if status.is_dir() => {
-                let reason = "a directory has this name: name a file";
+                let reason = "this is a directory: name a file";
                 return Err(Error::new("write", path, ErrorKind::BadOption, reason));
             }
             Ok(status) if !status.is_file() => {
@@ -77,7 +77,8 @@ impl Replacement {
                 return Ok(made(file, None));
             }
             Ok(_) if is_another(&target) => {
-                let reason = "this file is no inventory, and would be lost: name another, or remove it first";
+                let reason =
+                    "this file is not an inventory and would be lost: name another, or remove it first";
                 return Err(Error::new("write", path, ErrorKind::BadOption, reason));
             }
             // Fail now rather than after everything is written.
@@ -146,7 +147,7 @@ impl Replacement {
         // Stays locked during the rename, so that no process takes it for a leftover.
         if let Err(error) = std::fs::rename(partial, target) {
             let why = Error::io("write", target, io::Error::new(error.kind(), error.to_string())).reason();
-            let kept = format!("{why}; it is whole in '{}': give it its name", partial.display());
+            let kept = format!("{why}; the complete inventory is in '{}': rename it", partial.display());
             self.rename = None;
             return Err(io::Error::new(error.kind(), kept));
         }
@@ -201,12 +202,12 @@ fn take(path: &Path, partial: &Path, old: Option<&Metadata>) -> Result<File> {
         }
         if !is_ours(&mut file, partial, old).map_err(failed)? {
             let name = partial.display();
-            return Err(refused(format!("something else has the name of its temporary file: move '{name}'")));
+            return Err(refused(format!("the name of its temporary file is taken: move '{name}' away")));
         }
         file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
         return Ok(file);
     }
-    Err(refused("its temporary file is taken again and again by others: try later".to_owned()))
+    Err(refused("other processes keep taking its temporary file: try later".to_owned()))
 }
 
 /// `true` for a file that this program certainly did not write, such as one named by a wildcard or a typo.

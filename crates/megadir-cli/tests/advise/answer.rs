@@ -30,10 +30,10 @@ fn the_answer_can_be_acted_on() {
         "abcdef is at be/abcdef.",
         "256, each with about 3 906 files",
         "they do not safely fit into one directory",
-        "names of 32 bytes (assumed; --name-length or --like says otherwise)",
-        "before it refuses one (directory index)",
+        "names of 32 bytes (assumed; see --name-length and --like)",
+        "before a create fails (directory index)",
         "below 120 k [102, 138] files: one directory",
-        "they do not fit, whatever the layout: inodes run out; 1.00 M files and directories are still to be made",
+        "they do not fit in any layout: inodes run out; 1.00 M files and directories are still to be created",
     ] {
         assert!(seen.contains(words), "nothing about {words:?} in {seen}");
     }
@@ -80,7 +80,7 @@ fn without_a_number_it_is_about_what_is_there() {
         " files: one directory (flat).",
         "more entries fit before creating one fails; the directory index runs out first.",
         "Most used is the limit of directory index:",
-        "names of 200 bytes (as those present)",
+        "names of 200 bytes (as present)",
     ] {
         assert!(seen.contains(words), "nothing about {words:?} in {seen}");
     }
@@ -106,7 +106,7 @@ fn what_is_impossible_comes_first() {
     let mount = require!(Mount::make(&TMPFS));
     let seen = text(&mount.path(), &["--files", "10M", "--size", "1T"]);
     let (first, rest) = seen.split_once(". ").unwrap();
-    assert!(first.contains("10.0 M files: they do not fit, whatever the layout: "), "{first}");
+    assert!(first.contains("10.0 M files: they do not fit in any layout: "), "{first}");
     assert!(first.contains("there is room for 0"), "{first}");
     assert!(rest.starts_with("With room for them: one directory. "), "{rest}");
 }

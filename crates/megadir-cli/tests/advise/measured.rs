@@ -113,7 +113,7 @@ fn without_permission_or_room_the_limits_answer_and_that_is_said() {
     let out = run_as_nobody(&copy, &place, &["advise", "mine", "--files", "1M"]).quiet();
     let text = String::from_utf8(out).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("digest:2"), "{text}");
-    let words = "nothing, the answer rests on the limits alone: no permission to write to the directory";
+    let words = "nothing, so the limits alone decide: no permission to write to the directory";
     assert!(text.contains(words), "{text}");
 
     let mut small = require!(Mount::make(&TMPFS));
@@ -158,7 +158,7 @@ fn a_page_is_written_where_something_was_measured() {
     assert!(!text.contains("What to do about it"), "{text}");
     let others = std::fs::read_dir(scratch.path()).unwrap().count();
     assert_eq!(others, 1, "the temporary file is gone");
-    run(scratch.path(), &arguments).complains(2, &["page.html", "is there already"]);
+    run(scratch.path(), &arguments).complains(2, &["page.html", "already exists"]);
 }
 
 #[test]

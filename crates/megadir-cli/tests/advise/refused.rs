@@ -17,7 +17,7 @@ fn contradictions_and_nonsense_are_one_line() {
         (&["--files", "many"], &["not a count", "10k"]),
         (&["--files", "1M", "--writers", "0"], &["--writers", "1..=256"]),
         (&["--files", "1M", "--pattern", "rea"], &["read", "walk"]),
-        (&["--files", "1M", "--name-length", "300"], &["no length of names"]),
+        (&["--files", "1M", "--name-length", "300"], &["not a name length"]),
         (&["--files", "1M", "--time", "1s"], &["2s to 1h"]),
         (&["--files", "1M", "--time", "2h"], &["2s to 1h"]),
         (&["--files", "1M", "--time", "60"], &["2s to 1h"]),
@@ -35,7 +35,7 @@ fn contradictions_and_nonsense_are_one_line() {
     let page = ["advise", "--files", "1M", "--time", "1h", "--report=/nosuch/x.html"];
     run(scratch.path(), &page).complains(3, &["'/nosuch/x.html'", "nothing was measured"]);
     run(scratch.path(), &["advise", "--files", "1M", "--report", "x.html"])
-        .complains(2, &["'x.html' is no directory", "--report=x.html"]);
+        .complains(2, &["'x.html' is not a directory", "--report=x.html"]);
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1, "nothing is left");
     run(scratch.path(), &["advise", "none", "--files", "1M"]).complains(3, &["'none'"]);
     run(scratch.path(), &["advise", "--files", "1M", "--like", "none"]).complains(3, &["'none'"]);

@@ -72,6 +72,6 @@ fn a_hollow_directory_is_not_read_over_and_over() {
     let before = read_bytes(&mount);
     let out = String::from_utf8(run(&mount.path(), &["limits", "hollow"]).quiet()).unwrap();
     let read = read_bytes(&mount) - before;
-    assert!(out.contains("  hollow: It is hollow"), "{out}");
+    assert!(out.contains("  hollow: The directory is hollow"), "{out}");
     assert!(read < directory_bytes / 3, "{read} of {directory_bytes} bytes were read");
 }

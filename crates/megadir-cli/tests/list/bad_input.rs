@@ -119,7 +119,7 @@ fn usage_errors_are_found_before_anything_is_read() {
         (&["--sort", "sise"], &["'sise'", "none, name, inode, size, mtime"]),
         (&["--match", "a["], &["--match 'a['", "unclosed character class"]),
         (&["--match", "{a"], &["--match '{a'"]),
-        (&["--match", "a/b"], &["--match 'a/b'", "names, which hold no '/'"]),
+        (&["--match", "a/b"], &["--match 'a/b'", "names, which contain no '/'"]),
         (&["--match", "[ä]"], &["one byte", "{ä,ö}"]),
         (&["--bogus"], &["unexpected argument '--bogus'"]),
         (&["--cuont"], &["--cuont", "'--count'"]),
@@ -175,5 +175,5 @@ fn a_name_in_a_message_makes_no_second_line_and_moves_no_cursor() {
         ran.complains(3, &[&format!("open {shown}: No such file or directory")]);
         run(scratch.path(), &["backends".as_ref(), name.as_os_str()]).complains(3, &[shown]);
     }
-    run(scratch.path(), &["list", "--type", "\x1b[2J\nx"]).complains(2, &["there are unknown, file"]);
+    run(scratch.path(), &["list", "--type", "\x1b[2J\nx"]).complains(2, &["expected one of unknown, file"]);
 }

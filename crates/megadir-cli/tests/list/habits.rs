@@ -35,7 +35,7 @@ fn the_letters_of_ls_mean_what_they_mean_there() {
     }
     let short = |options: &[&str]| run(at, options).out.len();
     assert!(short(&["list", "-h"]) < short(&["list", "--help"]));
-    run(at, &["list", "--human"]).complains(2, &["they need --long"]);
+    run(at, &["list", "--human"]).complains(2, &["need --long"]);
     assert!(text(&run(at, &["scan", "-h"]).out).contains("Usage: megadir scan"));
 }
 

@@ -206,7 +206,7 @@ fn explain_says_on_standard_error_what_was_picked() {
     fill(scratch.path(), &["sub/", "sub/a"]);
     for (options, words) in [
         (&["list", "--explain", "sub"][..], &["'sub': getdents on ", "buffer 128 KiB", "directory of "][..]),
-        (&["list", "--explain", "--backend", "std", "sub"], &["'sub': std on ", "asked for with --backend"]),
+        (&["list", "--explain", "--backend", "std", "sub"], &["'sub': std on ", "chosen with --backend"]),
         (&["list", "--explain", "--buffer", "8KiB", "sub"], &["buffer 8 KiB"]),
         (&["list", "--explain", "-j1", "sub"], &["getdents"]),
         (&["list", "--explain", "-r", "sub"], &["'sub': walked by ", "threads", "buffer 32 KiB"]),

@@ -111,7 +111,7 @@ fn a_directory_made_anew_is_small_and_otherwise_the_same() {
     assert_eq!(by_std(&at), named(&["t"]));
     let ran = run(mount.path().parent().unwrap(), &["remove", "--yes", "--contents", "--renew", "root"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.err.contains("'root': a mount point, which cannot be put aside\n"), "{ran:?}");
+    assert!(ran.err.contains("'root': a mount point, which cannot be renamed\n"), "{ran:?}");
 }
 
 #[test]

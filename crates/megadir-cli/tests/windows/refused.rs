@@ -7,7 +7,7 @@ fn what_is_not_there_yet_is_refused_in_one_line() {
     let scratch = tree();
     let (code, text, complaint) = megadir(scratch.path(), &["list", "--estimate", "tree"]);
     assert_eq!((code, text.as_str()), (Some(3), ""), "{complaint}");
-    assert!(complaint.contains("not on Windows yet"), "{complaint}");
+    assert!(complaint.contains("unavailable on Windows"), "{complaint}");
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
 }
 
@@ -18,7 +18,7 @@ fn other_ways_that_are_named_are_those_of_this_system() {
         (&["--raw", "--backend", "by-handle"][..], "no backend of this system does"),
         (&["--threads", "4", "--backend", "by-handle"], "no backend of this system uses several"),
         (&["--buffer", "64KiB", "--backend", "std"], "by-handle"),
-        (&["--owner", "0"], "not asked for on Windows"),
+        (&["--owner", "0"], "unavailable on Windows"),
     ] {
         let (code, text, complaint) = megadir(scratch.path(), &[&["list", "tree"], words].concat());
         assert_eq!((code, text.as_str(), complaint.lines().count()), (Some(2), "", 1), "{complaint}");

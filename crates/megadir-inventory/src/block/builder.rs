@@ -145,7 +145,7 @@ impl BlockBuilder {
         let Some(name_bytes) = name_bytes else {
             let path = self.path.to_vec();
             let path = megadir::names::to_os(&path)?;
-            let reason = "the names of this directory take more than 4 GiB, which is more than is compared";
+            let reason = "the names of this directory take more than 4 GiB, which cannot be compared";
             return Err(Error::new("compare", std::path::Path::new(&path), ErrorKind::Unavailable, reason));
         };
         if self.rows.is_empty() {

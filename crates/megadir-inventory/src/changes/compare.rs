@@ -193,7 +193,7 @@ pub(crate) fn check_root(tree: &Tree, old: &Facts) -> Result<()> {
     }
     let inode = |facts: &Facts| facts.inode.map_or_else(String::new, |inode| format!(" (inode {inode})"));
     let reason = format!(
-        "not the directory that was scanned{}, but another{}: name that one, or scan this one",
+        "not the directory that was scanned{}, but another{}: give the path of that directory, or scan this one",
         inode(old),
         inode(new)
     );

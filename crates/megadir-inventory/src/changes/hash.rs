@@ -154,7 +154,7 @@ impl Parents {
         kind: FileType,
     ) -> Result<([u8; 32], Option<u64>)> {
         if !names::is_component(name) {
-            let reason = "a path that ends in no name of an entry";
+            let reason = "the path does not end in a name";
             return Err(Error::new("hash", root.path(), ErrorKind::BadOption, reason));
         }
         let is_last = self.last.as_ref().is_some_and(|((of, last), _)| *of == number && last == parent);
@@ -171,7 +171,7 @@ impl Parents {
             }
             FileType::File => hash_file(open_file(parent, name, &at).map_err(failed)?).map_err(failed),
             _ => {
-                let reason = "this has no contents that could be read";
+                let reason = "this type of file has no contents";
                 Err(Error::new("hash", &at, ErrorKind::Unavailable, reason))
             }
         }
@@ -190,7 +190,7 @@ pub(super) fn open_directory(root: &Dir, path: &[u8]) -> Result<Dir> {
 fn hash_file(mut file: std::fs::File) -> std::io::Result<([u8; 32], Option<u64>)> {
     // A FIFO would block, and a device may never end.
     if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("no regular file any more"));
+        return Err(std::io::Error::other("no longer a regular file"));
     }
     let (mut hash, mut chunk, mut total) = (Sha256::new(), vec![0; CHUNK_BYTES], 0);
     loop {

@@ -74,7 +74,7 @@ impl Snapshot {
         match compared.now.take() {
             Some(now) => *self = now,
             None => {
-                let reason = "what was found has not been kept";
+                let reason = "the new rows were not kept";
                 return Err(Error::new("refresh", "".as_ref(), ErrorKind::Io, reason));
             }
         }

@@ -70,7 +70,7 @@ impl Prefixes {
 }
 
 pub(super) fn malformed() -> ParquetError {
-    ParquetError::General("values are not as they are said to be".to_owned())
+    ParquetError::General("values do not match their description".to_owned())
 }
 
 impl Values {

@@ -46,7 +46,7 @@ impl Contained {
             return Ok(());
         }
         if root as usize >= self.roots {
-            return Err(format!("a row is of tree {root}, and there are {}", self.roots));
+            return Err(format!("a row belongs to tree {root} of {}", self.roots));
         }
         let kept = match self.root == Some(root) {
             true => common(&self.path, parent),
@@ -93,7 +93,10 @@ impl Contained {
         if name.is_empty() && parent.is_empty() {
             // A root that could not be opened has no type.
             if !matches!(facts.kind, FileType::Directory | FileType::Unknown) {
-                return Err(format!("the root of tree {root} is no directory but a {}", facts.kind.name()));
+                return Err(format!(
+                    "the root of tree {root} is not a directory but a {}",
+                    facts.kind.name()
+                ));
             }
         } else if let Some(fault) = name_fault(name) {
             return Err(format!("{fault} (in '{}')", shown(parent)));
@@ -154,7 +157,7 @@ fn name_fault(name: &[u8]) -> Option<String> {
     Some(match name {
         b"" => "a row has no name".to_owned(),
         long if long.len() > NAME_BYTES_MAX => format!("a name of {} bytes, '{}'", long.len(), shown(long)),
-        other => format!("'{}' is no name of an entry", shown(other)),
+        other => format!("'{}' is not a valid name", shown(other)),
     })
 }
 
@@ -162,9 +165,9 @@ fn directory_fault(parent: &[u8]) -> String {
     let why = match parent {
         [b'/', ..] => "is absolute",
         _ if parent.split(|byte| *byte == b'/').any(|name| !names::is_component(name)) => {
-            "holds what is no name of an entry"
+            "has an invalid component"
         }
-        _ => "is no directory of the inventory",
+        _ => "is not a directory of the inventory",
     };
     format!("rows lie in '{}', which {why}", shown(parent))
 }

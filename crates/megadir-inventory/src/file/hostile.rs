@@ -109,27 +109,27 @@ fn rows_that_lead_out_of_the_tree_are_refused_by_name() {
         row
     };
     let cases = [
-        (row("", "/etc/passwd", File), "'/etc/passwd' is no name of an entry"),
-        (row("", "../x", File), "'../x' is no name of an entry"),
-        (row("", "link/secret", File), "'link/secret' is no name of an entry"),
-        (row("", ".", Directory), "'.' is no name of an entry"),
-        (row("", "..", Directory), "'..' is no name of an entry"),
+        (row("", "/etc/passwd", File), "'/etc/passwd' is not a valid name"),
+        (row("", "../x", File), "'../x' is not a valid name"),
+        (row("", "link/secret", File), "'link/secret' is not a valid name"),
+        (row("", ".", Directory), "'.' is not a valid name"),
+        (row("", "..", Directory), "'..' is not a valid name"),
         (row("a", "", File), "a row has no name (in 'a')"),
-        (row("", "nul\0nul", File), "'nul\\0nul' is no name of an entry"),
+        (row("", "nul\0nul", File), "'nul\\0nul' is not a valid name"),
         (row("", &long, File), "a name of 1531 bytes, 'nnn"),
-        (row("..", "x", File), "rows lie in '..', which holds what is no name of an entry"),
-        (row("a/../..", "x", File), "rows lie in 'a/../..', which holds what is no name of an entry"),
+        (row("..", "x", File), "rows lie in '..', which has an invalid component"),
+        (row("a/../..", "x", File), "rows lie in 'a/../..', which has an invalid component"),
         (row("/a", "x", File), "rows lie in '/a', which is absolute"),
         (row("/etc", "x", File), "rows lie in '/etc', which is absolute"),
-        (row("a//", "x", File), "rows lie in 'a//', which holds what is no name of an entry"),
-        (row("link", "secret", File), "rows lie in 'link', which is no directory of the inventory"),
-        (row("b", "x", File), "rows lie in 'b', which is no directory of the inventory"),
-        (row("a/..c/d", "x", File), "rows lie in 'a/..c/d', which is no directory of the inventory"),
-        (row("zz", "x", File), "rows lie in 'zz', which is no directory of the inventory"),
-        (row("", "", File), "the root of tree 0 is no directory but a file"),
+        (row("a//", "x", File), "rows lie in 'a//', which has an invalid component"),
+        (row("link", "secret", File), "rows lie in 'link', which is not a directory of the inventory"),
+        (row("b", "x", File), "rows lie in 'b', which is not a directory of the inventory"),
+        (row("a/..c/d", "x", File), "rows lie in 'a/..c/d', which is not a directory of the inventory"),
+        (row("zz", "x", File), "rows lie in 'zz', which is not a directory of the inventory"),
+        (row("", "", File), "the root of tree 0 is not a directory but a file"),
         (negative(|facts| facts.size_bytes = Some(u64::MAX)), "'f' has a negative size"),
         (negative(|facts| facts.links = Some(1 << 63)), "'f' has a negative size or number of links"),
-        (OwnedRow { root: 2, ..row("", "", Directory) }, "a row is of tree 2, and there are 2"),
+        (OwnedRow { root: 2, ..row("", "", Directory) }, "a row belongs to tree 2 of 2"),
     ];
     for (hostile, expected) in cases {
         let mut rows = honest();
@@ -160,9 +160,11 @@ fn columns_that_lead_out_of_the_tree_are_refused_by_name() {
         read(&path)
     };
     assert_eq!(many(&|_| {}), Ok(42));
-    for (name, expected) in
-        [("../x", "'../x' is no name"), ("..", "'..' is no name"), ("n\0", "'n\\0' is no name")]
-    {
+    for (name, expected) in [
+        ("../x", "'../x' is not a valid name"),
+        ("..", "'..' is not a valid name"),
+        ("n\0", "'n\\0' is not a valid name"),
+    ] {
         let error = many(&|row| row.name = name.as_bytes().to_vec()).expect_err(name);
         assert!(error.contains(expected), "{error}");
     }
@@ -185,7 +187,7 @@ fn a_flipped_bit_of_the_metadata_is_damage_and_a_file_without_their_checksum_is_
         flipped[at] ^= 1 << bit;
         std::fs::write(&path, flipped).unwrap();
         let error = read(&path).unwrap_err();
-        assert!(error.contains("do not fit their checksum"), "{error}");
+        assert!(error.contains("does not match its checksum"), "{error}");
     }
     // Renaming the key hides it, as in files of older versions.
     let mut older = whole.clone();

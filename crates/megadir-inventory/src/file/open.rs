@@ -24,7 +24,7 @@ use crate::rows::{Ascending, Building, Rows};
 
 const MAGIC: &[u8; 4] = b"PAR1";
 
-const NOT_ASCENDING: &str = "its rows do not ascend; scan again";
+const NOT_ASCENDING: &str = "its rows are not sorted; scan again";
 
 /// Inventory file, read row by row.
 ///
@@ -66,11 +66,11 @@ impl Inventory {
         let failed = |error| Error::io("open", path, error);
         // On Windows opening a directory fails with a misleading "access denied".
         if cfg!(windows) && path.is_dir() {
-            return Err(malformed(path, "a directory, no inventory"));
+            return Err(malformed(path, "a directory, not an inventory"));
         }
         let file = File::open(path).map_err(failed)?;
         if file.metadata().map_err(failed)?.is_dir() {
-            return Err(malformed(path, "a directory, no inventory"));
+            return Err(malformed(path, "a directory, not an inventory"));
         }
         Self::of(file, path, true)
     }
@@ -133,7 +133,7 @@ impl Inventory {
     /// Also verifies the checksum, before decoding.
     fn hold(&self, group: usize) -> Result<()> {
         let Some(range) = range(self.file.metadata().row_group(group)) else {
-            return Err(malformed(&self.path, "damaged: its columns are not where they belong; scan again"));
+            return Err(malformed(&self.path, "damaged: its columns are misplaced; scan again"));
         };
         let bytes = self.held.hold(range).map_err(|error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => {
@@ -150,7 +150,7 @@ impl Inventory {
         {
             true => Ok(()),
             false => {
-                Err(malformed(&self.path, "damaged: what it holds does not fit its checksums; scan again"))
+                Err(malformed(&self.path, "damaged: its contents do not match their checksums; scan again"))
             }
         }
     }
@@ -209,7 +209,7 @@ impl Inventory {
             Ok(true) => Ok(true),
             Ok(false) if self.given == self.metadata.rows => Ok(false),
             Ok(false) => {
-                let reason = format!("{} rows where {} are said to be", self.given, self.metadata.rows);
+                let reason = format!("{} rows instead of {}", self.given, self.metadata.rows);
                 self.fail(malformed(&self.path, &reason))
             }
             Err(error) => self.fail(error),
@@ -314,10 +314,10 @@ fn check_ends(file: &mut File, path: &Path) -> Result<()> {
         // The shortest file also has the metadata and their length between the magic bytes.
         return match (read(SeekFrom::Start(8)), read(SeekFrom::End(-4))) {
             (Ok(_), Ok(last)) if &last == MAGIC => Ok(()),
-            _ => Err(malformed(path, "cut off: its end is missing; scan again")),
+            _ => Err(malformed(path, "truncated: its end is missing; scan again")),
         };
     }
-    Err(malformed(path, "not a Parquet file: an inventory that `megadir scan` has written is wanted"))
+    Err(malformed(path, "not a Parquet file (expected an inventory written by `megadir scan`)"))
 }
 
 fn value<'f>(file: &'f SerializedFileReader<Window>, key: &str) -> Option<&'f str> {
@@ -327,7 +327,7 @@ fn value<'f>(file: &'f SerializedFileReader<Window>, key: &str) -> Option<&'f st
 
 fn metadata(file: &SerializedFileReader<Window>, path: &Path, is_checked: bool) -> Result<Metadata> {
     let Some(text) = value(file, METADATA_KEY) else {
-        let reason = "a Parquet file, but no inventory that `megadir scan` has written";
+        let reason = "a Parquet file, but not an inventory written by `megadir scan`";
         return Err(malformed(path, reason));
     };
     let json: serde_json::Value = serde_json::from_str(text)
@@ -335,12 +335,12 @@ fn metadata(file: &SerializedFileReader<Window>, path: &Path, is_checked: bool) 
     match json["version"].as_u64() {
         Some(version) if version > u64::from(FORMAT_VERSION) => {
             let reason = format!(
-                "version {version} of inventories; this program reads up to {FORMAT_VERSION}: use a newer one, or scan again"
+                "inventory version {version}, but this program reads up to {FORMAT_VERSION}: use a newer program, or scan again"
             );
             Err(Error::new("read", path, ErrorKind::Unavailable, reason))
         }
         _ if is_checked && !fits_checksum(file, text) => {
-            Err(malformed(path, "damaged: its metadata do not fit their checksum; scan again"))
+            Err(malformed(path, "damaged: its metadata does not match its checksum; scan again"))
         }
         _ => serde_json::from_value(json)
             .map_err(|error| malformed(path, &format!("damaged metadata ({error}); scan again"))),
@@ -363,7 +363,7 @@ fn places(file: &SerializedFileReader<Window>) -> std::result::Result<Vec<usize>
                 && there.max_def_level() == i16::from(!column.is_required())
         };
         let found = schema.columns().iter().enumerate().find(fits);
-        let lacking = || format!("it has no column '{}' as an inventory has; scan again", column.name);
+        let lacking = || format!("the column '{}' is missing or of another type; scan again", column.name);
         found.map(|(index, _)| index).ok_or_else(lacking)
     };
     COLUMNS.iter().map(place).collect()

@@ -212,7 +212,7 @@ impl Writer {
     }
 
     fn refuse(&self, key: &Key<'_>) -> Error {
-        let reason = format!("rows do not ascend at '{}'", String::from_utf8_lossy(key.name));
+        let reason = format!("rows are not sorted at '{}'", String::from_utf8_lossy(key.name));
         Error::new("write", &self.path, ErrorKind::Malformed, reason)
     }
 }

@@ -42,7 +42,7 @@ fn what_others_have_open_is_replaced_all_the_same() {
             assert_eq!(fs::read(&path).unwrap(), b"PAR1 old");
             let partial = directory.path().join(".inventory.megadir-partial");
             assert_eq!(fs::read(&partial).unwrap(), b"PAR1 new");
-            assert!(error.to_string().contains("it is whole in"), "{error}");
+            assert!(error.to_string().contains("the complete inventory is in"), "{error}");
             fs::remove_file(partial).unwrap();
         }
         other => panic!("{other:?}"),
@@ -61,7 +61,10 @@ fn what_cannot_be_put_into_its_place_is_kept() {
     fs::create_dir(&path).unwrap();
     let error = file.finish().unwrap_err().to_string();
     let partial = directory.path().join(".inventory.megadir-partial");
-    assert!(error.contains("it is whole in '") && error.contains(".megadir-partial"), "{error}");
+    assert!(
+        error.contains("the complete inventory is in '") && error.contains(".megadir-partial"),
+        "{error}"
+    );
     assert_eq!(fs::read(&partial).unwrap(), b"PAR1 new");
 }
 
@@ -179,7 +182,7 @@ fn what_waits_under_the_temporary_name_for_others_is_left_alone() {
     let partial = directory.path().join(".inventory.megadir-partial");
     let refused = |what: &str| {
         let error = Replacement::create(&path).unwrap_err().to_string();
-        assert!(error.contains("something else has the name"), "{what}: {error}");
+        assert!(error.contains("the name of its temporary file is taken"), "{what}: {error}");
     };
     let precious = directory.path().join("precious");
     fs::write(&precious, "PAR1 precious").unwrap();
@@ -218,6 +221,6 @@ fn what_a_killed_process_left_is_taken_over_and_what_others_left_is_not() {
     }
     fs::write(&partial, "my notes").unwrap();
     let error = Replacement::create(&path).unwrap_err();
-    assert!(error.to_string().contains("something else has the name"), "{error}");
+    assert!(error.to_string().contains("the name of its temporary file is taken"), "{error}");
     assert_eq!(fs::read(&partial).unwrap(), b"my notes");
 }

@@ -33,16 +33,16 @@ pub(super) fn spread() -> Cure {
 
 pub(super) fn large_dir(facts: &Facts) -> Cure {
     Cure::with(
-        "switch on large_dir, mounted or not: a third level, after which inodes run out first. Never off again; GRUB before \
-         2.12 does not boot from it; kernels before 5.14 (stable ones: August 2021) can damage such directories",
+        "enable large_dir, mounted or not: with a third index level, inodes run out first. It cannot be disabled again; GRUB \
+         before 2.12 cannot boot from it; kernels before 5.14 (stable ones: August 2021) can damage such directories",
         format!("tune2fs -O large_dir {}", device(facts)),
     )
 }
 
 /// Re-creating a directory releases its size.
 pub(super) fn renew(facts: &Facts) -> Cure {
-    let text = "make the directory anew while nothing uses it, by renames (owner and mode are kept, ACLs are not; and not \
-                e2fsck -D: before e2fsprogs 1.47.3, see e2fsck -V, it can damage large directories)";
+    let text = "recreate the directory by renaming its entries while nothing uses it (keeps owner and mode, but not ACLs; \
+                avoid e2fsck -D: before e2fsprogs 1.47.3, see e2fsck -V, it can damage large directories)";
     let mount = facts.mount.as_ref().is_some_and(|mount| Path::new(&mount.point) == facts.path);
     // Only a path that ends in a name, and is not a mount point, can be renamed.
     let named = facts.path.file_name().filter(|_| !mount && !facts.path.ends_with("."));
@@ -64,21 +64,21 @@ pub(super) fn renew(facts: &Facts) -> Cure {
 /// Only directories created later get an index.
 pub(super) fn dir_index(facts: &Facts) -> Cure {
     Cure::with(
-        "switch on dir_index, then make the directory anew: only directories made afterwards get an index",
+        "enable dir_index, then recreate the directory: only new directories get an index",
         format!("tune2fs -O dir_index {}", device(facts)),
     )
 }
 
 pub(super) fn dir_nlink(facts: &Facts) -> Cure {
     Cure::with(
-        "switch on dir_nlink, mounted or not (programs that count links of directories must cope with 1)",
+        "enable dir_nlink, mounted or not (programs that count links of directories must cope with 1)",
         format!("tune2fs -O dir_nlink {}", device(facts)),
     )
 }
 
 pub(super) fn max_dir_size(facts: &Facts) -> Cure {
     Cure::with(
-        "lift the mount option (and take it out of /etc/fstab)",
+        "remove the mount option (also from /etc/fstab)",
         format!("mount -o remount,max_dir_size_kb=0 {}", point(facts)),
     )
 }
@@ -90,33 +90,33 @@ pub(super) fn tmpfs_inodes(facts: &Facts) -> Cure {
 
 pub(super) fn xfs_inodes(facts: &Facts) -> Cure {
     Cure::with(
-        "if space is left, let inodes have more of it (xfs_info shows imaxpct, 5 to 25 by default)",
+        "if space is left, allow inodes a larger share of it (xfs_info shows imaxpct, 5 to 25 by default)",
         format!("xfs_growfs -m 50 {}", point(facts)),
     )
 }
 
 pub(super) fn fixed_inodes() -> Cure {
     Cure::new(
-        "remove what is not needed; otherwise grow the file system (inodes come with the space) or move to one with more \
-         inodes or without a fixed number (XFS, btrfs, ext4 made with -N)",
+        "remove unneeded files, grow the file system (which adds inodes), or move to one with more inodes (ext4 created \
+         with -N) or without a fixed number (XFS, btrfs)",
     )
 }
 
 pub(super) fn blocks() -> Cure {
-    Cure::new("remove what is not needed, or grow the file system")
+    Cure::new("remove unneeded files, or grow the file system")
 }
 
 pub(super) fn quota(of: QuotaOf, facts: &Facts) -> Cure {
     let point = point(facts);
     match of {
         QuotaOf::Subvolume(number) => Cure::with(
-            "raise the quota of the subvolume, or lift it",
+            "raise or remove the quota of the subvolume",
             format!("btrfs qgroup limit none 0/{number} {point}"),
         ),
         QuotaOf::User(number) => Cure::with("raise the user's quota", format!("edquota -u {number}")),
         QuotaOf::Group(number) => Cure::with("raise the group's quota", format!("edquota -g {number}")),
         QuotaOf::Project(number) => Cure::with("raise the project's quota", format!("edquota -P {number}")),
-        QuotaOf::Hidden => Cure::new("have the quota raised by whoever looks after the file system"),
+        QuotaOf::Hidden => Cure::new("ask the administrator of the file system for a higher quota"),
     }
 }
 

@@ -55,7 +55,7 @@ pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
         inode: status.index,
         entries: entries.map(|entries| Fact::new(Span::exact(entries), Known::Measured, "counted")),
         names: match asked.names {
-            Some(names) => Fact::new(names.clone(), Known::Given, "as asked for"),
+            Some(names) => Fact::new(names.clone(), Known::Given, "as requested"),
             None => sample.names,
         },
         directory_share: sample.directory_share,
@@ -87,7 +87,7 @@ fn space(told: volume::Size) -> Space {
 
 fn given_contents(bytes: u64, file_system: FileSystem, space: &Space) -> Fact<Contents> {
     let mean_bytes = of_size(bytes, file_system, space) as f64;
-    let how = format!("contents of {bytes} bytes, as asked for");
+    let how = format!("contents of {bytes} bytes, as requested");
     Fact::new(Contents::exact(mean_bytes), Known::Given, how)
 }
 

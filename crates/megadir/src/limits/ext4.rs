@@ -139,7 +139,7 @@ impl Model for Ext4Model {
     }
 
     fn about(&self) -> &'static str {
-        "a formula for the hash index, held against fills of real images (Linux 6.18)"
+        "a formula for the hash index, checked against fills of real images (Linux 6.18)"
     }
 
     fn judge(&self, facts: &Facts, churn: bool) -> Judgement {
@@ -191,7 +191,7 @@ impl Index {
     fn of(facts: &Facts, ext4: &Ext4, shape: Shape) -> Self {
         let capacity = shape.capacity(&facts.names.value);
         let tried = shape.block_bytes <= BLOCK_BYTES_TRIED_MAX && !shape.encrypted && !shape.hash_in_entry;
-        let untried = Basis::new(Known::Assumed, "such blocks were not tried");
+        let untried = Basis::new(Known::Assumed, "such blocks are untested");
         let features = &ext4.features.basis;
         let of_size = if tried { Basis::of(&[features], "") } else { untried };
         let full_bytes = capacity.bytes.round() as u64;
@@ -241,21 +241,21 @@ impl Index {
                 (full.less(now.value), Basis::of(&inputs, "gauge: entries now, size now, size when full"))
             }
             Some(now) if self.past == Past::Grown && own_names => {
-                (self.bounds().less(now.value), self.basis("formula less the entries now"))
+                (self.bounds().less(now.value), self.basis("formula minus present entries"))
             }
             Some(now) if matches!(self.past, Past::Shrunk(_)) => {
                 // Fills of emptied and churned directories ended at 0.84 to 0.88 of the formula, and at 0.68
                 // after the whole index had been in use: entries are refused near the parts in use.
                 let refilled = all * (1.0 - 0.15 * used.min(1.0));
                 let low = if used >= 0.95 { 0.0 } else { self.scatter.0 * refilled };
-                let how = "formula, less a sixth at most: it has held more than now";
+                let how = "formula minus at most a sixth, because it has held more";
                 (Span::rounded(refilled, low, self.scatter.1 * all).less(now.value), self.basis(how))
             }
             _ => {
                 let (low, high) = ((self.scatter.0 - used).max(0.0), (self.scatter.1 - used).max(0.0));
                 (
                     Span::rounded(all * left, all * low, all * high),
-                    self.basis("formula, for what is left of the index"),
+                    self.basis("formula, for the rest of the index"),
                 )
             }
         };
@@ -291,7 +291,7 @@ fn size_option(facts: &Facts, entry_bytes: f64) -> Option<Ceiling> {
     // Allocated blocks have space for some entries.
     let slack = facts.space.block_bytes as f64 * per_byte;
     let more = Span::rounded(entries, 0.8 * entries, 1.2 * entries + slack);
-    let basis = Basis::of(&[&facts.names.basis], "mount option, and the bytes of an entry");
+    let basis = Basis::of(&[&facts.names.basis], "mount option, and the bytes per entry");
     Some(Ceiling { limit: Limit::MountOption, more, used: now_bytes / max_bytes, basis })
 }
 

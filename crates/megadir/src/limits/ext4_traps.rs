@@ -28,12 +28,11 @@ fn full(facts: &Facts, ext4: &Ext4, judgement: &Judgement) -> Option<Trap> {
     let used = judgement.gauge.as_ref()?.used();
     let text = match used {
         used if used >= 1.0 => {
-            "The index is as large as it is when entries begin to be refused with \"No space left on device\": one name may \
-             fail, again and again, while another is taken."
+            "The index has the size at which creates begin to fail with \"No space left on device\": one name may fail again \
+             and again while another succeeds."
         }
         used if used >= NEARLY_FULL => {
-            "The index is nearly full. The first refusals come singly: one name fails, again and again, while another is \
-             taken."
+            "The index is nearly full. At first single names fail, again and again, while others succeed."
         }
         _ => return None,
     };
@@ -53,14 +52,14 @@ fn small_blocks(facts: &Facts, ext4: &Ext4, judgement: &Judgement) -> Option<Tra
     let names = &facts.names.value;
     let usual = Shape { block_bytes: 4096, ..Shape::of(facts, ext4) }.capacity(names).entries;
     let text = format!(
-        "Blocks of {block_bytes} bytes, as images have that were made small and grown: a directory takes about {:.0} times \
-         fewer entries than with 4096.",
+        "Blocks of {block_bytes} bytes, typical of images that were created small and grown: a directory takes about \
+         {:.0} times fewer entries than with 4096.",
         usual / now.max(1) as f64
     );
     let cures = vec![
         cure::spread(),
         cure::large_dir(facts),
-        cure::Cure::new("move to a file system with blocks of 4096 bytes; of this one the size is fixed"),
+        cure::Cure::new("move to a file system with blocks of 4096 bytes; the block size cannot be changed"),
     ];
     Some(Trap { name: "small-blocks", text, cures })
 }
@@ -76,7 +75,7 @@ fn linear(facts: &Facts, ext4: &Ext4) -> Option<Trap> {
     };
     let text = format!(
         "{by} no hash index: every look-up and create reads the whole directory (10 times slower at 40 000 entries). \
-         Nothing but blocks, inodes and patience bounds it."
+         Only blocks and inodes limit it."
     );
     let cure = if ext4.features.value.dir_index { cure::renew(facts) } else { cure::dir_index(facts) };
     Some(Trap { name: "linear", text, cures: vec![cure] })
@@ -87,16 +86,16 @@ fn shrunk(facts: &Facts, judgement: &Judgement, past: Past) -> Option<Trap> {
     let churning = judgement.plan?.churning as f64 / judgement.capacity.as_ref()?.value.likely as f64;
     if part < HOLLOW * churning && facts.directory_bytes >= HOLLOW_BYTES_MIN {
         let text = format!(
-            "It is hollow: it has held far more entries, and a directory of ext4 never shrinks. {} KiB are read to list it.",
+            "The directory is hollow: it has held far more entries, and ext4 directories never shrink. Listing it reads {} KiB.",
             facts.directory_bytes >> 10
         );
         return Some(Trap { name: "hollow", text, cures: vec![cure::renew(facts)] });
     }
     let plan = judgement.plan.map_or(0, |plan| plan.churning);
     let text = format!(
-        "Names have come and gone: it holds {:.0} % of what a directory of its size does that was only added to (below {:.0} % \
-         counts). The room of a removed name is found again only by names whose hash is near, so the index grows on; keep \
-         at most {plan} entries, and watch its size (megadir limits --watch).",
+        "Names have come and gone: the directory holds {:.0} % of the entries of one of its size without removals (below {:.0} % \
+         counts as churn). Only names with a similar hash reuse the space of a removed name, so the index keeps growing. \
+         Keep at most {plan} entries, and watch its size (megadir limits --watch).",
         100.0 * part,
         100.0 * GROWN_MIN
     );
@@ -107,7 +106,7 @@ fn size_option(facts: &Facts) -> Option<Trap> {
     let mount = facts.mount.as_ref()?;
     let kib = mount.option("max_dir_size_kb").filter(|kib| *kib != "0")?;
     let text = format!(
-        "It is mounted with max_dir_size_kb={kib}: no directory grows beyond, and the error is \"No space left on device\"."
+        "It is mounted with max_dir_size_kb={kib}, which limits the size of every directory; the error is \"No space left on device\"."
     );
     Some(Trap { name: "max-dir-size", text, cures: vec![cure::max_dir_size(facts)] })
 }
@@ -117,6 +116,6 @@ fn link_count(facts: &Facts, ext4: &Ext4) -> Option<Trap> {
         return None;
     }
     let text =
-        "Without dir_nlink a directory takes 64 998 directories, and then says \"Too many links\".".into();
+        "Without dir_nlink a directory holds at most 64 998 directories; then creates fail with \"Too many links\".".into();
     Some(Trap { name: "few-links", text, cures: vec![cure::dir_nlink(facts), cure::spread()] })
 }

@@ -85,9 +85,7 @@ impl FromStr for NameLengths {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let bad = || {
-            format!(
-                "'{text}' is no length of names: write 32, 8-64, 8,32,255 or 8:60,32:40 (bytes, 1 to 255)"
-            )
+            format!("'{text}' is not a name length: write 32, 8-64, 8,32,255 or 8:60,32:40 (bytes, 1 to 255)")
         };
         let length = |text: &str| match text.trim().parse() {
             Ok(bytes @ 1..=NAME_BYTES_MAX) => Ok(bytes),

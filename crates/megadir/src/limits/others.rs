@@ -72,12 +72,13 @@ impl Model for Overlay {
     }
 
     fn about(&self) -> &'static str {
-        "what the upper layer's file system takes; a listing of merged layers is held in memory"
+        "limits of the upper layer's file system; the kernel holds a listing of merged layers in memory"
     }
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
         let Details::Overlay(why) = &facts.details else { return Judgement::default() };
-        let text = format!("Entries are made in the upper layer, whose file system sets the limit: {why}.");
+        let text =
+            format!("Entries are created in the upper layer, whose file system sets the limit: {why}.");
         Judgement {
             traps: vec![Trap { name: "upper-layer", text, cures: Vec::new() }],
             ..Judgement::default()
@@ -91,7 +92,7 @@ impl Model for Nfs {
     }
 
     fn about(&self) -> &'static str {
-        "what the server's file system takes, which cannot be seen from here: ask on the server"
+        "limits of the server's file system, not visible from here: run it on the server"
     }
 
     fn judge(&self, _facts: &Facts, _churn: bool) -> Judgement {

@@ -33,7 +33,7 @@ impl Cost {
     fn of(facts: &Facts, entry_bytes: f64) -> Self {
         let Fact { value: contents, basis } = &facts.contents;
         let bytes = |contents: f64, part: f64| contents.max(0.0) + part * entry_bytes;
-        let how = format!("{ROOM}; {:.0} bytes an entry ({})", bytes(contents.mean_bytes, 1.0), basis.how);
+        let how = format!("{ROOM}; {:.0} bytes per entry ({})", bytes(contents.mean_bytes, 1.0), basis.how);
         Self {
             likely: bytes(contents.mean_bytes, 1.0),
             // Known only within a factor.
@@ -56,7 +56,7 @@ fn inodes(facts: &Facts) -> Option<Ceiling> {
         return None;
     }
     let used = space.inodes.saturating_sub(space.inodes_free) as f64 / space.inodes as f64;
-    let (mut more, mut how) = (Span::exact(space.inodes_free), "statfs; an inode an entry");
+    let (mut more, mut how) = (Span::exact(space.inodes_free), "statfs; one inode per entry");
     if facts.file_system == FileSystem::Xfs {
         // statfs derives the number from free blocks; XFS allocates inodes in contiguous chunks of 64.
         let slack = XFS_CHUNK_INODES.max(space.inodes_free / 100);
@@ -127,8 +127,10 @@ fn chunks(facts: &Facts, btrfs: &BtrfsSpace) -> Ceiling {
     );
     let space = &facts.space;
     let used = space.blocks.saturating_sub(space.blocks_free) as f64 / space.blocks.max(1) as f64;
-    let how =
-        format!("chunks by sysfs; {entry_bytes:.0} bytes of metadata an entry, {}", facts.contents.basis.how);
+    let how = format!(
+        "chunks by sysfs; {entry_bytes:.0} bytes of metadata per entry, {}",
+        facts.contents.basis.how
+    );
     let basis = Basis::of(&[&facts.contents.basis, &facts.names.basis], how);
     Ceiling { limit: Limit::Blocks, more, used, basis }
 }
@@ -140,7 +142,7 @@ fn of_quota(quota: &Quota, cost: &Cost) -> Vec<Ceiling> {
         limit,
         more: Span::exact(inodes.1.saturating_sub(inodes.0)),
         used: used(inodes),
-        basis: Basis::new(Known::Read, "quota; an inode an entry"),
+        basis: Basis::new(Known::Read, "quota; one inode per entry"),
     });
     let bytes = quota.bytes.and_then(|bytes| {
         let more = cost.entries(bytes.1.saturating_sub(bytes.0))?;
@@ -167,8 +169,8 @@ pub(super) fn traps(facts: &Facts) -> Vec<Trap> {
     traps.extend(nearly_out_blocks(facts));
     traps.extend(long_names(facts));
     if facts.is_upper_layer {
-        let text = "It is a directory of overlayfs: what is said here is of the upper layer, and a listing of merged \
-                    layers is held in the kernel's memory."
+        let text = "The directory is on overlayfs: the limits are those of the upper layer, and the kernel holds a listing \
+                    of merged layers in memory."
             .into();
         traps.push(Trap { name: "overlay", text, cures: Vec::new() });
     }

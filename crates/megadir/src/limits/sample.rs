@@ -88,7 +88,7 @@ impl Sample {
                 names: Fact::new(
                     names,
                     Known::Assumed,
-                    format!("no entries to look at{of}; 32 bytes, a digest in hex"),
+                    format!("no entries to sample{of}; 32 bytes, a digest in hex"),
                 ),
                 directory_share: 0.0,
                 contents: Fact::new(contents, Known::Assumed, "a block for the contents of each"),
@@ -109,13 +109,17 @@ fn contents(directory: &Dir, names: &[Vec<u8>], known: Known, space: &Space, of:
         names.iter().step_by(step).filter_map(|name| system::content_bytes(directory, name, space)).collect();
     if sizes.is_empty() {
         let contents = Contents::exact(space.unit_bytes as f64);
-        return Fact::new(contents, Known::Assumed, "a block for the contents of each; none may be examined");
+        return Fact::new(
+            contents,
+            Known::Assumed,
+            "a block for the contents of each; none could be examined",
+        );
     }
     let value = of_sample(&sizes);
     let (count, least, most) = (sizes.len(), least(&sizes), most(&sizes));
     let how = match count < EXAMINED_ENOUGH && least < most {
         true => format!(
-            "contents of {least:.0} to {most:.0} bytes in only {count} entries{of}, directories without what is in them"
+            "contents of {least:.0} to {most:.0} bytes in only {count} entries{of}; directories without their contents"
         ),
         false => format!("contents as in {count} entries{of}"),
     };

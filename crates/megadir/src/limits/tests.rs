@@ -84,12 +84,12 @@ fn the_nearest_limit_comes_first_and_quotas_count() {
     let limits = Limits::judge(facts, false);
     assert_eq!(limits.runs_out_first(), Some(Limit::Quota(QuotaOf::User(7))));
     assert_eq!(limits.ceilings[0].more, Span::exact(50));
-    // 469 bytes an entry, from the items of the tree.
+    // 469 bytes per entry, from the items of the tree.
     assert_eq!(limits.ceilings[1].limit, Limit::Quota(QuotaOf::Subvolume(256)));
     assert_eq!(limits.ceilings[1].more.likely, 213);
     assert_eq!(limits.ceilings[2].limit, Limit::Blocks);
     let room = if cfg!(windows) { "room of the volume" } else { "statfs" };
-    assert!(limits.ceilings[2].basis.how.starts_with(&format!("{room}; 469 bytes an entry")));
+    assert!(limits.ceilings[2].basis.how.starts_with(&format!("{room}; 469 bytes per entry")));
     assert_eq!(limits.most_used().unwrap().limit, Limit::Quota(QuotaOf::Subvolume(256)));
     let traps = &limits.judgement.traps;
     assert_eq!((traps.len(), traps[0].name), (1, "quota"));

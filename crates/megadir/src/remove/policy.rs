@@ -49,13 +49,13 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Ext4),
         order: Order::Inode,
         window_bytes: WINDOW_BYTES,
-        reason: "ext4 lists by a hash, which is random order in its inode tables; sorted, each of their blocks is read and changed once",
+        reason: "ext4 lists by hash, a random order of inodes; sorted, each block of the inode tables is read and changed once",
     },
     Row {
         file_system: Some(FileSystem::Xfs),
         order: Order::Listed,
         window_bytes: LISTED_BYTES,
-        reason: "XFS lists in the order of creation, mostly that of its inodes",
+        reason: "XFS lists in the order of creation, which is mostly inode order",
     },
     Row {
         file_system: Some(FileSystem::Btrfs),
@@ -75,13 +75,13 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Ntfs),
         order: Order::Listed,
         window_bytes: LISTED_BYTES,
-        reason: "NTFS lists by name and goes on behind the last name given, whatever has gone meanwhile",
+        reason: "NTFS lists by name and continues after the last name, whatever was removed meanwhile",
     },
     Row {
         file_system: None,
         order: Order::Listed,
         window_bytes: WINDOW_BYTES,
-        reason: "positions may shift when entries go (network, FUSE), so most directories are read to their end before",
+        reason: "positions may shift when entries are removed (network, FUSE), so most directories are read to the end first",
     },
 ];
 

@@ -28,5 +28,5 @@ pub fn remove_contents(
     _options: &RemoveOptions<'_>,
     _progress: &Progress,
 ) -> Result<Removed> {
-    Err(Error::new("remove", directory.path(), ErrorKind::Unavailable, "not on this system yet"))
+    Err(Error::new("remove", directory.path(), ErrorKind::Unavailable, "unavailable on this system"))
 }

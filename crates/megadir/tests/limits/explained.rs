@@ -138,7 +138,7 @@ fn too_many_directories_are_told_and_dir_nlink_cures_it() {
 fn a_file_with_too_many_names_is_not_taken_for_a_full_directory() {
     let image = require!(SMALL.make());
     let explanation = told(&image.directory, Step::Create, Errno::MLINK);
-    assert!(explanation.evidence.contains("the file has as many names"), "{explanation}");
+    assert!(explanation.evidence.contains("the file has the maximum number of names"), "{explanation}");
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn met(filled: &Path, remove: impl Fn(&RemoveOptions<'_>) -> Removed) {
         assert_eq!(removed.counts.failures, failures.len() as u64);
         for failure in &failures {
             assert_eq!((failure.kind(), failure.path()), (ErrorKind::NotEmpty, filled), "{failure}");
-            assert!(failure.to_string().contains("something keeps making entries in it"));
+            assert!(failure.to_string().contains("another process keeps creating entries in it"));
         }
         if !failures.is_empty() {
             assert!(failures.len() == 1 && removed.counts.entries >= 10, "{removed:?}");

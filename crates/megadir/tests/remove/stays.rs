@@ -152,7 +152,7 @@ fn what_is_mounted_below_is_not_entered_unless_asked() {
         let (removed, told) = failing(&root, workers);
         let busy = format!("remove '{}': Device or resource busy", on_file.display());
         let mounted =
-            format!("enter '{}': another file system is mounted there, which is not entered", at.display());
+            format!("enter '{}': another file system is mounted there and is not entered", at.display());
         assert_eq!(told, [mounted, busy]);
         assert_eq!(removed.counts.mounts, 1);
         assert_eq!(fs::read_dir(outside.join("a")).unwrap().count(), 21);

@@ -167,9 +167,9 @@ fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
     let place = quoted(&args.directory);
     match &look.limits.facts.entries {
         Some(entries) if entries.value.likely > 0 => Ok(entries.value.likely),
-        Some(_) => Err(CliError::usage(format!(
-            "{place} is empty: say with --files how many files there will be, e.g. --files 10M"
-        ))),
+        Some(_) => {
+            Err(CliError::usage(format!("{place} is empty: give the number of files, e.g. --files 10M")))
+        }
         None => Err(CliError::usage(format!(
             "the number of entries in {place} cannot be estimated cheaply; give the number of files with --files"
         ))),
@@ -182,7 +182,7 @@ fn check(args: &Args) -> Result<(), CliError> {
     if let Some(writers) = several.filter(|_| !args.pattern.writes()) {
         let pattern = args.pattern.name();
         return Err(CliError::usage(format!(
-            "--writers {writers} and --pattern {pattern} contradict each other: leave one out, or say --pattern mixed"
+            "--writers {writers} and --pattern {pattern} contradict each other: leave one out, or use --pattern mixed"
         )));
     }
     let directory = &args.directory;
@@ -192,16 +192,16 @@ fn check(args: &Args) -> Result<(), CliError> {
     if is_page && !directory.is_dir() {
         let page = directory.display();
         return Err(CliError::usage(format!(
-            "{} is no directory; a page is asked for by --report={page}, with '='",
+            "{} is not a directory; to write a page use --report={page}, with '='",
             quoted(directory)
         )));
     }
     match &args.report {
         Some(_) if args.time.is_zero() => Err(CliError::usage(
-            "--report is a page about a measurement, and --time 0s measures nothing: leave one out",
+            "--report needs a measurement, and --time 0s measures nothing: leave one out",
         )),
         Some(path) if path.symlink_metadata().is_ok() => Err(CliError::usage(format!(
-            "--report: {} is there already; name a new file, e.g. --report=FILE",
+            "--report: {} already exists; name a new file, e.g. --report=FILE",
             quoted(path)
         ))),
         _ => Ok(()),
@@ -210,7 +210,7 @@ fn check(args: &Args) -> Result<(), CliError> {
 
 fn files(text: &str) -> Result<u64, String> {
     match parse::count(text)? {
-        0 => Err("a layout is for at least 1 file".into()),
+        0 => Err("expected at least 1 file".into()),
         files => Ok(files),
     }
 }
@@ -228,10 +228,10 @@ fn layout(text: &str) -> Result<Layout, String> {
 }
 
 const PATTERNS: [(Pattern, &str); 4] = [
-    (Pattern::Read, "files are read by names known beforehand"),
-    (Pattern::Write, "files are made"),
-    (Pattern::Walk, "all files are gone through, as backups do"),
-    (Pattern::Mixed, "files are made and read"),
+    (Pattern::Read, "Read files by known names"),
+    (Pattern::Write, "Create files"),
+    (Pattern::Walk, "Read all files, as backups do"),
+    (Pattern::Mixed, "Create and read files"),
 ];
 
 fn pattern() -> impl clap::builder::TypedValueParser<Value = Pattern> {

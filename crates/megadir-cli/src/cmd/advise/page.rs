@@ -45,7 +45,7 @@ impl Page {
         let run = match &answer.run {
             Ok(run) => run,
             Err(why) => {
-                eprintln!("megadir: no report was written, for nothing was measured: {why}");
+                eprintln!("megadir: no report written, because nothing was measured: {why}");
                 return Ok(exit::SOME_FAILED);
             }
         };
@@ -60,7 +60,7 @@ impl Page {
             let message = format!("cannot write the report {}: {}", quoted(path), reason(&error));
             CliError { message, code: exit::SOME_FAILED }
         })?;
-        eprintln!("megadir: the report with pictures is {}; open it in a browser", quoted(path));
+        eprintln!("megadir: wrote the report {}; open it in a browser", quoted(path));
         Ok(exit::DONE)
     }
 }

@@ -41,8 +41,8 @@ pub(super) fn first_line(answer: &Answer) -> String {
     let system = facts.file_system;
     if let Some(shortage) = advice.shortage.as_ref().filter(|shortage| shortage.is_likely()) {
         return format!(
-            "{place} ({system}), {files}: they do not fit, whatever the layout: {} run out; {} files and directories are still to be \
-             made, and there is room for {}.",
+            "{place} ({system}), {files}: they do not fit in any layout: {} run out; {} files and directories are still to be \
+             created, and there is room for {}.",
             shortage.limit,
             amount(shortage.needed),
             interval(shortage.available)
@@ -125,7 +125,7 @@ pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
         rows.push((
             "beware",
             format!(
-                "{} may run out first, whatever the layout: {} files and directories are still to be made, and there is room for {}",
+                "{} may run out first in any layout: {} files and directories are still to be created, and there is room for {}",
                 capital(&shortage.limit.to_string()),
                 amount(shortage.needed),
                 interval(shortage.available)
@@ -140,7 +140,7 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
     let run = match &answer.run {
         Ok(run) => run,
         Err(why) => {
-            return vec![("measured", format!("nothing, the answer rests on the limits alone: {why}"))];
+            return vec![("measured", format!("nothing, so the limits alone decide: {why}"))];
         }
     };
     let measured = &run.measured;
@@ -162,19 +162,16 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
         writers => format!(" written by {writers}"),
     };
     let asked = answer.advice.question.files;
-    let fewer = if measured.files < asked {
-        format!(" (not {}: that is inferred)", amount(asked))
-    } else {
-        String::new()
-    };
+    let fewer =
+        if measured.files < asked { format!(" (extrapolated to {})", amount(asked)) } else { String::new() };
     let mut text = format!(
-        "times as multiples of those of one directory, with {}{fewer}{by}, cached, {} rounds: {}",
+        "times relative to one directory, {}{fewer}{by}, cached, {} rounds: {}",
         files(measured.files),
         measured.rounds,
         layouts.iter().map(of).collect::<Vec<_>>().join("; ")
     );
     if let Some(percent) = measured.resolution_percent {
-        text.push_str(&format!("; one directory against itself is known to {percent:.1} %"));
+        text.push_str(&format!("; resolution (one directory against itself) {percent:.1} %"));
     }
     for remark in &run.remarks {
         text.push_str(&format!("; {remark}"));
@@ -185,23 +182,23 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
 fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     let measured = &answer.run.as_ref().ok()?.measured;
     if measured.distrusted {
-        let text = "everything that was measured: one directory was called different from itself; try again when the machine is idle";
+        let text = "the whole measurement, because one directory differed from itself; try again when the machine is idle";
         return Some(("not decided", text.into()));
     }
     let undecided = measured.undecided(answer.advice.question.pattern.phases());
     if undecided.is_empty() {
         return None;
     }
-    let told = undecided.iter().enumerate().map(|(place, one)| {
+    let open = undecided.iter().enumerate().map(|(place, one)| {
         let time = match (one.time, place) {
-            (Some(time), 0) => format!("--time {} would probably tell", typed(time)),
+            (Some(time), 0) => format!("--time {} would probably decide", typed(time)),
             (Some(time), _) => typed(time),
-            (None, _) => "no time up to an hour would tell".into(),
+            (None, _) => "not within an hour".into(),
         };
         format!("{} in {} ({time})", one.layout, one.phase.name())
     });
-    let told: Vec<String> = told.collect();
-    Some(("not decided", format!("against one directory: {}", told.join(", "))))
+    let open: Vec<String> = open.collect();
+    Some(("not decided", format!("against one directory: {}", open.join(", "))))
 }
 
 fn typed(time: Duration) -> String {
@@ -221,7 +218,9 @@ fn now(answer: &Answer) -> String {
         text = format!("{text} Most used is the limit of {}: {}.", most.limit, percent(most.used));
     }
     if limits.facts.directory_share > 0.5 {
-        text.push_str(" Most entries are directories: the answer is about this one directory, not about the tree below it.");
+        text.push_str(
+            " Most entries are directories: the answer covers this directory, not the tree below it.",
+        );
     }
     text
 }
@@ -244,8 +243,8 @@ fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
         rows.push((
             "directories",
             format!(
-                "{made}, each with about {each} files, the fullest with {fullest}; make them beforehand, or one when opening a new \
-                 file fails for lack of it"
+                "{made}, each with about {each} files, the fullest with {fullest}; create them in advance, or each when opening a new \
+                 file fails because it is missing"
             ),
         ));
     }
@@ -255,7 +254,7 @@ fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
 fn instead(by_name: &Candidate) -> String {
     let whose = by_name.preset.unwrap_or_default();
     format!(
-        "{} ({}, as {whose} does), without computing a hash: the names there are spread evenly by themselves",
+        "{} ({}, as {whose} does), without computing a hash: the names present are evenly spread already",
         words(&by_name.layout).trim_end_matches('.'),
         by_name.layout
     )
@@ -269,26 +268,26 @@ fn limits(answer: &Answer) -> String {
     let Answer { look, advice, .. } = answer;
     let names = &look.limits.facts.names;
     let known = match names.basis.known {
-        Known::Measured => "as those present",
-        Known::Given => "as asked for",
-        Known::Read | Known::Assumed => "assumed; --name-length or --like says otherwise",
+        Known::Measured => "as present",
+        Known::Given => "as given",
+        Known::Read | Known::Assumed => "assumed; see --name-length and --like",
     };
     let names = format!("names of {} ({known})", names.value);
     match &advice.new_dir.capacity {
         Capacity::Bounded { full, plan, by } => {
-            let how = if advice.question.churn { "where names come and go" } else { "to be safe" };
+            let how = if advice.question.churn { "if names come and go" } else { "to be safe" };
             format!(
-                "one directory takes {} {names} before it refuses one ({by}); plan for {} {how}",
+                "one directory takes {} {names} before a create fails ({by}); plan for {} {how}",
                 interval(*full),
                 interval(*plan)
             )
         }
         Capacity::Unbounded => format!(
-            "directories of {} have no limit of their own; {names}",
+            "{} does not limit directories; {names}",
             look.limits.facts.file_system
         ),
-        Capacity::Unknown => format!("unknown: {}", look.limits.model.map_or("there is no model of the file system", |model| model.about())),
-        Capacity::Linear => "without an index a directory takes any number, ever more slowly; tune2fs -O dir_index mends new ones".into(),
+        Capacity::Unknown => format!("unknown: {}", look.limits.model.map_or("the file system has no model", |model| model.about())),
+        Capacity::Linear => "without an index a directory takes any number, but ever more slowly; tune2fs -O dir_index adds an index to new directories".into(),
     }
 }
 

@@ -44,7 +44,7 @@ impl LabArgs {
         if devices > 0 && devices != names {
             let times = if devices == 1 { "once".to_owned() } else { format!("{devices} times") };
             return Err(CliError::usage(format!(
-                "--device is given {times} and --fs names {names}: each file system needs a device of its own"
+                "--device is given {times} and --fs names {names}; each file system needs its own device"
             )));
         }
         if self.erase_device != (devices > 0) {

@@ -25,8 +25,8 @@ use crate::ui::message::quoted;
 use crate::ui::output::Output;
 
 const LEVEL: i32 = 1;
-const OTHER_MOUNT: &str = "is another mount now, not entered: what it hides is not compared";
-const UNKNOWN_BEFORE: &str = "could not be read when it was scanned: all it holds counts as added";
+const OTHER_MOUNT: &str = "is now a mount point, not entered: entries below it are not compared";
+const UNKNOWN_BEFORE: &str = "could not be read during the scan: everything in it counts as added";
 const ROWS_PER_LOOK: u64 = 4096;
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -60,13 +60,13 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     if !run.metadata.is_complete() {
         let failed = run.metadata.failed.max(run.metadata.unread_directories);
         eprintln!(
-            "megadir: {} is incomplete: {failed} entries could not be read when it was made",
+            "megadir: {} is incomplete: {failed} entries could not be read during the scan",
             quoted(&args.inventory)
         );
     }
     if !inventory.has_footer_checksum() {
         eprintln!(
-            "megadir: {} has no checksum of its metadata, since an older version wrote it: damage to the times in it would not show",
+            "megadir: {} has no checksum of its metadata because an older version wrote it: damage to its times would not be detected",
             quoted(&args.inventory)
         );
     }
@@ -114,7 +114,7 @@ impl Run<'_> {
             |root: &&PathBuf| Dir::open(root).is_ok_and(|root| root.file_system() == FileSystem::Tmpfs);
         if let Some(root) = self.roots.iter().find(is_tmpfs) {
             eprintln!(
-                "megadir: {} is on tmpfs, where writes through a memory mapping change no time: they are not found",
+                "megadir: {} is on tmpfs, where writes through a memory mapping change no times: they are not detected",
                 quoted(root)
             );
         }
@@ -155,7 +155,7 @@ impl Run<'_> {
         let undecided = verify(compared, &roots);
         if undecided > 0 {
             eprintln!(
-                "megadir: {} cannot be decided about: the inventory has no hash for that (scan --hash-suspects and --update --verify write one that has)",
+                "megadir: {} cannot be decided: the inventory has no hashes for them (scan --hash-suspects and --update --verify store hashes)",
                 suspects(undecided)
             );
         }
@@ -193,15 +193,15 @@ impl Run<'_> {
         }
         if compared.volumes_unknown && compared.is_changed() {
             eprintln!(
-                "megadir: {} does not record btrfs subvolumes: after another mount unchanged files in them may be listed as modified or \
-                 renamed; `megadir scan` makes an inventory that does",
+                "megadir: {} does not record btrfs subvolumes: after a remount unchanged files in them may be listed as modified or \
+                 renamed; `megadir scan` writes an inventory that does",
                 quoted(&self.args.inventory)
             );
         }
         let suspect = compared.count(ChangeKind::Suspect);
         if suspect > 0 && !self.args.verify && !self.args.quiet && !self.args.json && !self.args.null {
             eprintln!(
-                "megadir: {}: changed within a step of the clock of the scan, or after it began (--verify may decide)",
+                "megadir: {}: modified within one clock tick of the scan, or during it (--verify may decide)",
                 suspects(suspect as u64)
             );
         }
@@ -229,8 +229,8 @@ impl Run<'_> {
         let Some(now) = &compared.now else { return Err(CliError::nothing_ran("nothing was kept")) };
         if compared.lost > 0 {
             self.fail(&format!(
-                "{} stays as it was: {} entries or directories could not be read, and renames from or to them would be lost; \
-                 make them readable, or accept that with `megadir scan`",
+                "{} is unchanged: {} entries or directories could not be read, and renames from or to them would be lost; \
+                 make them readable, or accept the loss with `megadir scan`",
                 quoted(&self.args.inventory),
                 compared.lost
             ));
@@ -260,7 +260,7 @@ impl Run<'_> {
 }
 
 fn interrupted(args: &Args) -> u8 {
-    eprintln!("megadir: interrupted; {} is as it was", quoted(&args.inventory));
+    eprintln!("megadir: interrupted; {} is unchanged", quoted(&args.inventory));
     exit::INTERRUPTED
 }
 

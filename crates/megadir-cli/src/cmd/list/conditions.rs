@@ -64,15 +64,15 @@ impl Conditions {
 
 fn user_number(text: &str) -> Result<u32, CliError> {
     if cfg!(windows) {
-        return Err(CliError::usage("--owner: who owns a file is not asked for on Windows"));
+        return Err(CliError::usage("--owner: unavailable on Windows"));
     }
     if let Ok(number) = text.parse() {
         return Ok(number);
     }
     super::owners::user_named(text).ok_or_else(|| {
         let reason = match text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
-            true => format!("too large for a user's number (at most {})", u32::MAX),
-            false => "no user of that name; a number works always".to_owned(),
+            true => format!("too large for a user ID (at most {})", u32::MAX),
+            false => "no user has this name; user IDs always work".to_owned(),
         };
         CliError::usage(format!("--owner '{text}': {reason}"))
     })

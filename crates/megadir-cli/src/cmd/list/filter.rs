@@ -47,7 +47,7 @@ fn matcher(glob: &OsStr) -> Result<GlobMatcher, CliError> {
         refuse("a glob must be UTF-8 (the names it matches need not be; '?' matches any byte of them)")
     })?;
     if text.contains('/') {
-        return Err(refuse("a glob is held against names, which hold no '/'"));
+        return Err(refuse("a glob matches names, which contain no '/'"));
     }
     if wide_in_brackets(text) {
         return Err(refuse("[...] matches one byte, so it takes ASCII only; write {ä,ö} instead of [äö]"));

@@ -255,7 +255,7 @@ impl<'a> Run<'a> {
 
     #[cfg(not(target_os = "linux"))]
     fn estimate(&mut self, _directory: &Dir) -> Result<(), Stop> {
-        Err(CliError::nothing_ran("--estimate is not on Windows yet: use --count").into())
+        Err(CliError::nothing_ran("--estimate: unavailable on Windows; use --count").into())
     }
 
     fn fail(&mut self, error: &CliError) {

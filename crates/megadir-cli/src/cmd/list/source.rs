@@ -31,7 +31,8 @@ pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<
     let name = choice.backend.name();
     if let Some(buffer_bytes) = args.buffer {
         if !choice.backend.uses_buffer() {
-            return Err(CliError::usage(format!("--buffer: {name}, which fits here, has none to choose")));
+            let reason = format!("--buffer: {name}, the backend chosen here, has no configurable buffer");
+            return Err(CliError::usage(reason));
         }
         choice.options.buffer_bytes = buffer_bytes;
     }
@@ -54,7 +55,7 @@ fn backend_asked_for(choice: Choice, backend: &'static dyn Backend, args: &Args,
         options.threads = args.threads.unwrap_or(1);
         options.shares = 1;
     }
-    Choice { backend, options, reason: "asked for with --backend", ..choice }
+    Choice { backend, options, reason: "chosen with --backend", ..choice }
 }
 
 pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Result<AttributeChoice, CliError> {
@@ -71,8 +72,8 @@ pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Resul
         };
         // The policy's reason applies only to its own choice.
         choice.reason = match args.backend {
-            Some(_) => "as fits the backend asked for with --backend",
-            None => "as fits the listing with the buffer asked for with --buffer",
+            Some(_) => "as fits the backend chosen with --backend",
+            None => "as fits the listing with the buffer of --buffer",
         };
     }
     if let Some(examiner) = args.examiner {
@@ -101,8 +102,8 @@ pub(super) fn walk_options(root: &Dir, args: &Args, want: Option<Want>) -> Resul
 
 pub(super) fn explain_walk(options: &WalkOptions) -> String {
     let (threads, why) = match options.threads {
-        1 => ("one thread".to_owned(), "one was asked for"),
-        several => (format!("{several} threads"), "threads gain across directories"),
+        1 => ("one thread".to_owned(), "one was requested"),
+        several => (format!("{several} threads"), "threads read different directories"),
     };
     let examined = match options.examine {
         Some((examiner, _)) => format!(" and examined with {} by the same thread", examiner.name()),

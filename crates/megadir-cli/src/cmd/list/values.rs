@@ -16,7 +16,7 @@ pub(super) fn top(text: &str) -> Result<usize, String> {
 
 pub(in crate::cmd) fn memory(text: &str) -> Result<usize, String> {
     match parse::bytes(text)? {
-        bytes if bytes < 1 << 20 => Err("too little (write 1MiB or more)".into()),
+        bytes if bytes < 1 << 20 => Err("too small (write 1MiB or more)".into()),
         bytes => usize::try_from(bytes).map_err(|_| "more than this machine can address".into()),
     }
 }
@@ -58,7 +58,7 @@ pub(in crate::cmd) fn examiner(text: &str) -> Result<&'static dyn Examiner, Stri
 pub(in crate::cmd) fn file_type(text: &str) -> Result<FileType, String> {
     FileType::from_name(text).ok_or_else(|| {
         let known: Vec<_> = FileType::names().collect();
-        format!("there are {}, and their letters", known.join(", "))
+        format!("expected one of {}, or its letter", known.join(", "))
     })
 }
 

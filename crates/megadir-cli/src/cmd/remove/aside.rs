@@ -61,7 +61,7 @@ fn left<'a>(args: &Args, target: &'a Target) -> Result<Vec<Aside<'a>>, Error> {
     }
     if target.is_missing && args.renew {
         let reason = "No such file or directory";
-        return Err(Error::new("make anew", &target.path, ErrorKind::NotFound, reason));
+        return Err(Error::new("renew", &target.path, ErrorKind::NotFound, reason));
     }
     Ok(left)
 }

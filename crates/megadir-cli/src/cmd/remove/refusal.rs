@@ -50,7 +50,7 @@ impl fmt::Display for Refusal {
             Self::Root => ROOT,
             Self::Dot => "'.' is never removed (give its path from another directory)",
             Self::DotDot => "'..' is never removed (give the path of the directory)",
-            Self::Nul => "a path cannot hold a NUL byte",
+            Self::Nul => "a path cannot contain a NUL byte",
             Self::LinkWithSlash => {
                 "a symbolic link is not followed (omit the trailing slash to remove the link itself)"
             }

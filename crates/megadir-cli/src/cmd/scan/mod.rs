@@ -46,7 +46,7 @@ fn form(args: &Args) -> Result<Option<Form>, CliError> {
     let Some(path) = args.file() else {
         return match asked {
             None if !args.dry_run => Err(CliError::usage(
-                "--output -: Parquet is not for standard output: add --jsonl or --csv, or name a file",
+                "--output -: Parquet cannot be written to standard output; add --jsonl or --csv, or name a file",
             )),
             asked => Ok(asked),
         };
@@ -57,7 +57,7 @@ fn form(args: &Args) -> Result<Option<Form>, CliError> {
         Some("jsonl" | "ndjson") => Some(Form::Jsonl),
         Some("parquet") => None,
         Some("json") if asked.is_none() => {
-            let reason = "would be one document, and the inventory is an object a line: name it .jsonl, or add --jsonl";
+            let reason = "would be a single document, but inventories have one object per line; name it .jsonl, or add --jsonl";
             return Err(CliError::usage(format!("--output {}: .json {reason}", quoted(path))));
         }
         _ => return Ok(asked),
@@ -178,7 +178,7 @@ pub(super) fn writing_back<R>(interrupt: &Interrupt, step: impl FnOnce() -> R) -
 
 fn interrupted(output: Option<&Path>) -> u8 {
     match output {
-        Some(output) if output.exists() => eprintln!("megadir: interrupted; {} is as it was", quoted(output)),
+        Some(output) if output.exists() => eprintln!("megadir: interrupted; {} is unchanged", quoted(output)),
         _ => eprintln!("megadir: interrupted; nothing was written"),
     }
     exit::INTERRUPTED
@@ -188,7 +188,7 @@ fn interrupted(output: Option<&Path>) -> u8 {
 fn conclude(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option<(&Path, u64)>) -> u8 {
     let rows = metadata.rows;
     let rate = rows as f64 / elapsed.as_secs_f64().max(1e-9);
-    let mut text = format!("{rows} entries in {:.2} s, {rate:.0} a second", elapsed.as_secs_f64());
+    let mut text = format!("{rows} entries in {:.2} s, {rate:.0} per second", elapsed.as_secs_f64());
     if let Some((path, bytes)) = written {
         let mut size = Vec::new();
         sizes::human(&mut size, bytes);

@@ -61,7 +61,7 @@ fn known_features(directory: &Dir, mount: Option<&Mount>, device: u64) -> Fact<E
         _ => Fact::new(
             Ext4Features::USUAL,
             Known::Assumed,
-            "features not told before Linux 6.18 (root reads the superblock); those of mke2fs since 2016",
+            "features unknown before Linux 6.18 (root reads the superblock); assuming the defaults of mke2fs since 2016",
         ),
     }
 }
@@ -135,7 +135,7 @@ fn superblock(source: &str, device: u64) -> io::Result<Superblock> {
     file.read_exact(&mut block)?;
     let legacy_hash = HASHES_LEGACY.contains(&block[HASH_AT]);
     let block = masks(&block).map(|masks| Superblock { masks, legacy_hash });
-    block.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no superblock of ext4"))
+    block.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not an ext4 superblock"))
 }
 
 fn masks(block: &[u8; SUPERBLOCK_BYTES]) -> Option<Features> {

@@ -108,7 +108,7 @@ fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
         inode: status.st_ino,
         entries: looked.entries,
         names: match asked.names {
-            Some(names) => Fact::new(names.clone(), Known::Given, "as asked for"),
+            Some(names) => Fact::new(names.clone(), Known::Given, "as requested"),
             None => sample.names,
         },
         directory_share: sample.directory_share,
@@ -141,7 +141,7 @@ fn xfs_block(directory: &Dir, space: &Space) -> Fact<u64> {
     match asked {
         Ok(bytes) => Fact::new(u64::from(bytes), Known::Read, "XFS_IOC_FSGEOMETRY"),
         Err(_) => {
-            Fact::new(space.block_bytes.max(4096), Known::Assumed, "directory blocks as mkfs.xfs makes them")
+            Fact::new(space.block_bytes.max(4096), Known::Assumed, "the default directory blocks of mkfs.xfs")
         }
     }
 }
@@ -155,7 +155,7 @@ fn given_contents(bytes: u64, space: &Space) -> Fact<Contents> {
     if space.inline_bytes_max > 0 && bytes <= INLINE_BYTES_POSSIBLE && contents.mean_bytes > 0.0 {
         contents.low_bytes = 0.0;
     }
-    Fact::new(contents, Known::Given, format!("contents of {bytes} bytes, as asked for"))
+    Fact::new(contents, Known::Given, format!("contents of {bytes} bytes, as requested"))
 }
 
 fn span(estimate: &crate::estimate::Estimate) -> Span {

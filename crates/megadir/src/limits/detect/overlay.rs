@@ -33,10 +33,10 @@ impl Upper {
 
 /// The error is the reason.
 pub(super) fn upper(directory: &Dir, mount: Option<&Mount>) -> Result<Upper, String> {
-    let mount = mount.ok_or("the mount table does not tell where it is")?;
-    let option = mount.option("upperdir").ok_or("it has none, and nothing can be made here")?;
+    let mount = mount.ok_or("the mount table does not name it")?;
+    let option = mount.option("upperdir").ok_or("it has none, and nothing can be created")?;
     let layer = PathBuf::from(unescaped(option));
-    let hidden = |_| format!("'{}' cannot be seen from here", layer.display());
+    let hidden = |_| format!("'{}' is not visible from here", layer.display());
     let root = Dir::open(&layer).map_err(hidden)?;
     // In this namespace the path may be another directory.
     let same = match (space(directory), space(&root)) {
@@ -46,9 +46,9 @@ pub(super) fn upper(directory: &Dir, mount: Option<&Mount>) -> Result<Upper, Str
         _ => false,
     };
     if !same || root.file_system() == FileSystem::Overlay {
-        return Err(format!("'{}' is something else here", layer.display()));
+        return Err(format!("'{}' is a different directory here", layer.display()));
     }
-    let below = path_below(directory, mount).ok_or("its path is not known")?;
+    let below = path_below(directory, mount).ok_or("its path is unknown")?;
     match Dir::open(layer.join(below)) {
         Ok(directory) => Ok(Upper { directory, is_itself: true }),
         Err(error) if error.kind() == crate::ErrorKind::NotFound => {

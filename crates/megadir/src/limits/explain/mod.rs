@@ -204,11 +204,9 @@ fn quota(facts: &Facts) -> Explanation {
         Some(quota) => of_quota(quota.of, facts),
         None => Explanation {
             limit: Limit::Quota(QuotaOf::Hidden),
-            evidence: format!("a quota is used up that cannot be seen from here, though {}", free(facts)),
+            evidence: format!("a quota that is not visible from here is used up, though {}", free(facts)),
             another_name_may_do: false,
-            cures: vec![Cure::new(
-                "ask whoever looks after the file system: root sees it with repquota or xfs_quota",
-            )],
+            cures: vec![Cure::new("ask the administrator: root can list quotas with repquota or xfs_quota")],
         },
     }
 }
@@ -219,7 +217,7 @@ fn size_option(facts: &Facts) -> Option<Explanation> {
         return None;
     }
     let evidence = format!(
-        "the directory is as large as the mount option max_dir_size_kb={kib} lets it be ({} KiB), though {}",
+        "the directory has the maximum size of the mount option max_dir_size_kb={kib} ({} KiB), though {}",
         facts.directory_bytes >> 10,
         free(facts)
     );
@@ -238,7 +236,7 @@ fn index(limits: &Limits) -> Option<Explanation> {
     let (now, full) = (megabytes(gauge.bytes), megabytes(gauge.full_bytes));
     if !is_ext4 {
         let evidence = format!(
-            "the directory is as large as {} lets it be ({now} of {full}), though {}",
+            "the directory has the maximum size on {} ({now} of {full}), though {}",
             facts.file_system,
             free(facts)
         );
@@ -251,7 +249,7 @@ fn index(limits: &Limits) -> Option<Explanation> {
         });
     }
     let evidence = format!(
-        "the directory's index is full, though {}: it is {now} large, and with blocks of {} bytes full at about {full}",
+        "the directory's index is full, though {}: its size is {now}, and with blocks of {} bytes it is full at about {full}",
         free(facts),
         facts.space.block_bytes
     );
@@ -271,17 +269,15 @@ fn links(facts: &Facts, step: Step) -> Explanation {
     if step == Step::MakeDirectory || (without && facts.links >= EXT4_LINKS) {
         let cures = if without { vec![cure::dir_nlink(facts), cure::spread()] } else { vec![cure::spread()] };
         let why = if without { ", and dir_nlink is off" } else { "" };
-        let evidence = format!(
-            "the directory has as many directories in it as it can count ({} links{why})",
-            facts.links
-        );
+        let evidence =
+            format!("the directory has the maximum number of subdirectories ({} links{why})", facts.links);
         return Explanation { limit: Limit::LinkCount, evidence, another_name_may_do: false, cures };
     }
     Explanation {
         limit: Limit::LinkCount,
-        evidence: "the file has as many names as the file system can count".into(),
+        evidence: "the file has the maximum number of names of the file system".into(),
         another_name_may_do: false,
-        cures: vec![Cure::new("make a copy instead of another name")],
+        cures: vec![Cure::new("copy the file instead of adding a name")],
     }
 }
 
@@ -290,18 +286,18 @@ fn overflow(facts: &Facts) -> Explanation {
         return Explanation {
             limit: Limit::NameCollision,
             evidence:
-                "btrfs keeps names of one crc32c in one item, which is full; names collide like that when \
-                       somebody made them to"
+                "btrfs keeps names with the same crc32c in one item, which is full; such names are usually \
+                       crafted"
                     .into(),
             another_name_may_do: true,
             cures: vec![Cure::new(
-                "take another name; where names come from strangers, use a hash of theirs with a secret key",
+                "choose another name; if others choose the names, hash them with a secret key",
             )],
         };
     }
     Explanation {
         limit: Limit::Unknown,
-        evidence: format!("{} gives EOVERFLOW for a reason that is not known here", facts.file_system),
+        evidence: format!("{} returned EOVERFLOW for an unknown reason", facts.file_system),
         another_name_may_do: false,
         cures: Vec::new(),
     }

@@ -101,7 +101,11 @@ fn links_and_collisions_are_told_by_their_errors() {
     assert!(explanation.evidence.contains("65000 links, and dir_nlink is off"), "{explanation}");
     assert!(explanation.cures[0].command.as_ref().unwrap().starts_with("tune2fs -O dir_nlink"));
     facts.links = 2;
-    assert!(told(&facts, Refusal::Links, Step::Create, true).evidence.contains("the file has as many names"));
+    assert!(
+        told(&facts, Refusal::Links, Step::Create, true)
+            .evidence
+            .contains("the file has the maximum number of names")
+    );
     assert_eq!(told(&facts, Refusal::Overflow, Step::Create, true).limit, Limit::Unknown);
     facts.file_system = FileSystem::Btrfs;
     let explanation = told(&facts, Refusal::Overflow, Step::Create, true);

@@ -71,7 +71,7 @@ fn full(room: Option<Size>) -> Explanation {
         limit: Limit::Blocks,
         evidence: format!("the volume is full{figures}"),
         another_name_may_do: false,
-        cures: vec![Cure::new("remove what is not needed, or extend the volume")],
+        cures: vec![Cure::new("remove unneeded files, or extend the volume")],
     }
 }
 
@@ -90,12 +90,12 @@ fn quota(room: Option<Size>) -> Explanation {
 /// A file has a limited number of 1 KiB records.
 fn limitation(step: Step) -> Explanation {
     let cures = match step {
-        Step::Write => vec![Cure::new("copy the file to a new one, which lies in fewer pieces")],
+        Step::Write => vec![Cure::new("copy the file: the copy has fewer fragments")],
         Step::Create | Step::MakeDirectory => vec![cure::spread()],
     };
     Explanation {
         limit: Limit::DirectorySize,
-        evidence: "the file system cannot describe more pieces of the directory or file (ERROR_FILE_SYSTEM_LIMITATION)".into(),
+        evidence: "the file system cannot describe more fragments of the directory or file (ERROR_FILE_SYSTEM_LIMITATION)".into(),
         another_name_may_do: false,
         cures,
     }
@@ -104,9 +104,9 @@ fn limitation(step: Step) -> Explanation {
 fn links() -> Explanation {
     Explanation {
         limit: Limit::LinkCount,
-        evidence: "the file has as many names as the file system can count (1024 on NTFS)".into(),
+        evidence: "the file has the maximum number of names (1024 on NTFS)".into(),
         another_name_may_do: false,
-        cures: vec![Cure::new("make a copy instead of another name")],
+        cures: vec![Cure::new("copy the file instead of adding a name")],
     }
 }
 

@@ -153,7 +153,7 @@ fn a_small_directory_is_judged_by_the_formula() {
     let more = limits.entries_until_full().unwrap();
     near(more.likely as f64, 10.04e6, 0.01);
     near(more.low as f64, 0.85 * 10.04e6, 0.01);
-    assert!(limits.ceilings[0].basis.how.starts_with("formula less"));
+    assert!(limits.ceilings[0].basis.how.starts_with("formula minus"));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_hollow_directory_is_recognised_and_nothing_harmful_advised() {
     assert_eq!(traps_of(&limits), ["hollow"]);
     near(limits.ceilings[0].more.likely as f64, 10.04e6, 0.03);
     let cure = &limits.judgement.traps[0].cures[0];
-    assert!(cure.text.contains("not e2fsck -D"));
+    assert!(cure.text.contains("avoid e2fsck -D"));
     let command = cure.command.as_ref().unwrap();
     assert!(command.starts_with("mkdir '/srv/cache dir.new' && "), "{command}");
     assert!(

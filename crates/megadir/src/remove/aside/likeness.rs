@@ -25,8 +25,8 @@ const ACL: &[u8] = b"system.posix_acl_";
 
 /// The new directory is empty and was created by this process.
 pub(super) fn make_alike(of: &OwnedFd, made: &OwnedFd, path: &Path) -> Result<()> {
-    let refuse = |reason| Err(Error::new("make anew", path, ErrorKind::Unavailable, reason));
-    let failed = |error: Errno| Error::io("make anew", path, error.into());
+    let refuse = |reason| Err(Error::new("renew", path, ErrorKind::Unavailable, reason));
+    let failed = |error: Errno| Error::io("renew", path, error.into());
     let status = rustix::fs::fstat(of).map_err(failed)?;
     if FileSystem::of(of.as_fd()) == FileSystem::Btrfs && status.st_ino == SUBVOLUME {
         return refuse("a subvolume, which would become a plain directory");
@@ -46,10 +46,10 @@ pub(super) fn make_alike(of: &OwnedFd, made: &OwnedFd, path: &Path) -> Result<()
             "the new directory cannot have its attribute {name}: {}",
             std::io::Error::from(error).kind()
         );
-        Error::new("make anew", path, ErrorKind::Io, reason)
+        Error::new("renew", path, ErrorKind::Io, reason)
     })?;
     make_flags_alike(flags, made).map_err(failed)?;
-    make_project_alike(of, made).map_err(|error| Error::io("make anew", path, error))?;
+    make_project_alike(of, made).map_err(|error| Error::io("renew", path, error))?;
     // Last, because an ACL sets some bits of the mode.
     rustix::fs::fchmod(made, Mode::from_raw_mode(status.st_mode)).map_err(failed)
 }

@@ -48,28 +48,27 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
 pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
     if !entry.is_locked {
-        let reason =
-            "another process holds a lock on it (flock): one that is renewing it, or any that may read it";
+        let reason = "another process holds a lock on it (flock); it may be renewing it";
         return Err(Error::new("lock", &entry.path, ErrorKind::Unavailable, reason));
     }
     let aside = entry.fresh_name(Why::Renewed);
-    rustix::fs::mkdirat(parent, &aside, Mode::RWXU).map_err(|error| entry.error("make anew", error))?;
+    rustix::fs::mkdirat(parent, &aside, Mode::RWXU).map_err(|error| entry.error("renew", error))?;
     let undo = |error| {
         // Fails, as it should, if another process created something in it.
         let _ = rustix::fs::unlinkat(parent, &aside, AtFlags::REMOVEDIR);
         error
     };
     let made = Opener::new(false).below(parent, &aside);
-    let made = made.map_err(|error| undo(entry.error("make anew", error)))?;
-    let lock = lock(&made).map_err(|error| entry.error("make anew", error));
+    let made = made.map_err(|error| undo(entry.error("renew", error)))?;
+    let lock = lock(&made).map_err(|error| entry.error("renew", error));
     lock.and_then(|()| likeness::make_alike(&entry.directory, &made, &entry.path)).map_err(undo)?;
     match rename(parent, &aside, &entry.name, RenameFlags::EXCHANGE) {
         Ok(()) => {}
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            let reason = "this file system cannot exchange two directories in one step";
-            return Err(undo(Error::new("make anew", &entry.path, ErrorKind::Unavailable, reason)));
+            let reason = "this file system cannot exchange two directories atomically";
+            return Err(undo(Error::new("renew", &entry.path, ErrorKind::Unavailable, reason)));
         }
-        Err(error) => return Err(undo(entry.error("make anew", error))),
+        Err(error) => return Err(undo(entry.error("renew", error))),
     }
     let undo = || {
         if rename(parent, &aside, &entry.name, RenameFlags::EXCHANGE).is_ok() {
@@ -102,11 +101,11 @@ impl<'a> Entry<'a> {
         match opened {
             Ok((is_locked, directory)) => Ok(Self { parent, name, path, directory, is_locked }),
             Err(Errno::XDEV) => {
-                let reason = "a mount point, which cannot be put aside";
+                let reason = "a mount point, which cannot be renamed";
                 Err(Error::new("rename", &path, ErrorKind::MountPoint, reason))
             }
             Err(Errno::LOOP) => {
-                Err(Error::new("open", &path, ErrorKind::NotADirectory, "a symbolic link, no directory"))
+                Err(Error::new("open", &path, ErrorKind::NotADirectory, "a symbolic link, not a directory"))
             }
             Err(error) => Err(Error::io("open", &path, error.into())),
         }
@@ -122,7 +121,7 @@ impl<'a> Entry<'a> {
         match (found.and_then(|found| system::identity(&found)), system::identity(opened)) {
             (Ok(found), Ok(opened)) if found == opened => Ok(()),
             _ => {
-                let reason = "replaced by something else while it was being put aside";
+                let reason = "replaced by another directory while it was being renamed";
                 Err(Error::new("rename", &self.path, ErrorKind::NotFound, reason))
             }
         }

@@ -82,7 +82,7 @@ impl Aside<'_> {
     pub fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
         if !options.conditions.is_none() || options.keep.is_some() || options.dry_run {
             let path = self.parent.path().join(crate::names::to_os(self.name())?);
-            let reason = "what was put aside is removed as a whole";
+            let reason = "renamed directories are removed completely";
             return Err(Error::new("remove", &path, ErrorKind::BadOption, reason));
         }
         remove_tree(self.parent, self.name(), options, progress)

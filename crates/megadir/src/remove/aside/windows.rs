@@ -38,13 +38,13 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = component(name, &path)?;
     let directory = open_directory_to_rename(parent, &entry).map_err(|error| match error {
         Errno::NOTDIR => {
-            Error::new("open", &path, ErrorKind::NotADirectory, "no directory, or one that lies elsewhere")
+            Error::new("open", &path, ErrorKind::NotADirectory, "not a directory, or a reparse point")
         }
         error => Error::io("open", &path, error.into()),
     })?;
     let aside = name::fresh(Why::Detached, name);
     let failed = |reason| Error::new("rename", &path, ErrorKind::Unavailable, reason);
-    let lock = lock(aside.as_bytes()).ok_or_else(|| failed("no lock is to be had for it"))?;
+    let lock = lock(aside.as_bytes()).ok_or_else(|| failed("cannot lock it"))?;
     let wide: Vec<u16> = aside.encode_utf16().collect();
     let renamed = change::rename_new(directory.as_handle(), parent.as_handle(), &wide);
     renamed.map_err(|error| Error::io("rename", &path, error))?;
@@ -59,6 +59,6 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
 /// Always [`ErrorKind::Unavailable`].
 pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let path = parent.path().join(names::to_os(name)?);
-    let reason = "Windows cannot exchange two directories in one step";
-    Err(Error::new("make anew", &path, ErrorKind::Unavailable, reason))
+    let reason = "Windows cannot exchange two directories atomically";
+    Err(Error::new("renew", &path, ErrorKind::Unavailable, reason))
 }

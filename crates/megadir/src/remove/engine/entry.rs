@@ -145,7 +145,7 @@ impl Worker<'_, '_, '_> {
                 Err(Errno::NOENT) => return,
                 Err(Errno::XDEV) => {
                     let path = parent.path(&self.shared.path, name.to_bytes());
-                    let reason = "another file system is mounted there, which is not entered";
+                    let reason = "another file system is mounted there and is not entered";
                     return self
                         .tell_failure(&parent, Error::new("enter", &path, ErrorKind::MountPoint, reason));
                 }
@@ -242,7 +242,7 @@ impl Worker<'_, '_, '_> {
 
 /// The file system reports no modification time.
 fn no_time() -> std::io::Error {
-    std::io::Error::other("the file system does not tell when it was modified, so it stays")
+    std::io::Error::other("its modification time is unknown, so it stays")
 }
 
 /// If examined.

@@ -14,7 +14,8 @@ use crate::error::{Error, ErrorKind};
 pub(super) const PASSES_MAX: u8 = 10;
 
 /// Reason after [`PASSES_MAX`] with conditions.
-pub(super) const KEEPS_MATCHING: &str = "looked through 11 times, and there was something to remove each time: something keeps making entries in it";
+pub(super) const KEEPS_MATCHING: &str =
+    "still had entries to remove after 10 passes: another process keeps creating entries in it";
 const MOVED: &str = "moved or replaced while it was being removed";
 
 /// Outcome of removing a directory.

@@ -30,7 +30,7 @@ pub(super) const OWN_TABLE: Option<fn()> = Some(own_table);
 pub(super) const NOT_IN_NAMES: &[u8] = b"/";
 /// The directory never becomes empty.
 pub(super) const KEEPS_FILLING: &str =
-    "not empty after it was emptied 10 times: something keeps making entries in it";
+    "not empty after 10 passes: another process keeps creating entries in it";
 /// A longer read would hold the directory's lock for long.
 pub(super) const CALL_BYTES: usize = 128 << 10;
 

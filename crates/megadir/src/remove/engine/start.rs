@@ -75,7 +75,7 @@ pub fn remove_tree(
         Ok(root) => Some(root),
         Err(Errno::NOTDIR | Errno::LOOP) => None,
         Err(Errno::XDEV) => {
-            let reason = "a mount point, which cannot be removed (only what is in it)";
+            let reason = "a mount point, which cannot be removed (only its contents)";
             return Err(Error::new("remove", &path, ErrorKind::MountPoint, reason));
         }
         Err(error) => {
@@ -292,18 +292,17 @@ fn pace(options: &RemoveOptions<'_>) -> Option<Pace> {
 
 fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
     if options.cross_mounts && !system::CROSSES_MOUNTS {
-        let reason =
-            "what is mounted in a folder stands there as a junction, which is removed and never followed";
+        let reason = "mounted volumes are junctions, which are removed and never followed";
         return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     }
     if options.own_tables && system::OWN_TABLE.is_none() {
-        let reason = "own_tables: threads have no tables of handles of their own on this system";
+        let reason = "own_tables: threads share one table of handles on this system";
         return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     }
     if (1..=WORKERS_MAX).contains(&options.workers) {
         return Ok(());
     }
-    let reason = format!("{} workers: 1 to {WORKERS_MAX} can be had", options.workers);
+    let reason = format!("{} workers: expected 1 to {WORKERS_MAX}", options.workers);
     Err(Error::new("remove", path, ErrorKind::BadOption, reason))
 }
 
@@ -315,7 +314,7 @@ pub(in crate::remove) fn component(name: &[u8], path: &Path) -> Result<CString> 
         || name == b".."
         || name.iter().any(|byte| system::NOT_IN_NAMES.contains(byte))
     {
-        return refuse("not the name of an entry");
+        return refuse("not a valid entry name");
     }
     match CString::new(name) {
         Ok(name) => Ok(name),

@@ -44,7 +44,8 @@ pub(super) const OWN_TABLE: Option<fn()> = None;
 /// A colon leads to a stream.
 pub(super) const NOT_IN_NAMES: &[u8] = b"/\\:";
 /// The directory never becomes empty.
-pub(super) const KEEPS_FILLING: &str = "not empty after it was emptied 10 times: something keeps making entries in it, or holds open what was removed";
+pub(super) const KEEPS_FILLING: &str =
+    "not empty after 10 passes: another process keeps creating entries in it, or holds removed entries open";
 
 const READ_ONLY: u32 = 1;
 const DIRECTORY: u32 = 0x10;

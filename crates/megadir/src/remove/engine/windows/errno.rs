@@ -55,15 +55,11 @@ impl From<io::Error> for Errno {
 impl From<Errno> for io::Error {
     fn from(error: Errno) -> Self {
         match error {
-            Errno::LED_AWAY => {
-                Self::other("Wine follows the symbolic link behind this name, so it is not touched")
-            }
+            Errno::LED_AWAY => Self::other("Wine would follow this symbolic link, so it is not touched"),
             Errno::NO_IDENTITY => {
-                Self::other("this file system gives its files no numbers, so nothing is removed by name")
+                Self::other("this file system has no file IDs, so nothing is removed by name")
             }
-            Errno::LIES_ELSEWHERE => {
-                Self::other("what it holds lies elsewhere (a cloud), so nothing can be said of that")
-            }
+            Errno::LIES_ELSEWHERE => Self::other("its contents are elsewhere (cloud storage) and unknown"),
             Errno(code) => Self::from_raw_os_error(code),
         }
     }

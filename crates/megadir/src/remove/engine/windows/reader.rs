@@ -72,7 +72,8 @@ impl Reader {
             filled => filled?,
         };
         self.encoded.clear();
-        let malformed = || io::Error::new(io::ErrorKind::InvalidData, "the system gave a malformed record");
+        let malformed =
+            || io::Error::new(io::ErrorKind::InvalidData, "the system returned a malformed record");
         for record in Records::new(&buffer.bytes()[..filled.unwrap_or(0)], self.class.layout) {
             let record = record.map_err(|_| malformed())?;
             self.name.clear();
