@@ -17,7 +17,7 @@ use windows_sys::Win32::System::Ioctl::{
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// Such as `NTFS`.
+    /// `NTFS` or similar.
     pub file_system: String,
     pub serial: u32,
     /// `FILE_SUPPORTS_...` and similar flags.
