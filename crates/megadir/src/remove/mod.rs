@@ -1,10 +1,8 @@
 //! Removing trees and huge directories, relative to descriptors.
 //!
 //! ```text
-//! remove_tree(parent, name) ----> worker: read a window -> unlinkat each -> directories wait -> descend, or
-//! share some
-//! remove_contents(directory) -/                                   the worker that ends the last part removes
-//! the directory
+//! remove_tree, remove_contents -> worker: read a window -> unlinkat each -> directories wait -> descend or share
+//!                                 the worker that ends the last part removes the directory
 //! ```
 //!
 //! Guarantees:
