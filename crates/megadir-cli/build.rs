@@ -1,4 +1,4 @@
-//! Tells the program what it is built from and with: the commit, the compiler, the profile.
+//! Build information for the program: commit, compiler, profile.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ fn main() {
             println!("cargo::rerun-if-changed={path}");
         }
     }
-    // Of a checkout of something else that this one lies in nothing is told.
+    // A checkout of another project around this one does not count.
     let here = printed("git", &["ls-files", "--error-unmatch", "build.rs"]).is_some();
     if let Some(commit) = printed("git", &["rev-parse", "--short=12", "HEAD"]).filter(|_| here) {
         let dirty = printed("git", &["status", "--porcelain", "--untracked-files=no"]).is_some();

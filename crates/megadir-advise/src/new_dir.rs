@@ -33,7 +33,7 @@ pub struct NewDir {
 }
 
 impl NewDir {
-    /// `limits` are those of the given directory.
+    /// `limits` belong to the given directory.
     #[must_use]
     pub fn of(limits: &Limits, churn: bool) -> Self {
         let facts = of_new_directory(&limits.facts);

@@ -99,7 +99,7 @@ pub static RULES: &[Rule] = &[
 ];
 
 impl Case<'_> {
-    /// Of the recommended hashed layout to one directory. A measurement with more files than in question, or of
+    /// Relation of the recommended hashed layout to one directory. A measurement with more files than in question, or of
     /// another layout, says nothing.
     fn relation(&self) -> Relation {
         let (question, phases) = (self.question, self.question.pattern.phases());
@@ -246,7 +246,7 @@ mod tests {
         let (easy, faster) = (new_dir(Capacity::Unbounded), measured((0.5, FASTER), (0.5, FASTER)));
         let of = |files| rule(files, 1, Pattern::Mixed, &easy, Some(&faster));
         assert_eq!(of(1_000_000), "measured-faster");
-        // Fewer files than measured, then numbers for which unmeasured layouts would be used.
+        // Fewer files than measured, then numbers that would need other layouts.
         assert_eq!((of(4_999), of(50_000), of(10_000_001)), ("fits", "fits", "too-many-for-tools"));
     }
 

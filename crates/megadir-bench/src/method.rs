@@ -84,7 +84,7 @@ const fn method(name: &'static str, what: &'static str, buffer_bytes: Option<u64
     Method { name, what, needs: None, buffer_bytes, threads: Threads::One, tells: Tells::SizesAndTimes, way }
 }
 
-/// By name, of any system; the error lists those of this system.
+/// By name, of any system; the error lists the methods here.
 pub(crate) fn method_named(name: &str) -> Result<&'static Method, String> {
     let elsewhere = || ELSEWHERE.iter().flat_map(|(_, methods)| methods.iter());
     METHODS.iter().chain(elsewhere()).find(|method| method.name == name).ok_or_else(|| {

@@ -24,7 +24,7 @@ pub(crate) fn of_stub(facts: &Facts) -> Facts {
     Facts { device: None, modified_ns: None, changed_ns: None, born_ns: None, ..*facts }
 }
 
-/// Translates current device numbers into those of an inventory.
+/// Translates current device numbers into the inventory's.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes {
     /// By id.

@@ -24,7 +24,7 @@ impl Evidence {
         }
         let distance = self.center.abs();
         let room = self.margin - distance;
-        // Rounds grow with the square of the factor by which a reach must shrink.
+        // Rounds grow with the square of the factor by which the reach shrinks.
         let growth = |reach: f64, target: f64| (reach / target).powi(2);
         let different = growth(adjusted, distance);
         // Equivalence needs an interval that contains 0 and fits into the band. Once `distance` exceeds half

@@ -7,7 +7,7 @@
 
 use crate::distribution::normal_cumulative;
 
-/// The distribution is exact up to this number of samples, for which all counts stay below 2^53.
+/// Largest number of samples with an exact distribution: all counts stay below 2^53.
 pub(crate) const EXACT_COUNT_MAX: usize = 50;
 
 /// Null distribution of a rank statistic, symmetric over 0 to `max`.

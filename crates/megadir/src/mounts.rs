@@ -1,5 +1,4 @@
-//! Names of mount points, for which a directory returns the inode that the mount covers
-//! (proc_pid_mountinfo(5)).
+//! Names of mount points: a directory returns the inode that the mount covers (proc_pid_mountinfo(5)).
 
 use std::collections::BTreeSet;
 use std::io;
@@ -54,7 +53,7 @@ impl Mounts {
     }
 }
 
-/// Such as `\040`.
+/// Decodes `\040` and the like.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

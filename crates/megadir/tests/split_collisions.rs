@@ -59,7 +59,7 @@ fn colliding() -> Vec<Vec<u8>> {
     long.chain(short).collect()
 }
 
-/// Creates a directory with all colliding names and others, `below` of which have smaller hashes.
+/// Creates a directory with all colliding names and others, `below` with smaller hashes.
 fn make(path: &Path, below: usize, above: usize, seed: u64) {
     std::fs::create_dir(path).unwrap();
     let maker = Maker::open(path);

@@ -59,7 +59,7 @@ impl Clock {
         }
     }
 
-    /// The remaining time is just enough to remove what was created.
+    /// The remaining time only suffices to remove the created files.
     fn is_over(&self) -> bool {
         let elapsed = self.begun.elapsed();
         let now = match self.since_ns.load(Ordering::Relaxed) {

@@ -3,8 +3,7 @@
 //!
 //! ```text
 //! cold arm:  the work gets ready -> drop -> verify -> touch our own pages again -> measure
-//! warm arm:  something was dropped since? a pass over the data set, one over the arm's work -> ready ->
-//! measure
+//! warm arm:  anything dropped since? a pass over the data set, one over the arm's work -> ready -> measure
 //! ```
 //!
 //! A state that is unavailable or cannot be verified is an error, never silently another state.

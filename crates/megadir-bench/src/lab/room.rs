@@ -11,9 +11,8 @@ use super::{LabError, Spec};
 /// Reserve left to other programs, bytes.
 const SPARE_BYTES: u64 = 64 << 20;
 
-/// Refuses an image of which `most` bytes may be written if that could fill up the file system of `directory`:
-/// the image's file system would see I/O errors, and other programs ENOSPC. Earlier sparse images may still
-/// grow too.
+/// Refuses an image if writing `most` bytes of it could fill up the file system of `directory`: the image's
+/// file system would see I/O errors, and other programs ENOSPC. Earlier sparse images may still grow too.
 pub(super) fn for_image(
     spec: &Spec,
     path: &Path,

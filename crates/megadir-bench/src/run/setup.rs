@@ -146,7 +146,7 @@ pub fn check(
     fit(&mut Volumes::named(path, directory), plan.clone(), &mut Vec::new()).map(drop)
 }
 
-/// Replaces the data sets by those of the epoch of `plan`.
+/// Replaces the data sets by the ones of the epoch of `plan`.
 pub(crate) fn rebuild_for_epoch(
     prepared: &mut Prepared<'_>,
     plan: Plan,

@@ -98,8 +98,7 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     }
 }
 
-/// Arms of one attempt at a round, without stopped arms: after a refused block, an arm and those that depend on
-/// it have no further blocks.
+/// Arms of one attempt at a round. After a refused block, an arm and its dependents have no further blocks.
 pub(crate) fn order_after(
     plan: &Plan,
     samples: &[Sample],

@@ -109,7 +109,7 @@ fn hides(unread: &HashSet<Place>, root: u32, directory: &TreePath, name: &[u8]) 
     !unread.is_empty() && (is_unread(directory.clone()) || is_unread(directory.join(name)))
 }
 
-/// Directories with added, removed or renamed entries, except those that moved with their directory.
+/// Directories with added, removed or renamed entries, unless these moved with their directory.
 struct Stirred<'a> {
     before: HashSet<&'a Place>,
     after: HashSet<&'a Place>,

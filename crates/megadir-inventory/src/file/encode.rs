@@ -357,7 +357,7 @@ fn bounds(kind: Kind, numbers: &[i64]) -> (Option<i64>, Option<i64>) {
     (Some(least ^ flip), Some(greatest ^ flip))
 }
 
-/// For byte strings, by which no filter skips row groups.
+/// Statistics of byte strings, which no filter uses to skip row groups.
 fn no_bounds(number: usize, nulls: usize) -> Statistics {
     debug_assert_eq!(COLUMNS[number].physical(), Type::BYTE_ARRAY, "a column of byte strings");
     Statistics::byte_array(None, None, None, Some(nulls as u64), false)

@@ -1,4 +1,4 @@
-//! Inventories as Parquet files. Column types are those that DuckDB, pandas, Polars and Spark read: times are
+//! Inventories as Parquet files, with column types that DuckDB, pandas, Polars and Spark read. Times are
 //! integers, because Spark reads no nanosecond timestamps and DuckDB truncates them to microseconds.
 
 mod chunk;

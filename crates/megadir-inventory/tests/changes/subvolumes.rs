@@ -16,7 +16,7 @@ fn btrfs(words: &[&str], paths: &[&Path]) {
     run(Command::new("btrfs").args(words).args(paths)).unwrap();
 }
 
-/// Creates nested subvolumes, snapshots beside them, and a stub in a snapshot.
+/// Creates nested subvolumes, snapshots, and a stub in a snapshot.
 fn build(top: &Path) {
     fs::create_dir(top.join("plain")).unwrap();
     for subvolume in ["a", "b", "a/nested"] {

@@ -38,7 +38,7 @@ fn differs(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Faster { .. } | Verdict::Slower { .. })
 }
 
-/// Returns the share of runs, each with its own seed, for which `happens` is true.
+/// Returns the share of runs, each with its own seed, with `happens` true.
 fn share_of_runs(mut happens: impl FnMut(&mut SplitMix64) -> bool) -> f64 {
     let runs = (0..RUNS as u64).filter(|&seed| happens(&mut SplitMix64::new(seed)));
     runs.count() as f64 / RUNS as f64

@@ -145,7 +145,7 @@ fn sorted_by_inode(bytes: &[u8]) -> Vec<u8> {
     order.into_iter().flat_map(|record| record.1).copied().collect()
 }
 
-/// Of [`CHUNK_ENTRIES`] records.
+/// [`CHUNK_ENTRIES`] records each.
 fn chunks(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut ranges = Vec::new();
     let (mut start, mut at) = (0, 0);

@@ -14,7 +14,7 @@ use crate::file_type::FileType;
 use crate::options::ReadOptions;
 use crate::resolve::Resolving;
 
-/// Of records per batch.
+/// Records per batch.
 const BATCH_BYTES: usize = 128 << 10;
 
 pub(crate) struct Readdir;

@@ -12,7 +12,7 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::options::ReadOptions;
 
-/// Of records per batch.
+/// Records per batch.
 const BATCH_BYTES: usize = 128 << 10;
 
 pub(crate) struct StdFs;

@@ -6,9 +6,9 @@ use crate::file_type::FileType;
 /// Predicate on an entry's name.
 pub type NameCondition<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
 
-/// Selects the entries to remove: those that meet every condition. A directory is removed if it meets them
-/// (with its times as of before) and is empty by then; others are entered too. With any condition, the
-/// directory named in the call stays.
+/// Selects the entries to remove: those meeting every condition. A directory is removed if it meets them (by
+/// its times before the removal) and is empty by then; other directories are entered too. With any condition,
+/// the directory named in the call stays.
 #[derive(Clone, Copy)]
 pub struct Conditions<'a> {
     /// Only entries modified before this time. Costs a `statx` per entry.

@@ -1,52 +1,42 @@
 //! Removing trees and huge directories, relative to descriptors.
 //!
 //! ```text
-//! remove_tree(parent, name) ----> worker: read a window -> unlinkat each -> directories wait -> descend, or share some
-//! remove_contents(directory) -/                                   the worker that ends the last part removes the directory
+//! remove_tree, remove_contents -> worker: read a window -> unlinkat each -> directories wait -> descend or share
+//!                                 the worker that ends the last part removes the directory
 //! ```
 //!
 //! Guarantees:
 //!
-//! * Every entry is reached by a single name relative to an open directory. No symbolic link is followed,
-//!   whatever other processes rename. The way up (`..`) is used only if it leads back to the expected
-//!   directory: same device, inode and mount.
-//! * File systems mounted below are not entered unless [`RemoveOptions::cross_mounts`] is set. A directory of
-//!   the same file system mounted elsewhere (bind mount) counts as mounted. btrfs subvolumes are not mounts:
-//!   they are emptied and removed like directories (the kernel allows this since 4.18, for users with the mount
-//!   option `user_subvol_rm_allowed`). In a read-only snapshot each entry is a failure.
-//! * One `unlinkat` per file, without examining its inode. Only [`Conditions::older_than`],
-//!   [`Conditions::types`], [`RemoveOptions::dry_run`] and unknown types cost a `statx` per entry, just before
-//!   the removal: the listing may be outdated.
-//! * One worker empties a directory (the kernel locks the directory for each removal); workers share the
-//!   directories of a tree. No thread is started before there is a second directory to work on.
-//! * Memory and descriptors are bounded for any tree. A worker has a window of names and a list of waiting
-//!   directories, and keeps a few parent directories open. Each level of depth costs about 300 bytes. If
-//!   descriptors run out (`EMFILE`), more parents are closed; two descriptors are enough.
-//! * A failure at one entry is reported and the removal continues. Directories above it cannot become empty:
-//!   they are counted ([`Counts::directories_kept`]) but are not failures of their own.
-//! * A removal may be cancelled or killed at any moment. It leaves a smaller tree; run it again to continue.
+//! * Every entry is reached by a single name relative to an open directory, and no symbolic link is followed,
+//!   whatever other processes rename. `..` is used only if it leads back to the expected directory.
+//! * File systems mounted below (bind mounts included) are not entered unless [`RemoveOptions::cross_mounts`]
+//!   is set. btrfs subvolumes are removed like directories (Linux 4.18 and later, for users with the mount
+//!   option `user_subvol_rm_allowed`).
+//! * One `unlinkat` per file. Only [`Conditions::older_than`], [`Conditions::types`],
+//!   [`RemoveOptions::dry_run`] and unknown types cost a `statx` per entry, just before the removal.
+//! * One worker empties a directory, because the kernel locks it for each removal; workers share the
+//!   directories of a tree.
+//! * Memory and descriptors are bounded for any tree; each level of depth costs about 300 bytes, and two
+//!   descriptors are enough.
+//! * A failure at one entry is reported and the removal continues. Directories above it are counted
+//!   ([`Counts::directories_kept`]) but are not failures of their own.
+//! * A removal may be cancelled or killed at any moment; run it again to continue.
 //!
-//! Linux and Windows share one engine; its system calls are in `engine/linux.rs` and `engine/windows.rs`. On
-//! Windows:
+//! On Windows:
 //!
-//! * An entry is opened relative to its directory and removed by its handle: three calls per file. Conditions
-//!   are checked on that handle. With POSIX semantics (Windows 10 1607 and later, NTFS) the name is free at
-//!   once; otherwise when the last handle is closed, which the engine waits for up to a second.
-//! * Read-only entries are removed too. If the system refuses that, the attribute is cleared once the file is
-//!   open for removal, and restored if the removal still fails.
+//! * An entry is opened relative to its directory, checked, and removed by its handle. With POSIX semantics
+//!   (Windows 10 1607 and later, NTFS) the name is free at once; otherwise with the last handle, which the
+//!   engine waits for up to a second.
+//! * Read-only entries are removed too; if that still fails, the attribute is restored.
 //! * Reparse points (symbolic links, junctions, mount points, cloud folders) are removed themselves and never
-//!   entered, so [`RemoveOptions::cross_mounts`] is refused. A directory is removed by its handle if it is the
-//!   one that was emptied.
-//! * Parent directories stay open: they cannot be reached from a handle. If a directory has more subdirectories
-//!   than there is space for, it is read further through its own handle, 12 KiB at a time; this adds to the
-//!   cost of a level.
-//! * Wine follows symbolic links of the host system, so the real path of each entry is checked; an entry that
-//!   is elsewhere is a failure and stays.
+//!   entered, so [`RemoveOptions::cross_mounts`] is refused.
+//! * Parent directories stay open. A directory with too many subdirectories is read further through its own
+//!   handle, 12 KiB at a time.
+//! * Under Wine, which follows symbolic links of the host, an entry whose real path is elsewhere is a failure
+//!   and stays.
 //!
 //! [`policy`] has the removal order of a directory's entries. [`aside`] puts a directory aside before it is
 //! removed.
-//!
-//! Reference: unlinkat(2), openat2(2), getdents(2); `FILE_DISPOSITION_INFORMATION_EX` in the documentation of the Windows driver kit.
 
 #[cfg(any(target_os = "linux", windows))]
 pub mod aside;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! run                                         worker
-//! data directory, barrier; Start: task ------>  prepares, and closes the data directory
+//! data directory, barrier; Start     ------>  prepares, and closes the data directory
 //!                                    <------  Ready
 //! data directory; Go: ticks, rate    ------>
 //!                                    <------  Waiting, and waits at the barrier

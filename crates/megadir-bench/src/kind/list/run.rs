@@ -1,6 +1,6 @@
 //! One listing of a directory: the stages of the two programs under study, each switched on or off. Every
 //! operation opens, allocates and releases everything: page faults are part of a large buffer's cost. All arms
-//! hash every name as it is read (`name_hash`), which proves equal work.
+//! hash every name while reading it (`name_hash`), which proves equal work.
 
 use megadir::{Backend, Batch, Dir, ReadOptions, Reader};
 use megadir_record::{Counted, Stage, Work};

@@ -46,7 +46,7 @@ pub(crate) struct Comparing<'a> {
     pub(crate) metadata: &'a Metadata,
     /// In addition to those marked in rows.
     pub(crate) unread_before: &'a Unread,
-    /// `None` stays as it was.
+    /// `None` for trees that are not compared.
     pub(crate) trees: Vec<Option<Tree>>,
     /// No inventory to compare with.
     pub(crate) is_scan: bool,

@@ -120,7 +120,7 @@ fn names_of_one_file_pair_with_those_that_went_along_first() {
     assert_eq!(lines(&gone, &came, &[]), ["renamed a -> c", "renamed b -> d"]);
     assert_eq!(lines(&gone, &came[..1], &[]), ["removed b", "renamed a -> c"]);
     assert_eq!(lines(&gone[..1], &came, &[]), ["renamed a -> c", "added d"]);
-    // d -> y with a name of the file within, and z -> c beside it: paths alone would pair them crosswise.
+    // d -> y with an entry of the same name, and z -> c: paths alone would pair them crosswise.
     let gone = [at("d", directory(2)), at("d/a", linked), at("z", linked)];
     let came = [at("c", linked), at("y", directory(2)), at("y/a", linked)];
     assert_eq!(lines(&gone, &came, &[]), ["renamed z -> c", "renamed d -> y"]);

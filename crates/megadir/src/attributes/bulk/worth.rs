@@ -24,7 +24,7 @@ pub(super) fn run(wanted: &[Wanted], gap: u64) -> usize {
     far.map_or(wanted.len(), |before| before + 1)
 }
 
-/// Of past calls.
+/// Results of past calls.
 #[derive(Debug, Default)]
 pub(super) struct Worth {
     /// To be read by statx.

@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 use crate::threads::join;
 
-/// Of a 255-byte name.
+/// Record of a 255-byte name.
 pub(super) const RECORD_BYTES_MAX: usize = 280;
 
 pub(super) struct Shared {

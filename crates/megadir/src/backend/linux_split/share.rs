@@ -161,9 +161,9 @@ pub(super) struct ShareReader {
     /// Reads attributes, if wanted.
     examine: Option<Box<dyn Examine>>,
     share: Option<Share>,
-    /// Where threads may only wait for each other.
+    /// Present if threads may only wait for each other.
     throughput: Option<Throughput>,
-    /// Where reading attributes may slow other threads down.
+    /// Present if reading attributes may slow other threads down.
     pub(super) contention: Option<Contention>,
 }
 

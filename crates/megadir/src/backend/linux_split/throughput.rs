@@ -21,7 +21,7 @@ pub(super) struct Throughput {
 }
 
 impl Throughput {
-    /// Of a call made alone.
+    /// Takes a call made alone.
     pub(super) fn new(bytes: usize, elapsed: Duration) -> Self {
         let alone_ns = elapsed.as_nanos() as f64 / bytes.max(1) as f64;
         Self { alone_ns, calls: 0, elapsed: Duration::ZERO, bytes: 0 }

@@ -16,7 +16,7 @@ use crate::directory_information::Found;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 
-/// Of records per batch.
+/// Records per batch.
 const BATCH_BYTES: usize = 128 << 10;
 /// 259 characters of three bytes each.
 const RECORD_BYTES_MAX: usize = 800;

@@ -213,7 +213,7 @@ fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
     }
 }
 
-/// Of the directory named by the caller.
+/// Counts and reports a failure of the named directory itself.
 fn fail(failure: Error, options: &RemoveOptions<'_>, progress: &Progress) {
     progress.add(&Counts { failures: 1, ..Counts::default() });
     (options.on_failure)(failure);

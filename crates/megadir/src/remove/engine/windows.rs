@@ -239,7 +239,7 @@ fn remove(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle) -> Result
     }
 }
 
-/// Where read-only entries are refused: clears the attribute, and restores it if the removal still fails.
+/// For systems that refuse read-only entries: clears the attribute, and restores it if the removal still fails.
 fn remove_read_only(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle) -> Result<(), Errno> {
     let (attributes, _) = facts::tag(file.as_handle())?;
     if attributes & READ_ONLY == 0 {

@@ -1,4 +1,4 @@
-//! The released `megadir.exe` runs, and needs no DLLs but those of Windows.
+//! The released `megadir.exe` runs, and needs only DLLs of Windows.
 
 use super::WineDir;
 use crate::ci::stage::Report;

@@ -1,6 +1,6 @@
 //! Attributes of some entries by name: openat, one statx per file, close; on Windows one call by whole path per
 //! file. Entries are drawn without repetition, and names written before the block. Single calls are not timed,
-//! because those of the compared listings are not.
+//! because the compared listings do not time them either.
 
 #[cfg(target_os = "linux")]
 mod linux;

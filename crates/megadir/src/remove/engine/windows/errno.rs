@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// A Win32 error number; those that matter have Linux names.
+/// A Win32 error number, under the Linux name if the engine uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::remove) struct Errno(i32);
 
