@@ -37,7 +37,7 @@ struct Piece {
     bytes: Arc<[u8]>,
     /// From 1.
     number: usize,
-    /// Of these bytes and all before.
+    /// Hash of these bytes and all before.
     hash: u64,
 }
 
@@ -193,7 +193,7 @@ impl TreePath {
         Self::append(shared.cloned(), &[], &[&bytes[number(shared) * PIECE_BYTES..]])
     }
 
-    /// Of the last piece; the others may be shared.
+    /// Bytes of the last piece only; the others may be shared.
     pub(crate) fn own_bytes(&self) -> usize {
         self.last.len()
     }

@@ -33,7 +33,7 @@ pub struct Estimate {
     pub basis: String,
 }
 
-/// Of positions; each has one sample.
+/// Strata of positions; each has one sample.
 const STRATA: i64 = 32;
 /// About a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
@@ -99,7 +99,7 @@ struct Sample {
     ext4_bytes: u64,
     /// After the last entry.
     last_offset: i64,
-    /// Of all but the first record, to cut the sample at a bound.
+    /// Offsets of all records but the first, to cut the sample at a bound.
     offsets: Vec<i64>,
     /// No entries follow.
     ended: bool,

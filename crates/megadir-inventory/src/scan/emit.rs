@@ -46,7 +46,7 @@ pub(super) fn emit(
 }
 
 struct Emitter<'s> {
-    /// Of the current directory, by name.
+    /// Errors of the current directory, by name.
     errors: VecDeque<(Vec<u8>, String)>,
     root: u32,
     parent: Vec<u8>,
