@@ -10,7 +10,7 @@ fn main() {
             println!("cargo::rerun-if-changed={path}");
         }
     }
-    // A checkout of another project around this one does not count.
+    // The package may lie in a checkout of another repository.
     let here = printed("git", &["ls-files", "--error-unmatch", "build.rs"]).is_some();
     if let Some(commit) = printed("git", &["rev-parse", "--short=12", "HEAD"]).filter(|_| here) {
         let dirty = printed("git", &["status", "--porcelain", "--untracked-files=no"]).is_some();

@@ -193,7 +193,7 @@ impl TreePath {
         Self::append(shared.cloned(), &[], &[&bytes[number(shared) * PIECE_BYTES..]])
     }
 
-    /// Last piece only; the others may be shared.
+    /// Bytes of the last piece only; the others may be shared.
     pub(crate) fn own_bytes(&self) -> usize {
         self.last.len()
     }

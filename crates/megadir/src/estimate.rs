@@ -99,7 +99,7 @@ struct Sample {
     ext4_bytes: u64,
     /// After the last entry.
     last_offset: i64,
-    /// Without the first record; cuts the sample at a bound.
+    /// Offsets of all records but the first, to cut the sample at a bound.
     offsets: Vec<i64>,
     /// No entries follow.
     ended: bool,

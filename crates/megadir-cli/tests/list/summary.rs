@@ -328,7 +328,7 @@ fn what_cannot_be_examined_is_counted_and_told() {
     let text = String::from_utf8(ran.out).unwrap();
     assert!(text.contains("2 entries could not be examined: counted, but without size and age\n"), "{text}");
     assert!(
-        text.contains("1 directory could not be read to the end: what is missing is not counted\n"),
+        text.contains("1 directory could not be read to the end: the remaining entries are not counted\n"),
         "{text}"
     );
     // A failure in one directory is not repeated for the next.

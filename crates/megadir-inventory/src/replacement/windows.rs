@@ -56,8 +56,7 @@ pub(super) fn may_replace(path: &Path, status: &Metadata) -> io::Result<()> {
 pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Result<()> {
     let ((file, partial), (_, old)) = (new, old);
     let refused = |error: io::Error| {
-        let reason =
-            format!("who may read it cannot be kept as it is ({error}): remove it, or name another file");
+        let reason = format!("its access list cannot be kept ({error}): remove it, or name another file");
         io::Error::new(error.kind(), reason)
     };
     let wanted = open_with(old, AccessList::READ).and_then(|old| AccessList::of(&old)).map_err(refused)?;

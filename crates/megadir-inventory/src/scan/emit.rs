@@ -46,7 +46,7 @@ pub(super) fn emit(
 }
 
 struct Emitter<'s> {
-    /// Errors in the current directory, by name.
+    /// Errors of the current directory, by name.
     errors: VecDeque<(Vec<u8>, String)>,
     root: u32,
     parent: Vec<u8>,
@@ -59,7 +59,7 @@ struct Emitter<'s> {
 impl Emitter<'_> {
     fn item(&mut self, key: &[u8], item: &[u8]) -> Result<()> {
         let Some((root, parent, kind, name)) = gather::key_parts(key, &self.parent) else {
-            unreachable!("a key is taken apart as it was put together")
+            unreachable!("the key was encoded by the same code")
         };
         if root != self.root || parent != self.parent {
             self.alone(None)?;
@@ -74,7 +74,7 @@ impl Emitter<'_> {
             return Ok(());
         }
         let Some((rows, some_failed)) = gather::item_rows(root, parent, item) else {
-            unreachable!("an item is taken apart as it was put together")
+            unreachable!("the item was encoded by the same code")
         };
         if rows.len() == 1 {
             // A changing directory may list a name twice.

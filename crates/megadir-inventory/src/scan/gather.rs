@@ -51,7 +51,7 @@ pub(super) struct Gather<'o> {
     exclude: &'o [Excluded],
     blocks: HashMap<Vec<u8>, Block>,
     spare: Vec<Block>,
-    /// All blocks together.
+    /// Total of all blocks.
     held_bytes: usize,
     held_bytes_max: usize,
     key: Vec<u8>,

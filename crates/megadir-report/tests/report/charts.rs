@@ -30,8 +30,8 @@ fn every_chart_draws_a_record_that_has_what_it_shows() {
 
 #[test]
 fn the_gallery_shows_every_chart() {
-    let mut page = "# Pictures\n\nWhich picture answers which question. All are drawn of made-up records; `megadir bench report RECORD --format svg --chart NAME` draws\n\
-         them of yours, and each has a narrow form for telephones. To be made anew by `MEGADIR_BLESS=1 cargo test -p megadir-report`.\n"
+    let mut page = "# Charts\n\nThe question that each chart answers. These show synthetic records; `megadir bench report RECORD --format svg --chart NAME` draws\n\
+         yours. HTML reports use a narrow form on phones. Regenerate this page with `MEGADIR_BLESS=1 cargo test -p megadir-report`.\n"
         .to_owned();
     for chart in CHARTS {
         let (name, answers) = (chart.name(), chart.answers());

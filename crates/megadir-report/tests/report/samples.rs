@@ -6,12 +6,13 @@ use crate::golden::golden;
 
 #[test]
 fn every_column_is_documented() {
-    let mut page = "# The samples as rows\n\n`megadir bench report RECORD --format csv` writes every sample of a record as a row, warm-up and voided ones included: RFC 4180, a \
-         heading, lines that end with LF. `--format parquet` writes the same columns as Parquet (Zstandard), where the program was built with the cargo feature \
-         `parquet`; what is empty in CSV is null there, and `hash` is a number. To judge a run use rows with `phase` measure and no `voided` and no \
-         `refused_entries`, and of rows of the same `epoch`, `round` and `cell` that with the highest `attempt`; the time of an operation is `elapsed_ns / operations`.\n\n\
-         Made anew by `MEGADIR_BLESS=1 cargo test -p megadir-report`. The summary of a record as data is `--format json`; its schema is \
-         [schema/report.schema.json](schema/report.schema.json).\n\n| column | Parquet | what it holds |\n|---|---|---|\n"
+    let mut page = "# Samples as rows\n\n`megadir bench report RECORD --format csv` writes one row per sample, including warm-up and voided samples: RFC 4180 with a \
+         header and LF line ends. `--format parquet` writes the same columns as Parquet (Zstandard), if the program was built with the cargo feature \
+         `parquet`; values that are empty in CSV are null there, and `hash` is a number.\n\n\
+         To judge a run, take the rows whose `phase` is measure and whose `voided` and `refused_entries` are empty. Of rows with the same `epoch`, `round` and `cell`, take the one \
+         with the highest `attempt`. The time of one operation is `elapsed_ns / operations`.\n\n\
+         `--format json` writes the summary of a record; its schema is [schema/report.schema.json](schema/report.schema.json). \
+         Regenerate this page with `MEGADIR_BLESS=1 cargo test -p megadir-report`.\n\n| column | Parquet | contents |\n|---|---|---|\n"
         .to_owned();
     for column in COLUMNS {
         let kind = match column.kind {

@@ -73,7 +73,7 @@ impl fmt::Display for QuotaOf {
             Self::Group(number) => write!(f, "group {number}"),
             Self::Project(number) => write!(f, "project {number}"),
             Self::Subvolume(number) => write!(f, "subvolume {number}"),
-            Self::Hidden => f.write_str("somebody"),
+            Self::Hidden => f.write_str("an unknown owner"),
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn ceilings(facts: &Facts, entry_bytes: f64) -> Vec<Ceiling> {
     ceilings
 }
 
-/// One entry's space, with bounds.
+/// Cost of one entry, with bounds.
 struct Cost {
     likely: f64,
     low: f64,

@@ -85,7 +85,7 @@ pub static ROWS: &[Row] = &[
     },
 ];
 
-/// Window of one worker.
+/// Share of each worker.
 #[cfg(any(target_os = "linux", windows))]
 pub(super) fn window_bytes(row: &Row, workers: usize) -> usize {
     row.window_bytes.min(WINDOWS_BYTES_ALL / workers).max(LISTED_BYTES)

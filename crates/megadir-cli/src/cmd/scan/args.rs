@@ -44,7 +44,7 @@ pub(crate) struct Args {
     pub(super) dry_run: bool,
     /// Hash files modified within one clock tick of the scan, or during it, for 'changes --verify'
     ///
-    /// Such a file can be modified again without a change of its times. With the hash, 'megadir changes --verify'
+    /// These files can be modified again without a change of their times. With the hash, 'megadir changes --verify'
     /// detects this.
     #[arg(long, conflicts_with = "dry_run")]
     pub(super) hash_suspects: bool,

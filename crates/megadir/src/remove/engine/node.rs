@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::system::Identity;
 use crate::names;
 
-/// Longer paths are cut at the front in messages.
+/// Longest path that is printed in full; of longer paths only the end is.
 const PATH_BYTES_MAX: usize = 16 << 10;
 
 /// An entry below failed.

@@ -213,7 +213,7 @@ fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
     }
 }
 
-/// Counts and reports a failure of the named directory itself.
+/// Reports a failure of the directory named by the caller.
 fn fail(failure: Error, options: &RemoveOptions<'_>, progress: &Progress) {
     progress.add(&Counts { failures: 1, ..Counts::default() });
     (options.on_failure)(failure);

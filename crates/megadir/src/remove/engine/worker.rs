@@ -55,7 +55,7 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     pub(super) last: Option<(Arc<Node>, Arc<Directory>)>,
     /// Directories per job: one, or several if handing over costs more than removing.
     few: usize,
-    /// All waiting names.
+    /// Total of all waiting names.
     waiting_bytes: usize,
     window: Option<Window>,
     /// A slot of the rate limit that was waited for and not used yet.

@@ -139,9 +139,14 @@ impl Gaps {
         };
         let counted = "examined: counted, but without size and age";
         note(self.unexamined, "entry", "entries", counted);
-        let not_counted = "examined: not counted, for whether the conditions hold is not known";
+        let not_counted = "examined: not counted, because the conditions cannot be checked";
         note(self.undecided, "entry", "entries", not_counted);
-        note(self.unread, "directory", "directories", "read to the end: what is missing is not counted");
+        note(
+            self.unread,
+            "directory",
+            "directories",
+            "read to the end: the remaining entries are not counted",
+        );
         notes
     }
 }
