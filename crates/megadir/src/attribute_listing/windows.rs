@@ -5,14 +5,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::examiner::{Examine, Examiner};
-use super::stream::{AttributeBatch, AttributeReader};
-use super::{Attributes, Want};
+use crate::attributes::{Attributes, Want};
 use crate::backend::Reader;
 use crate::batch::Batch;
 use crate::decode::{self, Records};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
+use crate::stat::{AttributeBatch, AttributeReader, Examine, Examiner, examine};
 
 /// Entries that a thread takes at a time.
 const CHUNK_ENTRIES: usize = 256;
@@ -81,13 +80,13 @@ impl Windows {
         let chunks = chunks(&self.bytes);
         let next = AtomicUsize::new(0);
         let done: Mutex<Vec<(usize, Vec<Attributes>)>> = Mutex::new(Vec::with_capacity(chunks.len()));
-        let work = |examine: &mut Box<dyn Examine>| -> Result<()> {
+        let work = |examiner: &mut Box<dyn Examine>| -> Result<()> {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(range) = chunks.get(index) else { return Ok(()) };
                 let Ok(batch) = Batch::check(&self.bytes[range.clone()], self.cookies) else { return Ok(()) };
                 let mut rows = Vec::with_capacity(CHUNK_ENTRIES);
-                super::stream::examine(&mut **examine, &self.directory, batch, &mut rows)?;
+                examine(&mut **examiner, &self.directory, batch, &mut rows)?;
                 done.lock().unwrap_or_else(PoisonError::into_inner).push((index, rows));
             }
         };

@@ -1,13 +1,48 @@
 //! Choice of the strategy for reading attributes: a table of file systems with the reason for each row.
 
-use super::Want;
-use super::examiner::{self, Examiner};
-use super::stream::{AttributeChoice, Strategy};
+use crate::attributes::Want;
 use crate::backend::Backend;
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::file_system::FileSystem;
 use crate::policy::{self, Choice};
+use crate::stat::{self, Examiner};
+
+/// Strategy for reading attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// The listing thread reads the attributes of each batch.
+    AtOnce,
+    /// Threads of backend `split` read the attributes of the shares that they list.
+    Shares,
+    /// Threads take buffers from one reader and read their attributes.
+    Chunks {
+        /// Number of threads, not including the caller's.
+        threads: usize,
+    },
+    /// Windows of entries are sorted by inode and processed in that order, in chunks.
+    Windows {
+        /// Entries per window.
+        entries: usize,
+        /// Number of threads.
+        threads: usize,
+    },
+}
+
+/// Everything that is chosen before a directory is listed with attributes.
+#[derive(Clone, Copy)]
+pub struct AttributeChoice {
+    /// Backend and options for the listing.
+    pub listing: Choice,
+    /// Strategy for the attributes.
+    pub strategy: Strategy,
+    /// Reads the attributes.
+    pub examiner: &'static dyn Examiner,
+    /// Attributes to read.
+    pub want: Want,
+    /// Reason, one sentence.
+    pub reason: &'static str,
+}
 
 /// Division of work among threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +158,7 @@ pub fn row(file_system: FileSystem) -> &'static Row {
 /// As [`Dir::size_bytes`].
 pub fn choose(directory: &Dir, want: Want, threads: usize) -> Result<AttributeChoice> {
     let listing = policy::choose(directory, threads)?;
-    let examiner = examiner::preferred(directory)?;
+    let examiner = stat::preferred(directory)?;
     let row = row(listing.file_system);
     let is_large = listing.directory_bytes >= row.alone_below_bytes;
     let in_inode_order = row.inode_order_on_disks && is_large && is_rotating(directory);
@@ -138,7 +173,7 @@ pub fn choose(directory: &Dir, want: Want, threads: usize) -> Result<AttributeCh
 /// None, if the system has any examiner.
 pub fn fitting(examiner: &'static dyn Examiner, backend: &dyn Backend) -> Result<&'static dyn Examiner> {
     let is_in_vain = examiner.is_listed() && backend.brings() == Want::NOTHING;
-    if is_in_vain { examiner::by_name("std") } else { Ok(examiner) }
+    if is_in_vain { stat::by_name("std") } else { Ok(examiner) }
 }
 
 /// For a listing that has been chosen.
@@ -181,7 +216,22 @@ fn decide(
     choice(listing, Strategy::Chunks { threads }, reason)
 }
 
-/// `true` if known.
+impl std::fmt::Display for AttributeChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let examiner = self.examiner.name();
+        match self.strategy {
+            Strategy::AtOnce => write!(f, "{examiner} at once, one thread")?,
+            Strategy::Shares => write!(f, "{examiner} in {} shares", self.listing.options.shares)?,
+            Strategy::Chunks { threads } => write!(f, "{examiner} in chunks, {threads} threads")?,
+            Strategy::Windows { entries, threads } => {
+                write!(f, "{examiner} in inode order, windows of {entries}, {threads} threads")?;
+            }
+        }
+        write!(f, " ({}); listed by {}", self.reason, self.listing)
+    }
+}
+
+/// `true` if the directory is known to lie on a rotating disk.
 fn is_rotating(directory: &Dir) -> bool {
     #[cfg(target_os = "linux")]
     return super::disk::is_rotating(directory);

@@ -1,12 +1,11 @@
 //! Examiner `std`: Rust's `std::fs::symlink_metadata` by path, the reference for all others.
 
-use crate::attributes::examiner::{Examine, Examiner};
 use crate::attributes::{Attributes, Time, Want};
-use crate::backend::std_fs::{kind, readable_path};
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::names;
+use crate::stat::{Examine, Examiner};
 
 pub(crate) struct StdMetadata;
 
@@ -35,7 +34,7 @@ struct ByPath {
 impl Examine for ByPath {
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
         rows.clear();
-        let below = readable_path(directory)?;
+        let below = directory.readable_path()?;
         for entry in batch {
             let name = names::to_os(entry.name)?;
             rows.push(match std::fs::symlink_metadata(below.join(&*name)) {
@@ -49,7 +48,7 @@ impl Examine for ByPath {
 
 pub(super) fn attributes(metadata: &std::fs::Metadata, want: Want) -> Attributes {
     let mut row = Attributes::NOTHING;
-    row.kind = kind(metadata.file_type());
+    row.kind = metadata.file_type().into();
     row.size_bytes = metadata.len();
     let mut have = Want::TYPE | Want::SIZE;
     // Windows returns 0 (1601) for times that the file system does not keep.

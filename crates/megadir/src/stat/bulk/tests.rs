@@ -10,9 +10,9 @@ use megadir_testkit::require;
 use super::btrfs::TreeSearch;
 use super::xfs::Bulkstat;
 use super::{Bulk, BulkReader, UNSETTLED, readers};
-use crate::attributes::examiner::Examine;
 use crate::batch::Batch;
 use crate::mounts::Mount;
+use crate::stat::Examine;
 use crate::{BatchBuilder, Dir, FileType, ReadOptions, Want, backend};
 
 /// Creates files and waits until the newest is settled.

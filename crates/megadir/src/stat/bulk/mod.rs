@@ -22,9 +22,9 @@ pub(super) use self::btrfs::BtrfsSearch;
 pub(super) use self::xfs::XfsBulkstat;
 
 use self::worth::{Terms, Worth};
-use super::examiner::Examine;
+use super::Examine;
 use super::statx::StatxRequest;
-use super::{Attributes, Time, Want};
+use crate::attributes::{Attributes, Time, Want};
 use crate::batch::Batch;
 use crate::decode::Records;
 use crate::dir::Dir;

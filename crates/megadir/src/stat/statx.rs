@@ -5,12 +5,12 @@ use std::ffi::CStr;
 
 use rustix::fs::{AtFlags, StatxFlags, statx};
 
-use crate::attributes::examiner::{Examine, Examiner};
 use crate::attributes::{Attributes, Time, Want};
 use crate::batch::Batch;
 use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::stat::{Examine, Examiner};
 
 pub(crate) struct Statx;
 

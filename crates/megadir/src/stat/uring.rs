@@ -6,13 +6,13 @@ use std::os::fd::AsFd;
 
 use megadir_sys::uring::{NAMES_MAX, StatxRing};
 
-use crate::attributes::examiner::{Examine, Examiner};
-use crate::attributes::statx::{FLAGS, StatxRequest};
 use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
 use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::stat::statx::{FLAGS, StatxRequest};
+use crate::stat::{Examine, Examiner};
 
 pub(crate) struct Uring;
 

@@ -6,13 +6,12 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::examiner::{Examine, Examiner};
-use super::stream::{AttributeBatch, AttributeReader, examine};
-use super::{Attributes, Want};
+use crate::attributes::{Attributes, Want};
 use crate::backend::Reader;
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, Result};
+use crate::stat::{AttributeBatch, AttributeReader, Examine, Examiner, examine};
 use crate::threads::join;
 
 #[derive(Default)]

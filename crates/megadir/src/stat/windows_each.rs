@@ -6,15 +6,14 @@ use std::os::windows::io::AsHandle;
 use megadir_sys::windows::facts::{self, Facts};
 use megadir_sys::windows::open::Purpose;
 
-use crate::attributes::examiner::{Examine, Examiner};
 use crate::attributes::{Attributes, Want};
-use crate::backend::std_fs::readable_path;
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::directory_information::Found;
 use crate::error::{Error, Result};
 use crate::file_type::FileType;
 use crate::names;
+use crate::stat::{Examine, Examiner};
 
 const OF_PATH: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
 const OF_OPEN: Want = OF_PATH.union(Want::CHANGED).union(Want::INODE).union(Want::LINKS);
@@ -46,7 +45,7 @@ struct ByPath {
 impl Examine for ByPath {
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
         rows.clear();
-        let below = readable_path(directory)?.join("");
+        let below = directory.readable_path()?.join("");
         let mut path: Vec<u16> = std::os::windows::ffi::OsStrExt::encode_wide(below.as_os_str()).collect();
         let below_units = path.len();
         for entry in batch {

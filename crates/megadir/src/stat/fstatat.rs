@@ -2,12 +2,12 @@
 
 use rustix::fs::{AtFlags, FileType as Kind, major, minor, statat};
 
-use crate::attributes::examiner::{Examine, Examiner};
 use crate::attributes::{Attributes, Time, Want};
 use crate::batch::Batch;
 use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::Result;
+use crate::stat::{Examine, Examiner};
 
 pub(crate) struct Fstatat;
 

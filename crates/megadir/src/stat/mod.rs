@@ -1,31 +1,45 @@
 //! Examiners: ways to read attributes, as backends are ways to list. A new one is a file in this folder and two
 //! lines here.
 
+#[cfg(target_os = "linux")]
+mod bulk;
+#[cfg(unix)]
+mod fstatat;
+#[cfg(windows)]
+mod listed;
+#[cfg(target_os = "linux")]
+mod statx;
+mod std_metadata;
+#[cfg(all(target_os = "linux", feature = "io-uring"))]
+mod uring;
+#[cfg(windows)]
+mod windows_each;
+
 use crate::attributes::{Attributes, Want};
-use crate::batch::Batch;
+use crate::batch::{Batch, Entry};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nearest::choices;
 
 /// Examiners of this system. The first is the reference that the conformance suite compares with.
 pub static EXAMINERS: &[&dyn Examiner] = &[
-    &super::std_metadata::StdMetadata,
+    &std_metadata::StdMetadata,
     #[cfg(target_os = "linux")]
-    &super::statx::Statx,
+    &statx::Statx,
     #[cfg(unix)]
-    &super::fstatat::Fstatat,
+    &fstatat::Fstatat,
     #[cfg(target_os = "linux")]
-    &super::bulk::XfsBulkstat,
+    &bulk::XfsBulkstat,
     #[cfg(target_os = "linux")]
-    &super::bulk::BtrfsSearch,
+    &bulk::BtrfsSearch,
     #[cfg(all(target_os = "linux", feature = "io-uring"))]
-    &super::uring::Uring,
+    &uring::Uring,
     #[cfg(windows)]
-    &super::listed::Listed,
+    &listed::Listed,
     #[cfg(windows)]
-    &super::windows_each::AttributesEach,
+    &windows_each::AttributesEach,
     #[cfg(windows)]
-    &super::windows_each::OpenEach,
+    &windows_each::OpenEach,
 ];
 
 /// A way to read attributes of entries.
@@ -93,4 +107,74 @@ pub(crate) fn preferred(directory: &Dir) -> Result<&'static dyn Examiner> {
         }
     }
     by_name("std")
+}
+
+/// Entries and their attributes, borrowed until the next batch.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributeBatch<'a> {
+    batch: Batch<'a>,
+    rows: &'a [Attributes],
+}
+
+impl<'a> AttributeBatch<'a> {
+    pub(crate) fn new(batch: Batch<'a>, rows: &'a [Attributes]) -> Self {
+        Self { batch, rows }
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.batch.len().min(self.rows.len())
+    }
+
+    /// `true` if the batch has no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Iterates over entries and their attributes. Entries that were removed since the listing are included
+    /// ([`Attributes::has_vanished`]).
+    pub fn entries(&self) -> impl Iterator<Item = (Entry<'a>, &'a Attributes)> + use<'a> {
+        self.batch.entries().zip(self.rows)
+    }
+}
+
+/// Reads a batch's attributes. Fails if the examiner did not return one row per entry, because names would get
+/// wrong attributes.
+pub(crate) fn examine(
+    examine: &mut dyn Examine,
+    directory: &Dir,
+    batch: Batch<'_>,
+    rows: &mut Vec<Attributes>,
+) -> Result<()> {
+    examine.examine(directory, batch, rows)?;
+    if rows.len() == batch.len() {
+        return Ok(());
+    }
+    let reason = format!("{} rows for {} entries: the examiner is faulty", rows.len(), batch.len());
+    Err(Error::new("examine", directory.path(), ErrorKind::Io, reason))
+}
+
+pub(crate) trait AttributeReader: Send {
+    /// Returns the next batch, or `None` at the end.
+    fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>>;
+}
+
+impl Dir {
+    /// Reads attributes of the directory itself.
+    ///
+    /// # Errors
+    ///
+    /// See statx(2) or stat(2).
+    pub fn attributes(&self, want: Want) -> Result<Attributes> {
+        #[cfg(target_os = "linux")]
+        if statx::Statx.probe(self).is_ok() {
+            return statx::StatxRequest::new(want).itself(self);
+        }
+        #[cfg(windows)]
+        return windows_each::of_directory(self, want);
+        #[cfg(not(windows))]
+        std::fs::metadata(self.readable_path()?)
+            .map(|metadata| std_metadata::attributes(&metadata, want))
+            .map_err(|error| Error::io("stat", self.path(), error))
+    }
 }

@@ -1,12 +1,12 @@
 //! Examiner `listed`: attributes that came with the listing. Entries of other batches, such as names of an
 //! inventory, are opened one by one.
 
-use crate::attributes::examiner::{Examine, Examiner};
-use crate::attributes::windows_each::Opening;
 use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::Result;
+use crate::stat::windows_each::Opening;
+use crate::stat::{Examine, Examiner};
 
 pub(crate) struct Listed;
 

@@ -2,15 +2,12 @@
 //! the types in the inodes.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 
-use rustix::fs::AtFlags;
-
-use crate::backend::Reader;
+use super::Reader;
 use crate::batch::Batch;
 use crate::decode;
+use crate::dir::kind_of;
 use crate::error::Result;
-use crate::file_type::FileType;
 
 /// Reader that looks up unknown types relative to a directory. An entry that no longer exists keeps
 /// [`FileType::Unknown`].
@@ -43,14 +40,5 @@ impl<R: Reader> Reader for Resolving<R> {
 
     fn calls(&self) -> Option<u64> {
         self.inner.calls()
-    }
-}
-
-/// Symbolic links are not followed.
-pub(crate) fn kind_of(directory: std::os::fd::BorrowedFd<'_>, name: &[u8]) -> FileType {
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    match rustix::fs::statat(directory, std::ffi::OsStr::from_bytes(name), flags) {
-        Ok(status) => rustix::fs::FileType::from_raw_mode(status.st_mode).into(),
-        Err(_) => FileType::Unknown,
     }
 }

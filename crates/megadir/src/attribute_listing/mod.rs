@@ -7,104 +7,25 @@
 //! | chunks | each thread, for the buffer it took from a common reader | everything else |
 //! | windows | threads, in chunks of a window of entries sorted by inode | rotating disks |
 
+mod chunks;
+#[cfg(target_os = "linux")]
+mod disk;
+pub mod policy;
+mod windows;
+
 use std::path::Path;
 use std::sync::Arc;
 
-use super::chunks::Chunks;
-use super::examiner::{Examine, Examiner};
-use super::windows::Windows;
-use super::{Attributes, Want};
+use chunks::Chunks;
+use policy::{AttributeChoice, Strategy};
+use windows::Windows;
+
+use crate::attributes::{Attributes, Want};
 use crate::backend::Reader;
-use crate::batch::{Batch, Entry};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::THREADS_MAX;
-use crate::policy::Choice;
-
-/// Strategy for reading attributes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
-    /// The listing thread reads the attributes of each batch.
-    AtOnce,
-    /// Threads of backend `split` read the attributes of the shares that they list.
-    Shares,
-    /// Threads take buffers from one reader and read their attributes.
-    Chunks {
-        /// Number of threads, not including the caller's.
-        threads: usize,
-    },
-    /// Windows of entries are sorted by inode and processed in that order, in chunks.
-    Windows {
-        /// Entries per window.
-        entries: usize,
-        /// Number of threads.
-        threads: usize,
-    },
-}
-
-/// Everything that is chosen before a directory is listed with attributes.
-#[derive(Clone, Copy)]
-pub struct AttributeChoice {
-    /// Backend and options for the listing.
-    pub listing: Choice,
-    /// Strategy for the attributes.
-    pub strategy: Strategy,
-    /// Reads the attributes.
-    pub examiner: &'static dyn Examiner,
-    /// Attributes to read.
-    pub want: Want,
-    /// Reason, one sentence.
-    pub reason: &'static str,
-}
-
-/// Entries and their attributes, borrowed until the next batch.
-#[derive(Clone, Copy, Debug)]
-pub struct AttributeBatch<'a> {
-    batch: Batch<'a>,
-    rows: &'a [Attributes],
-}
-
-impl<'a> AttributeBatch<'a> {
-    pub(crate) fn new(batch: Batch<'a>, rows: &'a [Attributes]) -> Self {
-        Self { batch, rows }
-    }
-
-    /// Number of entries.
-    pub fn len(&self) -> usize {
-        self.batch.len().min(self.rows.len())
-    }
-
-    /// `true` if the batch has no entries.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Iterates over entries and their attributes. Entries that were removed since the listing are included
-    /// ([`Attributes::has_vanished`]).
-    pub fn entries(&self) -> impl Iterator<Item = (Entry<'a>, &'a Attributes)> + use<'a> {
-        self.batch.entries().zip(self.rows)
-    }
-}
-
-/// Fails unless the examiner returned one row per entry, because names would get wrong attributes.
-pub(crate) fn examine(
-    examine: &mut dyn Examine,
-    directory: &Dir,
-    batch: Batch<'_>,
-    rows: &mut Vec<Attributes>,
-) -> Result<()> {
-    examine.examine(directory, batch, rows)?;
-    if rows.len() == batch.len() {
-        return Ok(());
-    }
-    let reason = format!("{} rows for {} entries: the examiner is faulty", rows.len(), batch.len());
-    Err(Error::new("examine", directory.path(), ErrorKind::Io, reason))
-}
-
-pub(crate) trait AttributeReader: Send {
-    /// `None` at the end.
-    fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>>;
-}
+use crate::stat::{AttributeBatch, AttributeReader, Examine, examine};
 
 /// Listing of one directory with attributes.
 ///
@@ -136,7 +57,7 @@ impl AttributeListing {
     /// As [`Listing::open`](crate::Listing::open).
     pub fn open(path: impl AsRef<Path>, want: Want, threads: usize) -> Result<Self> {
         let directory = Dir::open(path)?;
-        let choice = super::policy::choose(&directory, want, threads)?;
+        let choice = policy::choose(&directory, want, threads)?;
         Self::with_choice(directory, choice)
     }
 
@@ -239,20 +160,5 @@ impl AttributeReader for AtOnce {
         let Some(batch) = self.reader.next_batch()? else { return Ok(None) };
         examine(&mut *self.examine, &self.directory, batch, &mut self.rows)?;
         Ok(Some(AttributeBatch::new(batch, &self.rows)))
-    }
-}
-
-impl std::fmt::Display for AttributeChoice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let examiner = self.examiner.name();
-        match self.strategy {
-            Strategy::AtOnce => write!(f, "{examiner} at once, one thread")?,
-            Strategy::Shares => write!(f, "{examiner} in {} shares", self.listing.options.shares)?,
-            Strategy::Chunks { threads } => write!(f, "{examiner} in chunks, {threads} threads")?,
-            Strategy::Windows { entries, threads } => {
-                write!(f, "{examiner} in inode order, windows of {entries}, {threads} threads")?;
-            }
-        }
-        write!(f, " ({}); listed by {}", self.reason, self.listing)
     }
 }

@@ -8,11 +8,11 @@ use megadir_sys::btrfs_search::{BtrfsDirectory, InodeItem, Search};
 
 use super::worth::Terms;
 use super::{Answer, Bulk, Wanted, refusal};
-use crate::attributes::examiner::{Examine, Examiner};
 use crate::attributes::{Attributes, Time, Want};
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::mounts::Mount;
+use crate::stat::{Examine, Examiner};
 
 pub(crate) struct BtrfsSearch;
 

@@ -1,10 +1,10 @@
 //! Traps of ext4 directories: small blocks, no index, churn, hollow directories, full ones.
 
-use super::cure;
-use super::ext4::{GROWN_MIN, Past, Shape, is_linear};
-use super::facts::{Ext4, Facts};
-use super::model::Judgement;
-use super::trap::Trap;
+use super::{GROWN_MIN, Past, Shape, is_linear};
+use crate::limits::cure;
+use crate::limits::facts::{Ext4, Facts};
+use crate::limits::model::Judgement;
+use crate::limits::trap::Trap;
 
 /// Warn from this share of the index.
 const NEARLY_FULL: f64 = 0.75;
