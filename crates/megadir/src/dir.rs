@@ -180,7 +180,7 @@ impl Dir {
 
     /// Reads an entry's type from its inode; [`FileType::Unknown`] if the entry no longer exists.
     pub fn kind_of(&self, name: &[u8]) -> FileType {
-        crate::resolve::kind_of(self.as_fd(), name)
+        kind_of(self.as_fd(), name)
     }
 
     /// Identity of the directory, to detect loops and mounts.
@@ -211,6 +211,18 @@ impl Dir {
     }
 }
 
+/// Type of an entry, from its inode; symbolic links are not followed.
+#[cfg(unix)]
+pub(crate) fn kind_of(directory: BorrowedFd<'_>, name: &[u8]) -> FileType {
+    use rustix::fs::AtFlags;
+    use std::os::unix::ffi::OsStrExt;
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    match rustix::fs::statat(directory, std::ffi::OsStr::from_bytes(name), flags) {
+        Ok(status) => rustix::fs::FileType::from_raw_mode(status.st_mode).into(),
+        Err(_) => FileType::Unknown,
+    }
+}
+
 #[cfg(unix)]
 impl AsFd for Dir {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -219,6 +231,26 @@ impl AsFd for Dir {
 }
 
 impl Dir {
+    /// Returns a path to the open directory itself, even if another one lies at its old path now.
+    ///
+    /// # Errors
+    ///
+    /// On Windows, if the directory was moved and its path is unknown.
+    pub(crate) fn readable_path(&self) -> Result<PathBuf> {
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::fd::AsRawFd;
+            let path = PathBuf::from(format!("/proc/self/fd/{}", self.as_fd().as_raw_fd()));
+            if path.exists() {
+                return Ok(path);
+            }
+        }
+        #[cfg(windows)]
+        return self.present_path();
+        #[cfg(not(windows))]
+        Ok(self.path.clone())
+    }
+
     /// Path that the directory was opened with, for messages.
     pub fn path(&self) -> &Path {
         &self.path

@@ -101,6 +101,33 @@ impl FileType {
     }
 }
 
+impl From<std::fs::FileType> for FileType {
+    fn from(kind: std::fs::FileType) -> Self {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::FileTypeExt;
+            let special = [
+                (kind.is_fifo(), Self::Fifo),
+                (kind.is_socket(), Self::Socket),
+                (kind.is_block_device(), Self::BlockDevice),
+                (kind.is_char_device(), Self::CharDevice),
+            ];
+            if let Some((_, special)) = special.into_iter().find(|(is, _)| *is) {
+                return special;
+            }
+        }
+        if kind.is_dir() {
+            Self::Directory
+        } else if kind.is_symlink() {
+            Self::Symlink
+        } else if kind.is_file() {
+            Self::File
+        } else {
+            Self::Unknown
+        }
+    }
+}
+
 #[cfg(unix)]
 impl From<rustix::fs::FileType> for FileType {
     fn from(kind: rustix::fs::FileType) -> Self {

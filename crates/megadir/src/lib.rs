@@ -58,6 +58,7 @@
 
 #[cfg(windows)]
 mod access_list;
+mod attribute_listing;
 mod attributes;
 mod backend;
 mod batch;
@@ -84,18 +85,18 @@ mod options;
 pub mod policy;
 pub mod quantity;
 pub mod remove;
-#[cfg(unix)]
-mod resolve;
+mod stat;
 pub mod summary;
 mod threads;
 mod walk;
 
 #[cfg(windows)]
 pub use access_list::AccessList;
-pub use attributes::examiner::{EXAMINERS, Examine, Examiner, by_name as examiner};
-pub use attributes::policy as attribute_policy;
-pub use attributes::stream::{AttributeBatch, AttributeChoice, AttributeListing, Strategy};
+pub use attribute_listing::AttributeListing;
+pub use attribute_listing::policy::{self as attribute_policy, AttributeChoice, Strategy};
 pub use attributes::{Attributes, Time, Utc, Want};
+#[cfg(unix)]
+pub use backend::resolve::Resolving;
 pub use backend::{BACKENDS, Backend, Reader, by_name as backend};
 pub use batch::{Batch, BatchBuilder, Entries, Entry};
 pub use dir::{Dir, DirId};
@@ -106,7 +107,6 @@ pub use file_system::FileSystem;
 pub use file_type::FileType;
 pub use listing::Listing;
 pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadOptions, SHARES_MAX, THREADS_MAX};
-#[cfg(unix)]
-pub use resolve::Resolving;
+pub use stat::{AttributeBatch, EXAMINERS, Examine, Examiner, by_name as examiner};
 pub use summary::{DirectorySummary, Summary};
 pub use walk::{Walk, WalkItem, WalkOptions, WalkPart};

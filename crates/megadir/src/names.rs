@@ -4,8 +4,6 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
-pub use crate::layout::refused_by_windows;
-
 /// Bytes of a name.
 pub fn from_os(name: &OsStr) -> &[u8] {
     // On Unix these are the name's own bytes, on Windows its WTF-8.
@@ -38,6 +36,33 @@ pub fn to_os(name: &[u8]) -> crate::Result<Cow<'_, OsStr>> {
             "not a valid name on this system (not WTF-8)",
         ))
     }
+}
+
+/// Returns why Windows programs cannot use a name or would take it for another one; `None` if they can use it.
+///
+/// Reference: Naming Files, Paths, and Namespaces, learn.microsoft.com/windows/win32/fileio/naming-a-file.
+///
+/// ```
+/// use megadir::names::refused_by_windows;
+/// assert_eq!(refused_by_windows("nul.txt"), Some("on Windows it names a device"));
+/// assert_eq!(refused_by_windows("null.txt"), None);
+/// ```
+pub fn refused_by_windows(text: &str) -> Option<&'static str> {
+    if text.chars().any(|c| c < ' ' || r#"<>:"\|?*"#.contains(c)) {
+        return Some(r#"Windows allows no < > : " \ | ? * and no control characters in names"#);
+    }
+    if text.ends_with(['.', ' ']) {
+        return Some("Windows drops dots and spaces at the end of names");
+    }
+    let stem = text.split('.').next().unwrap_or_default().trim_end().to_ascii_uppercase();
+    let numbered = |device| {
+        let number = stem.strip_prefix(device).map(str::chars);
+        number.is_some_and(|mut rest| {
+            matches!((rest.next(), rest.next()), (Some('0'..='9' | '¹' | '²' | '³'), None))
+        })
+    };
+    let device = matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$");
+    (device || numbered("COM") || numbered("LPT")).then_some("on Windows it names a device")
 }
 
 /// `true` if the bytes name one entry of a directory: not empty, not `.` or `..`, no separator, no NUL. Any

@@ -11,7 +11,7 @@ use super::keep;
 use super::proof::Proof;
 use super::settle::settle;
 use super::source::Source;
-use super::{Change, ChangeKind, fields};
+use super::{Change, ChangeKind};
 use crate::metadata::Metadata;
 use crate::row::Facts;
 use crate::rows::{Blocks, Rows};
@@ -182,25 +182,7 @@ pub(crate) fn proofs(trees: &[Option<Tree>]) -> Vec<Proof> {
     trees.iter().map(|tree| tree.as_ref().map_or(Proof::COMMON, |tree| tree.proof)).collect()
 }
 
-/// Refuses a root that is not the directory that was scanned.
-pub(crate) fn check_root(tree: &Tree, old: &Facts) -> Result<()> {
-    let (path, new) = (tree.directory.path(), &tree.facts);
-    // Each mount may change the device number. It counts only where inode numbers suffice for identity (NTFS):
-    // there it is lasting, and the roots of all volumes have the same inode.
-    let device = old.device.filter(|_| tree.proof.unique_numbers);
-    if fields::is_same_file(&Facts { device, ..*old }, new, tree.proof) {
-        return Ok(());
-    }
-    let inode = |facts: &Facts| facts.inode.map_or_else(String::new, |inode| format!(" (inode {inode})"));
-    let reason = format!(
-        "not the directory that was scanned{}, but another{}: give the path of that directory, or scan this one",
-        inode(old),
-        inode(new)
-    );
-    Err(Error::new("compare", path, ErrorKind::BadOption, reason))
-}
-
-/// Fails if none could be opened.
+/// Examines the roots; fails if none could be opened.
 pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Error>)> {
     let (mut trees, mut unopened) = (Vec::new(), Vec::new());
     for root in roots {

@@ -120,7 +120,7 @@ fn check_roots(trees: &[Option<Tree>], old: &[Option<Facts>], options: &CompareO
             && !options.any_root
             && old.kind != FileType::Unknown
         {
-            super::compare::check_root(tree, old)?;
+            tree.check(old)?;
         }
     }
     Ok(())

@@ -1,39 +1,11 @@
-//! Attributes of entries.
-//!
-//! * [`Want`]: the attributes that a caller needs. Fewer are never slower and often faster.
-//! * [`Examiner`]: ways to read them, as backends are ways to list.
-//! * [`AttributeListing`](stream::AttributeListing): streams a directory's entries with their attributes.
+//! Attributes of entries, as data.
 
-#[cfg(target_os = "linux")]
-mod bulk;
-mod chunks;
-#[cfg(target_os = "linux")]
-mod disk;
-pub(crate) mod examiner;
-#[cfg(unix)]
-mod fstatat;
-#[cfg(windows)]
-mod listed;
-pub mod policy;
-#[cfg(target_os = "linux")]
-mod statx;
-mod std_metadata;
-pub(crate) mod stream;
 mod time;
-#[cfg(all(target_os = "linux", feature = "io-uring"))]
-mod uring;
 mod want;
-mod windows;
-#[cfg(windows)]
-mod windows_each;
 
 pub use time::{Time, Utc};
 pub use want::Want;
 
-#[cfg(target_os = "linux")]
-use self::examiner::Examiner;
-use crate::dir::Dir;
-use crate::error::Result;
 use crate::file_type::FileType;
 
 /// Attributes of one entry. Only the fields in [`Attributes::have`] are valid.
@@ -104,25 +76,5 @@ impl Attributes {
     pub fn has_vanished(&self) -> bool {
         // ENOENT and ERROR_FILE_NOT_FOUND are both 2; 3 is ERROR_PATH_NOT_FOUND.
         self.error == 2 || (cfg!(windows) && self.error == 3)
-    }
-}
-
-impl Dir {
-    /// Reads attributes of the directory itself.
-    ///
-    /// # Errors
-    ///
-    /// See statx(2) or stat(2).
-    pub fn attributes(&self, want: Want) -> Result<Attributes> {
-        #[cfg(target_os = "linux")]
-        if statx::Statx.probe(self).is_ok() {
-            return statx::StatxRequest::new(want).itself(self);
-        }
-        #[cfg(windows)]
-        return windows_each::of_directory(self, want);
-        #[cfg(not(windows))]
-        std::fs::metadata(crate::backend::std_fs::readable_path(self)?)
-            .map(|metadata| std_metadata::attributes(&metadata, want))
-            .map_err(|error| crate::Error::io("stat", self.path(), error))
     }
 }

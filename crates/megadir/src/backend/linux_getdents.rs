@@ -7,10 +7,9 @@ use std::sync::Arc;
 use super::{Backend, Reader};
 use crate::batch::Batch;
 use crate::decode::{self, Malformed};
-use crate::dir::Dir;
+use crate::dir::{Dir, kind_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
-use crate::resolve::kind_of;
 
 pub(crate) struct Getdents;
 

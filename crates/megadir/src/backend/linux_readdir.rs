@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use megadir_sys::readdir::DirStream;
 
 use super::{Backend, Reader};
+use crate::backend::resolve::Resolving;
 use crate::batch::{Batch, BatchBuilder};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::options::ReadOptions;
-use crate::resolve::Resolving;
 
 /// Records per batch.
 const BATCH_BYTES: usize = 128 << 10;

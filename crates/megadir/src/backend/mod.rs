@@ -16,6 +16,8 @@ pub(crate) mod linux_getdents;
 mod linux_readdir;
 #[cfg(target_os = "linux")]
 pub(crate) mod linux_split;
+#[cfg(unix)]
+pub(crate) mod resolve;
 pub(crate) mod std_fs;
 #[cfg(windows)]
 mod windows;

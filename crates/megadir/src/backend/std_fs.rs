@@ -32,7 +32,7 @@ impl Backend for StdFs {
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name(), directory.path())?;
-        let path = readable_path(directory)?;
+        let path = directory.readable_path()?;
         let entries = std::fs::read_dir(&path).map_err(|error| Error::io("read", directory.path(), error))?;
         Ok(Box::new(StdReader {
             path: directory.path().to_owned(),
@@ -43,23 +43,6 @@ impl Backend for StdFs {
             failed: None,
         }))
     }
-}
-
-/// Path to the open directory itself, even if another one lies at its old path now. Fails on Windows if the
-/// directory was moved and its path is unknown.
-pub(crate) fn readable_path(directory: &Dir) -> Result<PathBuf> {
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::fd::{AsFd, AsRawFd};
-        let path = PathBuf::from(format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd()));
-        if path.exists() {
-            return Ok(path);
-        }
-    }
-    #[cfg(windows)]
-    return directory.present_path();
-    #[cfg(not(windows))]
-    Ok(directory.path().to_owned())
 }
 
 struct StdReader {
@@ -115,7 +98,7 @@ impl StdReader {
         let name = entry.file_name();
         // On Linux std reads the inode if the directory has no type.
         let kind = match entry.file_type() {
-            Ok(kind) => self::kind(kind),
+            Ok(kind) => kind.into(),
             Err(_) => FileType::Unknown,
         };
         if self.builder.push(names::from_os(&name), inode(entry), kind, 0) {
@@ -135,30 +118,5 @@ fn inode(entry: &std::fs::DirEntry) -> u64 {
     {
         let _ = entry;
         0
-    }
-}
-
-pub(crate) fn kind(kind: std::fs::FileType) -> FileType {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt;
-        let special = [
-            (kind.is_fifo(), FileType::Fifo),
-            (kind.is_socket(), FileType::Socket),
-            (kind.is_block_device(), FileType::BlockDevice),
-            (kind.is_char_device(), FileType::CharDevice),
-        ];
-        if let Some((_, special)) = special.into_iter().find(|(is, _)| *is) {
-            return special;
-        }
-    }
-    if kind.is_dir() {
-        FileType::Directory
-    } else if kind.is_symlink() {
-        FileType::Symlink
-    } else if kind.is_file() {
-        FileType::File
-    } else {
-        FileType::Unknown
     }
 }

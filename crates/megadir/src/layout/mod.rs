@@ -47,7 +47,6 @@ mod presets;
 mod refused;
 mod text;
 
-pub use component::refused_by_windows;
 pub use count::Shape;
 pub use name_of::NameBuffer;
 pub use place::{PATH_BYTES_MAX, PathBuffer, Placed, Placer};

@@ -21,8 +21,11 @@
 //! (4.0, 2.69, 2.03 and 1.68 for L = 3, 7, 14 and 25); growth never ends. With `large_dir` the index has three
 //! levels: 0.52 to 0.61 times P N² L in fills.
 
+mod traps;
+
+use traps::traps;
+
 use super::basis::{Basis, Fact, Known, Span};
-use super::ext4_traps::traps;
 use super::facts::{Ext4, Facts};
 use super::limit::{Ceiling, Gauge, Limit};
 use super::model::{Judgement, Model, Plan};
@@ -45,8 +48,8 @@ pub(crate) const GAUGE_ENTRIES_MIN: u64 = 20_000;
 /// bytes.
 const GAUGE_BLOCKS_MIN: u64 = 1000;
 /// A directory with less than this share of the entries expected at its size has shrunk.
-pub(super) const GROWN_MIN: f64 = 0.8;
-/// A directory with more was packed.
+const GROWN_MIN: f64 = 0.8;
+/// A directory with more than this share was packed.
 const GROWN_MAX: f64 = 1.25;
 /// Without `large_dir` only 32 bits of the size are read back (`ext4_isize`).
 const SIZE_BYTES_MAX: f64 = 4_294_967_296.0;

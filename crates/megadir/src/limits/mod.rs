@@ -26,7 +26,6 @@ mod detect;
 mod detect;
 mod explain;
 mod ext4;
-mod ext4_traps;
 mod facts;
 mod fat;
 mod limit;

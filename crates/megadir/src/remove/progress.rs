@@ -1,6 +1,10 @@
 //! Counts of a running removal for another thread to read, and the flag that cancels it.
 
+#[cfg(any(target_os = "linux", windows))]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+#[cfg(any(target_os = "linux", windows))]
+use std::time::Instant;
 
 /// Counts of a removal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +33,19 @@ pub struct Progress {
     cancelled: Flag,
     /// Time slots of the rate limit.
     #[cfg(any(target_os = "linux", windows))]
-    pub(super) places: super::engine::Places,
+    pub(super) slots: Slots,
+}
+
+/// Time slots given out; shared by all removals with the same [`Progress`].
+#[cfg(any(target_os = "linux", windows))]
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    pub(super) started: OnceLock<Instant>,
+    /// Time of the next slot, nanoseconds after the start.
+    pub(super) next_ns: AtomicU64,
+    /// Runs while a worker waits, in place of other processes.
+    #[cfg(test)]
+    pub(super) meanwhile: tests::Meanwhile,
 }
 
 /// On its own cache line: every worker reads it at each entry.
@@ -111,6 +127,34 @@ impl Counts {
             failures: self.failures - before.failures,
             mounts: self.mounts - before.mounts,
             directories_kept: self.directories_kept - before.directories_kept,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Progress;
+    use std::fmt;
+    use std::sync::Mutex;
+
+    /// Called whenever a worker waits for a slot.
+    type Call = Box<dyn FnMut(&Progress) + Send>;
+
+    /// Hook that runs while a worker waits for a slot, however short the wait.
+    #[derive(Default)]
+    pub(in crate::remove) struct Meanwhile(pub(in crate::remove) Mutex<Option<Call>>);
+
+    impl Meanwhile {
+        pub(in crate::remove) fn happens(&self, progress: &Progress) {
+            if let Some(call) = &mut *self.0.lock().unwrap() {
+                call(progress);
+            }
+        }
+    }
+
+    impl fmt::Debug for Meanwhile {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("Meanwhile")
         }
     }
 }

@@ -16,11 +16,11 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 pub use self::parts::WalkPart;
 use self::queue::{Pending, Queue};
 use self::worker::{Gathered, Output, Worker};
-use crate::attributes::examiner::Examiner;
 use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, Result};
+use crate::stat::Examiner;
 use crate::threads::join;
 
 /// Options of a walk.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::WalkOptions;
 use super::queue::{Pending, Queue};
 use crate::attributes::Attributes;
-use crate::attributes::examiner::Examine;
 use crate::backend::{self, Backend, Reader};
 use crate::batch::Batch;
 use crate::decode::Malformed;
@@ -16,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::names;
 use crate::options::ReadOptions;
+use crate::stat::Examine;
 
 /// While fewer subdirectories wait, a directory is read on before they are entered.
 const BELOW_MAX: usize = 512;
@@ -206,7 +206,7 @@ impl Frame {
         gathered.rows.clear();
         if let Some(examine) = examine
             && let Err(error) =
-                crate::attributes::stream::examine(&mut *examine, &self.directory, batch, &mut gathered.rows)
+                crate::stat::examine(&mut *examine, &self.directory, batch, &mut gathered.rows)
         {
             self.reader = None;
             // Once instead of for each entry.

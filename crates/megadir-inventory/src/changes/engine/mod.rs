@@ -15,6 +15,7 @@ use megadir::{Dir, Error, ErrorKind, Examiner, FileSystem, Result};
 use self::directory::{Live, Task};
 use self::table::{Fate, Joined, Table};
 use self::worker::Worker;
+use super::fields;
 use super::proof::Proof;
 use super::racy::Racy;
 use super::settle::Seen;
@@ -42,6 +43,27 @@ pub(crate) struct Tree {
     pub(crate) proof: Proof,
 }
 
+impl Tree {
+    /// Refuses a root that is not the directory that was scanned.
+    pub(crate) fn check(&self, old: &Facts) -> Result<()> {
+        let (path, new) = (self.directory.path(), &self.facts);
+        // The device number may change at each mount. It counts only if inode numbers are enough for identity
+        // (NTFS): there it is the lasting volume number, and the roots of all volumes have the same inode.
+        let device = old.device.filter(|_| self.proof.unique_numbers);
+        if fields::is_same_file(&Facts { device, ..*old }, new, self.proof) {
+            return Ok(());
+        }
+        let inode = |facts: &Facts| facts.inode.map_or_else(String::new, |inode| format!(" (inode {inode})"));
+        let reason = format!(
+            "not the directory that was scanned{}, but another{}: give the path of that directory, or scan this one",
+            inode(old),
+            inode(new)
+        );
+        Err(Error::new("compare", path, ErrorKind::BadOption, reason))
+    }
+}
+
+/// Input of a comparison.
 pub(crate) struct Comparing<'a> {
     pub(crate) metadata: &'a Metadata,
     /// In addition to those marked in rows.

@@ -10,9 +10,11 @@
 //! number. The first batch is read before any thread starts, so that short directories need none and positions
 //! that do not ascend are read serially. [`share`] explains the end of a share.
 
+mod buffer;
 mod contention;
 mod reader;
 mod share;
+mod shares;
 pub(crate) mod space;
 mod throughput;
 
@@ -20,12 +22,12 @@ use self::reader::SplitReader;
 use self::space::Space;
 use super::{Backend, Reader};
 use crate::attributes::Want;
-use crate::attributes::examiner::Examiner;
-use crate::attributes::stream::AttributeReader;
+use crate::backend::resolve::Resolving;
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::options::ReadOptions;
-use crate::resolve::Resolving;
+use crate::stat::AttributeReader;
+use crate::stat::Examiner;
 
 pub(crate) struct Split;
 

@@ -1,74 +1,28 @@
 //! Reader of `split`: the first batch, the threads, and the caller's share.
 
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::buffer::Filled;
 use super::contention::Contention;
-use super::share::{Filled, Share, ShareReader};
+use super::share::ShareReader;
+use super::shares::Shared;
 use super::space::{self, Space};
 use super::throughput::Throughput;
 use crate::attributes::Want;
-use crate::attributes::examiner::{Examine, Examiner};
-use crate::attributes::stream::{AttributeBatch, AttributeReader};
 use crate::backend::Reader;
 use crate::batch::Batch;
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::options::ReadOptions;
+use crate::stat::{AttributeBatch, AttributeReader};
+use crate::stat::{Examine, Examiner};
 use crate::threads::join;
-
-/// Record of a 255-byte name.
-pub(super) const RECORD_BYTES_MAX: usize = 280;
-
-pub(super) struct Shared {
-    pub(super) path: PathBuf,
-    space: Space,
-    /// First position of each share, then the end of the last.
-    bounds: Vec<i64>,
-    next_share: AtomicU64,
-    /// Regions take turns.
-    regions: usize,
-    /// Rests of shares left by threads that ended early.
-    left: Mutex<Vec<(i64, i64)>>,
-    pub(super) stop: AtomicBool,
-    pub(super) calls: AtomicU64,
-}
-
-impl Shared {
-    /// First position and end.
-    pub(super) fn take(&self) -> Option<(i64, i64)> {
-        if let Some(left) = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop() {
-            return Some(left);
-        }
-        let shares = self.bounds.len().saturating_sub(1);
-        loop {
-            let turn = self.next_share.fetch_add(1, Ordering::Relaxed) as usize;
-            let Some(share) = share_of_turn(turn, shares, self.regions)? else { continue };
-            return self.bounds.get(share..share + 2).map(|bounds| (bounds[0], bounds[1]));
-        }
-    }
-
-    /// Returns the rest of a share, for another thread.
-    pub(super) fn leave(&self, share: Option<Share>) {
-        if let Some(Share { before: Some(from), end, .. }) = share {
-            self.left.lock().unwrap_or_else(PoisonError::into_inner).push((from, end));
-        }
-    }
-}
-
-/// Up to `regions` threads stay far from each other. The inner `None` is a turn without a share, the outer one
-/// the end.
-fn share_of_turn(turn: usize, shares: usize, regions: usize) -> Option<Option<usize>> {
-    let per_region = shares.div_ceil(regions);
-    let share = turn % regions * per_region + turn / regions;
-    (turn < per_region * regions).then(|| Some(share).filter(|share| *share < shares))
-}
 
 pub(super) struct SplitReader {
     shared: Arc<Shared>,
@@ -310,37 +264,13 @@ impl Drop for SplitReader {
     }
 }
 
-/// After entries had been returned.
-pub(super) fn unreliable(shared: &Shared) -> Error {
-    let reason = "positions stopped ascending, so shares overlap and the listing is incomplete: \
-                  use backend getdents";
-    Error::new("read", &shared.path, ErrorKind::PositionsUnreliable, reason)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{SplitReader, Throughput, share_of_turn};
+    use super::{SplitReader, Throughput};
     use crate::backend::Reader;
     use crate::{Dir, ReadOptions};
     use std::collections::BTreeSet;
     use std::time::Duration;
-
-    #[test]
-    fn every_share_is_taken_once_however_many_regions_there_are() {
-        for (shares, regions) in
-            [(0, 1), (0, 3), (1, 1), (1, 8), (7, 3), (8, 3), (9, 3), (32, 1), (32, 2), (5, 256)]
-        {
-            let turns: Vec<_> = (0..2000).map_while(|turn| share_of_turn(turn, shares, regions)).collect();
-            let mut taken: Vec<_> = turns.into_iter().flatten().collect();
-            if regions == 1 {
-                assert!(taken.is_sorted(), "not in order");
-            }
-            taken.sort_unstable();
-            assert_eq!(taken, (0..shares).collect::<Vec<_>>(), "{shares} shares, {regions} regions");
-        }
-        let first: Vec<_> = (0..6).map(|turn| share_of_turn(turn, 32, 2).unwrap().unwrap()).collect();
-        assert_eq!(first, [0, 16, 1, 17, 2, 18]);
-    }
 
     #[test]
     fn what_threads_that_leave_have_not_read_is_read_by_the_caller() {

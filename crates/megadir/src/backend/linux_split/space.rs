@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use megadir_sys::getdents::getdents64;
 use rustix::fs::{IFlags, SeekFrom, seek};
 
-use super::share::Scanned;
+use super::buffer::Scanned;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;

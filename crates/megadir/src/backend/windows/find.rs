@@ -8,7 +8,6 @@ use megadir_sys::windows::find::Search;
 
 use super::Gathered;
 use crate::attributes::Want;
-use crate::backend::std_fs::readable_path;
 use crate::backend::{Backend, Reader};
 use crate::batch::Batch;
 use crate::dir::Dir;
@@ -98,7 +97,7 @@ impl Find {
         want: Option<(Want, Want)>,
     ) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name, directory.path())?;
-        let pattern = readable_path(directory)?.join("*");
+        let pattern = directory.readable_path()?.join("*");
         let pattern: Vec<u16> = std::os::windows::ffi::OsStrExt::encode_wide(pattern.as_os_str()).collect();
         let search = match Search::open(&pattern, self.basic, self.large_fetch) {
             Ok(search) => Some(search),

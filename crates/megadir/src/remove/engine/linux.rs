@@ -188,7 +188,7 @@ pub(super) fn space(directory: &Directory) -> u64 {
 
 /// Unknown if the entry has vanished.
 pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
-    crate::resolve::kind_of(directory.as_fd(), name)
+    crate::dir::kind_of(directory.as_fd(), name)
 }
 
 /// `ISDIR` or `PERM` if it is a directory, whatever its listed type.

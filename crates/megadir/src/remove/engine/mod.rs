@@ -22,7 +22,6 @@ use std::sync::atomic::AtomicUsize;
 
 #[cfg(target_os = "linux")]
 pub(super) use self::linux as system;
-pub(super) use self::pace::Places;
 pub(super) use self::start::component;
 pub use self::start::{remove_contents, remove_tree};
 

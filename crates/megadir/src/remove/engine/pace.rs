@@ -1,8 +1,7 @@
 //! Rate limit in entries per second for all workers together.
 
 use std::num::NonZeroU32;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::worker::Worker;
@@ -13,17 +12,7 @@ const SLEEP_MAX: Duration = Duration::from_millis(50);
 /// Unused time that is saved up.
 const SAVED: Duration = Duration::from_millis(10);
 
-/// Shared by all removals with the same [`Progress`].
-#[derive(Debug, Default)]
-pub(in crate::remove) struct Places {
-    started: OnceLock<Instant>,
-    /// Nanoseconds after the start.
-    next_ns: AtomicU64,
-    /// Runs while a worker waits, in place of other processes.
-    #[cfg(test)]
-    pub(super) meanwhile: super::tests::Meanwhile,
-}
-
+/// Gives out time slots.
 #[derive(Debug)]
 pub(super) struct Pace {
     interval_ns: u64,
@@ -37,16 +26,16 @@ impl Pace {
     /// `false` if the removal is cancelled.
     #[must_use]
     pub(super) fn wait(&self, progress: &Progress) -> bool {
-        let places = &progress.places;
+        let slots = &progress.slots;
         #[cfg(test)]
-        places.meanwhile.happens(progress);
-        let started = places.started.get_or_init(Instant::now);
+        slots.meanwhile.happens(progress);
+        let started = slots.started.get_or_init(Instant::now);
         let earliest = started.elapsed().saturating_sub(SAVED).as_nanos() as u64;
-        let mut mine = places.next_ns.load(Ordering::Relaxed);
+        let mut mine = slots.next_ns.load(Ordering::Relaxed);
         loop {
             let slot = mine.max(earliest);
             let after = slot + self.interval_ns;
-            let next = &places.next_ns;
+            let next = &slots.next_ns;
             match next.compare_exchange_weak(mine, after, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => break mine = slot,
                 Err(other) => mine = other,

@@ -1,10 +1,9 @@
 //! Changes by other processes while an entry waits for its time slot.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use super::{remove_contents, remove_tree};
@@ -14,27 +13,6 @@ use crate::file_type::FileType;
 #[cfg(target_os = "linux")]
 use crate::remove::NameCondition;
 use crate::remove::{Conditions, Progress, RemoveOptions, Removed};
-
-/// Called whenever a worker waits for a slot.
-type Call = Box<dyn FnMut(&Progress) + Send>;
-
-/// Hook that runs while a worker waits for a slot, however short the wait.
-#[derive(Default)]
-pub(super) struct Meanwhile(Mutex<Option<Call>>);
-
-impl Meanwhile {
-    pub(super) fn happens(&self, progress: &Progress) {
-        if let Some(call) = &mut *self.0.lock().unwrap() {
-            call(progress);
-        }
-    }
-}
-
-impl fmt::Debug for Meanwhile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Meanwhile")
-    }
-}
 
 /// Entries older than this are removed.
 const LIMIT: Time = Time { seconds: 2_000_000, nanoseconds: 0 };
@@ -58,7 +36,7 @@ fn options(conditions: Conditions<'_>) -> RemoveOptions<'_> {
 /// Calls `call` with the number of each wait, starting at 1.
 fn meanwhile(mut call: impl FnMut(u32, &Progress) + Send + 'static) -> Progress {
     let (progress, mut waits) = (Progress::new(), 0);
-    *progress.places.meanwhile.0.lock().unwrap() = Some(Box::new(move |progress| {
+    *progress.slots.meanwhile.0.lock().unwrap() = Some(Box::new(move |progress| {
         waits += 1;
         call(waits, progress);
     }));
@@ -89,8 +67,8 @@ fn what_takes_a_name_during_the_wait_is_looked_at() {
         let scratch = tempfile::tempdir().unwrap();
         let tree = scratch.path().join("tree");
         filled(&tree, 6);
-        let (at, waits) = (tree.clone(), std::sync::Arc::new(Mutex::new(0)));
-        let seen = std::sync::Arc::clone(&waits);
+        let (at, waits) = (tree.clone(), Arc::new(Mutex::new(0)));
+        let seen = Arc::clone(&waits);
         let progress = meanwhile(move |number, _| {
             *seen.lock().unwrap() = number;
             if number == 3 {

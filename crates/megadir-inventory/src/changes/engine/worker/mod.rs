@@ -14,7 +14,6 @@ use super::directory::{At, Live, Names, Opened, Task, list};
 use super::table::Fate;
 use super::{Comparing, Found, Job, Shared, Step};
 use crate::block::{Block, BlockBuilder};
-use crate::changes::compare::check_root;
 use crate::changes::source::Source;
 use crate::changes::{Change, ChangeKind, fields};
 use crate::path::{Place, TreePath};
@@ -162,7 +161,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         // A root that could not be opened then may be any directory.
         let known = old.kind != FileType::Unknown;
         let tree = self.shared.tree(live.root).filter(|_| known);
-        let checked = tree.map_or(Ok(()), |tree| check_root(tree, old));
+        let checked = tree.map_or(Ok(()), |tree| tree.check(old));
         let same = checked.is_ok();
         if !self.shared.comparing.any_root {
             checked?;

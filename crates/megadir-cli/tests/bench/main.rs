@@ -1,8 +1,0 @@
-//! End-to-end tests of `megadir make` and `megadir bench`: output, files written, left and removed.
-#![cfg(target_os = "linux")]
-
-mod compare;
-mod ended_early;
-mod options;
-mod runs;
-mod support;

@@ -1,0 +1,17 @@
+//! Helpers shared by these tests.
+
+use std::path::{Path, PathBuf};
+
+use megadir_testkit::tree::names;
+
+/// A run of a second or two, without its rounds.
+pub(crate) const SMALL: [&str; 6] = ["bench", "run", "listing", "--quick", "--entries", "2000"];
+
+/// Reads the only record in a directory, which otherwise holds only its page.
+#[track_caller]
+pub(crate) fn only_record(directory: &Path) -> PathBuf {
+    let names = names(directory);
+    assert_eq!((names.len(), names[1].as_str()), (2, "report.html"), "{names:?}");
+    assert!(names[0].starts_with("megadir-listing-") && names[0].ends_with(".jsonl"), "{names:?}");
+    directory.join(&names[0])
+}

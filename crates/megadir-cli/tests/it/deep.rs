@@ -1,0 +1,137 @@
+//! Trees so deep that the full paths of their directories together are far larger than the tree.
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use megadir_inventory::{Inventory, Rows};
+use megadir_testkit::require::full;
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, unlinkat};
+use tempfile::TempDir;
+use wait4::Wait4;
+
+use crate::support::program;
+
+const MEMORY: &str = "16MiB";
+const MEMORY_BYTES: u64 = 16 << 20;
+/// Memory of a run beyond its budget, bytes: the program, the encoders (two row groups per thread) and a few
+/// paths.
+const FIXED_BYTES: u64 = 112 << 20;
+
+/// Number of full paths that a comparison holds in addition: of open directories and of rows in progress.
+const PATHS: u64 = 24;
+
+/// A chain of directories, created and removed relative to descriptors: no path reaches its end.
+struct Chain {
+    scratch: TempDir,
+    name_bytes: usize,
+    depth: usize,
+    last: OwnedFd,
+}
+
+const OPEN: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
+
+impl Chain {
+    fn new(depth: usize, name_bytes: usize) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let tree = scratch.path().join("tree");
+        std::fs::create_dir(&tree).unwrap();
+        let mut last = open(&tree, OPEN, Mode::empty()).unwrap();
+        for level in 0..depth {
+            let name = name(level, name_bytes);
+            mkdirat(&last, &name, Mode::from_raw_mode(0o755)).unwrap();
+            last = openat(&last, &name, OPEN, Mode::empty()).unwrap();
+        }
+        Self { scratch, name_bytes, depth, last }
+    }
+
+    fn tree(&self) -> std::path::PathBuf {
+        self.scratch.path().join("tree")
+    }
+}
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        for level in (0..self.depth).rev() {
+            let above = openat(&self.last, "..", OPEN & !OFlags::NOFOLLOW, Mode::empty()).unwrap();
+            unlinkat(&above, name(level, self.name_bytes), AtFlags::REMOVEDIR).unwrap();
+            self.last = above;
+        }
+    }
+}
+
+/// A name that differs from level to level, so that paths do not compress well.
+fn name(level: usize, bytes: usize) -> String {
+    let letter =
+        |at: usize| char::from(b'a' + ((level + 1).wrapping_mul(at * at * 31 + 7919) >> 3) as u8 % 26);
+    (0..bytes).map(letter).collect()
+}
+
+/// Runs the program; returns its peak memory, bytes.
+fn peak(words: &[&str], tree: &Path, inventory: &Path, code: i32) -> u64 {
+    let mut command = Command::new(program());
+    match words[0] {
+        "scan" => command.args(words).arg(tree).arg("--output").arg(inventory),
+        _ => command.args(words).arg(inventory),
+    };
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    let used = child.wait4().unwrap();
+    assert_eq!(used.status.code(), Some(code), "{words:?}: {said}");
+    used.rusage.maxrss
+}
+
+#[test]
+fn memory_and_the_file_are_bounded_however_deep_a_tree_is() {
+    let chains: &[(usize, usize)] =
+        if full() { &[(2000, 255), (5000, 255), (20_000, 1)] } else { &[(2000, 255), (8000, 1)] };
+    for &(depth, name_bytes) in chains {
+        let chain = Chain::new(depth, name_bytes);
+        let inventory = chain.scratch.path().join("inventory");
+        let peak_bytes = peak(&["scan", "--memory", MEMORY, "--threads", "2"], &chain.tree(), &inventory, 0);
+        let file_bytes = std::fs::metadata(&inventory).unwrap().len();
+        println!("{depth} x {name_bytes}: peak {} MiB, file {} KiB", peak_bytes >> 20, file_bytes >> 10);
+        assert!(peak_bytes < MEMORY_BYTES + FIXED_BYTES, "{depth} x {name_bytes}: {peak_bytes}");
+        // About 500 bytes per directory in addition to the names in three columns, and two paths per row group
+        // of 128 MiB.
+        let path_bytes = (depth * (name_bytes + 1)) as u64;
+        let groups = 1 + depth as u64 * path_bytes / 2 / (128 << 20);
+        assert!(file_bytes < depth as u64 * 500 + path_bytes * (3 + 2 * groups), "{file_bytes}");
+        check_rows(&inventory, depth, name_bytes);
+        let most_bytes = MEMORY_BYTES + FIXED_BYTES + PATHS * path_bytes;
+        let changes = |words: &[&str], code| {
+            let peak_bytes = peak(words, &chain.tree(), &inventory, code);
+            println!("{depth} x {name_bytes}: {words:?} peak {} MiB", peak_bytes >> 20);
+            assert!(peak_bytes < most_bytes, "{words:?}: {depth} x {name_bytes}: {peak_bytes}");
+        };
+        changes(&["changes", "--quiet"], 0);
+        changes(&["changes", "--update"], 0);
+        check_rows(&inventory, depth, name_bytes);
+        // Renaming the first directory changes the path of all; then all are other directories.
+        let renamed = chain.tree().join("other");
+        std::fs::rename(chain.tree().join(name(0, name_bytes)), &renamed).unwrap();
+        changes(&["changes", "--quiet"], 10);
+        std::fs::rename(&renamed, chain.scratch.path().join("away")).unwrap();
+        changes(&["changes", "--update"], 0);
+        std::fs::rename(chain.scratch.path().join("away"), chain.tree().join(name(0, name_bytes))).unwrap();
+        changes(&["changes", "--update"], 0);
+        check_rows(&inventory, depth, name_bytes);
+    }
+}
+
+/// Asserts the rows of a chain.
+fn check_rows(inventory: &Path, depth: usize, name_bytes: usize) {
+    let mut read = Inventory::open(inventory).unwrap();
+    let mut parent = Vec::new();
+    assert!(read.next_row().unwrap().unwrap().key.is_root());
+    for level in 0..depth {
+        let row = read.next_row().unwrap().unwrap();
+        let name = name(level, name_bytes);
+        assert!(row.key.parent == parent && row.key.name == name.as_bytes(), "level {level}");
+        parent.extend((level > 0).then_some(b'/'));
+        parent.extend_from_slice(name.as_bytes());
+    }
+    assert!(read.next_row().unwrap().is_none());
+}

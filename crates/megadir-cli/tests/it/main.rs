@@ -1,0 +1,58 @@
+//! End-to-end tests of the program, one module for each promise. They share one binary, because each binary takes
+//! a link and its tests run after those before it.
+//!
+//! Tests run in parallel threads of one process. None changes the process's environment, working directory or
+//! limits; tests that drop the machine's caches or count its reads take `caches_are_dropped` or `caches_are_kept`.
+
+mod pages;
+mod plain_errors;
+mod support;
+
+#[cfg(target_os = "linux")]
+mod advise;
+#[cfg(target_os = "linux")]
+mod aged;
+#[cfg(target_os = "linux")]
+mod attributes;
+#[cfg(target_os = "linux")]
+mod bench;
+#[cfg(target_os = "linux")]
+mod changes;
+#[cfg(target_os = "linux")]
+mod clean;
+#[cfg(target_os = "linux")]
+mod cold;
+#[cfg(target_os = "linux")]
+mod deep;
+#[cfg(target_os = "linux")]
+mod epochs;
+#[cfg(target_os = "linux")]
+mod file_systems;
+#[cfg(target_os = "linux")]
+mod hostile;
+#[cfg(target_os = "linux")]
+mod lab;
+#[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
+mod list;
+#[cfg(target_os = "linux")]
+mod make;
+#[cfg(target_os = "linux")]
+mod million;
+#[cfg(target_os = "linux")]
+mod remove;
+#[cfg(target_os = "linux")]
+mod replay;
+#[cfg(target_os = "linux")]
+mod resume;
+#[cfg(target_os = "linux")]
+mod scan;
+#[cfg(target_os = "linux")]
+mod share;
+#[cfg(target_os = "linux")]
+mod streams;
+#[cfg(target_os = "linux")]
+mod timing;
+#[cfg(target_os = "linux")]
+mod unseen;

@@ -1,0 +1,240 @@
+//! Commands in fenced blocks of README.md and docs/*.md: each runs here, or has a reason why not.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use Held::{Elsewhere, Runs, Smaller};
+
+use crate::support::program;
+
+/// Treatment of a command.
+enum Held {
+    /// Runs unchanged.
+    Runs,
+    /// Runs with these words replaced: fewer files, fewer rounds, paths of this test.
+    Smaller(&'static [(&'static str, &'static str)]),
+    /// Does not run here, with the reason.
+    Elsewhere(&'static str),
+}
+
+const PACKAGE: Held = Elsewhere("builds the program again, for minutes");
+const WINDOWS: Held = Elsewhere("for Windows, or builds the program for it");
+const CODE: Held = Elsewhere("a function that the program prints; the goldens of megadir-advise hold it");
+const QUERY: Held = Elsewhere("another program, which reads the file: DuckDB");
+
+/// A run of a few seconds.
+const QUICK: (&str, &str) = ("bench run listing", "bench run listing --quick --entries 50 --rounds 7");
+
+/// A page, and the commands of one of its blocks; a script is identified by its beginning.
+type Block = (&'static str, &'static [(&'static str, Held)]);
+
+/// The blocks in the order of pages and lines.
+const BLOCKS: &[Block] = &[
+    (
+        "README.md",
+        &[
+            ("cargo install --path crates/megadir-cli", PACKAGE),
+            ("megadir make demo --entries 1M", Smaller(&[("1M", "2000")])),
+            ("time ls -U demo | wc -l", Runs),
+            ("time megadir list demo | wc -l", Runs),
+            ("megadir bench run listing --dir demo", Smaller(&[("listing", "listing --rounds 7")])),
+            // A terminal asks for confirmation above 1000 entries; there is none here.
+            ("megadir remove demo", Smaller(&[("demo", "--yes demo")])),
+        ],
+    ),
+    (
+        "README.md",
+        &[(
+            "megadir advise /srv/files --files 10M --churn",
+            // Another test covers a minute of measurement.
+            Smaller(&[("/srv/files", "files --time 0s")]),
+        )],
+    ),
+    (
+        "README.md",
+        &[
+            ("megadir list --estimate spool", Runs),
+            ("megadir list --fields size,mtime,name spool", Runs),
+            ("megadir limits spool", Runs),
+            ("megadir remove --contents --renew spool", Runs),
+        ],
+    ),
+    (
+        "README.md",
+        &[
+            ("megadir scan project --output project.parquet", Runs),
+            ("megadir changes project.parquet --update", Runs),
+        ],
+    ),
+    (
+        "README.md",
+        &[(
+            "sudo megadir bench run smallfile --fs ext2,ext3,ext4,xfs,btrfs,tmpfs",
+            Elsewhere("needs root, the tools of six file systems and minutes; the smoke stage of CI runs it"),
+        )],
+    ),
+    ("README.md", &[("cargo install --path crates/megadir-cli", PACKAGE), ("megadir --help", Runs)]),
+    (
+        "docs/bench.md",
+        &[(
+            "sudo megadir bench run smallfile --fs ext4,xfs,btrfs,tmpfs",
+            Elsewhere(
+                "needs root, the tools of four file systems and minutes; the smoke stage of CI runs it",
+            ),
+        )],
+    ),
+    (
+        "docs/bench.md",
+        &[(
+            "mkdir old new\n",
+            Smaller(&[
+                ("1 2 3 4 5", "1 2 3"),
+                ("./megadir-old", "megadir"),
+                ("./megadir-new", "megadir"),
+                QUICK,
+                // On a loaded machine, runs of one program differ or have warnings: 10 and 11 are valid results
+                // too.
+                ("slower:5%", "slower:5% || test $? -ge 10"),
+            ]),
+        )],
+    ),
+    ("docs/bench.md", &[("- run: |\n", Elsewhere("the block above as steps of a service"))]),
+    ("docs/inventory.md", &[("SELECT path, size", QUERY)]),
+    ("docs/layouts.md", &[("# Path of a file below", CODE)]),
+    ("docs/limits.md", &[("megadir limits cache", Runs)]),
+    ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
+    (
+        "docs/remove.md",
+        &[
+            ("megadir remove --dry-run cache", Runs),
+            ("megadir remove cache", Runs),
+            (
+                "megadir remove --yes --quiet --older-than 7d /var/tmp/cache",
+                Smaller(&[("/var/tmp/cache", "cache")]),
+            ),
+            ("megadir remove --contents --renew spool", Runs),
+            ("megadir remove --detach build", Runs),
+            (
+                "megadir remove --yes --older-than 30d --type f --rate 2k/s --idle /srv/uploads",
+                Smaller(&[("/srv/uploads", "uploads")]),
+            ),
+            ("find . -name core -print0 | megadir remove --yes --files0-from -", Runs),
+        ],
+    ),
+    ("docs/windows.md", &[("cargo test --package=megadir", WINDOWS)]),
+    ("docs/windows.md", &[("cargo build --release -p megadir-cli", WINDOWS)]),
+];
+
+/// Fenced blocks of a page that contain commands, with the commands of each.
+fn blocks(text: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    let mut lines = text.lines();
+    while let Some(opening) = lines.find(|line| line.starts_with("```")) {
+        let block: Vec<&str> = lines.by_ref().take_while(|line| !line.starts_with("```")).collect();
+        match opening.trim_start_matches('`') {
+            "console" => {
+                let commands = block.iter().filter_map(|line| line.strip_prefix("$ "));
+                found.push(commands.map(|line| uncommented(line).to_owned()).collect());
+            }
+            "sh" | "bash" | "yaml" | "sql" | "" => found.push(vec![block.join("\n")]),
+            // Text that no program runs, and functions in other languages.
+            "text" | "json" | "toml" | "rust" | "python" | "go" => {}
+            other => panic!("commands or text? add '{other}' here"),
+        }
+    }
+    found
+}
+
+fn uncommented(line: &str) -> &str {
+    line.split_once("  #").map_or(line, |(command, _)| command).trim_end()
+}
+
+fn pages() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut names = vec!["README.md".to_owned()];
+    for entry in std::fs::read_dir(root.join("docs")).expect("readable") {
+        let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
+        if name.ends_with(".md") {
+            names.push(format!("docs/{name}"));
+        }
+    }
+    names.sort();
+    let read = |name: &String| std::fs::read_to_string(root.join(name)).expect("readable");
+    names.iter().map(|name| (name.clone(), read(name))).collect()
+}
+
+#[test]
+fn every_command_on_a_page_is_held() {
+    let mut table = BLOCKS.iter();
+    for (page, text) in pages() {
+        for commands in blocks(&text) {
+            let (named, held) = table.next().unwrap_or_else(|| panic!("{page}: not in BLOCKS: {commands:?}"));
+            assert_eq!(*named, page, "{commands:?}");
+            let same = commands.len() == held.len()
+                && commands.iter().zip(*held).all(|(command, (begins, how))| match how {
+                    // A script is identified by its beginning.
+                    _ if command.contains('\n') => command.starts_with(begins),
+                    _ => command == begins,
+                });
+            let expected: Vec<_> = held.iter().map(|(command, _)| command).collect();
+            assert!(same, "{page} has {commands:?}, BLOCKS has {expected:?}");
+        }
+    }
+    assert!(table.next().is_none(), "BLOCKS names more than the pages show");
+    for (page, held) in BLOCKS {
+        for (command, how) in *held {
+            if let Elsewhere(reason) = how {
+                assert!(reason.len() > 10, "{page}: {command}: no reason");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_commands_on_pages_run() {
+    // Commands on the pages use the installed program's name.
+    let program = program();
+    let folder = program.parent().expect("in a directory");
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+    let mut table = BLOCKS.iter();
+    for (page, text) in pages() {
+        for commands in blocks(&text) {
+            let (_, held) = table.next().expect("as above");
+            let scratch = tempfile::tempdir().expect("a directory");
+            for (command, (_, how)) in commands.iter().zip(*held) {
+                let mut script = command.clone();
+                match how {
+                    Elsewhere(_) => continue,
+                    Runs => {}
+                    Smaller(words) => {
+                        for (from, to) in *words {
+                            assert!(script.contains(from), "{page}: no {from} in {command}");
+                            script = script.replace(from, to);
+                        }
+                    }
+                }
+                fill(scratch.path());
+                let output = Command::new("bash")
+                    .args(["-euo", "pipefail", "-c", &script])
+                    .current_dir(scratch.path())
+                    .env("PATH", &path)
+                    .stdin(Stdio::null())
+                    .output()
+                    .expect("bash starts");
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let (out, err) = (text(&output.stdout), text(&output.stderr));
+                assert!(output.status.success(), "{page}: {script}: {out}{err}");
+            }
+        }
+    }
+}
+
+/// Creates the directories that the pages mention, if missing.
+fn fill(at: &Path) {
+    for directory in ["build", "cache", "doc", "files", "project", "spool", "uploads"] {
+        std::fs::create_dir_all(at.join(directory)).expect("makeable");
+        for name in ["core", "one", "two"] {
+            std::fs::write(at.join(directory).join(name), name).expect("writable");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Pages that `megadir bench run` writes next to its record, and `megadir bench report` on good and bad
+//! records.
+
+#[cfg(unix)]
+mod fenced;
+
+use std::path::Path;
+use std::process::Output;
+
+use crate::support::output_of;
+
+#[track_caller]
+fn says(output: &Output, code: i32, words: &str) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}{err}");
+    assert!(out.contains(words) || err.contains(words), "nothing about '{words}' in:\n{out}{err}");
+    // Any error is one line.
+    assert!(
+        code == 0 || err.lines().filter(|line| line.contains("'") && line.contains(words)).count() <= 1,
+        "{err}"
+    );
+}
+
+const RUN: [&str; 8] = ["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "7"];
+
+fn read(path: impl AsRef<Path>) -> String {
+    std::fs::read_to_string(path).expect("readable")
+}
+
+#[test]
+fn a_run_leaves_a_page_that_can_be_made_again_and_replaces_nobody_elses() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    says(&output_of(at, &[&RUN[..], &["-o", "a.jsonl"]].concat()), 0, "the HTML report is 'report.html'");
+    let page = read(at.join("report.html"));
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n") && !page.contains("<script"));
+    assert_eq!(
+        String::from_utf8_lossy(&output_of(at, &["bench", "report", "a.jsonl", "-f", "html"]).stdout),
+        page
+    );
+    // The page of another record is named after that record.
+    says(&output_of(at, &[&RUN[..], &["-o", "b.jsonl"]].concat()), 0, "is 'b.report.html'");
+    assert_eq!(read(at.join("report.html")), page);
+
+    // A resumed run writes its own page again.
+    let record = read(at.join("a.jsonl"));
+    let lines: Vec<&str> = record.lines().collect();
+    std::fs::write(at.join("a.jsonl"), lines[..lines.len() - 3].join("\n") + "\n").expect("writable");
+    says(&output_of(at, &["bench", "run", "--resume", "a.jsonl"]), 0, "is 'report.html'");
+    assert_ne!(read(at.join("report.html")), page);
+    let named = std::fs::read_dir(at).expect("readable").count();
+    assert_eq!(named, 4, "two records, two pages");
+}
+
+#[test]
+fn reports_go_to_files_that_are_new() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    says(&output_of(at, &[&RUN[..], &["-o", "a.jsonl"]].concat()), 0, "a.jsonl");
+    std::fs::create_dir(at.join("other")).expect("makeable");
+    std::fs::copy(at.join("a.jsonl"), at.join("other/record.jsonl")).expect("copyable");
+    let report = |arguments: &[&str]| output_of(at, &[&["bench", "report"][..], arguments].concat());
+    says(&report(&["a.jsonl", "-f", "svg", "-o", "a.svg"]), 0, "a.svg");
+    assert!(read(at.join("a.svg")).starts_with("<svg xmlns="));
+    says(&report(&["a.jsonl", "-f", "svg", "-o", "a.svg"]), 3, "cannot write the report 'a.svg'");
+    says(&report(&["a.jsonl", "-f", "svg", "--chart", "forest:2"]), 0, "picture 2 of ");
+    says(&report(&["a.jsonl", "-f", "svg", "--chart", "forest:99"]), 3, "and no picture 99");
+    says(
+        &report(&["a.jsonl", "-f", "svg", "--chart", "refusal"]),
+        3,
+        "has nothing that the chart 'refusal' shows",
+    );
+    says(&report(&["a.jsonl", "-f", "svg", "--chart", "pie"]), 2, "expected one of shares, ");
+    says(&report(&["a.jsonl", "--chart", "forest"]), 2, "--chart needs --format svg");
+    says(&report(&["a.jsonl", "other/record.jsonl", "-f", "html"]), 2, "name a directory with --output");
+    says(
+        &report(&["a.jsonl", "other/record.jsonl", "a.jsonl", "-f", "html", "-o", "pages"]),
+        0,
+        "pages/other.html",
+    );
+    let pages = ["a.html", "a-2.html", "other.html"].map(|name| read(at.join("pages").join(name)));
+    assert!(pages[0] == pages[1] && pages[1] == pages[2] && pages[0].len() > 10_000);
+}
+
+#[test]
+fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    says(&output_of(at, &[&RUN[..], &["-o", "good"]].concat()), 0, "good");
+    let good = read(at.join("good"));
+    let lines: Vec<&str> = good.lines().collect();
+    let bad = lines.len() - 10;
+    let write = |name: &str, text: &str| std::fs::write(at.join(name), text).expect("writable");
+    write("cut", &good[..good.len() - 900]);
+    write("mixed", &format!("{good}{good}"));
+    write(
+        "damaged",
+        &[&lines[..bad - 1], &["{\"line\":\"sample\",\"epoch\":"], &lines[bad..]].concat().join("\n"),
+    );
+    write(
+        "newer",
+        &good.replacen("\"version\":3", "\"version\":99", 1).replacen("\"version\":4", "\"version\":99", 1),
+    );
+    write("dropped", &[&lines[..bad - 1], &lines[bad..]].concat().join("\n"));
+    write("old", &without_checksums(&good));
+    write("short", &without_checksums(&[&lines[..bad - 1], &lines[lines.len() - 1..]].concat().join("\n")));
+    write("foreign", "name,value\n1,2\n");
+    write("empty", "");
+    std::fs::write(at.join("packed"), [0x1f, 0x8b, 8, 0, 0]).expect("writable");
+    let report = |name: &str| output_of(at, &["bench", "report", name]);
+    says(&report("cut"), 0, "is truncated in line");
+    says(&report("mixed"), 1, &format!("line {} is damaged: a second header; only the", lines.len() + 1));
+    says(&report("damaged"), 1, &format!("line {bad} is damaged"));
+    says(&report("damaged"), 1, "blocks before it are reported");
+    says(&report("dropped"), 1, &format!("line {bad} is damaged: it was written as line {}", bad + 1));
+    says(&report("dropped"), 1, "Do not use this record.");
+    says(&report("old"), 0, "has no checksums, so changes to it cannot be detected");
+    says(&report("short"), 0, "Do not use this record.");
+    says(&report("newer"), 3, "has format version 99");
+    says(&report("foreign"), 3, "'foreign': not a megadir record: its first line is not a header");
+    says(&report("empty"), 3, "'empty': not a megadir record: it is empty");
+    says(&report("packed"), 3, "'packed': the file is compressed; decompress it with gunzip first");
+    says(&report("none"), 3, "'none': ");
+    // The part that was read is shown, with a warning.
+    says(&report("mixed"), 1, "The record breaks off in line");
+}
+
+/// A record as written by an older program: without checksums, so that it can be modified.
+fn without_checksums(text: &str) -> String {
+    let bare = |line: &str| format!("{}}}\n", line.rsplit_once(",\"number\":").expect("it has one").0);
+    text.lines().map(bare).collect::<String>().replacen("\"version\":4", "\"version\":3", 1)
+}
+
+#[test]
+fn two_runs_are_compared_and_what_is_slower_can_fail() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    says(&output_of(at, &[&RUN[..], &["-o", "old"]].concat()), 0, "old");
+    says(&output_of(at, &[&RUN[..], &["-o", "new"]].concat()), 0, "new");
+    let compare = |arguments: &[&str]| output_of(at, &[&["bench", "compare"][..], arguments].concat());
+    says(&compare(&["old", "new"]), 0, "geometric mean");
+    says(&compare(&["old", "new", "-f", "json"]), 0, "\"geometric_mean\"");
+    // Ten times as slow.
+    let slow = |line: &str| match line.split_once("\"elapsed_ns\":") {
+        Some((before, after)) if line.contains("\"line\":\"sample\"") => {
+            let (number, rest) = after.split_once(',').expect("more follows");
+            format!("{before}\"elapsed_ns\":{number}0,{rest}")
+        }
+        _ => line.to_owned(),
+    };
+    let text: Vec<String> = without_checksums(&read(at.join("old"))).lines().map(slow).collect();
+    std::fs::write(at.join("slow"), text.join("\n") + "\n").expect("writable");
+    // Warnings in the records of a loaded machine are not tested here.
+    let gate = ["--single-run", "--despite-warnings", "--fail-if"];
+    let fails = |records: [&str; 2], condition| compare(&[&records[..], &gate, &[condition]].concat());
+    says(&fails(["old", "slow"], "slower:3%"), 10, "slower than before: getdents");
+    says(&fails(["slow", "old"], "slower"), 0, "faster");
+    let other =
+        without_checksums(&read(at.join("old"))).replacen("\"kernel\":\"Linux", "\"kernel\":\"Other", 1);
+    std::fs::write(at.join("other"), other).expect("writable");
+    says(&compare(&["old", "other"]), 3, "are not comparable (kernel: Linux");
+    says(&compare(&["old", "other", "--across"]), 0, "Not the same kernel");
+    says(&compare(&["old", "new", "--fail-if", "faster"]), 2, "slower:3%");
+}

@@ -1,0 +1,99 @@
+//! Invalid values are refused in plain words, not with a parser's message.
+
+use crate::support::output_of;
+
+/// Words of serde, of the standard library's parsers and of the TOML reader.
+const RAW: [&str; 9] = [
+    "unknown variant",
+    "unknown field",
+    "missing field",
+    "invalid type",
+    "invalid digit",
+    "found in string",
+    "float literal",
+    "target type",
+    "expected one of `",
+];
+
+#[track_caller]
+fn refused(directory: &std::path::Path, arguments: &[&str]) -> String {
+    let output = output_of(directory, arguments);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.lines().count() == 1, "{arguments:?}: {text}");
+    for raw in RAW {
+        assert!(!text.contains(raw), "{arguments:?}: {text}");
+    }
+    text
+}
+
+/// Every option of a subcommand that takes a value, from its help.
+fn options(subcommand: &[&str]) -> Vec<String> {
+    let output = output_of(".", &[subcommand, &["--help"]].concat());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines = text.lines().map(str::trim_start).filter(|line| line.starts_with('-') && line.contains('<'));
+    let names = lines.filter_map(|line| line.split([' ', '=', '[']).find(|word| word.starts_with("--")));
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn no_option_answers_in_the_words_of_a_parser() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut tried = 0;
+    for subcommand in [
+        &["list"][..],
+        &["make", "d", "-n", "1"],
+        &["remove", "d"],
+        &["scan", "."],
+        &["changes", "i"],
+        &["limits"],
+        &["advise"],
+        &["bench", "run", "listing", "--dry-run"],
+        &["bench", "report", "r"],
+        &["bench", "compare", "r", "r"],
+        &["bench", "filesystems"],
+    ] {
+        let plain: Vec<&str> = subcommand.iter().copied().filter(|word| *word != "listing").collect();
+        let words = plain.iter().position(|word| word.starts_with('-')).unwrap_or(plain.len());
+        let is_bench = plain[0] == "bench";
+        for option in options(&plain[..words.min(if is_bench { 2 } else { 1 })]) {
+            for value in ["", "?", "-1", "99999999999999999999999", "1.5x"] {
+                let argument = format!("{option}={value}");
+                let output = output_of(directory.path(), &[subcommand, &[argument.as_str()]].concat());
+                let text = String::from_utf8_lossy(&output.stderr);
+                for raw in RAW {
+                    assert!(!text.contains(raw), "{subcommand:?} {argument}: {text}");
+                }
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 200, "{tried}");
+}
+
+#[test]
+fn a_study_file_is_refused_in_plain_words() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let study = include_str!("../../../../studies/listing.toml");
+    for (from, to, words) in [
+        ("name = ", "nam = ", "there is no key 'nam': did you mean 'name'?"),
+        ("[rules]", "[rules]\nsurprise = 1", "there is no key 'surprise'"),
+        ("warm_up_s_max", "warm_up_max", "there is no key 'warm_up_max'"),
+        ("confidence = 0.95", "confidence = \"high\"", "this is the text \"high\", and a number is wanted"),
+        ("[size.quick]\nentries = ", "[size.quick]\nentries = -", "this is the number -"),
+    ] {
+        let changed = study.replacen(from, to, 1);
+        assert!(changed != study, "nothing to change: {from}");
+        std::fs::write(directory.path().join("own.toml"), changed).expect("writable");
+        let text = refused(directory.path(), &["bench", "run", "./own.toml", "--dry-run"]);
+        assert!(text.contains(words) && text.contains("own.toml:"), "{text}");
+    }
+}
+
+#[test]
+fn fewer_epochs_than_have_an_interval_are_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for epochs in ["1", "4", "0", "many"] {
+        let text = refused(directory.path(), &["bench", "run", "layout", "--dry-run", "--epochs", epochs]);
+        assert!(text.contains("expected 5 or more"), "{text}");
+    }
+}

@@ -1,0 +1,38 @@
+//! Runs the program.
+
+#[cfg(target_os = "linux")]
+mod caches;
+#[cfg(target_os = "linux")]
+mod ran;
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+#[cfg(target_os = "linux")]
+pub(crate) use caches::{caches_are_dropped, caches_are_kept};
+#[cfg(target_os = "linux")]
+pub(crate) use ran::*;
+
+pub(crate) fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_megadir"))
+}
+
+/// Command of the program in a directory, without input and for lines of 100 columns.
+pub(crate) fn megadir<A: AsRef<OsStr>>(directory: impl AsRef<Path>, arguments: &[A]) -> Command {
+    let mut command = Command::new(program());
+    command.args(arguments).current_dir(directory).stdin(Stdio::null()).env("COLUMNS", "100");
+    command
+}
+
+/// Runs the program until it ends.
+#[track_caller]
+pub(crate) fn output_of<A: AsRef<OsStr>>(directory: impl AsRef<Path>, arguments: &[A]) -> Output {
+    megadir(directory, arguments).output().expect("the program starts")
+}
+
+/// Output or messages as text, which they must be.
+#[track_caller]
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}

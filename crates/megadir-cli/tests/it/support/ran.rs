@@ -1,0 +1,153 @@
+//! Runs the program and checks the result; creates trees for it.
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+pub(crate) use megadir_testkit::require::have;
+use tempfile::TempDir;
+
+use super::{megadir, program};
+
+pub(crate) type Names = BTreeSet<Vec<u8>>;
+
+/// Result of a run.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) out: Vec<u8>,
+    pub(crate) err: String,
+}
+
+#[track_caller]
+pub(crate) fn run<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> Ran {
+    finish(&mut megadir(directory, arguments))
+}
+
+/// Runs a command until it ends.
+#[track_caller]
+pub(crate) fn finish(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code(),
+        signal: output.status.signal(),
+        out: output.stdout,
+        err: String::from_utf8(output.stderr).expect("messages are UTF-8"),
+    }
+}
+
+/// Runs a line of shell in a directory, with the program as `$M`.
+#[track_caller]
+pub(crate) fn shell(directory: &Path, line: &str) -> Ran {
+    let mut command = Command::new("bash");
+    command.args(["-c", line]).env("M", program()).current_dir(directory).stdin(Stdio::null());
+    finish(&mut command)
+}
+
+impl Ran {
+    /// Asserts success without messages; returns the output.
+    #[track_caller]
+    pub(crate) fn quiet(self) -> Vec<u8> {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{:?}", self.signal);
+        self.out
+    }
+
+    /// Asserts an exit code and one line on standard error that contains all of `words`.
+    #[track_caller]
+    pub(crate) fn complains(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert_eq!(self.err.lines().count(), 1, "one line: {:?}", self.err);
+        assert!(self.err.starts_with("megadir: ") && self.err.ends_with('\n'), "{:?}", self.err);
+        for word in words {
+            assert!(self.err.contains(word), "nothing about {word:?} in {:?}", self.err);
+        }
+    }
+
+    /// The printed lines in order.
+    #[track_caller]
+    pub(crate) fn lines(self) -> Vec<Vec<u8>> {
+        split(&self.quiet(), b'\n')
+    }
+}
+
+/// Splits output at line terminators; the last line must have one too.
+#[track_caller]
+pub(crate) fn split(output: &[u8], end: u8) -> Vec<Vec<u8>> {
+    let Some(output) = output.strip_suffix(&[end]) else {
+        assert!(output.is_empty(), "the last line is not ended");
+        return Vec::new();
+    };
+    output.split(|byte| *byte == end).map(<[u8]>::to_vec).collect()
+}
+
+/// Set of lines; asserts that none is repeated.
+#[track_caller]
+pub(crate) fn set(lines: Vec<Vec<u8>>) -> Names {
+    let count = lines.len();
+    let names: Names = lines.into_iter().collect();
+    assert_eq!(names.len(), count, "something was listed twice");
+    names
+}
+
+pub(crate) fn named(names: &[&str]) -> Names {
+    names.iter().map(|name| name.as_bytes().to_vec()).collect()
+}
+
+/// Creates a temporary directory that all users may enter.
+pub(crate) fn scratch() -> TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = tempfile::Builder::new().prefix("megadir-list-").tempdir().unwrap();
+    std::fs::set_permissions(scratch.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    scratch
+}
+
+/// Creates files and directories (names with a trailing slash) below a directory.
+pub(crate) fn fill(directory: &Path, names: &[&str]) {
+    for name in names {
+        match name.strip_suffix('/') {
+            Some(below) => std::fs::create_dir_all(directory.join(below)).unwrap(),
+            None => drop(std::fs::File::create_new(directory.join(name)).unwrap()),
+        }
+    }
+}
+
+pub(crate) fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes.to_vec()))
+}
+
+/// Names in a directory, read by `std`, which is independent of this project.
+pub(crate) fn by_std(directory: &Path) -> Names {
+    std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().as_bytes().to_vec())
+        .collect()
+}
+
+/// Returns an error unless this is root.
+pub(crate) fn root() -> Result<(), String> {
+    if rustix::process::geteuid().is_root() { Ok(()) } else { Err("not root".to_owned()) }
+}
+
+/// Copies the program to a world-accessible directory, so that an unprivileged user can run it.
+pub(crate) fn unprivileged(scratch: &TempDir) -> Result<PathBuf, String> {
+    use std::os::unix::fs::PermissionsExt;
+    root()?;
+    have("setpriv")?;
+    let copy = scratch.path().join("megadir");
+    megadir_testkit::mount::copy_program(program(), &copy).unwrap();
+    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Ok(copy)
+}
+
+/// Runs a copy of the program as the user `nobody`.
+#[track_caller]
+pub(crate) fn run_as_nobody(program: &Path, directory: &Path, arguments: &[&str]) -> Ran {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program).args(arguments);
+    finish(command.current_dir(directory).stdin(Stdio::null()))
+}

@@ -1,0 +1,159 @@
+//! Strategy "chunks": threads take buffers from one reader and read the attributes of what they took. The
+//! reader is locked only while one buffer is listed; attributes cost several times as much.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use crate::attributes::{Attributes, Want};
+use crate::backend::Reader;
+use crate::batch::Batch;
+use crate::dir::Dir;
+use crate::error::{Error, Result};
+use crate::stat::{AttributeBatch, AttributeReader, Examine, Examiner, examine};
+use crate::threads::join;
+
+#[derive(Default)]
+struct Examined {
+    bytes: Vec<u8>,
+    cookies: bool,
+    rows: Vec<Attributes>,
+}
+
+struct Source {
+    /// `None` after the end or an error.
+    reader: Option<Box<dyn Reader>>,
+    /// Returned after everything read before it.
+    failed: Option<Error>,
+}
+
+/// The caller's side.
+pub(crate) struct Chunks {
+    source: Arc<Mutex<Source>>,
+    filled: Receiver<Examined>,
+    empty: Sender<Examined>,
+    current: Option<Examined>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// A thread's side.
+struct Worker {
+    directory: Arc<Dir>,
+    source: Arc<Mutex<Source>>,
+    examine: Box<dyn Examine>,
+    filled: Sender<Examined>,
+    empty: Receiver<Examined>,
+}
+
+impl Chunks {
+    pub(crate) fn start(
+        directory: &Arc<Dir>,
+        reader: Box<dyn Reader>,
+        threads: usize,
+        examiner: &'static dyn Examiner,
+        want: Want,
+    ) -> Result<Self> {
+        let source = Arc::new(Mutex::new(Source { reader: Some(reader), failed: None }));
+        let (filled_in, filled) = bounded(threads * 2);
+        let (empty, empty_out) = bounded(threads * 3);
+        for _ in 0..threads * 2 {
+            let _ = empty.send(Examined::default());
+        }
+        let mut chunks =
+            Self { source: Arc::clone(&source), filled, empty, current: None, threads: Vec::new() };
+        for (index, examine) in (0..).zip(examiner.start_threads(directory, want, threads)?) {
+            let worker = Worker {
+                directory: Arc::clone(directory),
+                source: Arc::clone(&source),
+                examine,
+                filled: filled_in.clone(),
+                empty: empty_out.clone(),
+            };
+            let thread = std::thread::Builder::new()
+                .name(format!("megadir-examine-{index}"))
+                .spawn(move || worker.run())
+                .map_err(|error| Error::io("start a thread to examine", directory.path(), error))?;
+            chunks.threads.push(thread);
+        }
+        Ok(chunks)
+    }
+}
+
+impl AttributeReader for Chunks {
+    fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>> {
+        if let Some(done) = self.current.take() {
+            let _ = self.empty.send(done);
+        }
+        let Ok(next) = self.filled.recv() else {
+            join(&mut self.threads);
+            let failed = self.source.lock().unwrap_or_else(PoisonError::into_inner).failed.take();
+            return failed.map_or(Ok(None), Err);
+        };
+        let current = self.current.insert(next);
+        match Batch::check(&current.bytes, current.cookies) {
+            Ok(batch) => Ok(Some(AttributeBatch::new(batch, &current.rows))),
+            Err(_) => unreachable!("the bytes of a batch are a batch"),
+        }
+    }
+}
+
+impl Drop for Chunks {
+    fn drop(&mut self) {
+        // Closing the channels makes each thread end at its next buffer.
+        self.filled = crossbeam_channel::never();
+        self.empty = bounded(0).0;
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Worker {
+    fn run(mut self) {
+        while let Ok(mut examined) = self.empty.recv() {
+            if !self.fill(&mut examined) || self.filled.send(examined).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// `false` at the end or after an error.
+    fn fill(&mut self, examined: &mut Examined) -> bool {
+        {
+            let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(reader) = source.reader.as_mut() else { return false };
+            match reader.next_batch() {
+                Ok(Some(batch)) => {
+                    examined.bytes.clear();
+                    examined.bytes.extend_from_slice(batch.bytes());
+                    examined.cookies = batch.has_cookies();
+                }
+                Ok(None) => {
+                    source.reader = None;
+                    return false;
+                }
+                Err(error) => {
+                    source.fail(error);
+                    return false;
+                }
+            }
+        }
+        let Ok(batch) = Batch::check(&examined.bytes, examined.cookies) else { return false };
+        match examine(&mut *self.examine, &self.directory, batch, &mut examined.rows) {
+            Ok(()) => true,
+            Err(error) => {
+                self.source.lock().unwrap_or_else(PoisonError::into_inner).fail(error);
+                false
+            }
+        }
+    }
+}
+
+impl Source {
+    /// No thread gets another buffer.
+    fn fail(&mut self, error: Error) {
+        self.reader = None;
+        self.failed.get_or_insert(error);
+    }
+}

@@ -1,0 +1,164 @@
+//! Streams entries with their attributes, by the strategy that suits the file system.
+//!
+//! | strategy | attributes are read by | used for |
+//! |---|---|---|
+//! | at once | the listing thread, in directory order | one thread; network file systems |
+//! | shares | each thread, for the share it lists on its own descriptor | what `split` can divide |
+//! | chunks | each thread, for the buffer it took from a common reader | everything else |
+//! | windows | threads, in chunks of a window of entries sorted by inode | rotating disks |
+
+mod chunks;
+#[cfg(target_os = "linux")]
+mod disk;
+pub mod policy;
+mod windows;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use chunks::Chunks;
+use policy::{AttributeChoice, Strategy};
+use windows::Windows;
+
+use crate::attributes::{Attributes, Want};
+use crate::backend::Reader;
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::THREADS_MAX;
+use crate::stat::{AttributeBatch, AttributeReader, Examine, examine};
+
+/// Listing of one directory with attributes.
+///
+/// ```
+/// # fn main() -> megadir::Result<()> {
+/// use megadir::{AttributeListing, Want};
+/// let mut listing = AttributeListing::open("/usr", Want::SIZE | Want::MODIFIED, 1)?;
+/// while let Some(batch) = listing.next_batch()? {
+///     for (entry, attributes) in batch.entries().filter(|(_, attributes)| attributes.error == 0) {
+///         let name = String::from_utf8_lossy(entry.name);
+///         println!("{} {} {name}", attributes.size_bytes, attributes.modified.seconds);
+///     }
+/// }
+/// println!("{}", listing.choice());
+/// # Ok(())
+/// # }
+/// ```
+pub struct AttributeListing {
+    choice: AttributeChoice,
+    reader: Box<dyn AttributeReader>,
+    failed: bool,
+}
+
+impl AttributeListing {
+    /// Opens a directory for listing with attributes, with at most `threads` threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Listing::open`](crate::Listing::open).
+    pub fn open(path: impl AsRef<Path>, want: Want, threads: usize) -> Result<Self> {
+        let directory = Dir::open(path)?;
+        let choice = policy::choose(&directory, want, threads)?;
+        Self::with_choice(directory, choice)
+    }
+
+    /// Opens a directory with the given choice.
+    ///
+    /// # Errors
+    ///
+    /// As [`AttributeListing::open`], and [`ErrorKind::BadOption`] if backend and strategy do not match or a
+    /// number is out of range.
+    pub fn with_choice(directory: Dir, choice: AttributeChoice) -> Result<Self> {
+        check(&choice, directory.path())?;
+        Ok(Self { reader: open(Arc::new(directory), &choice)?, choice, failed: false })
+    }
+
+    /// Returns the next entries with their attributes, which may be none, or `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// An error ends the listing; later calls return `None`. If only one entry fails, its row has the error
+    /// instead.
+    pub fn next_batch(&mut self) -> Result<Option<AttributeBatch<'_>>> {
+        if self.failed {
+            return Ok(None);
+        }
+        self.reader.next_examined().inspect_err(|_| self.failed = true)
+    }
+
+    /// Everything that was chosen, and the reason.
+    pub fn choice(&self) -> &AttributeChoice {
+        &self.choice
+    }
+}
+
+/// The parts must match, and numbers be in range.
+fn check(choice: &AttributeChoice, path: &Path) -> Result<()> {
+    let bad = |reason: String| Err(Error::new("examine", path, ErrorKind::BadOption, reason));
+    match choice.strategy {
+        Strategy::Chunks { threads } | Strategy::Windows { threads, .. }
+            if !(1..=THREADS_MAX).contains(&threads) =>
+        {
+            bad(format!("{threads} threads to read attributes: must be 1 to {THREADS_MAX}"))
+        }
+        Strategy::Windows { entries: 0, .. } => bad("windows of 0 entries: must be at least 1".to_owned()),
+        Strategy::Shares if choice.listing.backend.name() != "split" => {
+            let backend = choice.listing.backend.name();
+            bad(format!("{backend} does not split a directory into shares; backend split does"))
+        }
+        Strategy::AtOnce => Ok(()),
+        _ if choice.examiner.is_listed() => {
+            let examiner = choice.examiner.name();
+            bad(format!("{examiner} takes attributes from the listing, so its only strategy is at once"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn AttributeReader>> {
+    let AttributeChoice { listing, strategy, examiner, want, .. } = *choice;
+    match strategy {
+        #[cfg(target_os = "linux")]
+        Strategy::Shares => {
+            crate::backend::linux_split::open_examined(&directory, &listing.options, examiner, want)
+        }
+        #[cfg(not(target_os = "linux"))]
+        Strategy::Shares => Err(Error::new(
+            "examine",
+            directory.path(),
+            ErrorKind::Unavailable,
+            "directories cannot be split into shares on this system",
+        )),
+        Strategy::AtOnce => Ok(Box::new(AtOnce {
+            reader: match examiner.is_listed() {
+                true => listing.backend.open_with_attributes(&directory, &listing.options, want)?,
+                false => listing.backend.open(&directory, &listing.options)?,
+            },
+            examine: examiner.start(&directory, want)?,
+            rows: Vec::new(),
+            directory,
+        })),
+        Strategy::Chunks { threads } => {
+            let reader = listing.backend.open(&directory, &listing.options)?;
+            Ok(Box::new(Chunks::start(&directory, reader, threads, examiner, want)?))
+        }
+        Strategy::Windows { entries, threads } => {
+            let reader = listing.backend.open(&directory, &listing.options)?;
+            Ok(Box::new(Windows::start(&directory, reader, entries, threads, examiner, want)?))
+        }
+    }
+}
+
+struct AtOnce {
+    directory: Arc<Dir>,
+    reader: Box<dyn Reader>,
+    examine: Box<dyn Examine>,
+    rows: Vec<Attributes>,
+}
+
+impl AttributeReader for AtOnce {
+    fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>> {
+        let Some(batch) = self.reader.next_batch()? else { return Ok(None) };
+        examine(&mut *self.examine, &self.directory, batch, &mut self.rows)?;
+        Ok(Some(AttributeBatch::new(batch, &self.rows)))
+    }
+}

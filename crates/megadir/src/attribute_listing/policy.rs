@@ -1,0 +1,349 @@
+//! Choice of the strategy for reading attributes: a table of file systems with the reason for each row.
+
+use crate::attributes::Want;
+use crate::backend::Backend;
+use crate::dir::Dir;
+use crate::error::Result;
+use crate::file_system::FileSystem;
+use crate::policy::{self, Choice};
+use crate::stat::{self, Examiner};
+
+/// Strategy for reading attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// The listing thread reads the attributes of each batch.
+    AtOnce,
+    /// Threads of backend `split` read the attributes of the shares that they list.
+    Shares,
+    /// Threads take buffers from one reader and read their attributes.
+    Chunks {
+        /// Number of threads, not including the caller's.
+        threads: usize,
+    },
+    /// Windows of entries are sorted by inode and processed in that order, in chunks.
+    Windows {
+        /// Entries per window.
+        entries: usize,
+        /// Number of threads.
+        threads: usize,
+    },
+}
+
+/// Everything that is chosen before a directory is listed with attributes.
+#[derive(Clone, Copy)]
+pub struct AttributeChoice {
+    /// Backend and options for the listing.
+    pub listing: Choice,
+    /// Strategy for the attributes.
+    pub strategy: Strategy,
+    /// Reads the attributes.
+    pub examiner: &'static dyn Examiner,
+    /// Attributes to read.
+    pub want: Want,
+    /// Reason, one sentence.
+    pub reason: &'static str,
+}
+
+/// Division of work among threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Shares of the directory if it can be split, else chunks.
+    Shares,
+    /// Chunks of one common listing.
+    Chunks,
+    /// None: one thread, at once.
+    Never,
+}
+
+/// One row: how to read the attributes of entries of a file system.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// File system; `None` for all without a row.
+    pub file_system: Option<FileSystem>,
+    /// Division of work among threads.
+    pub sharing: Sharing,
+    /// Below this size of the directory itself, the reading thread works alone, bytes. 0 if the size does not
+    /// depend on the number of entries.
+    pub alone_below_bytes: u64,
+    /// On rotating disks, read larger directories in inode order instead.
+    pub inode_order_on_disks: bool,
+    /// Reason, one sentence.
+    pub reason: &'static str,
+}
+
+/// Entries per window that is sorted by inode: about 20 MiB of names and attributes.
+pub const WINDOW_ENTRIES: usize = 100_000;
+
+const ON_A_DISK: &str =
+    "on a rotating disk, inodes in listing order take one seek each; sorted, they take few";
+
+/// At most a few thousand entries; tmpfs counts 20 bytes per entry, others more.
+const SMALL_BYTES: u64 = 256 << 10;
+/// Buffer for chunks, bytes: 1300 entries with names of 32 bytes, 256 with the longest names.
+pub const CHUNK_BYTES: usize = 72 << 10;
+const CHUNK_ENTRIES_MIN: usize = 256;
+/// Record length of a 255-byte name.
+const RECORD_BYTES_MAX: usize = 280;
+const _: () = assert!(CHUNK_BYTES >= CHUNK_ENTRIES_MIN * RECORD_BYTES_MAX);
+
+/// The table.
+pub static ROWS: &[Row] = &[
+    Row {
+        file_system: Some(FileSystem::Ext4),
+        sharing: Sharing::Shares,
+        alone_below_bytes: SMALL_BYTES,
+        inode_order_on_disks: true,
+        reason: "each thread reads attributes in the share that it lists, while the names are in its cache",
+    },
+    Row {
+        file_system: Some(FileSystem::Xfs),
+        sharing: Sharing::Shares,
+        alone_below_bytes: SMALL_BYTES,
+        inode_order_on_disks: false,
+        reason: "shares of the directory are also shares of its inodes, so threads do not contend",
+    },
+    Row {
+        file_system: Some(FileSystem::Btrfs),
+        sharing: Sharing::Shares,
+        alone_below_bytes: 0,
+        inode_order_on_disks: false,
+        reason: "entries are listed in order of creation, which is inode order",
+    },
+    Row {
+        file_system: Some(FileSystem::Tmpfs),
+        sharing: Sharing::Chunks,
+        alone_below_bytes: SMALL_BYTES,
+        inode_order_on_disks: false,
+        reason: "the listing cannot be divided, but reading attributes can, and takes several times as long",
+    },
+    Row {
+        file_system: Some(FileSystem::Nfs),
+        sharing: Sharing::Never,
+        alone_below_bytes: u64::MAX,
+        inode_order_on_disks: false,
+        reason: "the listing also fetches attributes (READDIRPLUS) if they are read at once and in order",
+    },
+    Row {
+        file_system: Some(FileSystem::Cifs),
+        sharing: Sharing::Never,
+        alone_below_bytes: u64::MAX,
+        inode_order_on_disks: false,
+        reason: "the listing also fetches attributes if they are read at once and in order",
+    },
+    Row {
+        file_system: Some(FileSystem::Fuse),
+        sharing: Sharing::Chunks,
+        alone_below_bytes: 0,
+        inode_order_on_disks: false,
+        reason: "a FUSE server may answer several requests at a time, and may report any size for a directory",
+    },
+    Row {
+        file_system: None,
+        sharing: Sharing::Chunks,
+        alone_below_bytes: SMALL_BYTES,
+        inode_order_on_disks: false,
+        reason: "threads help if the system answers from memory, and do no harm otherwise",
+    },
+];
+
+/// Row of a file system.
+pub fn row(file_system: FileSystem) -> &'static Row {
+    policy::row_of(ROWS, |row| row.file_system, file_system)
+}
+
+/// Chooses how to list a directory and read attributes, with at most `threads` threads.
+///
+/// # Errors
+///
+/// As [`Dir::size_bytes`].
+pub fn choose(directory: &Dir, want: Want, threads: usize) -> Result<AttributeChoice> {
+    let listing = policy::choose(directory, threads)?;
+    let examiner = stat::preferred(directory)?;
+    let row = row(listing.file_system);
+    let is_large = listing.directory_bytes >= row.alone_below_bytes;
+    let in_inode_order = row.inode_order_on_disks && is_large && is_rotating(directory);
+    Ok(decide(row, listing, examiner, want, threads, in_inode_order))
+}
+
+/// Returns the examiner, or the default one if it needs attributes from the listing and the backend returns
+/// none.
+///
+/// # Errors
+///
+/// None, if the system has any examiner.
+pub fn fitting(examiner: &'static dyn Examiner, backend: &dyn Backend) -> Result<&'static dyn Examiner> {
+    let is_in_vain = examiner.is_listed() && backend.brings() == Want::NOTHING;
+    if is_in_vain { stat::by_name("std") } else { Ok(examiner) }
+}
+
+/// For a listing that has been chosen.
+fn decide(
+    row: &Row,
+    mut listing: Choice,
+    examiner: &'static dyn Examiner,
+    want: Want,
+    threads: usize,
+    in_inode_order: bool,
+) -> AttributeChoice {
+    let choice = |listing, strategy, reason| AttributeChoice { listing, strategy, examiner, want, reason };
+    if examiner.is_listed() {
+        return choice(listing, Strategy::AtOnce, "the listing returns the attributes");
+    }
+    if in_inode_order && listing.directory_bytes >= row.alone_below_bytes {
+        let strategy = Strategy::Windows { entries: WINDOW_ENTRIES, threads };
+        return choice(listing, strategy, ON_A_DISK);
+    }
+    if threads < 2 {
+        return choice(listing, Strategy::AtOnce, "only one thread is allowed");
+    }
+    if row.sharing == Sharing::Never {
+        return choice(listing, Strategy::AtOnce, row.reason);
+    }
+    if row.sharing == Sharing::Shares && listing.backend.name() == "split" {
+        return choice(listing, Strategy::Shares, row.reason);
+    }
+    if listing.directory_bytes < row.alone_below_bytes {
+        let reason = "the directory is too small for a second thread to help";
+        return choice(listing, Strategy::AtOnce, reason);
+    }
+    listing.options.buffer_bytes = CHUNK_BYTES;
+    let reason = match row.sharing {
+        Sharing::Shares => {
+            "one thread lists this directory, but several can read attributes, which takes longer"
+        }
+        Sharing::Chunks | Sharing::Never => row.reason,
+    };
+    choice(listing, Strategy::Chunks { threads }, reason)
+}
+
+impl std::fmt::Display for AttributeChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let examiner = self.examiner.name();
+        match self.strategy {
+            Strategy::AtOnce => write!(f, "{examiner} at once, one thread")?,
+            Strategy::Shares => write!(f, "{examiner} in {} shares", self.listing.options.shares)?,
+            Strategy::Chunks { threads } => write!(f, "{examiner} in chunks, {threads} threads")?,
+            Strategy::Windows { entries, threads } => {
+                write!(f, "{examiner} in inode order, windows of {entries}, {threads} threads")?;
+            }
+        }
+        write!(f, " ({}); listed by {}", self.reason, self.listing)
+    }
+}
+
+/// `true` if the directory is known to lie on a rotating disk.
+fn is_rotating(directory: &Dir) -> bool {
+    #[cfg(target_os = "linux")]
+    return super::disk::is_rotating(directory);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = directory;
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHUNK_BYTES, ROWS, Sharing, decide, row};
+    use crate::policy::Choice;
+    use crate::{FileSystem, ReadOptions, Strategy, Want, backend, examiner};
+
+    #[test]
+    fn every_file_system_has_one_row_and_the_last_is_for_the_rest() {
+        for (index, of_table) in ROWS.iter().enumerate() {
+            assert_eq!(of_table.file_system.is_none(), index == ROWS.len() - 1);
+            assert!(ROWS[..index].iter().all(|other| other.file_system != of_table.file_system));
+            assert!(of_table.reason.len() > 20);
+            assert_eq!(of_table.sharing == Sharing::Never, of_table.alone_below_bytes == u64::MAX);
+        }
+        assert_eq!(row(FileSystem::Overlay).file_system, None);
+        assert_eq!(row(FileSystem::Other(1)).file_system, None);
+    }
+
+    /// Strategy, buffer and reason for a directory of a given size, backend and number of threads.
+    fn decided(
+        file_system: FileSystem,
+        name: &str,
+        bytes: u64,
+        threads: usize,
+    ) -> (Strategy, usize, &'static str) {
+        let options = ReadOptions { buffer_bytes: 1 << 20, threads: 1, shares: 1, resolve_types: false };
+        let listing = Choice {
+            backend: backend(name).unwrap(),
+            options,
+            file_system,
+            directory_bytes: bytes,
+            reason: "picked by the test",
+        };
+        let choice = decide(row(file_system), listing, examiner("std").unwrap(), Want::ALL, threads, false);
+        assert_eq!((choice.want, choice.examiner.name()), (Want::ALL, "std"));
+        assert_eq!(choice.listing.backend.name(), name, "the backend stays");
+        (choice.strategy, choice.listing.options.buffer_bytes, choice.reason)
+    }
+
+    #[test]
+    fn every_row_decides_what_it_says() {
+        use FileSystem::{Btrfs, Cifs, Ext4, F2fs, Fuse, Nfs, Other, Overlay, Tmpfs, Xfs};
+        const SMALL: &str = "the directory is too small for a second thread to help";
+        let chunks = Strategy::Chunks { threads: 3 };
+        for file_system in [Ext4, Xfs, Btrfs, Tmpfs, Nfs, Cifs, Fuse, Overlay, F2fs, Other(0x1234)] {
+            let of_row = row(file_system).reason;
+            let alone = (Strategy::AtOnce, 1 << 20, "only one thread is allowed");
+            assert_eq!(decided(file_system, "std", 1 << 30, 1), alone, "{file_system}");
+            let large = decided(file_system, "std", 1 << 30, 3);
+            let small = decided(file_system, "std", 4096, 3);
+            match file_system {
+                Nfs | Cifs => {
+                    assert_eq!(large, (Strategy::AtOnce, 1 << 20, of_row), "{file_system}");
+                    assert_eq!(small, large, "{file_system}");
+                }
+                // The size of the directory does not matter.
+                Fuse => {
+                    assert_eq!(large, (chunks, CHUNK_BYTES, of_row));
+                    assert_eq!(small, large);
+                }
+                Ext4 | Xfs | Btrfs => {
+                    assert_eq!((large.0, large.1), (chunks, CHUNK_BYTES), "{file_system}");
+                    assert!(large.2.starts_with("one thread lists this directory"), "not split: {}", large.2);
+                    let expected =
+                        if file_system == Btrfs { large } else { (Strategy::AtOnce, 1 << 20, SMALL) };
+                    assert_eq!(small, expected, "{file_system}");
+                }
+                _ => {
+                    assert_eq!(large, (chunks, CHUNK_BYTES, of_row), "{file_system}");
+                    assert_eq!(small, (Strategy::AtOnce, 1 << 20, SMALL), "{file_system}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn large_directories_on_disks_that_turn_are_examined_in_windows() {
+        let in_inode_order: Vec<_> = ROWS.iter().filter(|row| row.inode_order_on_disks).collect();
+        assert_eq!(in_inode_order.len(), 1, "others list in the order of inodes, or have none of their own");
+        let ext4 = row(FileSystem::Ext4);
+        assert!(ext4.inode_order_on_disks);
+        for (bytes, threads) in [(1 << 30, 1), (1 << 30, 4), (4096, 4)] {
+            let options = ReadOptions { buffer_bytes: 1 << 20, threads: 1, shares: 1, resolve_types: false };
+            let listing = Choice {
+                backend: backend("std").unwrap(),
+                options,
+                file_system: FileSystem::Ext4,
+                directory_bytes: bytes,
+                reason: "picked by the test",
+            };
+            let choice = decide(ext4, listing, examiner("std").unwrap(), Want::ALL, threads, true);
+            let windows = Strategy::Windows { entries: 100_000, threads };
+            assert_eq!(choice.strategy == windows, bytes > 4096, "{bytes} bytes, {threads} threads");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_split_is_examined_in_shares() {
+        for file_system in [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Btrfs] {
+            let expected = (Strategy::Shares, 1 << 20, row(file_system).reason);
+            assert_eq!(decided(file_system, "split", 1 << 20, 2), expected);
+        }
+    }
+}

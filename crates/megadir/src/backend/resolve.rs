@@ -1,0 +1,44 @@
+//! Replaces unknown types (`DT_UNKNOWN`), as on XFS without ftype and some FUSE and network file systems, by
+//! the types in the inodes.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use super::Reader;
+use crate::batch::Batch;
+use crate::decode;
+use crate::dir::kind_of;
+use crate::error::Result;
+
+/// Reader that looks up unknown types relative to a directory. An entry that no longer exists keeps
+/// [`FileType::Unknown`].
+#[derive(Debug)]
+pub struct Resolving<R> {
+    inner: R,
+    directory: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+impl<R: Reader> Resolving<R> {
+    /// Wraps a reader. `directory` is open on the same directory.
+    pub fn new(inner: R, directory: OwnedFd) -> Self {
+        Self { inner, directory, buffer: Vec::new() }
+    }
+}
+
+impl<R: Reader> Reader for Resolving<R> {
+    fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        let Some(batch) = self.inner.next_batch()? else { return Ok(None) };
+        if batch.unknown_types() == 0 {
+            return Ok(Some(batch));
+        }
+        self.buffer.clear();
+        self.buffer.extend_from_slice(batch.bytes());
+        decode::resolve_types(&mut self.buffer, |name| kind_of(self.directory.as_fd(), name).d_type());
+        // The bytes were a valid batch, and type bytes do not affect validity.
+        Ok(Batch::check(&self.buffer, batch.has_cookies()).ok())
+    }
+
+    fn calls(&self) -> Option<u64> {
+        self.inner.calls()
+    }
+}

@@ -1,0 +1,121 @@
+//! Traps of ext4 directories: small blocks, no index, churn, hollow directories, full ones.
+
+use super::{GROWN_MIN, Past, Shape, is_linear};
+use crate::limits::cure;
+use crate::limits::facts::{Ext4, Facts};
+use crate::limits::model::Judgement;
+use crate::limits::trap::Trap;
+
+/// Warn from this share of the index.
+const NEARLY_FULL: f64 = 0.75;
+/// Below this share of the entries that churn leaves at its size, a directory was emptied, not only churned.
+const HOLLOW: f64 = 0.6;
+/// Smaller hollow directories are fast to list.
+const HOLLOW_BYTES_MIN: u64 = 256 << 10;
+
+pub(super) fn traps(facts: &Facts, ext4: &Ext4, judgement: &Judgement, past: Past) -> Vec<Trap> {
+    let mut traps = Vec::new();
+    traps.extend(full(facts, ext4, judgement));
+    traps.extend(small_blocks(facts, ext4, judgement));
+    traps.extend(linear(facts, ext4));
+    traps.extend(shrunk(facts, judgement, past));
+    traps.extend(size_option(facts));
+    traps.extend(link_count(facts, ext4));
+    traps
+}
+
+fn full(facts: &Facts, ext4: &Ext4, judgement: &Judgement) -> Option<Trap> {
+    let used = judgement.gauge.as_ref()?.used();
+    let text = match used {
+        used if used >= 1.0 => {
+            "The index has the size at which creates begin to fail with \"No space left on device\": one name may fail again \
+             and again while another succeeds."
+        }
+        used if used >= NEARLY_FULL => {
+            "The index is nearly full. At first single names fail, again and again, while others succeed."
+        }
+        _ => return None,
+    };
+    let mut cures = vec![cure::spread()];
+    if !ext4.features.value.large_dir {
+        cures.push(cure::large_dir(facts));
+    }
+    Some(Trap { name: "index-full", text: text.into(), cures })
+}
+
+fn small_blocks(facts: &Facts, ext4: &Ext4, judgement: &Judgement) -> Option<Trap> {
+    let block_bytes = facts.space.block_bytes;
+    let now = judgement.capacity.as_ref()?.value.likely;
+    if block_bytes >= 4096 || ext4.features.value.large_dir {
+        return None;
+    }
+    let names = &facts.names.value;
+    let usual = Shape { block_bytes: 4096, ..Shape::of(facts, ext4) }.capacity(names).entries;
+    let text = format!(
+        "Blocks of {block_bytes} bytes, typical of images that were created small and grown: a directory takes about \
+         {:.0} times fewer entries than with 4096.",
+        usual / now.max(1) as f64
+    );
+    let cures = vec![
+        cure::spread(),
+        cure::large_dir(facts),
+        cure::Cure::new("move to a file system with blocks of 4096 bytes; the block size cannot be changed"),
+    ];
+    Some(Trap { name: "small-blocks", text, cures })
+}
+
+fn linear(facts: &Facts, ext4: &Ext4) -> Option<Trap> {
+    if !is_linear(facts, ext4) {
+        return None;
+    }
+    let by = if ext4.features.value.dir_index {
+        "This directory has"
+    } else {
+        "Directories of this file system have"
+    };
+    let text = format!(
+        "{by} no hash index: every look-up and create reads the whole directory (10 times slower at 40 000 entries). \
+         Only blocks and inodes limit it."
+    );
+    let cure = if ext4.features.value.dir_index { cure::renew(facts) } else { cure::dir_index(facts) };
+    Some(Trap { name: "linear", text, cures: vec![cure] })
+}
+
+fn shrunk(facts: &Facts, judgement: &Judgement, past: Past) -> Option<Trap> {
+    let Past::Shrunk(part) = past else { return None };
+    let churning = judgement.plan?.churning as f64 / judgement.capacity.as_ref()?.value.likely as f64;
+    if part < HOLLOW * churning && facts.directory_bytes >= HOLLOW_BYTES_MIN {
+        let text = format!(
+            "The directory is hollow: it has held far more entries, and ext4 directories never shrink. Listing it reads {} KiB.",
+            facts.directory_bytes >> 10
+        );
+        return Some(Trap { name: "hollow", text, cures: vec![cure::renew(facts)] });
+    }
+    let plan = judgement.plan.map_or(0, |plan| plan.churning);
+    let text = format!(
+        "Names have come and gone: the directory holds {:.0} % of the entries of one of its size without removals (below {:.0} % \
+         counts as churn). Only names with a similar hash reuse the space of a removed name, so the index keeps growing. \
+         Keep at most {plan} entries, and watch its size (megadir limits --watch).",
+        100.0 * part,
+        100.0 * GROWN_MIN
+    );
+    Some(Trap { name: "churn", text, cures: vec![cure::renew(facts), cure::spread()] })
+}
+
+fn size_option(facts: &Facts) -> Option<Trap> {
+    let mount = facts.mount.as_ref()?;
+    let kib = mount.option("max_dir_size_kb").filter(|kib| *kib != "0")?;
+    let text = format!(
+        "It is mounted with max_dir_size_kb={kib}, which limits the size of every directory; the error is \"No space left on device\"."
+    );
+    Some(Trap { name: "max-dir-size", text, cures: vec![cure::max_dir_size(facts)] })
+}
+
+fn link_count(facts: &Facts, ext4: &Ext4) -> Option<Trap> {
+    if ext4.features.value.dir_nlink || (facts.directory_share < 0.5 && facts.links < 32_000) {
+        return None;
+    }
+    let text =
+        "Without dir_nlink a directory holds at most 64 998 directories; then creates fail with \"Too many links\".".into();
+    Some(Trap { name: "few-links", text, cures: vec![cure::dir_nlink(facts), cure::spread()] })
+}

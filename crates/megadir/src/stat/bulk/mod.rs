@@ -1,0 +1,309 @@
+//! Examiners that read many inodes by number in one call. They need privileges and are used only if named.
+//!
+//! These calls return an inode by number, in the state on disk or in a transaction. Entries that need more are
+//! read by statx: names of mount points (from the mount table when the listing begins), inodes that are
+//! missing, without links or of another type, and inodes changed after the sync with which the listing begins.
+//!
+//! Limits: on btrfs an entry changed during the listing may have its state at the beginning. On XFS a size may
+//! be as old as the sync if one write began more than a second before and is still running, or if the clock is
+//! set back. A name moved or replaced meanwhile may get the attributes of its former inode. Except for these
+//! sizes no row mixes two states of an inode.
+
+mod btrfs;
+#[cfg(test)]
+mod tests;
+mod worth;
+mod xfs;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+pub(super) use self::btrfs::BtrfsSearch;
+pub(super) use self::xfs::XfsBulkstat;
+
+use self::worth::{Terms, Worth};
+use super::Examine;
+use super::statx::StatxRequest;
+use crate::attributes::{Attributes, Time, Want};
+use crate::batch::Batch;
+use crate::decode::Records;
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
+use crate::mounts::{Mount, Mounts};
+
+/// Inodes changed this shortly before the sync are read by statx: a call that began earlier may still be
+/// writing.
+const UNSETTLED: Duration = Duration::from_secs(1);
+
+/// Error of a row that is not filled in yet. Real errors are never negative.
+const PENDING: i32 = i32::MIN;
+
+/// A call that returns inodes by number, with its memory.
+trait Bulk: Send + Sized + 'static {
+    /// `true` if a directory entry's number is always an inode number, even for directories.
+    const NUMBERS_DIRECTORIES: bool;
+    /// `true` if not only sizes lag behind until the file system is synced.
+    const ALL_IS_LATE: bool;
+    const TERMS: Terms;
+
+    fn new() -> Self;
+
+    /// Checks that the call works in a directory on a mount; `Err` is the reason.
+    fn probe(directory: &Dir, mount: Mount) -> std::result::Result<(), String>;
+
+    /// Requests a run of inodes, with ascending and possibly repeated numbers, and passes those it gets to
+    /// `given`, ascending, possibly with others in between. `None` if it gets nothing.
+    fn call(&mut self, directory: &Dir, run: &[Wanted], given: impl FnMut(u64, Attributes))
+    -> Option<Answer>;
+}
+
+/// Result of a call.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    /// All inodes up to this number have been returned or do not exist.
+    last: u64,
+    /// Cost in inodes walked over.
+    walked: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Wanted {
+    inode: u64,
+    /// Row of the batch.
+    row: u32,
+    /// Type according to the directory.
+    kind: FileType,
+}
+
+/// Common properties of the entries in directories of one device and mount.
+#[derive(Clone, Copy, Debug)]
+struct Volume {
+    device: (u32, u32),
+    mount: u64,
+    /// Attributes that are returned.
+    have: Want,
+    /// Changes before this time are returned correctly.
+    settled: Time,
+}
+
+impl Volume {
+    fn is_of(&self, device: (u32, u32), mount: u64) -> bool {
+        (self.device, self.mount) == (device, mount)
+    }
+}
+
+/// Shared by the threads of a listing.
+struct Shared {
+    want: Want,
+    mounts: Mounts,
+    /// Volumes of the directories seen so far.
+    volumes: Mutex<Vec<Volume>>,
+}
+
+/// One thread's state.
+struct BulkReader<B> {
+    shared: Arc<Shared>,
+    bulk: B,
+    statx: StatxRequest,
+    /// Volume of the last directory.
+    volume: Volume,
+    wanted: Vec<Wanted>,
+    worth: Worth,
+    /// Number of entries read by statx.
+    singly: u64,
+}
+
+fn probe<B: Bulk>(directory: &Dir) -> Result<()> {
+    Shared::new(directory, Want::NOTHING)?.probe::<B>(directory).map(|_| ())
+}
+
+fn start_one<B: Bulk>(directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+    let mut one = start::<B>(directory, want, 1)?;
+    Ok(one.remove(0))
+}
+
+/// Prepares `threads` threads. Syncs the file system once for all of them.
+fn start<B: Bulk>(directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
+    Ok(readers::<B>(directory, want, threads)?.into_iter().map(|reader| Box::new(reader) as _).collect())
+}
+
+fn readers<B: Bulk>(directory: &Dir, want: Want, threads: usize) -> Result<Vec<BulkReader<B>>> {
+    let shared = Arc::new(Shared::new(directory, want)?);
+    let volume = shared.volume::<B>(directory)?;
+    let reader = |_| BulkReader {
+        shared: Arc::clone(&shared),
+        bulk: B::new(),
+        statx: StatxRequest::new(want),
+        volume,
+        wanted: Vec::new(),
+        worth: Worth::default(),
+        singly: 0,
+    };
+    Ok((0..threads).map(reader).collect())
+}
+
+impl Shared {
+    fn new(directory: &Dir, want: Want) -> Result<Self> {
+        let mounts = Mounts::read()
+            .map_err(|error| unavailable(directory, format!("cannot read the mount table ({error})")))?;
+        Ok(Self { want, mounts, volumes: Mutex::new(Vec::new()) })
+    }
+
+    /// Checks that a directory's entries can be read, without syncing.
+    fn probe<B: Bulk>(&self, directory: &Dir) -> Result<Volume> {
+        let itself = StatxRequest::new(self.want | VOLUME_ID).itself(directory)?;
+        if !itself.have.contains(VOLUME_ID) {
+            return Err(unavailable(directory, "the kernel reports no mount IDs (Linux before 5.8)"));
+        }
+        let Some(mount) = self.mounts.by_id(itself.mount) else {
+            return Err(unavailable(
+                directory,
+                "the directory's mount is not visible in this mount namespace",
+            ));
+        };
+        B::probe(directory, mount).map_err(|reason| unavailable(directory, reason))?;
+        let have = itself.have & self.want;
+        Ok(Volume { device: itself.device, mount: itself.mount, have, settled: Time::EPOCH })
+    }
+
+    fn known(&self, device: (u32, u32), mount: u64) -> Option<Volume> {
+        let volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
+        volumes.iter().find(|known| known.is_of(device, mount)).copied()
+    }
+
+    /// Syncs the file system if the directory is the first on its mount.
+    fn volume<B: Bulk>(&self, directory: &Dir) -> Result<Volume> {
+        let mut volume = self.probe::<B>(directory)?;
+        // Held while syncing, because the other threads must wait for the sync.
+        let mut volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = volumes.iter().find(|known| known.is_of(volume.device, volume.mount)) {
+            return Ok(*known);
+        }
+        volume.settled = match volumes.iter().find(|known| known.mount == volume.mount) {
+            Some(known) => known.settled,
+            None => {
+                let now = SystemTime::now();
+                if B::ALL_IS_LATE || self.want.contains(Want::SIZE) {
+                    rustix::fs::syncfs(directory)
+                        .map_err(|error| Error::io("sync", directory.path(), error.into()))?;
+                }
+                Time::from_system(now.checked_sub(UNSETTLED).unwrap_or(now))
+            }
+        };
+        volumes.push(volume);
+        Ok(volume)
+    }
+}
+
+/// Attributes that identify a device and mount.
+const VOLUME_ID: Want = Want::DEVICE.union(Want::MOUNT);
+
+impl<B: Bulk> BulkReader<B> {
+    /// Switches to the directory's device and mount: in a tree they may differ.
+    fn switch_to(&mut self, directory: &Dir) -> Result<()> {
+        let here = StatxRequest::new(VOLUME_ID).itself(directory)?;
+        if !self.volume.is_of(here.device, here.mount) {
+            // No new probe for one seen before: a walk may go back and forth.
+            self.volume = match self.shared.known(here.device, here.mount) {
+                Some(known) => known,
+                None => self.shared.volume::<B>(directory)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// Collects the inodes of a batch to request, ascending.
+    fn gather(&mut self, batch: Batch<'_>) {
+        self.wanted.clear();
+        let mut ascending = true;
+        let mut last = 0;
+        for (row, record) in (0..).zip(entries(batch)) {
+            let kind = FileType::from_d_type(record.kind);
+            let numbered = B::NUMBERS_DIRECTORIES || !matches!(kind, FileType::Directory | FileType::Unknown);
+            if numbered && !self.shared.mounts.may_be_on(record.name) {
+                ascending &= record.inode >= last;
+                last = record.inode;
+                self.wanted.push(Wanted { inode: record.inode, row, kind });
+            }
+        }
+        if !ascending {
+            self.wanted.sort_unstable_by_key(|wanted| wanted.inode);
+        }
+    }
+}
+
+impl<B: Bulk> BulkReader<B> {
+    /// Requests the collected inodes and fills in the rows that can be trusted. Returns their number.
+    fn ask(&mut self, directory: &Dir, rows: &mut [Attributes]) -> usize {
+        let Volume { device, mount, have, settled } = self.volume;
+        let mut filled = 0;
+        let mut left = &self.wanted[..];
+        while !left.is_empty() {
+            let run = &left[..worth::run(left, B::TERMS.gap)];
+            let singly = self.worth.singly(run.len(), &B::TERMS);
+            if singly > 0 {
+                left = &left[singly..];
+                continue;
+            }
+            let (mut next, mut wanted) = (0, 0);
+            let answer = self.bulk.call(directory, run, |inode, found| {
+                while left.get(next).is_some_and(|wanted| wanted.inode < inode) {
+                    next += 1;
+                }
+                while let Some(of) = left.get(next).filter(|wanted| wanted.inode == inode) {
+                    next += 1;
+                    wanted += 1;
+                    let same = of.kind == found.kind || of.kind == FileType::Unknown;
+                    if same && found.links > 0 && found.changed < settled {
+                        rows[of.row as usize] = Attributes { have, device, mount, ..found };
+                        filled += 1;
+                    }
+                }
+            });
+            left = match answer {
+                Some(Answer { last, walked }) => {
+                    self.worth.note(walked, wanted, &B::TERMS);
+                    let answered = left.partition_point(|wanted| wanted.inode <= last);
+                    &left[answered.max(1)..]
+                }
+                // Missing or unreadable: statx returns the error.
+                None => &left[run.len()..],
+            };
+        }
+        filled
+    }
+}
+
+impl<B: Bulk> Examine for BulkReader<B> {
+    fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
+        rows.clear();
+        self.switch_to(directory)?;
+        self.gather(batch);
+        rows.resize(batch.len(), Attributes::failed(PENDING));
+        if self.ask(directory, rows) < rows.len() {
+            for (row, record) in rows.iter_mut().zip(entries(batch)).filter(|(row, _)| row.error == PENDING) {
+                *row = self.statx.ask(directory, record.c_name());
+                self.singly += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn entries(batch: Batch<'_>) -> impl Iterator<Item = crate::decode::Record<'_>> {
+    Records::new(batch.bytes()).filter(|record| !record.is_dot())
+}
+
+fn unavailable(directory: &Dir, reason: impl Into<String>) -> Error {
+    Error::new("examine", directory.path(), ErrorKind::Unavailable, reason)
+}
+
+/// Reason why an ioctl is unavailable.
+fn refusal(error: &std::io::Error, call: &str, since: &str) -> String {
+    match error.raw_os_error() {
+        Some(1) => format!("{call} needs root or CAP_SYS_ADMIN"),
+        Some(25) => format!("the kernel has no {call} (Linux before {since})"),
+        _ => format!("the kernel refuses {call} ({error})"),
+    }
+}

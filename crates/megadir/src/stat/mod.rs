@@ -1,0 +1,180 @@
+//! Examiners: ways to read attributes, as backends are ways to list. A new one is a file in this folder and two
+//! lines here.
+
+#[cfg(target_os = "linux")]
+mod bulk;
+#[cfg(unix)]
+mod fstatat;
+#[cfg(windows)]
+mod listed;
+#[cfg(target_os = "linux")]
+mod statx;
+mod std_metadata;
+#[cfg(all(target_os = "linux", feature = "io-uring"))]
+mod uring;
+#[cfg(windows)]
+mod windows_each;
+
+use crate::attributes::{Attributes, Want};
+use crate::batch::{Batch, Entry};
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::nearest::choices;
+
+/// Examiners of this system. The first is the reference that the conformance suite compares with.
+pub static EXAMINERS: &[&dyn Examiner] = &[
+    &std_metadata::StdMetadata,
+    #[cfg(target_os = "linux")]
+    &statx::Statx,
+    #[cfg(unix)]
+    &fstatat::Fstatat,
+    #[cfg(target_os = "linux")]
+    &bulk::XfsBulkstat,
+    #[cfg(target_os = "linux")]
+    &bulk::BtrfsSearch,
+    #[cfg(all(target_os = "linux", feature = "io-uring"))]
+    &uring::Uring,
+    #[cfg(windows)]
+    &listed::Listed,
+    #[cfg(windows)]
+    &windows_each::AttributesEach,
+    #[cfg(windows)]
+    &windows_each::OpenEach,
+];
+
+/// A way to read attributes of entries.
+pub trait Examiner: Sync {
+    /// Name in options and reports, such as `statx`.
+    fn name(&self) -> &'static str;
+
+    /// Description, one line.
+    fn about(&self) -> &'static str;
+
+    /// Checks that the examiner works in this directory. Errors: [`ErrorKind::Unavailable`] with the reason.
+    fn probe(&self, directory: &Dir) -> Result<()>;
+
+    /// `true` if it takes attributes from the listing, so that the directory must be opened by
+    /// [`Backend::open_with_attributes`](crate::Backend::open_with_attributes).
+    fn is_listed(&self) -> bool {
+        false
+    }
+
+    /// `true` if threads are faster in distant parts of a directory than in neighbouring ones.
+    fn works_apart(&self) -> bool {
+        false
+    }
+
+    /// Prepares one thread for reading attributes in a directory. Errors: As [`Examiner::probe`], and errors of
+    /// the system calls.
+    fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>>;
+
+    /// Prepares `threads` threads for a directory, or for it and those below it. Returns one value per thread.
+    /// Work needed once per listing is done here. Errors: As [`Examiner::start`].
+    fn start_threads(&self, directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
+        (0..threads).map(|_| self.start(directory, want)).collect()
+    }
+}
+
+/// Reads attributes in one thread.
+pub trait Examine: Send {
+    /// Replaces `rows` by the attributes of each entry of the batch, in the batch's order. An entry whose
+    /// attributes cannot be read gets a row with its error; the call itself succeeds. Errors:
+    /// [`ErrorKind::Unavailable`] if the examiner does not work in this directory; it may work in others. Any
+    /// other error means that further calls are useless.
+    fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()>;
+}
+
+/// Finds an examiner by name.
+///
+/// # Errors
+///
+/// [`ErrorKind::UnknownBackend`], with the nearest name.
+pub fn by_name(name: &str) -> Result<&'static dyn Examiner> {
+    EXAMINERS.iter().copied().find(|examiner| examiner.name() == name).ok_or_else(|| {
+        let choices = choices(name, EXAMINERS.iter().map(|examiner| examiner.name()));
+        let reason = format!("unknown examiner '{name}': {choices}");
+        Error::new("examine", "".as_ref(), ErrorKind::UnknownBackend, reason)
+    })
+}
+
+/// In order of preference.
+pub(crate) fn preferred(directory: &Dir) -> Result<&'static dyn Examiner> {
+    for name in ["listed", "statx", "fstatat"] {
+        if let Ok(examiner) = by_name(name)
+            && examiner.probe(directory).is_ok()
+        {
+            return Ok(examiner);
+        }
+    }
+    by_name("std")
+}
+
+/// Entries and their attributes, borrowed until the next batch.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributeBatch<'a> {
+    batch: Batch<'a>,
+    rows: &'a [Attributes],
+}
+
+impl<'a> AttributeBatch<'a> {
+    pub(crate) fn new(batch: Batch<'a>, rows: &'a [Attributes]) -> Self {
+        Self { batch, rows }
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.batch.len().min(self.rows.len())
+    }
+
+    /// `true` if the batch has no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Iterates over entries and their attributes. Entries that were removed since the listing are included
+    /// ([`Attributes::has_vanished`]).
+    pub fn entries(&self) -> impl Iterator<Item = (Entry<'a>, &'a Attributes)> + use<'a> {
+        self.batch.entries().zip(self.rows)
+    }
+}
+
+/// Reads a batch's attributes. Fails if the examiner did not return one row per entry, because names would get
+/// wrong attributes.
+pub(crate) fn examine(
+    examine: &mut dyn Examine,
+    directory: &Dir,
+    batch: Batch<'_>,
+    rows: &mut Vec<Attributes>,
+) -> Result<()> {
+    examine.examine(directory, batch, rows)?;
+    if rows.len() == batch.len() {
+        return Ok(());
+    }
+    let reason = format!("{} rows for {} entries: the examiner is faulty", rows.len(), batch.len());
+    Err(Error::new("examine", directory.path(), ErrorKind::Io, reason))
+}
+
+pub(crate) trait AttributeReader: Send {
+    /// Returns the next batch, or `None` at the end.
+    fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>>;
+}
+
+impl Dir {
+    /// Reads attributes of the directory itself.
+    ///
+    /// # Errors
+    ///
+    /// See statx(2) or stat(2).
+    pub fn attributes(&self, want: Want) -> Result<Attributes> {
+        #[cfg(target_os = "linux")]
+        if statx::Statx.probe(self).is_ok() {
+            return statx::StatxRequest::new(want).itself(self);
+        }
+        #[cfg(windows)]
+        return windows_each::of_directory(self, want);
+        #[cfg(not(windows))]
+        std::fs::metadata(self.readable_path()?)
+            .map(|metadata| std_metadata::attributes(&metadata, want))
+            .map_err(|error| Error::io("stat", self.path(), error))
+    }
+}

@@ -1,0 +1,126 @@
+//! Examiner `statx`: only the wanted fields. With `AT_STATX_DONT_SYNC` network file systems answer from the
+//! cache that the listing has just filled.
+
+use std::ffi::CStr;
+
+use rustix::fs::{AtFlags, StatxFlags, statx};
+
+use crate::attributes::{Attributes, Time, Want};
+use crate::batch::Batch;
+use crate::decode::Records;
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::stat::{Examine, Examiner};
+
+pub(crate) struct Statx;
+
+/// Inode and device come with every answer.
+const BITS: [(Want, StatxFlags); 10] = [
+    (Want::TYPE, StatxFlags::TYPE),
+    (Want::SIZE, StatxFlags::SIZE),
+    (Want::MODIFIED, StatxFlags::MTIME),
+    (Want::CHANGED, StatxFlags::CTIME),
+    (Want::BORN, StatxFlags::BTIME),
+    (Want::MODE, StatxFlags::MODE),
+    (Want::OWNER, StatxFlags::UID.union(StatxFlags::GID)),
+    (Want::LINKS, StatxFlags::NLINK),
+    (Want::INODE, StatxFlags::INO),
+    (Want::MOUNT, StatxFlags::MNT_ID),
+];
+
+impl Examiner for Statx {
+    fn name(&self) -> &'static str {
+        "statx"
+    }
+
+    fn about(&self) -> &'static str {
+        "statx relative to the directory, only the wanted fields"
+    }
+
+    fn probe(&self, directory: &Dir) -> Result<()> {
+        // Old seccomp filters return ENOSYS or EPERM.
+        match statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let reason = format!("the system refuses statx ({error})");
+                Err(Error::new("examine", directory.path(), ErrorKind::Unavailable, reason))
+            }
+        }
+    }
+
+    fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+        Ok(Box::new(StatxRequest::new(want)))
+    }
+}
+
+pub(super) struct StatxRequest {
+    want: Want,
+    mask: StatxFlags,
+}
+
+impl Examine for StatxRequest {
+    fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
+        rows.clear();
+        rows.reserve(batch.len());
+        for record in Records::new(batch.bytes()).filter(|record| !record.is_dot()) {
+            rows.push(self.ask(directory, record.c_name()));
+        }
+        Ok(())
+    }
+}
+
+/// Do not follow links, do not mount, use the system's cache.
+pub(super) const FLAGS: AtFlags =
+    AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
+
+impl StatxRequest {
+    pub(super) fn new(want: Want) -> Self {
+        let mask = BITS.iter().filter(|row| want.contains(row.0)).map(|row| row.1).collect();
+        Self { want, mask }
+    }
+
+    #[cfg(feature = "io-uring")]
+    pub(super) fn mask(&self) -> StatxFlags {
+        self.mask
+    }
+
+    #[inline]
+    pub(super) fn ask(&self, directory: &Dir, name: &CStr) -> Attributes {
+        match statx(directory, name, FLAGS, self.mask) {
+            Ok(status) => self.attributes(&status),
+            Err(error) => Attributes::failed(error.raw_os_error()),
+        }
+    }
+
+    pub(super) fn itself(&self, directory: &Dir) -> Result<Attributes> {
+        statx(directory, "", FLAGS | AtFlags::EMPTY_PATH, self.mask)
+            .map(|status| self.attributes(&status))
+            .map_err(|error| Error::io("stat", directory.path(), error.into()))
+    }
+
+    #[inline]
+    pub(super) fn attributes(&self, status: &rustix::fs::Statx) -> Attributes {
+        let got = StatxFlags::from_bits_retain(status.stx_mask);
+        let have = match got.contains(self.mask) {
+            // Nearly always: everything that was requested.
+            true => self.want,
+            false => BITS.iter().filter(|row| got.contains(row.1)).map(|row| row.0).collect(),
+        };
+        let time =
+            |time: rustix::fs::StatxTimestamp| Time { seconds: time.tv_sec, nanoseconds: time.tv_nsec };
+        Attributes {
+            have: (have | Want::DEVICE) & self.want,
+            links: u64::from(status.stx_nlink),
+            user: status.stx_uid,
+            group: status.stx_gid,
+            inode: status.stx_ino,
+            size_bytes: status.stx_size,
+            modified: time(status.stx_mtime),
+            changed: time(status.stx_ctime),
+            born: time(status.stx_btime),
+            device: (status.stx_dev_major, status.stx_dev_minor),
+            mount: status.stx_mnt_id,
+            ..Attributes::of_mode(status.stx_mode.into())
+        }
+    }
+}

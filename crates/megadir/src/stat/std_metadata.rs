@@ -1,0 +1,78 @@
+//! Examiner `std`: Rust's `std::fs::symlink_metadata` by path, the reference for all others.
+
+use crate::attributes::{Attributes, Time, Want};
+use crate::batch::Batch;
+use crate::dir::Dir;
+use crate::error::Result;
+use crate::names;
+use crate::stat::{Examine, Examiner};
+
+pub(crate) struct StdMetadata;
+
+impl Examiner for StdMetadata {
+    fn name(&self) -> &'static str {
+        "std"
+    }
+
+    fn about(&self) -> &'static str {
+        "Rust's std::fs::symlink_metadata by path: slow and simple, the reference for all others"
+    }
+
+    fn probe(&self, _directory: &Dir) -> Result<()> {
+        Ok(())
+    }
+
+    fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+        Ok(Box::new(ByPath { want }))
+    }
+}
+
+struct ByPath {
+    want: Want,
+}
+
+impl Examine for ByPath {
+    fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
+        rows.clear();
+        let below = directory.readable_path()?;
+        for entry in batch {
+            let name = names::to_os(entry.name)?;
+            rows.push(match std::fs::symlink_metadata(below.join(&*name)) {
+                Ok(metadata) => attributes(&metadata, self.want),
+                Err(error) => Attributes::failed(error.raw_os_error().unwrap_or(i32::MAX)),
+            });
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn attributes(metadata: &std::fs::Metadata, want: Want) -> Attributes {
+    let mut row = Attributes::NOTHING;
+    row.kind = metadata.file_type().into();
+    row.size_bytes = metadata.len();
+    let mut have = Want::TYPE | Want::SIZE;
+    // Windows returns 0 (1601) for times that the file system does not keep.
+    let is_kept =
+        |time: &std::time::SystemTime| !cfg!(windows) || Time::from_system(*time) != Time::from_windows(0);
+    if let Some(modified) = metadata.modified().ok().filter(is_kept) {
+        row.modified = Time::from_system(modified);
+        have = have | Want::MODIFIED;
+    }
+    if let Some(born) = metadata.created().ok().filter(is_kept) {
+        row.born = Time::from_system(born);
+        have = have | Want::BORN;
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        row.mode = (metadata.mode() & 0o7777) as u16;
+        row.links = metadata.nlink();
+        (row.user, row.group) = (metadata.uid(), metadata.gid());
+        row.inode = metadata.ino();
+        row.changed = Time { seconds: metadata.ctime(), nanoseconds: metadata.ctime_nsec() as u32 };
+        row.device = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+        have = have | Want::MODE | Want::LINKS | Want::OWNER | Want::INODE | Want::CHANGED | Want::DEVICE;
+    }
+    row.have = have & want;
+    row
+}

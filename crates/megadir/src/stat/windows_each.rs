@@ -1,0 +1,148 @@
+//! Examiners `attributes-each` and `open-each`: a system call per entry, for comparison with the listing's
+//! attributes.
+
+use std::os::windows::io::AsHandle;
+
+use megadir_sys::windows::facts::{self, Facts};
+use megadir_sys::windows::open::Purpose;
+
+use crate::attributes::{Attributes, Want};
+use crate::batch::Batch;
+use crate::dir::Dir;
+use crate::directory_information::Found;
+use crate::error::{Error, Result};
+use crate::file_type::FileType;
+use crate::names;
+use crate::stat::{Examine, Examiner};
+
+const OF_PATH: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
+const OF_OPEN: Want = OF_PATH.union(Want::CHANGED).union(Want::INODE).union(Want::LINKS);
+
+pub(crate) struct AttributesEach;
+
+impl Examiner for AttributesEach {
+    fn name(&self) -> &'static str {
+        "attributes-each"
+    }
+
+    fn about(&self) -> &'static str {
+        "GetFileAttributesExW of each entry by path: types, sizes, times"
+    }
+
+    fn probe(&self, _directory: &Dir) -> Result<()> {
+        Ok(())
+    }
+
+    fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+        Ok(Box::new(ByPath { want }))
+    }
+}
+
+struct ByPath {
+    want: Want,
+}
+
+impl Examine for ByPath {
+    fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
+        rows.clear();
+        let below = directory.readable_path()?.join("");
+        let mut path: Vec<u16> = std::os::windows::ffi::OsStrExt::encode_wide(below.as_os_str()).collect();
+        let below_units = path.len();
+        for entry in batch {
+            path.truncate(below_units);
+            path.extend(names::to_wide(entry.name).unwrap_or_default());
+            rows.push(match facts::of_path(&path) {
+                Ok(facts) => {
+                    let mut row = found(&facts).attributes(self.want, OF_PATH);
+                    // The call does not return the reparse tag.
+                    if row.have.contains(Want::TYPE) && facts.attributes & REPARSE_POINT != 0 {
+                        row.kind = directory.kind_of(entry.name);
+                        if row.kind == FileType::Unknown {
+                            row.have = row.have.without(Want::TYPE);
+                        }
+                    }
+                    row
+                }
+                Err(error) => Attributes::failed(error.raw_os_error().unwrap_or(i32::MAX)),
+            });
+        }
+        Ok(())
+    }
+}
+
+const REPARSE_POINT: u32 = 0x400;
+
+pub(crate) struct OpenEach;
+
+impl Examiner for OpenEach {
+    fn name(&self) -> &'static str {
+        "open-each"
+    }
+
+    fn about(&self) -> &'static str {
+        "opens each entry relative to the directory: all attributes including links, slowest"
+    }
+
+    fn probe(&self, _directory: &Dir) -> Result<()> {
+        Ok(())
+    }
+
+    fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+        Ok(Box::new(Opening::new(want)))
+    }
+}
+
+pub(super) struct Opening {
+    want: Want,
+}
+
+impl Opening {
+    pub(super) fn new(want: Want) -> Self {
+        Self { want }
+    }
+}
+
+impl Examine for Opening {
+    fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
+        rows.clear();
+        for entry in batch {
+            let asked = directory
+                .open_entry(entry.name, Purpose::Ask)
+                .map_err(|error| error.code())
+                .and_then(|file| facts::of_open(file.as_handle()).map_err(|error| error.raw_os_error()));
+            rows.push(match asked {
+                Ok(facts) => of_open(&facts, self.want),
+                Err(code) => Attributes::failed(code.unwrap_or(i32::MAX)),
+            });
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn of_directory(directory: &Dir, want: Want) -> Result<Attributes> {
+    let facts = facts::of_open(directory.as_handle());
+    let facts = facts.map_err(|error| Error::io("stat", directory.path(), error))?;
+    let mut row = of_open(&facts, want);
+    // The volume's serial number.
+    row.device = (0, facts.volume);
+    row.have = row.have | (want & Want::DEVICE);
+    Ok(row)
+}
+
+fn of_open(facts: &Facts, want: Want) -> Attributes {
+    let mut row = found(facts).attributes(want, OF_OPEN);
+    row.links = facts.links.into();
+    row
+}
+
+fn found(facts: &Facts) -> Found {
+    Found {
+        attributes: facts.attributes,
+        reparse_tag: facts.reparse_tag,
+        created: facts.created,
+        written: facts.written,
+        changed: facts.changed,
+        size_bytes: facts.size_bytes,
+        file_id: facts.index,
+    }
+}
