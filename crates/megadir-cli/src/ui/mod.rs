@@ -4,6 +4,7 @@ pub(crate) mod escape;
 pub(crate) mod exit;
 #[macro_use]
 pub(crate) mod message;
+pub(crate) mod new_file;
 pub(crate) mod output;
 pub(crate) mod paragraph;
 pub(crate) mod sizes;

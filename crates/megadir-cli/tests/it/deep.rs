@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use megadir_inventory::{Inventory, Rows};
-use megadir_testkit::require::full;
+use megadir_testkit::require;
+use megadir_testkit::require::{full, have};
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, unlinkat};
 use tempfile::TempDir;
 use wait4::Wait4;
@@ -134,4 +135,59 @@ fn check_rows(inventory: &Path, depth: usize, name_bytes: usize) {
         parent.extend_from_slice(name.as_bytes());
     }
     assert!(read.next_row().unwrap().is_none());
+}
+
+/// User instructions of a run on one thread, as callgrind counts them.
+fn instructions(words: &[&str], paths: &[&Path]) -> u64 {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(env!("CARGO_BIN_EXE_megadir"))
+        .args([words[0], "-j1"])
+        .args(&words[1..])
+        .args(paths)
+        .stdout(Stdio::null())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words:?}: {text}");
+    let count = text.lines().find_map(|line| line.split_once("Collected : ")).expect("callgrind counts");
+    count.1.trim().parse().unwrap()
+}
+
+/// Operations with two limits, in a debug build: how often 2000 levels may cost what 500 do, in tenths, and the
+/// instructions per byte of all paths together, where copying a byte counts as one. An inventory's dictionary of paths
+/// hashes up to 4 MiB of them, and a comparison copies the last KiB of each.
+const OPERATIONS: &[(&[&str], u64, u64)] = &[
+    (&["list", "--recursive", "--count"], 46, 10),
+    (&["list", "--recursive"], 46, 10),
+    (&["list", "--recursive", "--summary"], 46, 10),
+    (&["scan", "--quiet", "--output"], 120, 30),
+    (&["changes", "--quiet"], 70, 10),
+    (&["changes", "--update"], 120, 30),
+    (&["remove", "--dry-run"], 46, 1),
+];
+
+fn count(chain: &Chain, words: &[&str]) -> u64 {
+    let inventory = chain.scratch.path().join("inventory");
+    match words[0] {
+        "scan" => instructions(words, &[&inventory, &chain.tree()]),
+        "changes" => instructions(words, &[&inventory]),
+        _ => instructions(words, &[&chain.tree()]),
+    }
+}
+
+#[test]
+fn a_level_costs_the_same_at_any_depth_but_for_copies_of_its_path() {
+    require!(have("valgrind"));
+    let (short, long, wide) = (Chain::new(500, 1), Chain::new(2000, 1), Chain::new(600, 255));
+    for (words, growth, per_byte) in OPERATIONS {
+        let counts = [&short, &long].map(|chain| count(chain, words));
+        println!("{words:?}: {counts:?} for 500 and 2000 levels");
+        assert!(counts[1] < counts[0] * growth / 10, "{words:?}: {counts:?}");
+        let path_bytes = (wide.depth * wide.depth * (wide.name_bytes + 1) / 2) as u64;
+        let counted = count(&wide, words);
+        println!("{words:?}: {} per byte of path", counted as f64 / path_bytes as f64);
+        // Escaping or hashing whole paths took 80 to 160.
+        assert!(counted < path_bytes * per_byte, "{words:?}: {counted} for {path_bytes} bytes of paths");
+    }
 }

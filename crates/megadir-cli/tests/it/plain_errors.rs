@@ -97,3 +97,71 @@ fn fewer_epochs_than_have_an_interval_are_refused() {
         assert!(text.contains("expected 5 or more"), "{text}");
     }
 }
+
+/// Options that write a file, by the command; `{}` is the file. Their other operands do not exist: a command that began
+/// its work before it looked at the file would complain about them.
+const WRITERS: &[(&str, &[&str], &[&str])] = &[
+    ("--report", &["advise"], &["missing", "--files", "1M", "--report={}"]),
+    ("--output", &["scan"], &["missing", "--output", "{}"]),
+    ("--output", &["scan"], &["missing", "-o", "{}.csv"]),
+    ("--jsonl", &["scan"], &["missing", "--jsonl", "--output", "{}"]),
+    ("--csv", &["scan"], &["missing", "--csv", "--output", "{}"]),
+    ("--output", &["bench", "run"], &["listing", "--quick", "--entries", "50", "--rounds", "7", "-o", "{}"]),
+    ("--output", &["bench", "report"], &["missing", "--output", "{}"]),
+    ("--output", &["bench", "report"], &["missing", "-f", "html", "-o", "{}"]),
+    ("--output", &["bench", "report"], &["missing", "missing", "--output", "file/{}"]),
+];
+
+/// Long options of a command whose help begins with "Write".
+fn writers(subcommand: &[&str]) -> Vec<String> {
+    let output = output_of(std::path::Path::new("."), &[subcommand, &["--help"]].concat());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut option = String::new();
+    let mut found = Vec::new();
+    for line in text.lines().map(str::trim_start) {
+        if line.starts_with('-') {
+            let names = line.split([' ', '=', '[', ',']).find(|word| word.starts_with("--"));
+            option = names.unwrap_or_default().to_owned();
+        } else if line.starts_with("Write ") && !option.is_empty() {
+            found.push(std::mem::take(&mut option));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_refused_before_the_work() {
+    for subcommand in [
+        &["list"][..],
+        &["make"],
+        &["remove"],
+        &["scan"],
+        &["changes"],
+        &["limits"],
+        &["advise"],
+        &["bench", "list"],
+        &["bench", "run"],
+        &["bench", "report"],
+        &["bench", "compare"],
+        &["bench", "filesystems"],
+        &["bench", "clean"],
+    ] {
+        for option in writers(subcommand) {
+            let is_tried = WRITERS.iter().any(|row| row.0 == option && row.1 == subcommand);
+            assert!(is_tried, "{subcommand:?} {option}: WRITERS lacks it");
+        }
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("file"), "").expect("writable");
+    for (_, subcommand, operands) in WRITERS {
+        for path in ["none/x", "file/x"] {
+            let operands: Vec<String> = operands.iter().map(|word| word.replace("{}", path)).collect();
+            let words: Vec<&str> =
+                subcommand.iter().copied().chain(operands.iter().map(String::as_str)).collect();
+            let text = refused(directory.path(), &words);
+            assert!(text.contains(path), "{words:?}: {text}");
+            let left = std::fs::read_dir(directory.path()).expect("readable").count();
+            assert_eq!(left, 1, "{words:?} leaves something");
+        }
+    }
+}

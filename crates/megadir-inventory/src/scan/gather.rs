@@ -8,7 +8,7 @@
 //!
 //! No path holds a NUL, so keys sort like rows; a directory's errors precede its rows.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -19,6 +19,7 @@ use super::Excluded;
 use super::deep::Cursor;
 use super::rowless::Rowless;
 use super::shared::Shared;
+use crate::common::common_bytes;
 use crate::packed::columns::{self, Alike};
 use crate::packed::{Numbers, PackedRows, pack};
 use crate::path::split_bytes;
@@ -49,7 +50,8 @@ pub(super) struct Gather<'o> {
     /// Root in the walk.
     prefix: Vec<u8>,
     exclude: &'o [Excluded],
-    blocks: HashMap<Vec<u8>, Block>,
+    /// Few at a time, and comparing long paths is cheaper than hashing them.
+    blocks: BTreeMap<Vec<u8>, Block>,
     spare: Vec<Block>,
     /// Total of all blocks.
     held_bytes: usize,
@@ -98,7 +100,7 @@ impl<'o> Gather<'o> {
             root,
             prefix: megadir::names::from_os(path.as_os_str()).to_vec(),
             exclude,
-            blocks: HashMap::new(),
+            blocks: BTreeMap::new(),
             spare: Vec::new(),
             held_bytes: 0,
             held_bytes_max,
@@ -331,7 +333,14 @@ pub(super) fn item_rows<'a>(root: u32, parent: &'a [u8], item: &'a [u8]) -> Opti
 pub(super) fn key_parts<'k>(key: &'k [u8], last: &[u8]) -> Option<(u32, &'k [u8], u8, &'k [u8])> {
     let (root, rest) = key.split_first_chunk()?;
     let is_last = rest.get(last.len()) == Some(&0) && rest.starts_with(last);
-    let end = if is_last { last.len() } else { rest.iter().position(|&byte| byte == 0)? };
+    let end = match is_last {
+        true => last.len(),
+        // What both paths begin with holds no NUL.
+        false => {
+            let same = common_bytes(rest, last);
+            same + rest[same..].iter().position(|&byte| byte == 0)?
+        }
+    };
     let (parent, rest) = rest.split_at(end);
     let (&kind, name) = rest.get(1..)?.split_first()?;
     Some((u32::from_be_bytes(*root), parent, kind, name))

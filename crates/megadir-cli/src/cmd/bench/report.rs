@@ -1,7 +1,6 @@
 //! `megadir bench report`: records as tables, HTML, SVG, Markdown, CSV, JSON or HdrHistogram logs.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use megadir_report::chart::{self, CHARTS, chart_named};
@@ -10,6 +9,7 @@ use megadir_report::{FORMATS, Format, Report, Style, Summary, View, format_named
 use super::open::{Opened, open};
 use crate::exit::{self, CliError};
 use crate::ui::message::reason;
+use crate::ui::new_file::NewFile;
 use crate::ui::output::print_with;
 use crate::ui::{is_unicode, takes_escapes};
 
@@ -85,21 +85,29 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
     let (mut code, mut written) = (exit::DONE, Vec::new());
     for (place, path) in args.records.iter().enumerate() {
+        // Large records take seconds: first see that the report can be written.
+        let file = match &args.output {
+            Some(output) => {
+                let to = target(output, path, format, several, &written)?;
+                let file = NewFile::create(&to).map_err(|error| cannot_write(&to, &error))?;
+                Some((to, file))
+            }
+            None => None,
+        };
         let opened = open(path, args.share)?;
         if opened.damaged {
             code = exit::SOME_FAILED;
         }
         let ready = prepare(path, &opened, format, args.chart.as_ref())?;
-        match &args.output {
+        match file {
             None => print_with(|output| {
                 if place > 0 {
                     output.write_all(b"\n")?;
                 }
                 ready.write(output)
             })?,
-            Some(output) => {
-                let to = target(output, path, format, several, &written)?;
-                write_new(&to, |file| ready.write(file))?;
+            Some((to, file)) => {
+                file.finish(|file| ready.write(file)).map_err(|error| cannot_write(&to, &error))?;
                 eprintln!("megadir: wrote the report '{}'", to.display());
                 written.push(to);
             }
@@ -129,7 +137,8 @@ pub(crate) fn write_page(path: &Path, opened: &Opened) -> Result<(), CliError> {
         } else if file.symlink_metadata().is_ok() {
             continue;
         } else {
-            write_new(&file, |file| file.write_all(text.as_bytes()))?;
+            let new = NewFile::create(&file).and_then(|new| new.finish(|out| out.write_all(text.as_bytes())));
+            new.map_err(|error| cannot_write(&file, &error))?;
         }
         eprintln!("megadir: the HTML report is '{}'; open it in a browser", file.display());
         return Ok(());
@@ -220,22 +229,12 @@ fn target(
     files.find(|file| !written.contains(file)).ok_or_else(|| CliError::usage("no file name is free"))
 }
 
-/// Removed if writing fails.
-fn write_new(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
-    let cannot = |error: io::Error| {
-        CliError::nothing_ran(format!("cannot write the report '{}': {}", path.display(), reason(&error)))
-    };
-    let mut file = BufWriter::new(File::create_new(path).map_err(cannot)?);
-    write(&mut file).and_then(|()| file.flush()).map_err(|error| {
-        let _ = std::fs::remove_file(path);
-        cannot(error)
-    })
+fn cannot_write(path: &Path, error: &io::Error) -> CliError {
+    CliError::nothing_ran(format!("cannot write the report '{}': {}", path.display(), reason(error)))
 }
 
 fn replace(path: &Path, text: &str) -> Result<(), CliError> {
-    let cannot = |error: io::Error| {
-        CliError::nothing_ran(format!("cannot write the report '{}': {}", path.display(), reason(&error)))
-    };
+    let cannot = |error: io::Error| cannot_write(path, &error);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".report-").tempfile_in(folder).map_err(cannot)?;
     file.write_all(text.as_bytes()).map_err(cannot)?;

@@ -57,9 +57,9 @@ fn run_study(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     if resolved.planned.plan.file_systems.is_empty() {
         check_start(&resolved, args, interrupt)?;
     }
+    let (path, file) = create_record(args, &resolved)?;
     announce(&resolved);
     announce_drops(&resolved.planned.plan);
-    let (path, file) = create_record(args, &resolved)?;
     let result = measure(resolved, interrupt, file, None, (args.share, args.lab.erase_device));
     Ok(Done::Ran { path: path.get().cloned(), result })
 }

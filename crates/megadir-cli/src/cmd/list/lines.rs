@@ -58,6 +58,9 @@ impl Lines {
             if bytes.last().is_none_or(|last| !std::path::is_separator(char::from(*last))) {
                 label.prefix.push(SEPARATOR);
             }
+        }
+        // Escaping takes far longer than copying, and paths of deep trees are long.
+        if self.with_path && self.format == Format::Json {
             escape::json_member(&mut label.json, "dir", directory(&label.prefix));
             label.json.push(b',');
         }

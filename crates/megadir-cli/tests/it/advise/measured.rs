@@ -10,7 +10,7 @@ use megadir_testkit::mount::{EXT4_1K, Mount, TMPFS};
 use megadir_testkit::require;
 use serde_json::Value;
 
-use crate::support::{megadir, run, run_as_nobody, scratch, unprivileged};
+use crate::support::{finish, megadir, program, run, run_as_nobody, scratch, unprivileged};
 
 /// Everything below a directory with the attributes that a change would alter. For the work directory and the
 /// top, only the contents count, since a directory is created and removed there.
@@ -185,4 +185,39 @@ fn the_answer_is_printed_whatever_becomes_of_the_page() {
     assert!(words.iter().any(|words| err.contains(words)), "{err}");
     assert_eq!(std::fs::read_to_string(&page).unwrap(), "another's");
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1, "the temporary file is gone");
+}
+
+/// The answer in a mount namespace where the load average is 64; `None` if the time did not suffice to measure.
+fn under_load(directory: &Path, arguments: &[&str]) -> Option<String> {
+    let scratch = scratch();
+    let load = scratch.path().join("loadavg");
+    std::fs::write(&load, "64.00 64.00 64.00 3/100 1\n").unwrap();
+    ["5s", "20s", "60s"].iter().find_map(|time| {
+        let script = "mount --bind \"$LOAD\" /proc/loadavg && exec \"$M\" advise . --time \"$@\"";
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--mount", "bash", "-c", script, "bash", time]).args(arguments);
+        command.env("LOAD", &load).env("M", program()).env("COLUMNS", "100").current_dir(directory);
+        let out = String::from_utf8(finish(&mut command).quiet()).unwrap();
+        let words: Vec<&str> = out.split_whitespace().collect();
+        Some(words.join(" ")).filter(|text| !text.contains("measured nothing"))
+    })
+}
+
+#[test]
+fn what_is_impossible_comes_before_the_overload_and_that_before_the_answer() {
+    let mount = require!(Mount::make(&TMPFS));
+    const OVERLOAD: &str = "The machine was overloaded while this was measured: ";
+    let shown = |arguments: &[&str], order: &[&str]| {
+        let text = require!(under_load(&mount.path(), arguments).ok_or("no time to measure".to_owned()));
+        let at: Vec<usize> = order
+            .iter()
+            .map(|words| text.find(words).unwrap_or_else(|| panic!("no {words:?}: {text}")))
+            .collect();
+        assert!(at.is_sorted(), "{order:?} at {at:?}: {text}");
+    };
+    shown(
+        &["--files", "10M", "--size", "1T"],
+        &["they do not fit", OVERLOAD, "With room for them: ", "path"],
+    );
+    shown(&["--files", "10k"], &[OVERLOAD, "10 000 files: ", "path"]);
 }

@@ -3,6 +3,8 @@
 
 #[cfg(unix)]
 mod fenced;
+#[cfg(target_os = "linux")]
+mod figures;
 
 use std::path::Path;
 use std::process::Output;

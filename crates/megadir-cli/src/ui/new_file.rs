@@ -1,0 +1,51 @@
+//! New files that a command writes after long work. They exist under a temporary name from the start, so that a path that
+//! cannot be written is refused before the work.
+
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+/// A file under its temporary name, which dropping removes.
+pub(crate) struct NewFile {
+    path: PathBuf,
+    file: NamedTempFile,
+}
+
+impl NewFile {
+    /// Fails if the path exists or its directory cannot be written.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        if path.symlink_metadata().is_ok() {
+            return Err(ErrorKind::AlreadyExists.into());
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".report-");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // The umask applies as for any new file; the default of temporary files is owner only.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        Ok(Self { path: path.to_owned(), file: builder.tempfile_in(folder)? })
+    }
+
+    /// Writes the contents and gives the file its name; fails if that exists by now.
+    pub(crate) fn finish(mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let mut buffered = BufWriter::new(&mut self.file);
+        write(&mut buffered)?;
+        buffered.flush()?;
+        drop(buffered);
+        match self.file.persist_noclobber(&self.path) {
+            Ok(_) => Ok(()),
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Err(error.error),
+            // Some file systems support neither renaming without replacing nor hard links.
+            Err(error) => {
+                let mut written = error.file;
+                written.rewind()?;
+                io::copy(&mut written, &mut File::create_new(&self.path)?).map(drop)
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Figures with an interval on README.md, METHODOLOGY.md and docs/*.md: each is in a record, or in output that a test
+//! compares.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use megadir_testkit::mount::{HASH_SEED, Mount, Recipe};
+use megadir_testkit::require;
+
+/// Pages whose tables of comparisons are held number by number, with the heading where they begin.
+const TABLES: [(&str, &str); 2] = [("README.md", "## Speed"), ("docs/speed.md", "# Speed")];
+
+/// Records of programs that were compared.
+const RECORDS: [&str; 5] = [
+    "2026-11-21-speed.md",
+    "2026-11-21-attributes.md",
+    "2026-11-21-remove.md",
+    "2026-11-21-inventory.md",
+    "2026-11-22-scan.md",
+];
+
+/// The file system of the first example in README.md: room for 10 million files.
+const TEN_MILLION: Recipe = Recipe {
+    name: "ext4 with 12 million inodes",
+    kind: "ext4",
+    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "12000000", "-E", HASH_SEED, "-O", "^has_journal"],
+    tune: &[],
+    image_bytes: 64 << 30,
+};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).expect("readable text")
+}
+
+/// Paths of the files with this extension in a directory and below it.
+fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).expect("readable") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|is| is == extension) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Pages for users, by name.
+fn pages() -> Vec<(String, String)> {
+    let named = |name: &str| (name.to_owned(), read(&root().join(name)));
+    let docs = files(&root().join("docs"), "md")
+        .into_iter()
+        .map(|path| (format!("docs/{}", path.file_name().expect("a name").to_string_lossy()), read(&path)));
+    ["README.md", "METHODOLOGY.md"].into_iter().map(named).chain(docs).collect()
+}
+
+/// Figures of the form `1.06 [0.97, 1.36]`, also with a unit: `4.53 M [3.85, 5.20]`. Spaces, units and signs of
+/// multiplication are left out.
+fn intervals(text: &str) -> BTreeSet<String> {
+    let is_number = |text: &str| text.starts_with(|letter: char| letter.is_ascii_digit());
+    let mut found = BTreeSet::new();
+    for (at, _) in text.match_indices('[') {
+        let Some((low, high)) =
+            text[at + 1..].split_once(']').and_then(|(inside, _)| inside.split_once(", "))
+        else {
+            continue;
+        };
+        let bounds = [low, high].map(|bound| bound.replace([' ', '\u{a0}', '\u{202f}'], ""));
+        if bounds.iter().any(|bound| bound.parse::<f64>().is_err()) {
+            continue;
+        }
+        let before = text[..at].trim_end();
+        let number_end = before.rfind(|letter: char| letter.is_ascii_digit()).map_or(0, |last| last + 1);
+        let unit = &before[number_end..];
+        // Only a unit may be between a number and its interval.
+        if unit.chars().count() > 8 || unit.contains(['|', '.', ',', ';', '(', ']']) {
+            continue;
+        }
+        let is_part = |letter: char| letter.is_ascii_digit() || letter == '.';
+        let number_start = before[..number_end].rfind(|letter| !is_part(letter));
+        let number = &before[number_start.map_or(0, |start| start + 1)..number_end];
+        if is_number(number) {
+            found.insert(format!("{number} [{}, {}]", bounds[0], bounds[1]));
+        }
+    }
+    found
+}
+
+/// The first example of README.md, run on a file system with room for its files.
+fn example() -> Result<String, String> {
+    let mount = Mount::make(&TEN_MILLION)?;
+    std::fs::create_dir(mount.path().join("files")).map_err(|error| error.to_string())?;
+    let output = Command::new(env!("CARGO_BIN_EXE_megadir"))
+        .args(["advise", "files", "--files", "10M", "--churn", "--time", "0s"])
+        .current_dir(mount.path())
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    assert!(output.status.success(), "{output:?}");
+    Ok(String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+#[test]
+fn every_interval_on_a_page_is_in_a_record_or_in_compared_output() {
+    let mut held = BTreeSet::new();
+    for path in files(&root().join("records"), "md") {
+        held.extend(intervals(&read(&path)));
+    }
+    for path in files(&root().join("crates/megadir-cli/tests/golden"), "txt") {
+        held.extend(intervals(&read(&path)));
+    }
+    let example = require!(example());
+    held.extend(intervals(&example));
+    let mut unheld = Vec::new();
+    let mut count = 0;
+    for (page, text) in pages() {
+        let shown = intervals(&text);
+        count += shown.len();
+        unheld.extend(shown.difference(&held).map(|figure| format!("{page}: {figure}")));
+    }
+    assert!(unheld.is_empty(), "in no record and no compared output:\n{}", unheld.join("\n"));
+    assert!(count > 30, "{count} figures found: does the test still see them?");
+}
+
+/// Numbers with a decimal point, e.g. `1.04`; not parts of versions with three numbers.
+fn decimals(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|letter: char| !letter.is_ascii_digit() && letter != '.');
+    words.map(|word| word.trim_end_matches('.')).filter(|word| word.matches('.').count() == 1)
+}
+
+#[test]
+fn every_decimal_of_the_tables_of_speed_is_in_a_record() {
+    let records = RECORDS.map(|name| read(&root().join("records").join(name)));
+    let held: BTreeSet<&str> = records.iter().flat_map(|text| decimals(text)).collect();
+    for (page, heading) in TABLES {
+        let text = read(&root().join(page));
+        let from = text.find(heading).expect("the page has this heading");
+        let section = &text[from..];
+        let end =
+            section[1..].find("\n## ").filter(|_| page == "README.md").map_or(section.len(), |end| end + 1);
+        let unheld: Vec<&str> = decimals(&section[..end]).filter(|number| !held.contains(number)).collect();
+        assert!(unheld.is_empty(), "{page}: in no record: {unheld:?}");
+    }
+}
+
+#[test]
+fn intervals_are_found_with_and_without_units() {
+    let text = "takes 1.06 [0.97, 1.36], 4.53 M\n[3.85, 5.20], 2 986 [0, 6 450], 57 % [56, 57], | 481 ms [467, 489]; see [a, b](c) and x[1, 2]";
+    let found: Vec<String> = intervals(text).into_iter().collect();
+    assert_eq!(
+        found,
+        ["1.06 [0.97, 1.36]", "4.53 [3.85, 5.20]", "481 [467, 489]", "57 [56, 57]", "986 [0, 6450]"]
+    );
+}
