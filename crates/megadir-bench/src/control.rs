@@ -1,33 +1,11 @@
-//! Cancellation, heartbeat and errors of long work. The heartbeat is a counter with a mark in bit 63
-//! (computing) and bit 62 (writing back): a watcher that sees neither a mark nor the count move may take the
-//! work for hung. A mark costs two atomic operations a step, so measured code may set it.
+//! Errors of long work; its cancellation and heartbeat are the lab's.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use megadir_record::Refused;
 
-/// Heartbeat mark for long computation without a system call that could hang, e.g. sorting.
-pub const COMPUTING: u64 = 1 << 63;
-/// Heartbeat mark for write-back, which takes as long as the disk needs.
-pub const WRITING_BACK: u64 = 1 << 62;
-
-#[derive(Clone, Copy, Debug)]
-pub struct RunControl<'a> {
-    /// Set by the caller to end the run; polled every few milliseconds.
-    pub stop: &'a AtomicBool,
-    /// Incremented by the work; its marks are [`COMPUTING`] and [`WRITING_BACK`].
-    pub heartbeat: &'a AtomicU64,
-}
-
-impl RunControl<'_> {
-    /// Increments the heartbeat; fails with [`WorkError::Stopped`] once the run is to end.
-    #[inline]
-    pub(crate) fn check(self) -> Result<(), WorkError> {
-        self.heartbeat.fetch_add(1, Ordering::Relaxed);
-        if self.stop.load(Ordering::Relaxed) { Err(WorkError::Stopped) } else { Ok(()) }
-    }
-}
+pub use megadir_lab::control::{COMPUTING, RunControl, WRITING_BACK};
+pub(crate) use megadir_lab::control::{Stopped, marked, words};
 
 /// Reason for a block without a result.
 #[derive(Debug, thiserror::Error)]
@@ -46,38 +24,8 @@ pub(crate) enum WorkError {
     Stopped,
 }
 
-pub(crate) fn marked<R>(heartbeat: &AtomicU64, mark: u64, step: impl FnOnce() -> R) -> R {
-    heartbeat.fetch_or(mark, Ordering::Relaxed);
-    let result = step();
-    heartbeat.fetch_and(!mark, Ordering::Relaxed);
-    heartbeat.fetch_add(1, Ordering::Relaxed);
-    result
-}
-
-/// Returns the system's error message without the number that Rust appends.
-pub(crate) fn words(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" (os error ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mark_is_there_during_its_step_only_and_the_step_counts() {
-        let heartbeat = AtomicU64::new(7);
-        let seen = marked(&heartbeat, WRITING_BACK, || heartbeat.load(Ordering::Relaxed));
-        assert_eq!((seen, heartbeat.load(Ordering::Relaxed)), (WRITING_BACK | 7, 8));
-    }
-
-    #[test]
-    fn numbers_of_errors_are_left_out() {
-        let missing = words(&io::Error::from_raw_os_error(2));
-        assert!(!missing.is_empty() && !missing.contains("os error"), "{missing}");
-        assert_eq!(words(&io::Error::other("of its own")), "of its own");
+impl From<Stopped> for WorkError {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
     }
 }

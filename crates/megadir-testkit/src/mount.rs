@@ -1,10 +1,14 @@
 //! Private file systems for one test, on loop devices over sparse images (root, Linux). Dropping the value
 //! unmounts, which detaches the device.
 
+use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
+use megadir_lab::{Disk, RunControl, mount as lab, program};
+use rustix::io::Errno;
 use tempfile::TempDir;
 
 use crate::PATIENCE;
@@ -84,6 +88,8 @@ pub const TMPFS: Recipe = Recipe { name: "tmpfs", kind: "tmpfs", mkfs: &[], tune
 pub struct Mount {
     recipe: Recipe,
     scratch: TempDir,
+    /// Keeps the loop device attached; `None` while it is unmounted, or in memory.
+    disk: Option<Disk>,
     mounted: bool,
 }
 
@@ -108,10 +114,10 @@ impl Mount {
             .prefix("megadir-mount-")
             .tempdir_in(parent)
             .map_err(|e| e.to_string())?;
-        let mut mount = Self { recipe: *recipe, scratch, mounted: false };
+        let mut mount = Self { recipe: *recipe, scratch, disk: None, mounted: false };
         std::fs::create_dir(mount.path()).map_err(|error| error.to_string())?;
         if !recipe.mkfs.is_empty() {
-            let image = std::fs::File::create_new(mount.image()).map_err(|error| error.to_string())?;
+            let image = File::create_new(mount.image()).map_err(|error| error.to_string())?;
             image.set_len(recipe.image_bytes).map_err(|error| error.to_string())?;
             mount.on_image(recipe.mkfs)?;
             mount.on_image(recipe.tune)?;
@@ -136,19 +142,30 @@ impl Mount {
     }
 
     fn on_image(&self, words: &[&str]) -> Result<(), String> {
-        let Some((program, options)) = words.split_first() else { return Ok(()) };
-        run(Command::new(program).args(options).arg(self.image()))
+        let Some((name, options)) = words.split_first() else { return Ok(()) };
+        let image = self.image();
+        let arguments: Vec<&OsStr> = options.iter().map(OsStr::new).chain([image.as_os_str()]).collect();
+        let (stop, heartbeat) = Default::default();
+        let ended = program::run(name, &arguments, RunControl { stop: &stop, heartbeat: &heartbeat });
+        match ended.map_err(|error| error.to_string())?.complaint() {
+            None => Ok(()),
+            Some(complaint) => Err(format!("{name}: {complaint}")),
+        }
     }
 
     fn attach(&mut self) -> Result<(), String> {
-        let mut command = Command::new("mount");
-        command.args(["-t", self.recipe.kind, "-o"]);
-        if self.recipe.mkfs.is_empty() {
-            command.arg("noatime,size=1G,nr_inodes=1M").arg("none");
-        } else {
-            command.arg("noatime,loop").arg(self.image());
+        let cannot = |error: std::io::Error| format!("{}: {error}", self.recipe.name);
+        let options: &[&str] = match self.recipe.mkfs {
+            [] => &["noatime", "size=1G", "nr_inodes=1M"],
+            _ => &["noatime"],
+        };
+        let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+        if !self.recipe.mkfs.is_empty() {
+            let image = File::options().read(true).write(true).open(self.image()).map_err(cannot)?;
+            self.disk = Some(Disk::attach_buffered(Arc::new(image)).map_err(cannot)?);
         }
-        run(command.arg(self.path())).map_err(|why| format!("{}: {why}", self.recipe.name))?;
+        let source = self.disk.as_ref().map_or(Path::new("none"), |disk| &disk.path);
+        lab::mount(source, &self.path(), self.recipe.kind, &options).map_err(|error| cannot(error.into()))?;
         self.mounted = true;
         Ok(())
     }
@@ -156,6 +173,7 @@ impl Mount {
     fn detach(&mut self) -> Result<(), String> {
         let detached = unmount(&self.path());
         self.mounted = false;
+        self.disk = None;
         detached
     }
 }
@@ -174,17 +192,13 @@ impl Drop for Mount {
 /// Retries while `path` is busy: readers of the mount table and forked children before exec keep it busy for a
 /// moment. If it stays busy, it is unmounted lazily and this fails.
 pub fn unmount(path: &Path) -> Result<(), String> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let Err(why) = run(Command::new("umount").env("LC_ALL", "C").arg(path)) else { return Ok(()) };
-        if !why.contains("busy") {
-            return Err(why);
+    let cannot = |error: std::io::Error| format!("cannot unmount {}: {error}", path.display());
+    match lab::unmount(path, PATIENCE) {
+        Err(Errno::BUSY) => {
+            lab::detach(path).map_err(|error| cannot(error.into()))?;
+            Err(format!("{} stayed busy and was unmounted lazily", path.display()))
         }
-        if Instant::now() > deadline {
-            run(Command::new("umount").arg("--lazy").arg(path))?;
-            return Err(format!("{} stayed busy and was unmounted lazily", path.display()));
-        }
-        std::thread::sleep(Duration::from_millis(20));
+        ended => ended.map_err(|error| cannot(error.into())),
     }
 }
 

@@ -86,7 +86,7 @@ fn each_below(
         Some(error) => return Err(error),
         None => listed.map_err(failed)?,
     }
-    control.check()
+    Ok(control.check()?)
 }
 
 fn is_gone_or_elsewhere(error: &io::Error) -> bool {

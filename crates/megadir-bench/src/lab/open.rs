@@ -3,11 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::rc::{Rc, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::disk::Disk;
-use super::{Backing, LabError, Mounted, Spec, device, image, mounted, namespace, room};
+use megadir_lab::{Backing, Disk, LabError, Mounted, Spec, device, image, missing, namespace};
+
+use super::room;
 use crate::control::RunControl;
 use crate::workspace::{Leftovers, Workspace, remove_leftovers};
 
@@ -54,14 +55,14 @@ impl Lab {
     /// [`LabError::Interrupted`].
     pub fn make(&self, spec: &Spec, backing: &Backing, control: RunControl<'_>) -> Result<Mounted, LabError> {
         let workspace = self.workspace.as_ref().ok_or(LabError::Interrupted)?;
-        if let Some(reason) = super::availability::missing(spec) {
+        if let Some(reason) = missing(spec) {
             return Err(LabError::Unavailable { name: spec.to_string(), reason });
         }
         let disk = self.disk(spec, backing, workspace, control)?;
         let name = format!("fs{}", self.made.replace(self.made.get() + 1));
         let point = workspace.data_directory(&name).map_err(LabError::failed("make a mount point"))?;
         drop(point);
-        mounted::make(spec, backing, disk, workspace, &name, control)
+        Mounted::make(spec, backing, disk, (workspace, workspace.path()), &name, control)
     }
 
     fn disk(
@@ -82,8 +83,8 @@ impl Lab {
                 let may_grow = others.map(|(image, most)| room::unwritten_bytes(&image, most)).sum();
                 room::for_image(spec, &self.path, workspace, *written_bytes, may_grow)?;
                 let image = image::make(workspace, *bytes).map_err(LabError::failed("make an image"))?;
-                let image = Rc::new(image);
-                images.push((Rc::downgrade(&image), *written_bytes));
+                let image = Arc::new(image);
+                images.push((Arc::downgrade(&image), *written_bytes));
                 let attached = Disk::attach(image, spec.takes_large_sectors());
                 attached.map(Some).map_err(LabError::failed("attach an image to a loop device"))
             }

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir_record::FsId;
 
-use super::availability::{missing, tool};
-use super::{Backing, Fact, Lab, LabError, Mounted, Spec, Survey};
+use megadir_lab::{Backing, LabError, Mounted, Spec, missing, tool};
+
+use super::{Fact, Lab, Survey};
 use crate::control::RunControl;
 use crate::workspace::Leftovers;
 

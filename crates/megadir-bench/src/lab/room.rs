@@ -4,9 +4,9 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 
-use super::{LabError, Spec};
+use megadir_lab::{LabError, Spec};
 
 /// Reserve left to other programs, bytes.
 const SPARE_BYTES: u64 = 64 << 20;
@@ -40,6 +40,6 @@ fn check(spec: &Spec, path: &Path, needed_bytes: u64, free_bytes: u64) -> Result
 }
 
 /// Returns how many more bytes an image may still allocate, if at most `most` bytes of it are written.
-pub(super) fn unwritten_bytes(image: &Rc<File>, most: u64) -> u64 {
+pub(super) fn unwritten_bytes(image: &Arc<File>, most: u64) -> u64 {
     image.metadata().map_or(0, |status| most.saturating_sub(status.blocks() * 512))
 }

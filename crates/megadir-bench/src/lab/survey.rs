@@ -2,8 +2,8 @@
 
 use megadir_record::LabFileSystem;
 
-use super::Spec;
 use crate::workspace::Leftovers;
+use megadir_lab::Spec;
 
 #[derive(Clone, Debug)]
 pub struct Fact {

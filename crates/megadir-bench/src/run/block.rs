@@ -158,7 +158,7 @@ fn files_below(directory: Borrowed<'_>, control: RunControl<'_>, depth: usize) -
         Ok(())
     });
     match stopped {
-        Some(error) => return Err(error),
+        Some(error) => return Err(error.into()),
         None => listed.map_err(failed)?,
     }
     for name in directories {

@@ -426,7 +426,7 @@ impl UsageCounter<'_> {
             Ok(())
         });
         match stopped {
-            Some(error) => return Err(error),
+            Some(error) => return Err(error.into()),
             None => listed.map_err(pass_failed)?,
         }
         for name in directories {

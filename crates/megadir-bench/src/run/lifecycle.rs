@@ -286,6 +286,6 @@ impl Operation for Itself<'_> {
     }
 
     fn between(&mut self) -> Result<(), WorkError> {
-        self.control.check()
+        Ok(self.control.check()?)
     }
 }

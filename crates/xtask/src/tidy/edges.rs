@@ -20,7 +20,8 @@ static ALLOWED: &[Allowed] = &[
     allowed("megadir-record", &[]),
     allowed("megadir", &["megadir-sys"]),
     allowed("megadir-inventory", &["megadir"]),
-    allowed("megadir-bench", &["megadir-sys", "megadir", "megadir-stats", "megadir-record"]),
+    allowed("megadir-lab", &["megadir-sys", "megadir", "megadir-record"]),
+    allowed("megadir-bench", &["megadir-sys", "megadir", "megadir-lab", "megadir-stats", "megadir-record"]),
     allowed("megadir-report", &["megadir-stats", "megadir-record"]),
     allowed("megadir-advise", &["megadir", "megadir-record", "megadir-bench", "megadir-report"]),
     allowed(
@@ -34,7 +35,7 @@ static ALLOWED: &[Allowed] = &[
             "megadir-record",
         ],
     ),
-    allowed(TESTKIT, &["megadir"]),
+    allowed(TESTKIT, &["megadir", "megadir-lab"]),
     allowed("xtask", &["megadir-stats"]),
 ];
 

@@ -93,7 +93,7 @@ impl Operation for Listed<'_, '_> {
     }
 
     fn between(&mut self) -> Result<(), WorkError> {
-        self.control.check()
+        Ok(self.control.check()?)
     }
 }
 
@@ -161,6 +161,6 @@ impl Operation for Made<'_, '_> {
     }
 
     fn between(&mut self) -> Result<(), WorkError> {
-        self.control.check()
+        Ok(self.control.check()?)
     }
 }

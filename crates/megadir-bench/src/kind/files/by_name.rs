@@ -61,6 +61,6 @@ impl Operation for ByName<'_, '_> {
     }
 
     fn between(&mut self) -> Result<(), WorkError> {
-        self.control.check()
+        Ok(self.control.check()?)
     }
 }

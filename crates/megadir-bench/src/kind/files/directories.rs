@@ -51,7 +51,7 @@ impl Operation for Directories<'_> {
     }
 
     fn between(&mut self) -> Result<(), WorkError> {
-        self.control.check()
+        Ok(self.control.check()?)
     }
 }
 

@@ -156,7 +156,7 @@ impl Operation for Ask<'_> {
     }
 
     fn between(&mut self) -> Result<(), WorkError> {
-        self.control.check()
+        Ok(self.control.check()?)
     }
 }
 

@@ -65,7 +65,7 @@ impl Files {
     #[inline]
     fn check(&mut self, control: RunControl<'_>) -> Result<(), WorkError> {
         self.seen += 1;
-        if self.seen.is_multiple_of(STEP) { control.check() } else { Ok(()) }
+        if self.seen.is_multiple_of(STEP) { Ok(control.check()?) } else { Ok(()) }
     }
 
     /// Returns count and hash; for a method that reports whole seconds the hash has the times in seconds.

@@ -9,9 +9,9 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::disk::Disk;
-use super::{FILE_SYSTEMS, LABEL, LabError, Spec, program};
 use crate::control::{RunControl, words};
+use crate::disk::Disk;
+use crate::{FILE_SYSTEMS, LABEL, LabError, Spec, program};
 
 /// Exit code of blkid(8) for a device without any known signature.
 const NOTHING_FOUND: i32 = 2;
@@ -24,7 +24,7 @@ const SAMPLES: u64 = 1024;
 const BLOCK_BYTES: usize = 4096;
 
 /// Opens a device that may be erased: allowed by the user, unused, and empty or formatted by the lab.
-pub(super) fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> Result<Disk, LabError> {
+pub fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> Result<Disk, LabError> {
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
     // Resolve links such as /dev/disk/by-id once, so that a changed link cannot redirect later steps.
     let own = path.canonicalize().map_err(|error| refused(words(&error)))?;
@@ -44,7 +44,7 @@ pub(super) fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_
 }
 
 /// Repeats the check just before erasing, since another process may have used or written the device meanwhile.
-pub(super) fn check_again(disk: &Disk, control: RunControl<'_>) -> Result<(), LabError> {
+pub fn check_again(disk: &Disk, control: RunControl<'_>) -> Result<(), LabError> {
     let refused = |reason: String| LabError::Device { path: disk.path.clone(), reason };
     let claimed = claim(&disk.path).map_err(&refused)?;
     match disk.is_same(&claimed) {
@@ -54,12 +54,7 @@ pub(super) fn check_again(disk: &Disk, control: RunControl<'_>) -> Result<(), La
 }
 
 /// Refuses a device that must not be erased; otherwise returns an exclusive claim on it.
-pub(super) fn check(
-    spec: &Spec,
-    path: &Path,
-    erase: bool,
-    control: RunControl<'_>,
-) -> Result<File, LabError> {
+pub fn check(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> Result<File, LabError> {
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
     if spec.entry.in_memory() {
         return Err(refused(format!("{spec} lies in memory and takes no device")));

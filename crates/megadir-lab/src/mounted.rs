@@ -8,17 +8,18 @@ use std::time::Duration;
 use megadir_record::{FsId, LabFileSystem, Place};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::mount::UnmountFlags;
 
-use super::disk::Disk;
-use super::server::{Server, is_mounted};
-use super::{Backing, LabError, Spec, options, program};
 use crate::control::{RunControl, WRITING_BACK, marked, words};
-use crate::workspace::Workspace;
+use crate::disk::Disk;
+use crate::mount::{self, is_mounted};
+use crate::server::Server;
+use crate::{Backing, LabError, Spec, program};
 
-/// Attempts to unmount a busy file system before it is an error.
+/// Attempts to claim a device before its use is an error.
 const BUSY_TRIES_MAX: u32 = 100;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
+/// Patience with a busy file system before it is an error.
+const BUSY_MAX: Duration = Duration::from_secs(1);
 
 /// A file system of the lab; unmounted and its image freed on drop. An open descriptor on it prevents
 /// unmounting: close all of them first.
@@ -47,48 +48,48 @@ pub struct Cold {
     pub image_pages: u64,
 }
 
-/// Makes the file system on its disk and mounts it on the directory `name` of the workspace.
-pub(super) fn make(
-    spec: &Spec,
-    backing: &Backing,
-    disk: Option<Disk>,
-    workspace: &Workspace,
-    name: &str,
-    control: RunControl<'_>,
-) -> Result<Mounted, LabError> {
-    let mut options = spec.mount_options();
-    let place = match (backing, &disk) {
-        (Backing::Image { bytes, .. }, Some(disk)) => {
-            Place::Image { bytes: *bytes, direct_io: disk.direct_io }
-        }
-        (Backing::Image { bytes, .. }, None) => {
-            options.push(format!("size={bytes}"));
-            options.push(format!("nr_inodes={}", bytes / 4096));
-            Place::Memory { bytes: *bytes }
-        }
-        (Backing::Device { path, .. }, _) => Place::Device { path: path.display().to_string() },
-    };
-    let parent = workspace.as_fd().try_clone_to_owned().map_err(LabError::failed("keep a directory"))?;
-    let mut mounted = Mounted {
-        spec: spec.clone(),
-        driver: spec.entry.name.to_owned(),
-        tool: super::availability::tool(spec, control)?,
-        options,
-        place,
-        disk,
-        server: None,
-        parent,
-        name: name.to_owned(),
-        path: workspace.path().join(name),
-        mounted: false,
-    };
-    mounted.format(control)?;
-    mounted.attach(control)?;
-    mounted.driver = mounted.find_driver();
-    Ok(mounted)
-}
-
 impl Mounted {
+    /// Makes the file system on its disk and mounts it on the directory `name` of `parent`, whose path is `path`.
+    pub fn make(
+        spec: &Spec,
+        backing: &Backing,
+        disk: Option<Disk>,
+        (parent, path): (impl AsFd, &Path),
+        name: &str,
+        control: RunControl<'_>,
+    ) -> Result<Self, LabError> {
+        let mut options = spec.mount_options();
+        let place = match (backing, &disk) {
+            (Backing::Image { bytes, .. }, Some(disk)) => {
+                Place::Image { bytes: *bytes, direct_io: disk.direct_io }
+            }
+            (Backing::Image { bytes, .. }, None) => {
+                options.push(format!("size={bytes}"));
+                options.push(format!("nr_inodes={}", bytes / 4096));
+                Place::Memory { bytes: *bytes }
+            }
+            (Backing::Device { path, .. }, _) => Place::Device { path: path.display().to_string() },
+        };
+        let parent = parent.as_fd().try_clone_to_owned().map_err(LabError::failed("keep a directory"))?;
+        let mut mounted = Self {
+            spec: spec.clone(),
+            driver: spec.entry.name.to_owned(),
+            tool: crate::availability::tool(spec, control)?,
+            options,
+            place,
+            disk,
+            server: None,
+            parent,
+            name: name.to_owned(),
+            path: path.join(name),
+            mounted: false,
+        };
+        mounted.format(control)?;
+        mounted.attach(control)?;
+        mounted.driver = mounted.find_driver();
+        Ok(mounted)
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -113,7 +114,7 @@ impl Mounted {
     }
 
     /// Returns the reason if it cannot be remounted without losing its content.
-    pub(crate) fn keeps_content(&self) -> Result<(), String> {
+    pub fn keeps_content(&self) -> Result<(), String> {
         match self.disk {
             Some(_) => Ok(()),
             None => Err("unmounting it would lose its content".into()),
@@ -161,7 +162,7 @@ impl Mounted {
         let mut arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(AsRef::as_ref).collect();
         arguments.push(disk.path.as_os_str());
         if disk.is_of_user() {
-            super::device::check_again(disk, control)?;
+            crate::device::check_again(disk, control)?;
         }
         let ended = program::run(name, &arguments, control)?;
         match ended.complaint() {
@@ -178,15 +179,14 @@ impl Mounted {
             self.mounted = true;
             return Ok(());
         }
-        let (flags, data) = options::split(&self.options);
         let source = self.disk.as_ref().map_or(Path::new(self.spec.entry.name), |disk| disk.path.as_path());
-        let mount = || rustix::mount::mount(source, &self.path, self.spec.entry.kind, flags, data.as_c_str());
+        let mount = || mount::mount(source, &self.path, self.spec.entry.kind, &self.options);
         match marked(control.heartbeat, WRITING_BACK, mount) {
             Ok(()) => {
                 self.mounted = true;
                 Ok(())
             }
-            Err(Errno::NODEV) => Err(self.unavailable(super::availability::no_driver(self.spec.entry))),
+            Err(Errno::NODEV) => Err(self.unavailable(crate::availability::no_driver(self.spec.entry))),
             Err(error) => Err(self.unavailable(format!("mounting it fails: {}", words(&error.into())))),
         }
     }
@@ -195,17 +195,9 @@ impl Mounted {
         if !self.mounted {
             return Ok(());
         }
-        let unmount = || rustix::mount::unmount(&self.path, UnmountFlags::NOFOLLOW);
-        let mut tried = 0;
-        loop {
-            match marked(control.heartbeat, WRITING_BACK, unmount) {
-                Ok(()) => break,
-                // A process that scans all mounts keeps this one busy for a moment.
-                Err(Errno::BUSY) if tried < BUSY_TRIES_MAX => tried += 1,
-                Err(error) => return Err(LabError::failed(format!("unmount {}", self.spec))(error)),
-            }
-            std::thread::sleep(BUSY_PAUSE);
-        }
+        let unmount = || mount::unmount(&self.path, BUSY_MAX);
+        marked(control.heartbeat, WRITING_BACK, unmount)
+            .map_err(LabError::failed(format!("unmount {}", self.spec)))?;
         self.mounted = false;
         match self.server.take() {
             Some(server) => server.end(control),
@@ -259,7 +251,7 @@ impl Drop for Mounted {
         let _ = self.detach(RunControl { stop: &stop, heartbeat: &heartbeat });
         // A lazily detached mount disappears with its last opener, and is unreachable meanwhile. Loop: a server
         // killed while mounting may have mounted too.
-        while rustix::mount::unmount(&self.path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW).is_ok() {}
+        while mount::detach(&self.path).is_ok() {}
         // Fails if something is still mounted; the next run removes it.
         let _ = rustix::fs::unlinkat(&self.parent, self.name.as_str(), AtFlags::REMOVEDIR);
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use megadir::nearest::choices;
 
-use super::table::{Changes, Entry, FILE_SYSTEMS, Takes, Variant, size};
+use crate::table::{Changes, Entry, FILE_SYSTEMS, Takes, Variant, size};
 
 #[derive(Clone, Debug)]
 pub struct Spec {
@@ -119,13 +119,13 @@ impl Spec {
 
     /// Returns the requirements of the chosen variants, to explain a refusal by kernel or program.
     #[cfg(target_os = "linux")]
-    pub(super) fn needs(&self) -> Option<&'static str> {
+    pub fn needs(&self) -> Option<&'static str> {
         self.chosen.iter().find_map(|chosen| chosen.needs)
     }
 
     /// `true` if it can be made on a disk with 4 KiB sectors: no chosen size is smaller.
     #[cfg(target_os = "linux")]
-    pub(super) fn takes_large_sectors(&self) -> bool {
+    pub fn takes_large_sectors(&self) -> bool {
         let small = |chosen: &Chosen| {
             ["block", "cluster"].contains(&chosen.variant)
                 && chosen.value.parse::<u64>().is_ok_and(|bytes| bytes < 4096)

@@ -5,19 +5,19 @@ use std::cell::Cell;
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{CapabilitySet, capabilities};
 
-use super::LabError;
+use crate::LabError;
 
 thread_local! {
     static ENTERED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// `true` if this thread may create a mount namespace and mount.
-pub(super) fn may_mount() -> bool {
+pub fn may_mount() -> bool {
     capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
 /// Enters a mount namespace, so that later mounts are invisible to other processes and not kept alive by them.
-pub(super) fn enter() -> Result<(), LabError> {
+pub fn enter() -> Result<(), LabError> {
     if ENTERED.get() {
         return Ok(());
     }

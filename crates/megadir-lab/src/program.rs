@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::fs::MemfdFlags;
 
-use super::LabError;
+use crate::LabError;
 use crate::control::RunControl;
 
 /// Directories of administration programs, which may be missing from the caller's PATH.
@@ -28,25 +28,25 @@ const FOLDERS: [&str; 7] = [
 /// Interval between checks for exit.
 const LOOK: Duration = Duration::from_millis(5);
 
-pub(super) fn find(name: &str) -> Option<PathBuf> {
+pub fn find(name: &str) -> Option<PathBuf> {
     FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }
 
 #[derive(Debug)]
-pub(super) struct Running {
-    pub(super) child: Child,
+pub struct Running {
+    pub child: Child,
     said: File,
 }
 
 impl Running {
     /// Starts a program without input and with a minimal environment, killed with the calling thread; `ENOENT`
     /// if it is missing.
-    pub(super) fn start<A: AsRef<OsStr>>(name: &str, arguments: &[A]) -> io::Result<Self> {
+    pub fn start<A: AsRef<OsStr>>(name: &str, arguments: &[A]) -> io::Result<Self> {
         Self::spawn(name, arguments, Stdio::null(), megadir_sys::child::dies_with_parent)
     }
 
     /// Starts a program that outlives the calling thread until its input is closed.
-    pub(super) fn keep<A: AsRef<OsStr>>(name: &str, arguments: &[A], input: Stdio) -> io::Result<Self> {
+    pub fn keep<A: AsRef<OsStr>>(name: &str, arguments: &[A], input: Stdio) -> io::Result<Self> {
         Self::spawn(name, arguments, input, |_| ())
     }
 
@@ -75,7 +75,7 @@ impl Running {
     }
 
     /// Waits for its exit; kills it if the run is stopped.
-    pub(super) fn wait(&mut self, control: RunControl<'_>) -> Result<ExitStatus, LabError> {
+    pub fn wait(&mut self, control: RunControl<'_>) -> Result<ExitStatus, LabError> {
         loop {
             let ended = self.child.try_wait().map_err(LabError::failed("wait for a program"))?;
             if let Some(status) = ended {
@@ -90,7 +90,7 @@ impl Running {
     }
 
     /// Returns its output lines so far.
-    pub(super) fn said(&mut self) -> Vec<String> {
+    pub fn said(&mut self) -> Vec<String> {
         let mut text = Vec::new();
         // Best effort: output that cannot be read counts as none.
         let _ = self.said.rewind().and_then(|()| self.said.read_to_end(&mut text));
@@ -109,17 +109,13 @@ impl Drop for Running {
 }
 
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) status: ExitStatus,
-    pub(super) said: Vec<String>,
+pub struct Ended {
+    pub status: ExitStatus,
+    pub said: Vec<String>,
 }
 
 /// Runs a program to its end.
-pub(super) fn run<A: AsRef<OsStr>>(
-    name: &str,
-    arguments: &[A],
-    control: RunControl<'_>,
-) -> Result<Ended, LabError> {
+pub fn run<A: AsRef<OsStr>>(name: &str, arguments: &[A], control: RunControl<'_>) -> Result<Ended, LabError> {
     let mut running = Running::start(name, arguments).map_err(LabError::failed(format!("run {name}")))?;
     let status = running.wait(control)?;
     Ok(Ended { status, said: running.said() })
@@ -127,7 +123,7 @@ pub(super) fn run<A: AsRef<OsStr>>(
 
 impl Ended {
     /// Returns the error of a failed program: the last line of its output, otherwise its exit status.
-    pub(super) fn complaint(&self) -> Option<String> {
+    pub fn complaint(&self) -> Option<String> {
         if self.status.success() {
             return None;
         }

@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 /// Creates an unnamed sparse file of this size on the file system of `directory`.
-pub(super) fn make(directory: impl AsFd, bytes: u64) -> io::Result<File> {
+pub fn make(directory: impl AsFd, bytes: u64) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
     let opened = rustix::fs::openat(directory.as_fd(), ".", flags | OFlags::TMPFILE, mode);

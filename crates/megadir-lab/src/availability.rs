@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::table::Entry;
-use super::{LabError, Spec, program};
 use crate::control::RunControl;
+use crate::table::Entry;
+use crate::{LabError, Spec, program};
 
 /// Returns the missing driver and program, if any.
-pub(super) fn missing(spec: &Spec) -> Option<String> {
+pub fn missing(spec: &Spec) -> Option<String> {
     let entry = spec.entry;
     let programs = entry.make.first().into_iter().chain(entry.server.and_then(<[&str]>::first));
     let no_program = programs.copied().find(|name| program::find(name).is_none());
@@ -20,7 +20,7 @@ pub(super) fn missing(spec: &Spec) -> Option<String> {
 }
 
 /// Reports that the kernel has no driver, with the cause if it is known.
-pub(super) fn no_driver(entry: &Entry) -> String {
+pub(crate) fn no_driver(entry: &Entry) -> String {
     match entry.gone {
         Some(why) => format!("this kernel has no driver for it: {why}"),
         None => format!("this kernel has no driver for it (its option CONFIG_{})", entry.config),
@@ -57,7 +57,7 @@ fn is_alias(list: &str, kind: &str) -> bool {
 }
 
 /// Returns the mkfs program with the version that it reports; `None` if it is missing.
-pub(super) fn tool(spec: &Spec, control: RunControl<'_>) -> Result<Option<String>, LabError> {
+pub fn tool(spec: &Spec, control: RunControl<'_>) -> Result<Option<String>, LabError> {
     let Some(name) = spec.entry.make.first().filter(|name| program::find(name).is_some()) else {
         return Ok(None);
     };

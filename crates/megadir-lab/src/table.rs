@@ -351,7 +351,7 @@ impl Variant {
 }
 
 /// Formats a size for a variant: `1k`, `512`.
-pub(super) fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     match bytes % KIB {
         0 if bytes > 0 => format!("{}k", bytes / KIB),
         _ => bytes.to_string(),

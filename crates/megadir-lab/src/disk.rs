@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use megadir_sys::loop_device::{LoopDevice, attach};
 use megadir_sys::page_cache::resident;
@@ -14,18 +14,18 @@ use rustix::fs::{Advice, Mode, OFlags};
 const LARGE_SECTOR_BYTES: u32 = 4096;
 
 #[derive(Debug)]
-pub(super) struct Disk {
-    pub(super) path: PathBuf,
+pub struct Disk {
+    pub path: PathBuf,
     /// Keeps a loop device attached while nothing is mounted.
     device: File,
-    image: Option<Rc<File>>,
+    image: Option<Arc<File>>,
     /// `true` if an image bypasses the page cache; `None` for devices.
-    pub(super) direct_io: Option<bool>,
+    pub direct_io: Option<bool>,
 }
 
 impl Disk {
     /// Attaches an image to a loop device: with direct I/O if possible, with 4 KiB sectors if that needs them.
-    pub(super) fn attach(image: Rc<File>, takes_large_sectors: bool) -> io::Result<Self> {
+    pub fn attach(image: Arc<File>, takes_large_sectors: bool) -> io::Result<Self> {
         let sectors = if takes_large_sectors { &[0, LARGE_SECTOR_BYTES][..] } else { &[0] };
         for sector_bytes in sectors {
             // A buffered attachment is dropped here, which detaches it.
@@ -35,42 +35,47 @@ impl Disk {
                 return Ok(Self::of_loop(attached, image));
             }
         }
+        Self::attach_buffered(image)
+    }
+
+    /// Attaches an image to a loop device through the page cache.
+    pub fn attach_buffered(image: Arc<File>) -> io::Result<Self> {
         Ok(Self::of_loop(attach(image.as_fd(), 0, false)?, image))
     }
 
-    fn of_loop(attached: LoopDevice, image: Rc<File>) -> Self {
+    fn of_loop(attached: LoopDevice, image: Arc<File>) -> Self {
         let LoopDevice { device, path, direct_io } = attached;
         Self { path, device, image: Some(image), direct_io: Some(direct_io) }
     }
 
     /// Wraps a device that passed the checks.
-    pub(super) fn of_device(path: &Path, device: File) -> Self {
+    pub fn of_device(path: &Path, device: File) -> Self {
         Self { path: path.to_owned(), device, image: None, direct_io: None }
     }
 
-    pub(super) fn is_same(&self, other: &File) -> bool {
+    pub fn is_same(&self, other: &File) -> bool {
         let number = |file: &File| rustix::fs::fstat(file).map(|status| status.st_rdev).ok();
         number(&self.device).is_some_and(|own| number(other) == Some(own))
     }
 
-    pub(super) fn is_of_user(&self) -> bool {
+    pub fn is_of_user(&self) -> bool {
         self.image.is_none()
     }
 
     /// Returns the device's name in `/sys`.
-    pub(super) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     /// `true` if a mounted file system or another exclusive opener holds the device.
-    pub(super) fn is_held(&self) -> bool {
+    pub fn is_held(&self) -> bool {
         let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
         rustix::fs::open(&self.path, flags, Mode::empty()).is_err()
     }
 
     /// Drops the cached pages of device and image, and returns how many of each are left.
-    pub(super) fn cool(&self) -> io::Result<Left> {
+    pub fn cool(&self) -> io::Result<Left> {
         let mut left = Left::default();
         rustix::fs::fsync(&self.device)?;
         rustix::fs::fadvise(&self.device, 0, None, Advice::DontNeed)?;
@@ -86,7 +91,7 @@ impl Disk {
 
 /// Pages that are still cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Left {
-    pub(super) device_pages: u64,
-    pub(super) image_pages: u64,
+pub struct Left {
+    pub device_pages: u64,
+    pub image_pages: u64,
 }

@@ -4,14 +4,13 @@
 
 use std::ffi::OsStr;
 use std::io::PipeWriter;
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::LabError;
-use super::program::Running;
+use crate::LabError;
 use crate::control::RunControl;
+use crate::program::Running;
 
 /// Timeout for a server to mount.
 const START_MAX: Duration = Duration::from_secs(20);
@@ -30,7 +29,7 @@ exit $code"#;
 
 /// A server with its keeper; both end on drop.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     // First field, so that the pipe is closed before the keeper is waited for.
     lives: Option<PipeWriter>,
     keeper: Running,
@@ -38,7 +37,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts a server and waits until `is_mounted` returns `true`; otherwise returns the reason.
-    pub(super) fn start(
+    pub(crate) fn start(
         words: &[&str],
         options: &[String],
         device: &Path,
@@ -76,7 +75,7 @@ impl Server {
 
     /// Waits until the server has written everything and exited, which it does after its file system is
     /// unmounted. Waits even if the run is being stopped.
-    pub(super) fn end(mut self, control: RunControl<'_>) -> Result<(), LabError> {
+    pub(crate) fn end(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         let never = AtomicBool::new(false);
         self.keeper.wait(RunControl { stop: &never, heartbeat: control.heartbeat }).map(drop)
     }
@@ -87,14 +86,5 @@ impl Drop for Server {
         self.lives = None;
         // The keeper exits by itself after the server. Killing it would make the server the last process.
         let _ = self.keeper.child.wait();
-    }
-}
-
-/// `true` if the entry `name` of `directory` is a mount point.
-pub(super) fn is_mounted(directory: impl AsFd, name: &str) -> bool {
-    let of = |path: &str| rustix::fs::statat(directory.as_fd(), path, rustix::fs::AtFlags::NO_AUTOMOUNT);
-    match (of(name), of(".")) {
-        (Ok(point), Ok(parent)) => point.st_dev != parent.st_dev,
-        _ => false,
     }
 }

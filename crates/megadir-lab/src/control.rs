@@ -1,0 +1,68 @@
+//! Cancellation and heartbeat of long work. The heartbeat is a counter with a mark in bit 63
+//! (computing) and bit 62 (writing back): a watcher that sees neither a mark nor the count move may take the
+//! work for hung. A mark costs two atomic operations a step, so measured code may set it.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Heartbeat mark for long computation without a system call that could hang, e.g. sorting.
+pub const COMPUTING: u64 = 1 << 63;
+/// Heartbeat mark for write-back, which takes as long as the disk needs.
+pub const WRITING_BACK: u64 = 1 << 62;
+
+#[derive(Clone, Copy, Debug)]
+pub struct RunControl<'a> {
+    /// Set by the caller to end the run; polled every few milliseconds.
+    pub stop: &'a AtomicBool,
+    /// Incremented by the work; its marks are [`COMPUTING`] and [`WRITING_BACK`].
+    pub heartbeat: &'a AtomicU64,
+}
+
+/// The run is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+impl RunControl<'_> {
+    /// Increments the heartbeat; fails with [`Stopped`] once the run is to end.
+    #[inline]
+    pub fn check(self) -> Result<(), Stopped> {
+        self.heartbeat.fetch_add(1, Ordering::Relaxed);
+        if self.stop.load(Ordering::Relaxed) { Err(Stopped) } else { Ok(()) }
+    }
+}
+
+pub fn marked<R>(heartbeat: &AtomicU64, mark: u64, step: impl FnOnce() -> R) -> R {
+    heartbeat.fetch_or(mark, Ordering::Relaxed);
+    let result = step();
+    heartbeat.fetch_and(!mark, Ordering::Relaxed);
+    heartbeat.fetch_add(1, Ordering::Relaxed);
+    result
+}
+
+/// Returns the system's error message without the number that Rust appends.
+pub fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_there_during_its_step_only_and_the_step_counts() {
+        let heartbeat = AtomicU64::new(7);
+        let seen = marked(&heartbeat, WRITING_BACK, || heartbeat.load(Ordering::Relaxed));
+        assert_eq!((seen, heartbeat.load(Ordering::Relaxed)), (WRITING_BACK | 7, 8));
+    }
+
+    #[test]
+    fn numbers_of_errors_are_left_out() {
+        let missing = words(&io::Error::from_raw_os_error(2));
+        assert!(!missing.is_empty() && !missing.contains("os error"), "{missing}");
+        assert_eq!(words(&io::Error::other("of its own")), "of its own");
+    }
+}

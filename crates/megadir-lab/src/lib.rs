@@ -1,0 +1,41 @@
+//! File systems made and mounted for a run or a test, each on its own image or device.
+//!
+//! One implementation of images, loop devices, mounts and the programs that make file systems. The engine adds a
+//! directory that the next run removes after a kill (`megadir_bench::lab`), the tests add recipes
+//! (`megadir_testkit::mount`). Dropping a value releases what it holds.
+
+#[cfg(target_os = "linux")]
+mod availability;
+mod backing;
+pub mod control;
+#[cfg(target_os = "linux")]
+pub mod device;
+#[cfg(target_os = "linux")]
+mod disk;
+mod error;
+#[cfg(target_os = "linux")]
+pub mod image;
+#[cfg(target_os = "linux")]
+pub mod mount;
+#[cfg(target_os = "linux")]
+mod mounted;
+#[cfg(target_os = "linux")]
+pub mod namespace;
+#[cfg(target_os = "linux")]
+pub mod program;
+#[cfg(target_os = "linux")]
+mod server;
+mod spec;
+mod table;
+
+#[cfg(target_os = "linux")]
+pub use availability::{missing, tool};
+pub use backing::Backing;
+pub use control::RunControl;
+#[cfg(target_os = "linux")]
+pub use disk::Disk;
+pub use error::LabError;
+#[cfg(target_os = "linux")]
+pub use mounted::{Cold, Mounted};
+pub use spec::Spec;
+pub use table::{Changes, Entry, FILE_SYSTEMS, LABEL, Takes, Variant};

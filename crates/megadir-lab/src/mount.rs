@@ -1,0 +1,83 @@
+//! Mounting with the options of mount(8), and unmounting what other processes hold for a moment.
+
+use std::ffi::CString;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags};
+
+/// Interval between attempts to unmount.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Options that are mount flags.
+const FLAGS: &[(&str, MountFlags)] = &[
+    ("noatime", MountFlags::NOATIME),
+    ("nodiratime", MountFlags::NODIRATIME),
+    ("relatime", MountFlags::RELATIME),
+    ("strictatime", MountFlags::STRICTATIME),
+    ("lazytime", MountFlags::LAZYTIME),
+    ("sync", MountFlags::SYNCHRONOUS),
+    ("dirsync", MountFlags::DIRSYNC),
+    ("nodev", MountFlags::NODEV),
+    ("nosuid", MountFlags::NOSUID),
+    ("noexec", MountFlags::NOEXEC),
+];
+
+/// Mounts `source` on `point`. Fails with `ENODEV` if the kernel has no driver.
+pub fn mount(source: &Path, point: &Path, kind: &str, options: &[String]) -> Result<(), Errno> {
+    let (flags, data) = split(options);
+    rustix::mount::mount(source, point, kind, flags, data.as_c_str())
+}
+
+/// Unmounts; repeats for at most `patience` while it is busy, because a process that scans all mounts, or a forked
+/// child before exec, keeps it busy for a moment.
+pub fn unmount(point: &Path, patience: Duration) -> Result<(), Errno> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match rustix::mount::unmount(point, UnmountFlags::NOFOLLOW) {
+            Err(Errno::BUSY) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+            ended => return ended,
+        }
+    }
+}
+
+/// Unmounts at once for everybody who does not have it open; those keep it until they close it.
+pub fn detach(point: &Path) -> Result<(), Errno> {
+    rustix::mount::unmount(point, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)
+}
+
+/// `true` if the entry `name` of `directory` is a mount point.
+pub(crate) fn is_mounted(directory: impl AsFd, name: &str) -> bool {
+    let of = |path: &str| rustix::fs::statat(directory.as_fd(), path, rustix::fs::AtFlags::NO_AUTOMOUNT);
+    match (of(name), of(".")) {
+        (Ok(point), Ok(parent)) => point.st_dev != parent.st_dev,
+        _ => false,
+    }
+}
+
+fn split(options: &[String]) -> (MountFlags, CString) {
+    let (mut flags, mut others) = (MountFlags::empty(), Vec::new());
+    for option in options {
+        match FLAGS.iter().find(|(name, _)| name == option) {
+            Some((_, flag)) => flags |= *flag,
+            None => others.push(option.as_str()),
+        }
+    }
+    // Options of a Spec contain no NUL byte.
+    (flags, CString::new(others.join(",")).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MountFlags, split};
+
+    #[test]
+    fn flags_are_taken_out() {
+        let options = ["noatime", "nodatacow", "dirsync", "compress=zstd"].map(str::to_owned);
+        let (flags, data) = split(&options);
+        assert_eq!(flags, MountFlags::NOATIME | MountFlags::DIRSYNC);
+        assert_eq!(data.to_str(), Ok("nodatacow,compress=zstd"));
+    }
+}
