@@ -4,6 +4,7 @@
 //! [`End`]. The evaluation may take place on another machine and years later; nothing else passes between the
 //! two.
 //!
+//! * [`axes`]: what tells arms apart, and the names composed from it.
 //! * [`plan`]: arms, rules of the run, and their parameters.
 //! * [`group`]: groups of arms and the rules to evaluate them.
 //! * [`data`]: data sets, generated from a seed.
@@ -19,6 +20,7 @@
 //!
 //! This crate knows nothing of file systems, statistics or terminals.
 
+pub mod axes;
 pub mod built;
 mod contradictions;
 pub mod data;
@@ -34,6 +36,7 @@ pub mod redact;
 pub mod sample;
 pub mod self_check;
 
+pub use axes::{AccessBy, Axes, Operation};
 pub use built::{Built, BuiltAged, BuiltSet, Epoch, Used, UsedByArms};
 pub use contradictions::contradictions;
 pub use data::{
@@ -44,7 +47,7 @@ pub use file_systems::{LabFileSystem, LabMount, Place, Unavailable};
 pub use files::{
     Access, FileOperation, FileOrder, FileWork, RemoveWork, Remover, Sharing, SyncPolicy, WorkerKind, Workers,
 };
-pub use group::{BreakEvenArms, Group, GroupRule, Pair};
+pub use group::{AGED_GROUP, BreakEvenArms, FILE_SYSTEM_GROUP, Group, GroupRule, Pair};
 pub use ids::{CellId, DataId, FsId};
 pub use jsonl::{Chain, Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
 pub use latency::{Latency, Since};

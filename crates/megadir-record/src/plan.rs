@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::axes::Axes;
 use crate::data::{ContentKind, Data, When};
 use crate::file_systems::{LabFileSystem, Unavailable};
 use crate::group::{Group, GroupRule};
@@ -155,6 +156,9 @@ pub struct Cell {
     /// Position of the arm among dependent arms; see [`Order`].
     #[serde(default)]
     pub step: u32,
+    /// What tells the arm apart from others; the name is composed from it. Empty if names alone are stored.
+    #[serde(default, skip_serializing_if = "Axes::is_empty")]
+    pub axes: Axes,
 }
 
 /// Role of an arm.

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::{LabFileSystem, Place};
+use megadir_record::{FILE_SYSTEM_GROUP, LabFileSystem, Place};
 
 use super::source::claims;
 use super::{Finding, FindingKind};
-use crate::summary::{FILE_SYSTEM_GROUP, Overview, OverviewColumn, Range, Summary, Verdict};
+use crate::summary::{Overview, OverviewColumn, Range, Summary, Verdict};
 use crate::text;
 
 /// `true` if the file system's driver skips inodes that were freed recently, judged by timestamps on disk:

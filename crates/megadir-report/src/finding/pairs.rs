@@ -60,13 +60,7 @@ fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
 fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     let (what, than) = (&row.pair.what, &row.pair.than);
     let (on, to) = (summary.place(row.pair.arm), summary.place(row.pair.to));
-    // With several file systems each arm names its own.
-    let own = format!(", {on}");
-    let place = text::without_wall(&row.pair.at);
-    let begin = match place.strip_suffix(&own) {
-        at if on == to => format!("On {on}, {}:", at.unwrap_or(&place)),
-        _ => format!("{place}:"),
-    };
+    let begin = if on == to { format!("On {on}, {}:", row.pair.at) } else { format!("{}:", row.pair.at) };
     match row.outcome {
         Outcome::Judged { ratio, adjusted, verdict, .. } => {
             let figure = text::ratio(ratio.value, adjusted);

@@ -145,7 +145,7 @@ pub(super) fn claims(study: &str) -> Option<&'static Claims> {
 /// entries differs, with both numbers.
 pub(super) fn published(summary: &Summary, group: &GroupSummary, arm: CellId) -> String {
     let of_group = |figure: &&Published| {
-        figure.unit == "ratio" && figure.group.as_ref().is_some_and(|of| summary.is_of(group, of))
+        figure.unit == "ratio" && figure.group.as_ref().is_some_and(|of| group.is_of(of))
     };
     let of_contents = |figure: &&Published| unlike_contents(summary, figure, arm).is_none();
     let mut figures: Vec<&Published> =

@@ -30,8 +30,8 @@ pub(crate) fn record(costs: [f64; 2]) -> Record {
         asks: (first + 1..=first + 5).map(CellId).collect(),
     };
     let rule = GroupRule::BreakEven { series: vec![series(0), series(6)] };
-    let title = "From which share on does listing all beat asking for some?".into();
-    plan.groups = vec![Group { name: "break-even".into(), title, answers: false, rule }];
+    let title = "From which share on does listing all beat asking for some?";
+    plan.groups = vec![Group::new("break-even", title, false, rule)];
     plan.published.clear();
     for cell in &mut plan.cells {
         cell.groups = vec!["break-even".into()];

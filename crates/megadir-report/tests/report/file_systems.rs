@@ -85,6 +85,7 @@ pub(crate) fn record() -> Record {
                 what: label(kind, driver),
                 than: label("ext2", "ext4"),
                 at: cell.name.clone(),
+                wall_time: false,
                 arm: cell.id,
                 to,
             });
@@ -92,8 +93,8 @@ pub(crate) fn record() -> Record {
         cell.name = format!("{}, {}", cell.name, label(kind, driver));
     }
     let rule = GroupRule::Pairs { pairs };
-    plan.groups =
-        vec![Group { name: "file-system".into(), title: "What of it?".into(), answers: false, rule }];
+    plan.groups = vec![Group::new("file-system", "What of it?", false, rule)];
+    megadir_record::axes::complete(plan);
     record
 }
 

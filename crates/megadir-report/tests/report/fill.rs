@@ -48,6 +48,7 @@ pub(crate) fn filled(ratios: &[f64]) -> Record {
     let arms = plan.cells.iter().map(|cell| cell.id).collect();
     plan.groups = vec![Group {
         name: "fill".into(),
+        of: None,
         title: "What?".into(),
         answers: false,
         rule: GroupRule::Fill { arms },

@@ -9,6 +9,7 @@ mod charted;
 mod charts;
 mod compare;
 mod decompose;
+mod earlier;
 mod file_systems;
 mod fill;
 mod golden;
