@@ -93,6 +93,7 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
         source: "none".into(),
         keeps: Vec::new(),
         mends: Vec::new(),
+        claims: None,
         preset: Preset::Quick,
         seed: 7,
         rules,

@@ -6,6 +6,7 @@
 //!
 //! * [`axes`]: what tells arms apart, and the names composed from it.
 //! * [`plan`]: arms, rules of the run, and their parameters.
+//! * [`claims`]: claims of the study's source.
 //! * [`group`]: groups of arms and the rules to evaluate them.
 //! * [`data`]: data sets, generated from a seed.
 //! * [`file_systems`]: file systems created for the run.
@@ -20,8 +21,8 @@
 //!
 //! This crate knows nothing of file systems, statistics or terminals.
 
-pub mod axes;
 pub mod built;
+pub mod claims;
 mod contradictions;
 pub mod data;
 pub mod file_systems;
@@ -36,8 +37,8 @@ pub mod redact;
 pub mod sample;
 pub mod self_check;
 
-pub use axes::{AccessBy, Axes, Operation};
 pub use built::{Built, BuiltAged, BuiltSet, Epoch, Used, UsedByArms};
+pub use claims::Claims;
 pub use contradictions::contradictions;
 pub use data::{
     ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,
@@ -52,6 +53,7 @@ pub use ids::{CellId, DataId, FsId};
 pub use jsonl::{Chain, Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
 pub use latency::{Latency, Since};
 pub use machine::{FileSystem, Machine, Pressure};
+pub use plan::axes::{self, AccessBy, Axes, Operation};
 pub use plan::{
     CacheState, Cell, ExpectedFiles, Keys, LookupCall, Order, Plan, Predicted, Presence, Preset, Published,
     Role, Rules, Stage, Stop, Work,

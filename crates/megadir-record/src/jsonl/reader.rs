@@ -8,8 +8,8 @@ use super::chain::is_closed;
 use super::check;
 use super::{Chain, End, Header, Line, Note, Resumed};
 use crate::FORMAT_VERSION;
-use crate::axes;
 use crate::built::{Built, Epoch, UsedByArms};
+use crate::plan::axes;
 use crate::sample::{Phase, Sample};
 use crate::self_check::SelfCheck;
 

@@ -126,6 +126,7 @@ fn plan() -> Plan {
         source: "An article".into(),
         keeps: vec!["all".into()],
         mends: Vec::new(),
+        claims: None,
         preset: Preset::Quick,
         seed: u64::MAX,
         rules: Rules {

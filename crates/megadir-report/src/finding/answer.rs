@@ -3,8 +3,9 @@
 //! Picking the smallest and the largest ratio afterwards is fair: intervals are adjusted for the whole group.
 
 use megadir_record::Pair;
+use megadir_record::claims::ClaimedGrowth;
 
-use super::source::{ClaimedGrowth, claims};
+use super::source::growth_words;
 use super::{Finding, FindingKind};
 use crate::summary::{
     GroupReading, GroupSummary, Growth, Outcome, PairRow, Pairs, Series, Shape, Summary, Verdict,
@@ -265,10 +266,10 @@ fn shapes(summary: &Summary, growth: &Growth) -> String {
         () if all(Shape::MoreThanLinear) => ("more than linear", ClaimedGrowth::AboveLinear),
         () => return String::new(),
     };
-    let source = claims(&summary.study).and_then(|claims| Some((claims.who, claims.growth?)));
+    let source = summary.claims.as_ref().and_then(|claims| Some((&claims.who, claims.growth?)));
     let beside = match source {
         Some((who, claimed)) if claimed == is => format!(", as {who} says"),
-        Some((who, claimed)) => format!(", which {who} calls {}", claimed.words()),
+        Some((who, claimed)) => format!(", which {who} calls {}", growth_words(claimed)),
         None => String::new(),
     };
     format!("; growth is {words} throughout{beside}")

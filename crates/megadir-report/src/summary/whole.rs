@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    Built, CellId, DataId, FILE_SYSTEM_GROUP, GroupRule, LabFileSystem, LabMount, Machine, Pair, Phase, Plan,
-    Preset, Pressure, Published, Record, Role, Rules, Sample, Unavailable, UsedByArms,
+    Built, CellId, Claims, DataId, FILE_SYSTEM_GROUP, GroupRule, LabFileSystem, LabMount, Machine, Pair,
+    Phase, Plan, Preset, Pressure, Published, Record, Role, Rules, Sample, Unavailable, UsedByArms,
 };
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,9 @@ pub struct Summary {
     pub unavailable: Vec<Unavailable>,
     /// The figures of the published source.
     pub published: Vec<Published>,
+    /// The claims of the published source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claims: Option<Claims>,
     /// What the study keeps of its source.
     pub keeps: Vec<String>,
     /// What the study mends of its source.
@@ -331,6 +334,7 @@ fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<
         mounted: record.header.file_systems.clone(),
         unavailable: plan.unavailable.clone(),
         published: plan.published.clone(),
+        claims: plan.claims.clone(),
         keeps: plan.keeps.clone(),
         mends: plan.mends.clone(),
         preset: plan.preset,

@@ -24,6 +24,7 @@ pub(crate) fn record(costs: [f64; 2]) -> Record {
     let mut record = synthetic.record();
     let plan = &mut record.header.plan;
     plan.study = "stat-or-list".into();
+    plan.claims = megadir_record::claims::of_earlier("stat-or-list");
     let series = |first: u32| BreakEvenArms {
         name: "getdents-statx".into(),
         list: CellId(first),

@@ -64,6 +64,7 @@ pub(crate) fn record() -> Record {
     });
     let plan = &mut record.header.plan;
     plan.study = "smallfile".into();
+    plan.claims = megadir_record::claims::of_earlier("smallfile");
     plan.file_systems = (0..).zip(&FILE_SYSTEMS).map(file_system).collect();
     let reason = "it left Linux in 6.13".into();
     plan.unavailable = vec![Unavailable { name: "reiserfs".into(), reason }];

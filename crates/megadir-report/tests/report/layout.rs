@@ -43,6 +43,7 @@ fn record(content: ContentKind) -> Record {
     });
     let plan = &mut record.header.plan;
     plan.study = "layout".into();
+    plan.claims = megadir_record::claims::of_earlier("layout");
     for data in &mut plan.data {
         let DataSource::Made(made) = &mut data.source else { continue };
         made.content = content;

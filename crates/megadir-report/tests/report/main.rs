@@ -28,6 +28,7 @@ mod samples;
 mod schema;
 mod screens;
 mod single;
+mod studies;
 mod synthetic;
 mod warning_kinds;
 mod warnings;

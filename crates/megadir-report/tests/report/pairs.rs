@@ -16,6 +16,7 @@ pub(crate) fn record(ratios: [f64; 2]) -> Record {
     let mut record = synthetic.record();
     let plan = &mut record.header.plan;
     plan.study = "lookup".into();
+    plan.claims = megadir_record::claims::of_earlier("lookup");
     let pair = |arm: u32, at: &str| Pair {
         what: "absent names".into(),
         than: "present ones".into(),

@@ -14,6 +14,7 @@ pub(crate) fn record(entries: &[u64], predicted: u64, published: &[f64]) -> Reco
     let mut record = synthetic.record();
     let plan = &mut record.header.plan;
     plan.study = "limits".into();
+    plan.claims = megadir_record::claims::of_earlier("limits");
     let rule = GroupRule::Refusal { arm: CellId(0) };
     plan.groups = vec![Group::new("refusal", "How many?", false, rule)];
     plan.rules.equivalence_band = 0.05;

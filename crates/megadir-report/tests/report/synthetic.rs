@@ -160,6 +160,7 @@ impl Synthetic {
             source: "An article that timed `ls -l | wc -l` against getdents".into(),
             keeps: vec!["Both programs of the article.".into()],
             mends: vec!["One thing is changed at a time.".into()],
+            claims: megadir_record::claims::of_earlier("listing"),
             preset: Preset::Default,
             seed: self.seed,
             rules: rules(self.rounds),

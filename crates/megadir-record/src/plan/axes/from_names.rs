@@ -1,9 +1,11 @@
-//! Completes the plans of records whose arms, pairs and groups have names only.
+//! Completes the plans of records of earlier programs: their arms, pairs and groups have names only, and their studies no
+//! claims.
 //!
 //! This is the only place that takes names apart. An arm's axes come from its work and data set; its name decides which
 //! of them it mentions. A name that the axes do not compose again stays as the arm's label.
 
 use super::{AccessBy, Axes, Operation};
+use crate::claims;
 use crate::data::MakeDirectories;
 use crate::files::{Access, FileOperation, FileWork, Remover, SyncPolicy, WorkerKind};
 use crate::group::{Group, GroupRule, Pair};
@@ -19,6 +21,7 @@ pub fn complete(plan: &mut Plan) {
     if plan.cells.iter().any(|cell| !cell.axes.is_empty()) {
         return;
     }
+    plan.claims = plan.claims.take().or_else(|| claims::of_earlier(&plan.study));
     let axes: Vec<Axes> = plan.cells.iter().map(|cell| of_cell(plan, cell)).collect();
     for (cell, axes) in plan.cells.iter_mut().zip(axes) {
         cell.axes = axes;

@@ -8,9 +8,9 @@ mod from_names;
 
 use serde::{Deserialize, Serialize};
 
+use super::{Cell, Keys, LookupCall, Presence, Stage};
 use crate::data::MakeDirectories;
 use crate::files::{FileOrder, SyncPolicy, WorkerKind};
-use crate::plan::{Cell, Keys, LookupCall, Presence, Stage};
 
 pub use from_names::complete;
 
