@@ -10,9 +10,9 @@ use megadir_bench::{
     Event, Listener, Program, Recorder, RunEnd, RunError, RunRequest, WorkerCommand, run, serve,
 };
 use megadir_record::{
-    Access, CacheState, Cell, CellId, ContentKind, Data, DataId, DataSource, End, FileOperation, FileOrder,
-    FileWork, Made, MakeDirectories, NAME_LENGTHS, NameScheme, Order, Plan, Preset, Record, Role, Rules,
-    Sample, Sharing, SizeLaw, Spread, Stop, SyncPolicy, UsedByArms, When, Work, WorkerKind, Workers,
+    Access, Axes, CacheState, Cell, CellId, ContentKind, Data, DataId, DataSource, End, FileOperation,
+    FileOrder, FileWork, Made, MakeDirectories, NAME_LENGTHS, NameScheme, Order, Plan, Preset, Record, Role,
+    Rules, Sample, Sharing, SizeLaw, Spread, Stop, SyncPolicy, UsedByArms, When, Work, WorkerKind, Workers,
 };
 use megadir_testkit::mount::{EXT4, EXT4_1K, Mount, Recipe};
 use megadir_testkit::require;
@@ -70,6 +70,7 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
                 rate_per_s: None,
                 chain: chain as u32,
                 step: step as u32,
+                axes: Axes::default(),
             });
         }
     }
@@ -92,6 +93,7 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
         source: "none".into(),
         keeps: Vec::new(),
         mends: Vec::new(),
+        claims: None,
         preset: Preset::Quick,
         seed: 7,
         rules,

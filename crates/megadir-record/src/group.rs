@@ -4,12 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::CellId;
 
+/// Name of the group that contrasts file systems.
+pub const FILE_SYSTEM_GROUP: &str = "file-system";
+/// Name of the group that contrasts aged directories with fresh ones.
+pub const AGED_GROUP: &str = "aged";
+
 /// Arms that are evaluated together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// Name of the group, e.g. `buffer`.
     pub name: String,
+    /// The study's name of the group, if this is its part on one of several file systems.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
     /// Question of the group, the heading of its table.
     pub title: String,
     /// `true` if the result answers the study's main question.
@@ -17,6 +25,13 @@ pub struct Group {
     pub answers: bool,
     /// Rule of evaluation.
     pub rule: GroupRule,
+}
+
+impl Group {
+    #[must_use]
+    pub fn new(name: impl Into<String>, title: impl Into<String>, answers: bool, rule: GroupRule) -> Self {
+        Self { name: name.into(), of: None, title: title.into(), answers, rule }
+    }
 }
 
 /// Rule to evaluate a group, whatever its numbers are.
@@ -87,8 +102,11 @@ pub struct Pair {
     pub what: String,
     /// Phrase for `to`, e.g. `present ones`.
     pub than: String,
-    /// Conditions, e.g. `random keys, 20 001 entries`.
+    /// Conditions without the file system, e.g. `random keys, 20 001 entries`.
     pub at: String,
+    /// `true` if the times are wall times per file, which several workers share.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wall_time: bool,
     pub arm: CellId,
     /// Reference arm.
     pub to: CellId,

@@ -4,7 +4,9 @@
 //! [`End`]. The evaluation may take place on another machine and years later; nothing else passes between the
 //! two.
 //!
+//! * [`axes`]: what tells arms apart, and the names composed from it.
 //! * [`plan`]: arms, rules of the run, and their parameters.
+//! * [`claims`]: claims of the study's source.
 //! * [`group`]: groups of arms and the rules to evaluate them.
 //! * [`data`]: data sets, generated from a seed.
 //! * [`file_systems`]: file systems created for the run.
@@ -20,6 +22,7 @@
 //! This crate knows nothing of file systems, statistics or terminals.
 
 pub mod built;
+pub mod claims;
 mod contradictions;
 pub mod data;
 pub mod file_systems;
@@ -35,6 +38,7 @@ pub mod sample;
 pub mod self_check;
 
 pub use built::{Built, BuiltAged, BuiltSet, Epoch, Used, UsedByArms};
+pub use claims::Claims;
 pub use contradictions::contradictions;
 pub use data::{
     ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,
@@ -44,11 +48,12 @@ pub use file_systems::{LabFileSystem, LabMount, Place, Unavailable};
 pub use files::{
     Access, FileOperation, FileOrder, FileWork, RemoveWork, Remover, Sharing, SyncPolicy, WorkerKind, Workers,
 };
-pub use group::{BreakEvenArms, Group, GroupRule, Pair};
+pub use group::{AGED_GROUP, BreakEvenArms, FILE_SYSTEM_GROUP, Group, GroupRule, Pair};
 pub use ids::{CellId, DataId, FsId};
 pub use jsonl::{Chain, Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
 pub use latency::{Latency, Since};
 pub use machine::{FileSystem, Machine, Pressure};
+pub use plan::axes::{self, AccessBy, Axes, Operation};
 pub use plan::{
     CacheState, Cell, ExpectedFiles, Keys, LookupCall, Order, Plan, Predicted, Presence, Preset, Published,
     Role, Rules, Stage, Stop, Work,

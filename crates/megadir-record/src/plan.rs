@@ -2,6 +2,7 @@
 //!
 //! Nothing here has a default, so no type implements `Default`.
 
+pub mod axes;
 mod rules;
 mod work;
 
@@ -9,11 +10,13 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::claims::Claims;
 use crate::data::{ContentKind, Data, When};
 use crate::file_systems::{LabFileSystem, Unavailable};
 use crate::group::{Group, GroupRule};
 use crate::ids::{CellId, DataId, FsId};
 
+pub use axes::Axes;
 pub use rules::{Order, Rules, Stop};
 pub use work::{CacheState, ExpectedFiles, Keys, LookupCall, Predicted, Presence, Stage, Work};
 
@@ -31,6 +34,9 @@ pub struct Plan {
     pub keeps: Vec<String>,
     /// Flaws of the source that the study fixes, one sentence each.
     pub mends: Vec<String>,
+    /// Claims of the source, for reports to judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claims: Option<Claims>,
     /// Requested size of the run.
     pub preset: Preset,
     /// Seed of every random choice: names, orders, keys.
@@ -155,6 +161,9 @@ pub struct Cell {
     /// Position of the arm among dependent arms; see [`Order`].
     #[serde(default)]
     pub step: u32,
+    /// Axes on which the arm differs from others; the name is composed from them. Empty if names alone are stored.
+    #[serde(default, skip_serializing_if = "Axes::is_empty")]
+    pub axes: Axes,
 }
 
 /// Role of an arm.

@@ -43,6 +43,7 @@ fn header() -> Header {
     let mut file_system = header.machine.file_system.clone();
     file_system.device = Some("/dev/loop7".into());
     header.file_systems = vec![LabMount { on: FsId(0), file_system }];
+    megadir_record::axes::complete(&mut header.plan);
     header
 }
 

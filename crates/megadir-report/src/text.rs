@@ -183,15 +183,6 @@ pub fn bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// Suffix in plans for times that several workers share.
-pub(crate) const WALL: &str = ", wall time per file";
-
-/// Circumstances of a contrast, without the suffix for wall times.
-#[must_use]
-pub(crate) fn without_wall(at: &str) -> String {
-    at.replacen(WALL, "", 1)
-}
-
 /// Joins parts to a list in a sentence, e.g. `a, b and c`.
 #[must_use]
 pub fn list(parts: &[String]) -> String {

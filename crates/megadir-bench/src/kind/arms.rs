@@ -2,8 +2,8 @@
 //! runs once a round and belongs to all of them.
 
 use megadir_record::{
-    CacheState, Cell, CellId, Data, DataId, Group, GroupRule, Keys, LookupCall, Note, Pair, Presence, Role,
-    Stage, Work,
+    Axes, CacheState, Cell, CellId, Data, DataId, Group, GroupRule, LookupCall, Note, Operation, Pair, Role,
+    Stage, Work, WorkerKind,
 };
 
 use crate::note::NoteKind;
@@ -33,9 +33,9 @@ impl<'a> Arms<'a> {
 
     /// Adds a baseline and its A/A arm.
     pub(crate) fn baseline(&mut self, data: DataId, work: Work) -> CellId {
-        let label = self.name(&work, data);
-        let id = self.push(label.clone(), Role::Baseline, data, work.clone());
-        self.push(format!("{label} (itself)"), Role::AgainstItself, data, work);
+        let axes = self.axes(&work, data);
+        let id = self.push_at(axes.clone(), Role::Baseline, data, work.clone(), (0, 0));
+        self.push_at(Axes { itself: true, ..axes }, Role::AgainstItself, data, work, (0, 0));
         id
     }
 
@@ -45,7 +45,7 @@ impl<'a> Arms<'a> {
             |cell: &&mut Cell| cell.role != Role::AgainstItself && cell.data == data && cell.work == *work;
         let id = match self.cells.iter_mut().find(same) {
             Some(cell) => cell.id,
-            None => self.push(self.name(work, data), Role::Arm, data, work.clone()),
+            None => self.push_at(self.axes(work, data), Role::Arm, data, work.clone(), (0, 0)),
         };
         self.join(id, group);
         id
@@ -81,7 +81,7 @@ impl<'a> Arms<'a> {
             self.join(pair.to, name);
         }
         let rule = GroupRule::Pairs { pairs };
-        self.groups.push(Group { name: name.into(), title: title.into(), answers: false, rule });
+        self.groups.push(Group::new(name, title, false, rule));
     }
 
     pub(crate) fn answers(&mut self, name: &str) {
@@ -96,14 +96,10 @@ impl<'a> Arms<'a> {
         }
     }
 
-    fn push(&mut self, name: String, role: Role, data: DataId, work: Work) -> CellId {
-        self.push_at(name, role, data, work, (0, 0))
-    }
-
     /// Adds an arm at a step of a chain, in which arms work on the files of earlier steps.
     pub(crate) fn push_at(
         &mut self,
-        name: String,
+        axes: Axes,
         role: Role,
         data: DataId,
         work: Work,
@@ -113,7 +109,7 @@ impl<'a> Arms<'a> {
         let cache = CacheState::Warm;
         self.cells.push(Cell {
             id,
-            name,
+            name: axes.name(),
             groups: Vec::new(),
             role,
             data,
@@ -123,104 +119,47 @@ impl<'a> Arms<'a> {
             rate_per_s: None,
             chain,
             step,
+            axes,
         });
         id
     }
 
-    fn name(&self, work: &Work, data: DataId) -> String {
-        let (backend, buffer_bytes, threads, stages) = match work {
+    /// Returns the axes that an arm's short, unique name mentions.
+    fn axes(&self, work: &Work, data: DataId) -> Axes {
+        let entries = Some(self.data[data.0 as usize].entries);
+        match work {
             Work::List { backend, buffer_bytes, threads, stages, .. } => {
-                (backend, buffer_bytes, threads, stages)
+                let fact = self.facts.iter().find(|fact| fact.name == backend);
+                let has_buffer = fact.is_none_or(|fact| fact.buffer_fixed.is_none());
+                let has_threads = fact.is_some_and(|fact| fact.threads_max > 1);
+                Axes {
+                    method: Some(backend.clone()),
+                    buffer_bytes: Some(*buffer_bytes).filter(|_| has_buffer),
+                    workers: Some(*threads).filter(|_| has_threads),
+                    worker_kind: Some(WorkerKind::Thread).filter(|_| has_threads),
+                    stage: stages.last().copied().filter(|stage| *stage != Stage::Read),
+                    entries: entries.filter(|_| data != DataId(0)),
+                    ..Axes::of(Operation::List)
+                }
             }
-            Work::Lookup { presence, keys, call } => {
-                let entries = self.data[data.0 as usize].entries;
-                let (presence, keys) = (presence_name(*presence), keys_name(*keys));
-                return format!("{presence}{}, {keys} of {}", call_name(*call), grouped(entries));
-            }
-            Work::FillUntilRefused { .. } => return "fill until refused".into(),
-            // Studies of work on files name their arms themselves.
-            Work::Files(_) => return "work on files".into(),
-            Work::Remove(_) => return "remove".into(),
-            Work::Attributes { method, threads, .. } => {
-                let of = grouped(self.data[data.0 as usize].entries);
-                let threads = if *threads > 1 { format!(", {threads} threads") } else { String::new() };
-                return format!("{method}{threads} of {of}");
-            }
-            Work::Ask { files } => {
-                let of = grouped(self.data[data.0 as usize].entries);
-                return format!("ask {} of {of}", grouped(*files));
-            }
-        };
-        let fixed = self.facts.iter().any(|fact| fact.name == backend && fact.buffer_fixed.is_some());
-        let mut name = backend.clone();
-        if !fixed {
-            name.push_str(&format!(" {}", bytes(*buffer_bytes)));
+            Work::Lookup { presence, keys, call } => Axes {
+                presence: Some(*presence),
+                keys: Some(*keys),
+                call: Some(*call).filter(|call| *call == LookupCall::AttributesByHandle),
+                entries,
+                ..Axes::of(Operation::Lookup)
+            },
+            Work::Attributes { method, threads, .. } => Axes {
+                method: Some(method.clone()),
+                workers: Some(*threads).filter(|threads| *threads > 1),
+                worker_kind: Some(WorkerKind::Thread).filter(|_| *threads > 1),
+                entries,
+                ..Axes::of(Operation::StatAll)
+            },
+            Work::Ask { files } => Axes { files: Some(*files), entries, ..Axes::of(Operation::Ask) },
+            Work::FillUntilRefused { .. } => Axes::of(Operation::FillUntilRefused),
+            // Studies of work on files give the axes of their arms themselves.
+            Work::Files(_) | Work::Remove(_) => Axes::default(),
         }
-        let many = self.facts.iter().any(|fact| fact.name == backend && fact.threads_max > 1);
-        if many {
-            name.push_str(&format!(", {threads} thread{}", if *threads == 1 { "" } else { "s" }));
-        }
-        if let Some(last) = stages.last().filter(|last| **last != Stage::Read) {
-            name.push_str(&format!(" to {}", stage_name(*last)));
-        }
-        if data != DataId(0) {
-            name.push_str(&format!(" of {}", self.data[data.0 as usize].entries));
-        }
-        name
-    }
-}
-
-/// Formats a size in the largest binary unit that divides it.
-fn bytes(bytes: u64) -> String {
-    match bytes {
-        _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-        _ if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
-        _ => format!("{bytes} B"),
-    }
-}
-
-/// Formats a number with spaces between groups of three digits.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let space = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
-    digits
-        .chars()
-        .enumerate()
-        .flat_map(|(place, digit)| space(place).then_some(' ').into_iter().chain([digit]))
-        .collect()
-}
-
-pub(crate) fn presence_name(presence: Presence) -> &'static str {
-    match presence {
-        Presence::Present => "present",
-        Presence::Absent => "absent",
-    }
-}
-
-/// Describes a call; empty for the system's usual one.
-pub(crate) fn call_name(call: LookupCall) -> &'static str {
-    match call {
-        LookupCall::Fstatat | LookupCall::AttributesByPath => "",
-        LookupCall::AttributesByHandle => " by handle",
-    }
-}
-
-pub(crate) fn keys_name(keys: Keys) -> &'static str {
-    match keys {
-        Keys::Fixed => "one name",
-        Keys::Random => "any name",
-        Keys::Zipf => "popular names",
-    }
-}
-
-fn stage_name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Read => "read",
-        Stage::Keep => "keep",
-        Stage::Sort => "sort",
-        Stage::Attributes => "attributes",
-        Stage::ExtendedAttributes => "xattrs",
-        Stage::FormatLong | Stage::FormatRaw => "format",
-        Stage::Write => "write",
     }
 }

@@ -4,7 +4,9 @@
 //! Some file systems (e.g. ext4) never shrink a directory, so that listing a few files still reads the blocks
 //! of many.
 
-use megadir_record::{Cell, CellId, Data, DataId, DataSource, Made, Pair, Role, When, Work};
+use megadir_record::{
+    AGED_GROUP, Axes, Cell, CellId, Data, DataId, DataSource, Made, Pair, Role, When, Work,
+};
 
 use super::ENTRIES_MAX;
 use crate::kind::arms::Arms;
@@ -65,13 +67,15 @@ pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<()
             what: "aged directories".into(),
             than: "fresh ones".into(),
             at: cell.name.clone(),
+            wall_time: false,
             arm: id,
             to: cell.id,
         });
-        let name = format!("{}, aged", cell.name);
-        arms.cells.push(Cell { id, name, groups: Vec::new(), role: Role::Arm, data: *data, ..cell });
+        let axes = Axes { aged: true, ..cell.axes };
+        let name = axes.name();
+        arms.cells.push(Cell { id, name, groups: Vec::new(), role: Role::Arm, data: *data, axes, ..cell });
     }
-    arms.pairs("aged", "What does it cost that a directory has held more files?", pairs);
+    arms.pairs(AGED_GROUP, "What does it cost that a directory has held more files?", pairs);
     Ok(())
 }
 

@@ -211,7 +211,8 @@ fn twin(
         if let Some((state, name)) = state {
             let entries = arms.data[cell.data.0 as usize].entries;
             (twin.cache, twin.operations) = (state, operations(&cell.work, entries));
-            twin.name = format!("{}, {name}", cell.name);
+            twin.axes.cache = Some(name.to_owned());
+            twin.rename();
             twin.groups.iter_mut().for_each(|group| *group = group_name(group, name));
         }
         arms.cells.push(twin);
@@ -248,12 +249,7 @@ fn group_of(group: &Group, ids: &[Option<CellId>], state: Option<&str>, twins: &
     }
     let name = group_name(&group.name, state);
     let arms = twins.iter().filter(|cell| cell.role == Role::Arm && cell.groups.contains(&name)).count();
-    (arms > 0).then(|| Group {
-        name,
-        title: format!("{} ({state})", group.title),
-        answers: group.answers,
-        rule,
-    })
+    (arms > 0).then(|| Group::new(name, format!("{} ({state})", group.title), group.answers, rule))
 }
 
 fn group_name(group: &str, state: &str) -> String {
@@ -271,7 +267,14 @@ fn contrast(cells: &[Cell], twins: &[Twin], arms: &mut Arms<'_>) {
             let (Some(arm), Some((first, to))) = (of(twin), first) else { continue };
             let caches =
                 |twin: &Twin| format!("a {} cache", twin.name.as_deref().unwrap_or(CacheState::Warm.name()));
-            pairs.push(Pair { what: caches(twin), than: caches(first), at: cell.name.clone(), arm, to });
+            pairs.push(Pair {
+                what: caches(twin),
+                than: caches(first),
+                at: cell.name.clone(),
+                wall_time: false,
+                arm,
+                to,
+            });
         }
     }
     arms.pairs("cache", "What does a cold cache cost?", pairs);

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use megadir_record::{
-    Cell, CellId, Data, DataId, FileOperation, FsId, Group, GroupRule, LabFileSystem, Note, Order, Pair,
-    Place, Plan, Role, Unavailable, When, Work,
+    Axes, Cell, CellId, Data, DataId, FILE_SYSTEM_GROUP, FileOperation, FsId, Group, GroupRule,
+    LabFileSystem, Note, Order, Pair, Place, Plan, Role, Unavailable, When, Work,
 };
 
 use crate::lab::Spec;
@@ -18,8 +18,6 @@ use crate::plan::estimate::estimate_on;
 use crate::plan::prune::renumber;
 use crate::request::{Backing, FileSystemFact, FoundFileSystem, PlanError, Planned, Request, Target};
 use crate::study::Study;
-
-pub(super) const GROUP: &str = "file-system";
 
 struct Part<'a> {
     spec: &'a Spec,
@@ -134,70 +132,64 @@ fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
     let (cells, data) = (whole.cells.len() as u32, whole.data.len() as u32);
     let chains = whole.cells.iter().map(|cell| cell.chain + 1).max().unwrap_or(0);
     let labelled = |text: &str| if several { format!("{text}, {label}") } else { text.to_owned() };
+    let file_system = several.then(|| label.clone());
     let group_name = |text: &str| if several { format!("{text}-{name}") } else { text.to_owned() };
     whole.data.extend(plan.data.iter().map(|set| Data {
         id: DataId(set.id.0 + data),
         on: Some(id),
         ..set.clone()
     }));
+    let axes = |cell: &Cell| Axes { file_system: file_system.clone(), ..cell.axes.clone() };
     whole.cells.extend(plan.cells.iter().map(|cell| Cell {
         id: CellId(cell.id.0 + cells),
-        name: labelled(&cell.name),
+        name: axes(cell).name(),
+        axes: axes(cell),
         groups: cell.groups.iter().map(|group| group_name(group)).collect(),
         data: DataId(cell.data.0 + data),
         chain: cell.chain + chains,
         ..cell.clone()
     }));
     let ids: Vec<Option<CellId>> = plan.cells.iter().map(|cell| Some(CellId(cell.id.0 + cells))).collect();
-    for Group { name: of_study, title, answers, rule } in &plan.groups {
+    for Group { name: of_study, title, answers, rule, .. } in &plan.groups {
         let Some(mut rule) = renumber(rule.clone(), &ids) else { continue };
-        match &mut rule {
-            GroupRule::Grow { series } => {
-                series.iter_mut().for_each(|(name, _)| *name = labelled(name));
-            }
-            GroupRule::Pairs { pairs } => pairs.iter_mut().for_each(|pair| pair.at = labelled(&pair.at)),
-            _ => {}
+        if let GroupRule::Grow { series } = &mut rule {
+            series.iter_mut().for_each(|(name, _)| *name = labelled(name));
         }
         let title = if several { format!("{title} ({label})") } else { title.clone() };
-        whole.groups.push(Group { name: group_name(of_study), title, answers: *answers, rule });
+        let group = Group::new(group_name(of_study), title, *answers, rule);
+        whole.groups.push(Group { of: several.then(|| of_study.clone()), ..group });
     }
 }
 
 /// Contrasts every arm with its equivalent on the first file system that has one.
 fn contrast(whole: &mut Plan) {
     let label = |cell: &Cell| whole.file_system_of(cell.data).map_or("", |of| of.label.as_str());
-    let mut first: BTreeMap<&str, &Cell> = BTreeMap::new();
+    let mut first: BTreeMap<String, &Cell> = BTreeMap::new();
     let mut pairs = Vec::new();
     for cell in whole.cells.iter().filter(|cell| cell.role != Role::AgainstItself) {
         // Files written only to reach a cache state: another arm measures that writing.
         if cell.groups.is_empty() && whole.cells.iter().any(|other| is_told_by(whole, cell, other)) {
             continue;
         }
-        let own = label(cell);
-        let at = cell.name.strip_suffix(own).and_then(|name| name.strip_suffix(", ")).unwrap_or(&cell.name);
-        let Some(to) = first.get(at) else {
+        let at = cell.bare_name();
+        let Some(to) = first.get(&at) else {
             first.insert(at, cell);
             continue;
         };
-        let (what, than) = (own.to_owned(), label(to).to_owned());
-        pairs.push(Pair { what, than, at: at.to_owned(), arm: cell.id, to: to.id });
+        let (what, than) = (label(cell).to_owned(), label(to).to_owned());
+        pairs.push(Pair { what, than, at, wall_time: false, arm: cell.id, to: to.id });
     }
     if pairs.is_empty() {
         return;
     }
     for id in pairs.iter().flat_map(|pair| [pair.arm, pair.to]) {
         let groups = &mut whole.cells[id.0 as usize].groups;
-        if !groups.iter().any(|name| name == GROUP) {
-            groups.push(GROUP.to_owned());
+        if !groups.iter().any(|name| name == FILE_SYSTEM_GROUP) {
+            groups.push(FILE_SYSTEM_GROUP.to_owned());
         }
     }
     let title = "What does the file system make of it?".to_owned();
-    whole.groups.push(Group {
-        name: GROUP.to_owned(),
-        title,
-        answers: false,
-        rule: GroupRule::Pairs { pairs },
-    });
+    whole.groups.push(Group::new(FILE_SYSTEM_GROUP, title, false, GroupRule::Pairs { pairs }));
 }
 
 /// `true` if an earlier arm does the same on the same file system.

@@ -244,6 +244,7 @@ fn ordered(
         source: study.meta.source.clone(),
         keeps: study.meta.keeps.clone(),
         mends: study.meta.mends.clone(),
+        claims: study.meta.claims.clone(),
         preset: request.preset,
         seed: request.seed,
         rules: rules(study, request, size, order),

@@ -37,13 +37,13 @@ pub(crate) fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, Pl
     }
     let mut groups = Vec::new();
     for group in plan.groups {
-        let Group { name, title, answers, rule } = group;
-        let members = |cell: &&megadir_record::Cell| cell.groups.contains(&name);
+        let members = |cell: &&megadir_record::Cell| cell.groups.contains(&group.name);
         let arms = cells.iter().filter(members).filter(|cell| cell.role == Role::Arm).count();
-        match renumber(rule, &new_ids) {
-            Some(rule) if arms > 0 => groups.push(Group { name, title, answers, rule }),
+        match renumber(group.rule.clone(), &new_ids) {
+            Some(rule) if arms > 0 => groups.push(Group { rule, ..group }),
             _ => notes.push(
-                NoteKind::GroupLeftOut.note(format!("group `{name}`: an arm that it needs is left out")),
+                NoteKind::GroupLeftOut
+                    .note(format!("group `{}`: an arm that it needs is left out", group.name)),
             ),
         }
     }

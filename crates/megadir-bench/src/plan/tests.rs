@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::study::{Study, built_in};
+use crate::method::{METHODS, MethodFact};
+use crate::study::{BUILT_IN, Study, built_in};
 use megadir_record::{
-    CellId, DataSource, GroupRule, LookupCall, Made, NameScheme, Role, SizeLaw, Spread, Stage, When, Work,
+    Axes, CellId, DataSource, GroupRule, LookupCall, Made, NameScheme, Role, SizeLaw, Spread, Stage, When,
+    Work,
 };
 
 fn fact(name: &'static str, threads_max: u32, buffer_fixed: Option<u64>) -> BackendFact {
@@ -401,4 +403,21 @@ fn directories_inodes_and_blocks_of_data_sets_are_counted() {
     assert_eq!(inodes, 351_750);
     let contents = 350_000 * (50_000 + 2048 + 512);
     assert!((contents..contents + contents / 50).contains(&bytes), "{bytes} {contents}");
+}
+
+#[test]
+fn names_of_built_in_studies_lead_back_to_their_axes() {
+    let facts = facts();
+    let fact = |method| MethodFact { method, unavailable: None, processors: 3 };
+    let methods: Vec<MethodFact> = METHODS.iter().map(fact).collect();
+    for study in BUILT_IN {
+        let study = built_in(study.name).unwrap();
+        let planned = plan(&study, &Request { methods: &methods, ..request(&facts) }).unwrap().plan;
+        let mut by_names = planned.clone();
+        by_names.cells.iter_mut().for_each(|cell| cell.axes = Axes::default());
+        megadir_record::axes::complete(&mut by_names);
+        for (by_name, cell) in by_names.cells.iter().zip(&planned.cells) {
+            assert_eq!((by_name.axes.clone(), cell.axes.name()), (cell.axes.clone(), cell.name.clone()));
+        }
+    }
 }

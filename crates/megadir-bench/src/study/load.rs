@@ -2,7 +2,7 @@
 //! grammar of study files, not the capabilities of backends.
 
 use megadir::nearest::choices;
-use megadir_record::{Made, Published};
+use megadir_record::{Claims, Made, Published};
 use serde::Deserialize;
 
 use super::plain::plain;
@@ -87,6 +87,7 @@ struct StudyFile {
     mends: Vec<String>,
     #[serde(default)]
     published: Vec<Published>,
+    claims: Option<Claims>,
     size: Sizes,
     #[serde(deserialize_with = "super::data::made")]
     data: Made,
@@ -111,7 +112,7 @@ struct StudyFile {
 
 impl StudyFile {
     fn study(self) -> Result<Study, String> {
-        let Self { name, question, source, keeps, mends, published, size, data, rules, .. } = self;
+        let Self { name, question, source, keeps, mends, published, claims, size, data, rules, .. } = self;
         let (compare, decompose, grow, windows) = (self.compare, self.decompose, self.grow, self.windows);
         let groups = !(compare.is_empty() && decompose.is_empty() && grow.is_empty());
         let of_windows = windows.is_some();
@@ -145,7 +146,7 @@ impl StudyFile {
         if section != "baseline" && of_windows {
             return Err("[windows] is for studies that list".into());
         }
-        let meta = Meta { name, question, source, keeps, mends, published };
+        let meta = Meta { name, question, source, keeps, mends, published, claims };
         let study = Study { meta, sizes: size, rules, data, kind };
         match contradiction(&study, section) {
             None => Ok(study),

@@ -5,7 +5,7 @@ mod data;
 mod load;
 mod plain;
 
-use megadir_record::{CacheState, Made, Published};
+use megadir_record::{CacheState, Claims, Made, Published};
 use serde::Deserialize;
 
 pub use crate::kind::Kind;
@@ -37,6 +37,8 @@ pub struct Meta {
     /// Properties of the source that it fixes.
     pub mends: Vec<String>,
     pub published: Vec<Published>,
+    /// Claims of the source, for reports to judge.
+    pub claims: Option<Claims>,
 }
 
 impl Study {

@@ -9,6 +9,7 @@ use super::check;
 use super::{Chain, End, Header, Line, Note, Resumed};
 use crate::FORMAT_VERSION;
 use crate::built::{Built, Epoch, UsedByArms};
+use crate::plan::axes;
 use crate::sample::{Phase, Sample};
 use crate::self_check::SelfCheck;
 
@@ -131,11 +132,12 @@ fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<()
             return Err(too_long(number));
         }
         match (parse(&text, number, record.is_none()), &mut *record) {
-            (Ok(Line::Header(header)), None) => {
+            (Ok(Line::Header(mut header)), None) => {
                 // A header that lost its version keeps its checksum.
                 let mut chain = (header.version >= CHECKSUMS_SINCE || is_closed(&text)).then(Chain::default);
                 check_sum(chain.as_mut(), &text, number)?;
                 check::header(&header).map_err(ReadError::NotARecord)?;
+                axes::complete(&mut header.plan);
                 *record = Some(Record { chain, ..Record::new(*header) });
             }
             (Ok(line), Some(record)) => {

@@ -1,8 +1,8 @@
 //! Record with all kinds of lines, as written by a run.
 
 use megadir_record::{
-    Built, BuiltAged, BuiltSet, CacheState, Cell, CellId, Counted, Data, DataId, DataSource, Delay, End,
-    Epoch, FileSystem, Group, GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order,
+    Axes, Built, BuiltAged, BuiltSet, CacheState, Cell, CellId, Counted, Data, DataId, DataSource, Delay,
+    End, Epoch, FileSystem, Group, GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order,
     Phase, Plan, Preset, Pressure, Published, Role, Rules, Sample, SelfCheck, Since, Stage, Stop, Used,
     UsedByArms, VoidReason, Work, Writer,
 };
@@ -77,6 +77,7 @@ fn cell(id: u32, role: Role) -> Cell {
         rate_per_s: None,
         chain: 0,
         step: 0,
+        axes: Axes { label: Some(format!("arm {id}")), ..Axes::default() },
     }
 }
 
@@ -103,12 +104,14 @@ fn groups() -> Vec<Group> {
     vec![
         Group {
             name: "buffer".into(),
+            of: None,
             title: "?".into(),
             answers: true,
             rule: GroupRule::Compare { baseline: CellId(0) },
         },
         Group {
             name: "growth".into(),
+            of: None,
             title: "?".into(),
             answers: false,
             rule: GroupRule::Grow { series: vec![("all".into(), vec![CellId(1)])] },
@@ -123,6 +126,7 @@ fn plan() -> Plan {
         source: "An article".into(),
         keeps: vec!["all".into()],
         mends: Vec::new(),
+        claims: None,
         preset: Preset::Quick,
         seed: u64::MAX,
         rules: Rules {

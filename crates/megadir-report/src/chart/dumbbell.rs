@@ -35,7 +35,7 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
     let GroupReading::Pairs(pairs) = &group.reading else { return None };
     let state = |arm: CellId| summary.arm(arm).map(|arm| arm.cell.cache);
     let differs = |row: &&PairRow| state(row.pair.arm) != state(row.pair.to);
-    let (mut names, mut rows): (Vec<&str>, Vec<(&str, States)>) = (Vec::new(), Vec::new());
+    let (mut names, mut rows): (Vec<&str>, Vec<(String, States)>) = (Vec::new(), Vec::new());
     for row in pairs.rows.iter().filter(differs) {
         for (name, arm) in [(row.pair.than.as_str(), row.pair.to), (row.pair.what.as_str(), row.pair.arm)] {
             let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
@@ -52,12 +52,12 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
         }
     }
     let time = |arm: CellId| summary.arm(arm).and_then(|arm| Some(arm.timing.as_ref()?.time_ns.value));
-    let shown: Vec<(&str, Vec<(usize, f64)>)> = rows
+    let shown: Vec<(String, Vec<(usize, f64)>)> = rows
         .iter()
         .map(|(at, states)| {
-            (*at, states.iter().filter_map(|(place, arm)| Some((*place, time(*arm)?))).collect())
+            (at.clone(), states.iter().filter_map(|(place, arm)| Some((*place, time(*arm)?))).collect())
         })
-        .filter(|(_, times): &(&str, Vec<(usize, f64)>)| times.len() > 1)
+        .filter(|(_, times): &(String, Vec<(usize, f64)>)| times.len() > 1)
         .collect();
     if shown.is_empty() {
         return None;

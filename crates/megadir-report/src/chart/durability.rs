@@ -78,7 +78,7 @@ fn row(summary: &Summary, row: &PairRow, names: &[&str]) -> (Row, Vec<f64>) {
         values.extend(figure.interval.iter().flat_map(|range| [range.low, range.high]));
         told.push(text::time(figure.value));
     }
-    let label = summary.circumstances(&row.pair).to_owned();
+    let label = summary.circumstances(&row.pair);
     (Row { label, value: told.join(" / "), tone: "", marks, heading: false }, values)
 }
 

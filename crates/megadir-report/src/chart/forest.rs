@@ -36,8 +36,8 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
                 summary.arm(row.arm).is_some_and(|arm| arm.cell.role != Role::AgainstItself)
             };
             let rows = comparison.rows.iter().filter(itself).filter(|row| row.outcome != Outcome::Baseline);
-            let named = rows.map(|row| (summary.arm_name_in(comparison, row.arm).to_owned(), &row.outcome));
-            (named.collect(), summary.arm_name_in(comparison, comparison.baseline).to_owned())
+            let named = rows.map(|row| (summary.arm_name_in(comparison, row.arm), &row.outcome));
+            (named.collect(), summary.arm_name_in(comparison, comparison.baseline))
         }
         GroupReading::Pairs(pairs) => {
             // The title has what all rows share.
@@ -50,11 +50,7 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
                 } else {
                     format!("{} / {}", row.pair.what, row.pair.than)
                 };
-                if at {
-                    what
-                } else {
-                    format!("{what}: {}", text::without_wall(summary.circumstances(&row.pair)))
-                }
+                if at { what } else { format!("{what}: {}", row.pair.at) }
             };
             let against = if than { first.pair.than.clone() } else { String::new() };
             (pairs.rows.iter().map(|row| (label(row), &row.outcome)).collect(), against)
@@ -93,7 +89,7 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
 
 fn axis_title(group: &GroupSummary) -> &'static str {
     match &group.reading {
-        GroupReading::Pairs(pairs) if pairs.rows.iter().all(|row| row.pair.at.contains(text::WALL)) => {
+        GroupReading::Pairs(pairs) if pairs.rows.iter().all(|row| row.pair.wall_time) => {
             "wall time per file, as a multiple of the other's; left is faster"
         }
         _ => "time, as a multiple of the other's; left is faster",

@@ -61,8 +61,11 @@ impl<'a> Grid<'a> {
         found.retain(|(_, row)| row.pair.than == first);
         let sizes = distinct(found.iter().map(|(_, row)| entries(summary, row)));
         let column = |row: &PairRow| match sizes.len() {
-            1 => row.pair.at.clone(),
-            _ => format!("{}, {} files", row.pair.at, text::count(entries(summary, row))),
+            1 => summary.circumstances_in_full(&row.pair),
+            _ => {
+                let at = summary.circumstances_in_full(&row.pair);
+                format!("{at}, {} files", text::count(entries(summary, row)))
+            }
         };
         let rows = distinct(found.iter().map(|(_, row)| row.pair.what.clone()));
         let names = distinct(found.iter().map(|(_, row)| (column(row), entries(summary, row))));

@@ -7,7 +7,9 @@ use super::{Chart, Picture};
 use crate::render::Report;
 use crate::summary::{Figure, Rounds};
 use crate::text;
-use megadir_record::{Cell, CellId, Data, DataId, FileWork, Plan, RemoveWork, Role, Work, Workers};
+use megadir_record::{
+    Cell, CellId, Data, DataId, FileWork, GroupRule, Plan, RemoveWork, Role, Work, Workers,
+};
 
 pub(super) struct Scaling;
 
@@ -67,16 +69,17 @@ fn by_one(work: &Work) -> Option<(Work, u32)> {
 /// Returns every work done by at least two numbers of workers.
 fn series(report: &Report<'_>) -> Vec<Series> {
     let mut found: Vec<(Work, usize, u32, Series)> = Vec::new();
+    let plan = &report.record.header.plan;
     let arms = report.summary.asked().map(|arm| &arm.cell).filter(|cell| cell.role != Role::AgainstItself);
     for cell in arms {
         let Some((work, count)) = by_one(&cell.work) else { continue };
         // Workers on files have separate, similar data sets; readers share one.
-        let data = alike(&report.record.header.plan, cell.data);
+        let data = alike(plan, cell.data);
         let step = if matches!(work, Work::Files(_)) { cell.step } else { 0 };
         let same = |one: &&mut (Work, usize, u32, Series)| one.0 == work && one.1 == data && one.2 == step;
         match found.iter_mut().find(same) {
             Some((.., series)) => series.arms.push((count, cell.id)),
-            None => found.push((work, data, step, first(cell, count))),
+            None => found.push((work, data, step, first(plan, cell, count))),
         }
     }
     let mut all: Vec<Series> = found.into_iter().map(|(.., series)| series).collect();
@@ -95,29 +98,33 @@ fn alike(plan: &Plan, id: DataId) -> usize {
     plan.data.iter().position(|data| of(data) == own).unwrap_or(usize::MAX)
 }
 
-fn first(cell: &Cell, count: u32) -> Series {
-    // The name of `write, 2 processes` without the number of workers.
-    let kept: Vec<&str> = cell.name.split(", ").filter(|part| !of_workers(part)).collect();
-    Series { name: kept.join(", "), group: group(cell), arms: vec![(count, cell.id)] }
+fn first(plan: &Plan, cell: &Cell, count: u32) -> Series {
+    let name = cell.named(&cell.axes.without_workers());
+    let group = cell.groups.iter().find(|group| varies_workers(plan, group)).cloned();
+    Series { name, group, arms: vec![(count, cell.id)] }
 }
 
-/// Returns the group that asks about workers; this chart does not answer the questions of others.
-fn group(cell: &Cell) -> Option<String> {
-    // With several file systems, names of groups include theirs.
-    let asks = |group: &&String| {
-        ["threads", "scaling", "workers"]
-            .iter()
-            .any(|name| group.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')))
+/// `true` if the arms that a group compares differ in the number of workers alone. This chart does not answer the
+/// questions of other groups.
+fn varies_workers(plan: &Plan, group: &str) -> bool {
+    let Some(group) = plan.groups.iter().find(|known| known.name == group) else { return false };
+    let cell = |arm: CellId| plan.cells.get(arm.0 as usize);
+    let alike = |one: &Cell, other: &Cell| {
+        let both = [one, other].map(|cell| cell.axes.without_workers());
+        !both[0].is_empty() && both[0] == both[1] && one.axes.workers != other.axes.workers
     };
-    cell.groups.iter().find(asks).cloned()
-}
-
-fn of_workers(part: &str) -> bool {
-    ["process", "processes", "thread", "threads", "worker", "workers"].into_iter().any(|word| {
-        part.strip_suffix(word).is_some_and(|number| {
-            number.trim_end().bytes().all(|byte| byte.is_ascii_digit()) && number.ends_with(' ')
-        })
-    })
+    match &group.rule {
+        GroupRule::Pairs { pairs } => pairs.iter().all(|pair| {
+            let both = cell(pair.arm).zip(cell(pair.to));
+            both.is_some_and(|(one, other)| alike(one, other))
+        }),
+        GroupRule::Compare { .. } => {
+            let members = plan.cells.iter().filter(|cell| cell.groups.contains(&group.name));
+            let members: Vec<&Cell> = members.filter(|cell| cell.role == Role::Arm).collect();
+            members.len() > 1 && members[1..].iter().all(|cell| alike(cell, members[0]))
+        }
+        _ => false,
+    }
 }
 
 /// Draws a picture for every group with such arms.

@@ -1,12 +1,11 @@
 //! Finding on aged directories: did they shrink again after they had grown?
 
-use megadir_record::{BuiltSet, Data};
+use megadir_record::{AGED_GROUP, BuiltSet, Data};
 
 use super::{Finding, FindingKind};
 use crate::summary::Summary;
 use crate::text;
 
-const GROUP: &str = "aged";
 /// An aged directory at least this many times larger than a fresh one has kept space that it does not need.
 const KEPT: f64 = 1.5;
 
@@ -25,7 +24,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
             fresh.aged.is_none() && self::data(summary, fresh).is_some_and(|fresh| is_twin(data, fresh))
         });
         let text = tell(summary, data, aged, fresh?)?;
-        Some(Finding::of_group(FindingKind::Aged, GROUP, text))
+        Some(Finding::of_group(FindingKind::Aged, AGED_GROUP, text))
     });
     told.collect()
 }

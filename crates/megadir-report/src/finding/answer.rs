@@ -2,7 +2,10 @@
 //!
 //! Picking the smallest and the largest ratio afterwards is fair: intervals are adjusted for the whole group.
 
-use super::source::{ClaimedGrowth, claims};
+use megadir_record::Pair;
+use megadir_record::claims::ClaimedGrowth;
+
+use super::source::growth_words;
 use super::{Finding, FindingKind};
 use crate::summary::{
     GroupReading, GroupSummary, Growth, Outcome, PairRow, Pairs, Series, Shape, Summary, Verdict,
@@ -130,7 +133,6 @@ struct Judged<'a> {
 /// Comparisons of a group that share their reference.
 struct Compared<'a> {
     summary: &'a Summary,
-    on: &'a str,
     than: &'a str,
     rows: Vec<Judged<'a>>,
     /// Distinct circumstances of the comparisons.
@@ -153,7 +155,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
     }
     let (on, than) = (summary.place(first.arm), &*first.than);
     let tally = tally(rows.iter().map(|judged| &judged.row.outcome));
-    let compared = Compared { summary, on, than, rows, places };
+    let compared = Compared { summary, than, rows, places };
     let told = match compared.rows.len() {
         ..=ONE_BY_ONE_MAX => compared.one_by_one(),
         _ => compared.range()?,
@@ -168,14 +170,9 @@ impl Compared<'_> {
         Some(self.summary.arm(judged.row.pair.to)?.timing.as_ref()?.time_ns.value)
     }
 
-    /// Returns the circumstances without the part that the sentence already has.
-    fn place(&self, at: &str) -> String {
-        text::without_wall(at.strip_suffix(self.on).and_then(|at| at.strip_suffix(", ")).unwrap_or(at))
-    }
-
     /// Returns the operation that a time belongs to.
     fn per(&self) -> &'static str {
-        if self.places.iter().all(|at| at.contains(text::WALL)) { "a file" } else { "an operation" }
+        if self.rows.iter().all(|judged| judged.row.pair.wall_time) { "a file" } else { "an operation" }
     }
 
     fn one_by_one(&self) -> String {
@@ -185,7 +182,7 @@ impl Compared<'_> {
                 of.map(|judged| format!("{} {}", judged.row.pair.what, judged.words)).collect();
             let (than, per) = (self.than, self.per());
             let time = self.time(at).map(|ns| format!("{than} takes {} {per}; of that ", text::time(ns)));
-            format!("{}: {}{}", self.place(at), time.unwrap_or_default(), text::list(&told))
+            format!("{at}: {}{}", time.unwrap_or_default(), text::list(&told))
         };
         self.places.iter().map(one).collect::<Vec<_>>().join("; ")
     }
@@ -197,7 +194,7 @@ impl Compared<'_> {
         let least = self.rows.iter().min_by(by_ratio)?;
         let most = self.rows.iter().max_by(by_ratio)?;
         let times: Vec<(String, f64)> =
-            self.places.iter().filter_map(|at| Some((self.place(at), self.time(at)?))).collect();
+            self.places.iter().filter_map(|at| Some(((*at).to_owned(), self.time(at)?))).collect();
         let by_time = |a: &&(String, f64), b: &&(String, f64)| a.1.total_cmp(&b.1);
         let (shortest, longest) = (times.iter().min_by(by_time)?, times.iter().max_by(by_time)?);
         let reference = match self.places.len() {
@@ -212,9 +209,9 @@ impl Compared<'_> {
         };
         let alike = self.rows.iter().all(|judged| judged.row.pair.what == least.row.pair.what);
         let label = |judged: &Judged<'_>| {
-            let (what, at) = (&judged.row.pair.what, self.place(&judged.row.pair.at));
+            let Pair { what, at, .. } = &judged.row.pair;
             match (alike, self.places.len()) {
-                (true, _) => at,
+                (true, _) => at.clone(),
                 (false, 1) => what.clone(),
                 (false, _) => format!("{what}, {at}"),
             }
@@ -269,10 +266,10 @@ fn shapes(summary: &Summary, growth: &Growth) -> String {
         () if all(Shape::MoreThanLinear) => ("more than linear", ClaimedGrowth::AboveLinear),
         () => return String::new(),
     };
-    let source = claims(&summary.study).and_then(|claims| Some((claims.who, claims.growth?)));
+    let source = summary.claims.as_ref().and_then(|claims| Some((&claims.who, claims.growth?)));
     let beside = match source {
         Some((who, claimed)) if claimed == is => format!(", as {who} says"),
-        Some((who, claimed)) => format!(", which {who} calls {}", claimed.words()),
+        Some((who, claimed)) => format!(", which {who} calls {}", growth_words(claimed)),
         None => String::new(),
     };
     format!("; growth is {words} throughout{beside}")

@@ -4,20 +4,12 @@
 //! instead: calls that return the attributes of many inodes. The C++ standard library is judged everywhere. The
 //! claims are about cached directories.
 
+use megadir_record::claims::{AsSlow, Claims, ListedAttributes};
 use megadir_record::{CacheState, Work};
 
 use super::{Finding, FindingKind};
 use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, Range, Summary, Verdict};
 use crate::text;
-
-const STUDY: &str = "attributes";
-/// The source's methods that return attributes with the listing.
-const OWN: [&str; 4] =
-    ["find-first-file-basic", "find-first-file", "find-first-file-large", "by-handle-full"];
-/// Linux methods that read attributes in bulk.
-const BULK: [&str; 2] = ["xfs-bulkstat", "btrfs-search"];
-/// The source's speed-up of bulk calls on cached directories: lowest and highest.
-const CLAIMED: (u32, u32) = (21, 69);
 
 struct Judged {
     files: u64,
@@ -26,25 +18,89 @@ struct Judged {
     verdict: Verdict,
 }
 
-/// Judges the claims of the attribute study's source.
+/// Judges the claims of the source.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    if summary.study != STUDY {
-        return Vec::new();
-    }
+    let Some(Claims { who, listed_attributes, as_slow, .. }) = &summary.claims else { return Vec::new() };
     // The claims concern all groups; they are printed with the last one, the largest directory.
     let compares = |group: &&GroupSummary| matches!(group.reading, GroupReading::Compare(_));
     let Some(group) = summary.groups.iter().rfind(compares) else { return Vec::new() };
     let finding = |text| Finding::of_group(FindingKind::Claim, &group.name, text);
-    let all = OWN.into_iter().chain(BULK).map(|method| (method, judged(summary, method)));
-    let all: Vec<(&str, Vec<Judged>)> = all.filter(|(_, judged)| !judged.is_empty()).collect();
-    let own = all.iter().filter(|(method, _)| OWN.contains(method));
-    let own: Vec<String> = own.map(|(method, judged)| told_own(method, judged)).collect();
-    let of_bulk = match (own.is_empty(), all.first()) {
-        (false, _) => format!("{}: {}.", claim_bulk(), own.join("; ")),
-        (true, Some((method, judged))) => told_in_kind(method, judged),
-        (true, None) => no_bulk(),
-    };
-    [of_bulk, told_cpp(&judged(summary, "cpp-filesystem"))].map(finding).into()
+    let listed = listed_attributes.as_ref().map(|claim| Listed { who, claim }.told(summary));
+    let as_slow = as_slow.as_ref().map(|claim| told_as_slow(who, claim, &judged(summary, &claim.method)));
+    listed.into_iter().chain(as_slow).map(finding).collect()
+}
+
+/// Claim about attributes that come with the listing.
+struct Listed<'a> {
+    who: &'a str,
+    claim: &'a ListedAttributes,
+}
+
+impl Listed<'_> {
+    fn told(&self, summary: &Summary) -> String {
+        let ListedAttributes { methods, in_kind, .. } = self.claim;
+        let of = |names: &[String]| -> Vec<(String, Vec<Judged>)> {
+            let all = names.iter().map(|method| (method.clone(), judged(summary, method)));
+            all.filter(|(_, judged)| !judged.is_empty()).collect()
+        };
+        let own: Vec<String> =
+            of(methods).iter().map(|(method, judged)| self.told_own(method, judged)).collect();
+        match (own.is_empty(), of(in_kind).first()) {
+            (false, _) => format!("{}: {}.", self.words(), own.join("; ")),
+            (true, Some((method, judged))) => self.told_in_kind(method, judged),
+            (true, None) => format!(
+                "{} cannot be told here: its calls exist on Windows only, and those of Linux that are like them ({}, for root) were not \
+                 to be had.",
+                self.words(),
+                text::list(in_kind)
+            ),
+        }
+    }
+
+    fn words(&self) -> String {
+        format!(
+            "The claim of {} that attributes delivered with the listing come many times faster than asking for each file ({} to {} times \
+             when cached)",
+            self.who, self.claim.least, self.claim.most
+        )
+    }
+
+    /// Judges whether a method reaches the source's speed-up.
+    fn told_own(&self, method: &str, judged: &[Judged]) -> String {
+        format!("by {method} it {} ({})", self.verdict(judged, "here"), figures(judged))
+    }
+
+    fn told_in_kind(&self, method: &str, judged: &[Judged]) -> String {
+        format!(
+            "{}, tested on {method}, for its calls exist on Windows only: {}; time against asking for each by path: {}.",
+            self.words(),
+            self.verdict(judged, "here in kind"),
+            figures(judged)
+        )
+    }
+
+    /// Judges the claimed speed-up of attributes that come with the listing.
+    fn verdict(&self, judged: &[Judged], here: &str) -> String {
+        let faster = |one: &&Judged| one.verdict == Verdict::Faster { negligible: false };
+        let against = |one: &&Judged| !faster(one) && !matches!(one.verdict, Verdict::Inconclusive { .. });
+        let (all, faster, against) =
+            (judged.len(), judged.iter().filter(faster).count(), judged.iter().filter(against).count());
+        let as_claimed = judged
+            .iter()
+            .filter(|one| one.adjusted.is_some_and(|ratio| ratio.high <= 1.0 / f64::from(self.claim.least)));
+        let as_claimed = as_claimed.count();
+        match (faster, against) {
+            (faster, _) if faster == all && as_claimed == all => format!("stands {here}"),
+            (faster, _) if faster == all => {
+                format!("stands here in its direction, not in its size ({as_claimed} of {all} as fast)")
+            }
+            (0, against) if against == all => format!("falls {here}"),
+            (0, 0) => "cannot be told here: no difference is shown".to_owned(),
+            _ => format!(
+                "stands here in its direction on {faster} of {all} directories and falls on {against}"
+            ),
+        }
+    }
 }
 
 /// Returns the comparisons of a method, smallest directory first.
@@ -64,61 +120,10 @@ fn of_row(summary: &Summary, row: &Contrast, method: &str) -> Option<Judged> {
     (of_arm == method).then_some(Judged { files, ratio: ratio.value, adjusted, verdict })
 }
 
-fn claim_bulk() -> String {
-    let (least, most) = CLAIMED;
-    format!(
-        "The claim of the article that attributes delivered with the listing come many times faster than asking for each file \
-         ({least} to {most} times when cached)"
-    )
-}
-
-fn no_bulk() -> String {
-    format!(
-        "{} cannot be told here: its calls exist on Windows only, and those of Linux that are like them (of XFS and of btrfs, for root) \
-         were not to be had.",
-        claim_bulk()
-    )
-}
-
-/// Judges whether a method reaches the source's speed-up.
-fn told_own(method: &str, judged: &[Judged]) -> String {
-    format!("by {method} it {} ({})", verdict(judged, "here"), figures(judged))
-}
-
-fn told_in_kind(method: &str, judged: &[Judged]) -> String {
-    format!(
-        "{}, tested on {method}, for its calls exist on Windows only: {}; time against asking for each by path: {}.",
-        claim_bulk(),
-        verdict(judged, "here in kind"),
-        figures(judged)
-    )
-}
-
-/// Judges the claimed speed-up of attributes that come with the listing.
-fn verdict(judged: &[Judged], here: &str) -> String {
-    let faster = |one: &&Judged| one.verdict == Verdict::Faster { negligible: false };
-    let against = |one: &&Judged| !faster(one) && !matches!(one.verdict, Verdict::Inconclusive { .. });
-    let (all, faster, against) =
-        (judged.len(), judged.iter().filter(faster).count(), judged.iter().filter(against).count());
-    let (least, _) = CLAIMED;
-    let as_claimed =
-        judged.iter().filter(|one| one.adjusted.is_some_and(|ratio| ratio.high <= 1.0 / f64::from(least)));
-    let as_claimed = as_claimed.count();
-    match (faster, against) {
-        (faster, _) if faster == all && as_claimed == all => format!("stands {here}"),
-        (faster, _) if faster == all => {
-            format!("stands here in its direction, not in its size ({as_claimed} of {all} as fast)")
-        }
-        (0, against) if against == all => format!("falls {here}"),
-        (0, 0) => "cannot be told here: no difference is shown".to_owned(),
-        _ => format!("stands here in its direction on {faster} of {all} directories and falls on {against}"),
-    }
-}
-
-fn told_cpp(judged: &[Judged]) -> String {
-    let claim = "The claim of the article that std::filesystem with last_write_time is as slow as asking for each file by its path";
+fn told_as_slow(who: &str, claim: &AsSlow, judged: &[Judged]) -> String {
+    let begin = format!("The claim of {who} that {}", claim.words);
     if judged.is_empty() {
-        return format!("{claim} cannot be told here: C++ was not to be had or is not judged.");
+        return format!("{begin} cannot be told here: {} was not to be had or is not judged.", claim.needs);
     }
     let same = |one: &&Judged| {
         matches!(
@@ -135,7 +140,7 @@ fn told_cpp(judged: &[Judged]) -> String {
         (0, 0) => "cannot be told here".to_owned(),
         (same, other) => format!("stands here on {same} of {all} directories and falls on {other}"),
     };
-    format!("{claim} {verdict}; time against that: {}.", figures(judged))
+    format!("{begin} {verdict}; time against that: {}.", figures(judged))
 }
 
 fn figures(judged: &[Judged]) -> String {

@@ -19,8 +19,8 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     told.collect()
 }
 
-struct Judged<'a> {
-    name: &'a str,
+struct Judged {
+    name: String,
     ratio: f64,
     adjusted: Option<Range>,
     verdict: Option<Verdict>,
@@ -29,7 +29,7 @@ struct Judged<'a> {
 fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Option<String> {
     let baseline = summary.arm_name_in(comparison, comparison.baseline);
     let begin = format!("On {}, {}:", summary.place(comparison.baseline), group.name);
-    let mut arms: Vec<Judged<'_>> =
+    let mut arms: Vec<Judged> =
         comparison.rows.iter().filter_map(|row| judged(summary, comparison, row)).collect();
     arms.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
     let sentence = match &arms[..] {
@@ -59,7 +59,7 @@ fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Opt
 }
 
 /// Returns a judged arm; the baseline against itself does not count.
-fn judged<'a>(summary: &'a Summary, comparison: &Comparison, row: &Contrast) -> Option<Judged<'a>> {
+fn judged(summary: &Summary, comparison: &Comparison, row: &Contrast) -> Option<Judged> {
     summary.arm(row.arm).filter(|arm| arm.cell.role != Role::AgainstItself)?;
     let name = summary.arm_name_in(comparison, row.arm);
     match row.outcome {
@@ -71,12 +71,12 @@ fn judged<'a>(summary: &'a Summary, comparison: &Comparison, row: &Contrast) -> 
     }
 }
 
-fn faster(arm: &Judged<'_>) -> bool {
+fn faster(arm: &Judged) -> bool {
     matches!(arm.verdict, Some(Verdict::Faster { .. })) || (arm.verdict.is_none() && arm.ratio < 1.0)
 }
 
 /// Returns the result of one arm, e.g. `split, 2 threads: 1.85x faster (0.54x [0.53, 0.55])`.
-fn outcome(arm: &Judged<'_>) -> String {
+fn outcome(arm: &Judged) -> String {
     let says = match arm.verdict {
         Some(Verdict::Faster { negligible } | Verdict::Slower { negligible }) => {
             format!("{}{}", text::speed(arm.ratio), if negligible { ", which is negligible" } else { "" })

@@ -3,7 +3,6 @@
 //! The claim that one factor is the cause holds if the interval of its share lies above one half, fails if it
 //! lies below, and is undecided otherwise.
 
-use super::source::claims;
 use super::{Finding, FindingKind};
 use crate::summary::{
     Arm, Claim, Decomposition, Factor, Figure, GroupReading, ReadingFactor, Summary, rounds_for_interval,
@@ -85,7 +84,7 @@ fn shares(factors: &[Factor]) -> String {
 
 fn judge_claim(summary: &Summary, reading: &ReadingFactor) -> String {
     let Some(share) = &reading.share else { return String::new() };
-    let source = claims(&summary.study).filter(|claims| claims.buffer_is_the_cause);
+    let source = summary.claims.as_ref().filter(|claims| claims.buffer_is_the_cause);
     let says = |word: &str| source.map(|source| format!(", {word} {}", source.who)).unwrap_or_default();
     let judged = match reading.claim {
         Claim::Falls => format!("the buffer is not the cause{}", says("contrary to")),

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::{LabFileSystem, Place};
+use megadir_record::claims::{FileSystemClaim, FileSystemClaims, Takes};
+use megadir_record::{FILE_SYSTEM_GROUP, LabFileSystem, Place};
 
-use super::source::claims;
 use super::{Finding, FindingKind};
-use crate::summary::{FILE_SYSTEM_GROUP, Overview, OverviewColumn, Range, Summary, Verdict};
+use crate::summary::{Overview, OverviewColumn, Range, Summary, Verdict};
 use crate::text;
 
 /// `true` if the file system's driver skips inodes that were freed recently, judged by timestamps on disk:
@@ -128,8 +128,8 @@ fn apart(overview: &Overview) -> Option<String> {
 
 /// Judges the source's claims about file systems.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    let Some(claims) = claims(&summary.study) else { return Vec::new() };
-    let Some(words) = claims.of_file_systems else { return Vec::new() };
+    let Some(claims) = &summary.claims else { return Vec::new() };
+    let Some(FileSystemClaims { words, each, disks_only }) = &claims.file_systems else { return Vec::new() };
     let Some(overview) = &summary.overview else {
         let kind = summary.file_systems.first().map_or(&summary.machine.file_system.kind, |of| &of.label);
         let text = format!(
@@ -139,19 +139,15 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         );
         return vec![finding(text)];
     };
-    let judge = Judge { summary, overview, who: claims.who };
-    let told =
-        [judge.ext4_best(), judge.xfs_weak(), judge.ext3_slow(), judge.ext2_faster(), judge.reiserfs()];
-    let (journal, disks) = (judge.without_journal(), judge.disks());
+    let judge = Judge { summary, overview, who: &claims.who };
+    let told = each.iter().map(|claim| judge.of(claim));
+    let (journal, disks) = (judge.without_journal(), judge.disks().filter(|_| *disks_only));
     // The claims stand beside their group: none of them answers the question.
     let of_group = |text| Finding { group: Some(FILE_SYSTEM_GROUP.to_owned()), ..finding(text) };
-    told.into_iter().chain(journal).chain(disks).map(of_group).collect()
+    told.chain(journal).chain(disks).map(of_group).collect()
 }
 
-/// File systems that the source compared ext4 with and that a current kernel may support.
-const OTHERS: [&str; 3] = ["ext2", "ext3", "xfs"];
-
-/// The evidence for judging the small-file study's claims.
+/// Evidence for judging the claims.
 struct Judge<'a> {
     summary: &'a Summary,
     overview: &'a Overview,
@@ -162,10 +158,6 @@ impl Judge<'_> {
     /// Returns a file system made without options.
     fn column(&self, kind: &str) -> Option<usize> {
         self.overview.columns.iter().position(|column| column.name == kind)
-    }
-
-    fn claim(&self, words: &str, told: &str) -> String {
-        format!("The claim of {} that {words} {told}.", self.who)
     }
 
     /// Reports why a file system was not measured.
@@ -187,102 +179,90 @@ impl Judge<'_> {
     }
 
     /// Returns those of these file systems that the driver of another one serves.
-    fn other_drivers(&self, kinds: &[&str]) -> Vec<&OverviewColumn> {
-        let columns = kinds.iter().filter_map(|kind| self.column(kind));
-        columns
-            .map(|column| &self.overview.columns[column])
-            .filter(|column| column.driver != column.kind)
-            .collect()
+    fn other_drivers<'k>(&self, kinds: impl Iterator<Item = &'k str>) -> Vec<&OverviewColumn> {
+        let columns = kinds.filter_map(|kind| self.column(kind)).map(|column| &self.overview.columns[column]);
+        columns.filter(|column| column.driver != column.kind).collect()
     }
 
-    /// Judges the claim that one is slower than another.
-    fn slower(&self, words: &str, of: &str, than: &str) -> String {
-        let against = match self.pair(of, than) {
-            Ok(against) => against,
-            Err(reason) => return self.claim(words, &format!("cannot be told here: {reason}")),
+    fn of(&self, claim: &FileSystemClaim) -> String {
+        let told = match (claim.takes, self.column(&claim.of)) {
+            (Takes::More, _) => self.more(claim),
+            (_, None) => format!("cannot be told here: {}", self.missing(&claim.of)),
+            (Takes::Less, Some(_)) => self.less(claim),
+            (Takes::Varies, Some(_)) => self.varies(claim),
         };
-        let figure = format!("over all kinds of work {of} takes {} of the time of {than}", against.figure());
-        let others = self.other_drivers(&[of, than]);
+        format!("The claim of {} that {} {told}.", self.who, claim.words)
+    }
+
+    /// Judges the claim that one is slower than others.
+    fn more(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
+        let pairs: Result<Vec<(&String, Against)>, String> =
+            than.iter().map(|than| Ok((than, self.pair(of, than)?))).collect();
+        let pairs = match pairs {
+            Ok(pairs) => pairs,
+            Err(reason) => return format!("cannot be told here: {reason}"),
+        };
+        let figures: Vec<String> = pairs
+            .iter()
+            .map(|(than, against)| format!("{} of the time of {than}", against.figure()))
+            .collect();
+        let figure = format!("over all kinds of work {of} takes {}", text::list(&figures));
+        let others = self.other_drivers([of].into_iter().chain(than).map(String::as_str));
         if let Some(other) = others.first() {
             let kinds: Vec<String> = others.iter().map(|column| column.kind.clone()).collect();
-            let told = format!(
+            return format!(
                 "cannot be told here: the kernel serves {} by its driver of {}, the drivers that it speaks of are gone. What that makes of \
                  the formats: {figure}",
                 text::list(&kinds),
                 other.driver
             );
-            return self.claim(words, &told);
         }
+        let all = |is: fn(&Against) -> bool| pairs.iter().all(|(_, against)| is(against));
         let told = match () {
-            () if against.slower() => "stands here",
-            () if against.decided() => "falls here",
+            () if all(Against::slower) => "stands here",
+            () if all(Against::decided) => "falls here",
             () => "cannot be told here: no difference is shown",
         };
-        self.claim(words, &format!("{told}: {figure}"))
+        format!("{told}: {figure}")
     }
 
-    fn ext3_slow(&self) -> String {
-        self.slower("ext3 is slow", "ext3", "ext4")
-    }
-
-    fn ext2_faster(&self) -> String {
-        self.slower("ext2 is faster than ext3", "ext3", "ext2")
-    }
-
-    fn xfs_weak(&self) -> String {
-        self.slower("XFS is weak on small files", "xfs", "ext4")
-    }
-
-    /// Judges ext4 against the available file systems of the source.
-    fn ext4_best(&self) -> String {
-        let words = "ext4 is best overall";
-        if self.column("ext4").is_none() {
-            return self.claim(words, &format!("cannot be told here: {}", self.missing("ext4")));
-        }
-        let others: Vec<(&str, Against)> =
-            OTHERS.into_iter().filter_map(|kind| Some((kind, self.pair("ext4", kind).ok()?))).collect();
+    /// Judges the claim that one is faster than all others.
+    fn less(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
+        let others: Vec<(&String, Against)> =
+            than.iter().filter_map(|than| Some((than, self.pair(of, than).ok()?))).collect();
         if others.is_empty() {
-            return self.claim(
-                words,
-                "cannot be told here: nothing that it was compared with was measured beside it",
-            );
+            return "cannot be told here: nothing that it was compared with was measured beside it".into();
         }
-        let against: Vec<&str> =
-            others.iter().filter(|(_, against)| against.slower()).map(|(kind, _)| *kind).collect();
+        let against = others.iter().any(|(_, against)| against.slower());
         let all = others.iter().all(|(_, against)| against.faster());
         let figures: Vec<String> =
-            others.iter().map(|(kind, against)| format!("{} of {kind}", against.figure())).collect();
+            others.iter().map(|(than, against)| format!("{} of {than}", against.figure())).collect();
         let told = match () {
-            () if !against.is_empty() => "falls here",
-            () if all && others.len() == OTHERS.len() => "stands here",
+            () if against => "falls here",
+            () if all && others.len() == than.len() => "stands here",
             () if all => "cannot be told here: not all that it was compared with were measured beside it",
             () => "cannot be told here: not every difference is shown",
         };
-        let drivers = match self.other_drivers(&["ext2", "ext3"]).is_empty() {
-            true => String::new(),
-            false => "; of ext2 and ext3 only the formats are compared, for ext4's driver serves them".into(),
-        };
-        self.claim(
-            words,
-            &format!("{told}: over all kinds of work it takes {}{drivers}", text::list(&figures)),
-        )
+        let served = self.other_drivers(than.iter().map(String::as_str));
+        let kinds: Vec<String> = served.iter().map(|column| column.kind.clone()).collect();
+        let drivers = served.first().map(|column| {
+            let kinds = text::list(&kinds);
+            format!("; of {kinds} only the formats are compared, for {}'s driver serves them", column.driver)
+        });
+        let drivers = drivers.unwrap_or_default();
+        format!("{told}: over all kinds of work it takes {}{drivers}", text::list(&figures))
     }
 
-    fn reiserfs(&self) -> String {
-        let words = "ReiserFS is good but for concurrent writes";
-        match self.column("reiserfs") {
-            None => self.claim(words, &format!("cannot be told here: {}", self.missing("reiserfs"))),
-            Some(_) => {
-                let told = match self.pair("reiserfs", "ext4") {
-                    Ok(against) => format!(
-                        "is for the table to show: over all kinds of work it takes {} of ext4",
-                        against.figure()
-                    ),
-                    Err(reason) => format!("cannot be told here: {reason}"),
-                };
-                self.claim(words, &told)
-            }
-        }
+    /// Shows the figure beside a claim that no single figure judges.
+    fn varies(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
+        let told = than.iter().map(|than| match self.pair(of, than) {
+            Ok(against) => format!(
+                "is for the table to show: over all kinds of work it takes {} of {than}",
+                against.figure()
+            ),
+            Err(reason) => format!("cannot be told here: {reason}"),
+        });
+        told.collect::<Vec<_>>().join("; ")
     }
 
     /// Describes what ext4's driver does without a journal.

@@ -1,7 +1,7 @@
 //! Finding on filling a directory: the last bucket against the first, and whether the cost is as flat as the
 //! source claims.
 
-use super::source::{claims, published};
+use super::source::published;
 use super::{Finding, FindingKind};
 use crate::summary::{Bucket, GroupReading, GroupSummary, Outcome, Summary, Verdict, rounds_for_interval};
 use crate::text;
@@ -75,7 +75,7 @@ fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
 
 /// Judges the source's claim of flat cost: it fails if any part rises, and holds if none does.
 fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
-    let Some(claims) = claims(&summary.study).filter(|claims| claims.flat_filling) else {
+    let Some(claims) = summary.claims.as_ref().filter(|claims| claims.flat_filling) else {
         return String::new();
     };
     let others = buckets.iter().filter(|bucket| bucket.outcome != Outcome::Baseline);

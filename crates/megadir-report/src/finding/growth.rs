@@ -1,6 +1,8 @@
 //! Finding on growth: the exponent of time against entries, and whether it is linear.
 
-use super::source::{ClaimedGrowth, claims};
+use megadir_record::claims::ClaimedGrowth;
+
+use super::source::growth_words;
 use super::{Finding, FindingKind};
 use crate::summary::{Figure, GroupReading, Point, Series, Shape, Summary, rounds_for_interval};
 use crate::text;
@@ -38,10 +40,10 @@ fn tell(summary: &Summary, series: &Series) -> Option<String> {
 fn words(summary: &Summary, series: &Series) -> String {
     // Sources claim growth for warm caches only.
     let cold = |point: &Point| summary.arm(point.arm).is_some_and(|arm| arm.cell.cache.is_cold());
-    let source = claims(&summary.study).filter(|_| !series.points.iter().any(cold));
-    let beside = |is: ClaimedGrowth| match source.map(|claims| (claims.who, claims.growth)) {
+    let source = summary.claims.as_ref().filter(|_| !series.points.iter().any(cold));
+    let beside = |is: ClaimedGrowth| match source.map(|claims| (&claims.who, claims.growth)) {
         Some((who, Some(claimed))) if claimed == is => format!(", as {who} says"),
-        Some((who, Some(claimed))) => format!(", which {who} calls {}", claimed.words()),
+        Some((who, Some(claimed))) => format!(", which {who} calls {}", growth_words(claimed)),
         _ => String::new(),
     };
     match series.shape {

@@ -1,6 +1,9 @@
 //! Finding on pairs: the contrasts on the largest data set, and the source's claim about all of them.
 
-use super::source::{SlowerPairs, claims, published};
+use megadir_record::Spread;
+use megadir_record::claims::SlowerPairs;
+
+use super::source::published;
 use super::{Finding, FindingKind, answer};
 use crate::summary::{GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval};
 use crate::text;
@@ -60,13 +63,7 @@ fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
 fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     let (what, than) = (&row.pair.what, &row.pair.than);
     let (on, to) = (summary.place(row.pair.arm), summary.place(row.pair.to));
-    // With several file systems each arm names its own.
-    let own = format!(", {on}");
-    let place = text::without_wall(&row.pair.at);
-    let begin = match place.strip_suffix(&own) {
-        at if on == to => format!("On {on}, {}:", at.unwrap_or(&place)),
-        _ => format!("{place}:"),
-    };
+    let begin = if on == to { format!("On {on}, {}:", row.pair.at) } else { format!("{}:", row.pair.at) };
     match row.outcome {
         Outcome::Judged { ratio, adjusted, verdict, .. } => {
             let figure = text::ratio(ratio.value, adjusted);
@@ -99,16 +96,19 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     }
 }
 
-/// `true` if the source's claim covers the comparison: its name begins with the layout's.
-fn is_claimed(claimed: &SlowerPairs, row: &PairRow) -> bool {
-    claimed.layout.is_none_or(|layout| row.pair.what.split(',').next() == Some(layout))
+/// `true` if the source's claim covers the comparison: it is about all layouts, or the one of the arm.
+fn is_claimed(summary: &Summary, claimed: &SlowerPairs, row: &PairRow) -> bool {
+    let Some(claimed) = &claimed.layout else { return true };
+    let data = summary.arm(row.pair.arm).and_then(|arm| summary.data.get(arm.cell.data.0 as usize));
+    let made = data.and_then(|check| check.data.source.made());
+    made.is_some_and(|made| matches!(&made.spread, Spread::Layout { layout } if layout == claimed))
 }
 
 /// Judges the source's claim that the first of each pair takes longer.
 fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<String> {
-    let claims = claims(&summary.study)?;
+    let claims = summary.claims.as_ref()?;
     let claimed = claims.slower_pairs.iter().find(|claimed| claimed.group == group.name)?;
-    let rows: Vec<&PairRow> = rows.iter().filter(|row| is_claimed(claimed, row)).collect();
+    let rows: Vec<&PairRow> = rows.iter().filter(|row| is_claimed(summary, claimed, row)).collect();
     let verdicts: Vec<Verdict> = rows
         .iter()
         .filter_map(|row| match row.outcome {
@@ -119,7 +119,8 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
     let slower = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Slower { .. })).count();
     let against = |verdict: &&Verdict| matches!(verdict, Verdict::Faster { .. } | Verdict::Equivalent);
     let against = verdicts.iter().filter(against).count();
-    let of_layout = claimed.layout.map(|layout| format!(" (judged by `{layout}`)")).unwrap_or_default();
+    let of_layout =
+        claimed.layout.as_ref().map(|layout| format!(" (judged by `{layout}`)")).unwrap_or_default();
     let begin = format!("The claim of {} that {}{of_layout}", claims.who, claimed.words);
     let stands = match (slower, against, verdicts.len()) {
         (_, _, 0) => format!("{begin} cannot be told here: nothing is judged."),

@@ -292,7 +292,9 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
     // What all rows share moves to the legend.
     let first = pairs.rows.first().map(|row| &row.pair);
     let than = first.filter(|first| pairs.rows.iter().all(|row| row.pair.than == first.than));
-    let at = first.filter(|first| pairs.rows.iter().all(|row| row.pair.at == first.at));
+    let at = first.filter(|first| {
+        pairs.rows.iter().all(|row| (&row.pair.at, row.pair.wall_time) == (&first.at, first.wall_time))
+    });
     let mut columns = vec![
         Column::left("what", 0),
         Column::left("at", 0),
@@ -314,7 +316,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
             Some(_) => row.pair.what.clone(),
             None => format!("{} / {}", row.pair.what, row.pair.than),
         };
-        let shown = at.is_none().then(|| summary.circumstances(&row.pair).to_owned());
+        let shown = at.is_none().then(|| summary.circumstances(&row.pair));
         let times = [time(row.pair.arm), time(row.pair.to), ratio];
         let fields = std::iter::once(what).chain(shown).chain(times).map(Text::plain);
         fields.chain([Text { text: verdict, tone }]).collect()
@@ -324,7 +326,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
         Some(pair) => format!("Ratio: time over that of {}, round by round", pair.than),
         None => "Ratio: time of the first over time of the second, round by round".to_owned(),
     };
-    let at = at.map(|pair| format!("; {}", pair.at)).unwrap_or_default();
+    let at = at.map(|pair| format!("; {}", summary.circumstances_in_full(pair))).unwrap_or_default();
     let legend = format!("{of}{at}.{intervals}");
     Grid { columns, rows: pairs.rows.iter().map(row).collect(), legend: vec![legend], bars: None }
 }

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::{CacheState, FileSystem, LabFileSystem, Place, Preset, Stop};
+use megadir_record::{CacheState, FILE_SYSTEM_GROUP, FileSystem, LabFileSystem, Place, Preset, Stop};
 
 use super::data::data_sets;
 use crate::finding::passes_over_removed;
-use crate::summary::{
-    Ending, FILE_SYSTEM_GROUP, GroupReading, GroupSummary, PairRow, Resolution, Summary, rounds_for_interval,
-};
+use crate::summary::{Ending, GroupReading, GroupSummary, PairRow, Resolution, Summary, rounds_for_interval};
 use crate::text;
 
 /// Describes the data and the progress of the run.

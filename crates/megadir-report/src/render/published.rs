@@ -55,7 +55,7 @@ pub(crate) fn sentence(summary: &Summary, group: Option<&GroupSummary>) -> Optio
 fn figures<'a>(summary: &'a Summary, group: Option<&GroupSummary>) -> Vec<&'a Published> {
     let belongs = |figure: &&Published| match (group, &figure.group) {
         (None, of) => of.is_none(),
-        (Some(group), Some(of)) => summary.is_of(group, of),
+        (Some(group), Some(of)) => group.is_of(of),
         (Some(_), None) => false,
     };
     summary.published.iter().filter(belongs).collect()
@@ -106,7 +106,7 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
         GroupReading::Pairs(read) => {
             let row = pick(&read.rows, wanted?, |row| &row.pair.what)?;
             let (here, ..) = outcome(&row.outcome);
-            let name = format!("{}, {}", row.pair.what, row.pair.at);
+            let name = format!("{}, {}", row.pair.what, summary.circumstances_in_full(&row.pair));
             Some(Ours { name, figure: here, arm: row.pair.arm })
         }
         GroupReading::Fill(read) => {

@@ -37,7 +37,7 @@ pub use figure::{Figure, Range, rounds_for_interval};
 pub use fill::{Bucket, Fill};
 pub use grow::{Growth, Point, Series, Shape, Step};
 pub use operations::{OperationQuantiles, Operations, Rate};
-pub use overview::{FILE_SYSTEM_GROUP, Overall, Overview, OverviewCell, OverviewColumn, OverviewRow};
+pub use overview::{Overall, Overview, OverviewCell, OverviewColumn, OverviewRow};
 pub use pairs::{PairRow, Pairs};
 pub use refusal::Refusal;
 pub use resolution::{Difference, Resolution};

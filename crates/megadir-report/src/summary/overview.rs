@@ -8,7 +8,7 @@ mod row;
 
 use std::collections::BTreeMap;
 
-use megadir_record::{CellId, GroupRule, LabFileSystem, Pair, Place, Plan};
+use megadir_record::{CellId, FILE_SYSTEM_GROUP, GroupRule, LabFileSystem, Pair, Place, Plan};
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Outcome, Verdict, outcome};
@@ -16,9 +16,6 @@ use super::evidence::Evidence;
 use super::pairs::read_file_systems;
 use super::{Figure, Range};
 use row::{RowArms, arms_by_row, named};
-
-/// The group that contrasts file systems.
-pub const FILE_SYSTEM_GROUP: &str = "file-system";
 
 /// File systems side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -235,7 +232,7 @@ fn of_row(evidence: &Evidence<'_>, row: &RowArms<'_>, judged: &BTreeMap<CellId, 
         Some(OverviewCell { arm, time_ns: time(arm)?, best: false, against_first })
     };
     let cells = row.arms.iter().map(cell).collect();
-    let (section, what, counts) = named(row.first, evidence.plan);
+    let (section, what, counts) = named(row.first);
     OverviewRow { section, what, counts, cells, fastest: None }
 }
 

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    Built, CellId, DataId, GroupRule, LabFileSystem, LabMount, Machine, Phase, Plan, Preset, Pressure,
-    Published, Record, Rules, Sample, Unavailable, UsedByArms,
+    Built, CellId, Claims, DataId, FILE_SYSTEM_GROUP, GroupRule, LabFileSystem, LabMount, Machine, Pair,
+    Phase, Plan, Preset, Pressure, Published, Record, Role, Rules, Sample, Unavailable, UsedByArms,
 };
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use super::decompose::{Programs, decompose};
 use super::evidence::Evidence;
 use super::fill::fill;
 use super::grow::grow;
-use super::overview::{FILE_SYSTEM_GROUP, Overview, comparable, overview};
+use super::overview::{Overview, comparable, overview};
 use super::pairs::{read_file_systems, read_pairs};
 use super::refusal::refusal;
 use super::resolution::resolutions;
@@ -77,6 +77,9 @@ pub struct Summary {
     pub unavailable: Vec<Unavailable>,
     /// The figures of the published source.
     pub published: Vec<Published>,
+    /// The claims of the published source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claims: Option<Claims>,
     /// What the study keeps of its source.
     pub keeps: Vec<String>,
     /// What the study mends of its source.
@@ -149,6 +152,9 @@ pub enum Ending {
 pub struct GroupSummary {
     /// The group's name.
     pub name: String,
+    /// The study's name of the group, if this is its part on one of several file systems.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
     /// What the group asks.
     pub title: String,
     /// Whether what comes out of it answers the study's question.
@@ -184,6 +190,20 @@ pub enum GroupReading {
     },
 }
 
+impl GroupSummary {
+    /// Returns the study's name of the group.
+    #[must_use]
+    pub fn of_study(&self) -> &str {
+        self.of.as_deref().unwrap_or(&self.name)
+    }
+
+    /// `true` for the group of this name, and for its part on one of several file systems.
+    #[must_use]
+    pub fn is_of(&self, name: &str) -> bool {
+        self.name == name || self.of_study() == name
+    }
+}
+
 impl Summary {
     /// Returns the name of an arm.
     #[must_use]
@@ -191,27 +211,52 @@ impl Summary {
         self.arm(arm).map_or("?", |arm| &arm.cell.name)
     }
 
-    /// Returns the name of an arm of a comparison without what all its arms end with: of `readdir of 5 000` and `getdents of 5 000` the size
-    /// is the group's, which says it.
+    /// Returns the name of an arm of a comparison, without the directory if all its arms work on the same: the group
+    /// names that.
     #[must_use]
-    pub(crate) fn arm_name_in(&self, comparison: &Comparison, arm: CellId) -> &str {
-        let name = self.arm_name(arm);
-        let baseline = self.arm_name(comparison.baseline);
-        let Some(place) = baseline.rfind(" of ") else { return name };
-        let shared = &baseline[place..];
-        let of_arm = |row: &&super::Contrast| {
-            self.arm(row.arm).is_some_and(|arm| arm.cell.role != megadir_record::Role::AgainstItself)
-        };
-        let all = comparison.rows.iter().filter(of_arm).all(|row| self.arm_name(row.arm).ends_with(shared));
-        name.strip_suffix(shared).filter(|_| all).unwrap_or(name)
+    pub(crate) fn arm_name_in(&self, comparison: &Comparison, arm: CellId) -> String {
+        let Some(cell) = self.arm(arm).map(|arm| &arm.cell) else { return "?".into() };
+        match self.shares_directory(comparison) && cell.role != Role::AgainstItself {
+            true => cell.named(&cell.axes.without_directory()),
+            false => cell.name.clone(),
+        }
     }
 
-    /// Returns under which circumstances a contrast holds, without the file system that both arms are on: its group says that.
+    /// Returns the name of an arm of a comparison, without its file system in any case.
     #[must_use]
-    pub fn circumstances<'a>(&self, pair: &'a megadir_record::Pair) -> &'a str {
+    pub(crate) fn bare_name_in(&self, comparison: &Comparison, arm: CellId) -> String {
+        let Some(cell) = self.arm(arm).map(|arm| &arm.cell) else { return "?".into() };
+        match self.shares_directory(comparison) {
+            true => self.arm_name_in(comparison, arm),
+            false => cell.bare_name(),
+        }
+    }
+
+    /// `true` if all arms of a comparison name the same directory.
+    fn shares_directory(&self, comparison: &Comparison) -> bool {
+        let axes = |arm: CellId| self.arm(arm).map(|arm| &arm.cell.axes);
+        let Some(baseline) = axes(comparison.baseline).filter(|axes| axes.entries.is_some()) else {
+            return false;
+        };
+        let mut arms = comparison.rows.iter().filter_map(|row| self.arm(row.arm)).map(|arm| &arm.cell);
+        arms.all(|cell| cell.role == Role::AgainstItself || cell.axes.is_on_like_directory(baseline))
+    }
+
+    /// Returns the circumstances of a contrast, without the file system: its group says that.
+    #[must_use]
+    pub fn circumstances(&self, pair: &Pair) -> String {
+        let time = if pair.wall_time { ", wall time per file" } else { "" };
+        format!("{}{time}", pair.at)
+    }
+
+    /// Returns the circumstances of a contrast, with the file system of both arms if there are several.
+    #[must_use]
+    pub fn circumstances_in_full(&self, pair: &Pair) -> String {
         let on = self.place(pair.arm);
-        let bare = pair.at.strip_suffix(on).and_then(|at| at.strip_suffix(", "));
-        bare.filter(|_| on == self.place(pair.to)).unwrap_or(&pair.at)
+        match self.file_systems.len() > 1 && on == self.place(pair.to) {
+            true => format!("{}, {on}", self.circumstances(pair)),
+            false => self.circumstances(pair),
+        }
     }
 
     /// Returns what the file system of a data set is called.
@@ -226,14 +271,6 @@ impl Summary {
     #[must_use]
     pub fn place(&self, arm: CellId) -> &str {
         self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.cell.data))
-    }
-
-    /// Returns whether a group is that of this name, or what became of it on one of several file systems.
-    #[must_use]
-    pub fn is_of(&self, group: &GroupSummary, name: &str) -> bool {
-        let on = group.name.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
-        let there = |on: &str| self.file_systems.iter().any(|of| of.name == on || of.label == on);
-        group.name == name || on.is_some_and(there)
     }
 
     /// Returns the arms that the study asks about: those of no group make ready what others need.
@@ -297,6 +334,7 @@ fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<
         mounted: record.header.file_systems.clone(),
         unavailable: plan.unavailable.clone(),
         published: plan.published.clone(),
+        claims: plan.claims.clone(),
         keeps: plan.keeps.clone(),
         mends: plan.mends.clone(),
         preset: plan.preset,
@@ -371,7 +409,13 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
                 Err(reason) => GroupReading::Unreadable { reason },
             },
         };
-        GroupSummary { name: group.name.clone(), title: group.title.clone(), answers: group.answers, reading }
+        GroupSummary {
+            name: group.name.clone(),
+            of: group.of.clone(),
+            title: group.title.clone(),
+            answers: group.answers,
+            reading,
+        }
     };
     evidence.plan.groups.iter().filter(|group| has_rows(evidence.plan, group)).map(read).collect()
 }

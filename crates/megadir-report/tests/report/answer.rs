@@ -53,15 +53,15 @@ fn workers(ratios: &[f64]) -> Record {
         Pair {
             what: format!("{what} workers"),
             than: "1 worker".into(),
-            at: format!("{at} directories, wall time per file"),
+            at: format!("{at} directories"),
+            wall_time: true,
             arm: CellId(number),
             to: CellId(0),
         }
     };
     let pairs = (1..).zip(names).take(ratios.len()).map(pair).collect();
     let rule = GroupRule::Pairs { pairs };
-    synthetic.groups =
-        vec![Group { name: "buffer".into(), title: "Do they help?".into(), answers: true, rule }];
+    synthetic.groups = vec![Group::new("buffer", "Do they help?", true, rule)];
     synthetic.record()
 }
 

@@ -12,6 +12,7 @@ pub(crate) fn record(ratios: &[(&'static str, f64)]) -> Record {
     let mut record = Synthetic::ratios(ratios).record();
     let plan = &mut record.header.plan;
     plan.study = "attributes".into();
+    plan.claims = megadir_record::claims::of_earlier("attributes");
     let published = |what: &str, value, group: &str| Published {
         what: what.into(),
         value,
@@ -140,6 +141,7 @@ fn first_and_second_runs_stand_in_one_table_as_the_source_has_them() {
 fn another_study_makes_no_such_claims() {
     let mut record = record(&[("xfs-bulkstat", 0.02)]);
     record.header.plan.study = "own".into();
+    record.header.plan.claims = None;
     assert!(claims(&summarize(&record).unwrap()).is_empty());
 }
 

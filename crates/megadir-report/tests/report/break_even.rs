@@ -24,14 +24,15 @@ pub(crate) fn record(costs: [f64; 2]) -> Record {
     let mut record = synthetic.record();
     let plan = &mut record.header.plan;
     plan.study = "stat-or-list".into();
+    plan.claims = megadir_record::claims::of_earlier("stat-or-list");
     let series = |first: u32| BreakEvenArms {
         name: "getdents-statx".into(),
         list: CellId(first),
         asks: (first + 1..=first + 5).map(CellId).collect(),
     };
     let rule = GroupRule::BreakEven { series: vec![series(0), series(6)] };
-    let title = "From which share on does listing all beat asking for some?".into();
-    plan.groups = vec![Group { name: "break-even".into(), title, answers: false, rule }];
+    let title = "From which share on does listing all beat asking for some?";
+    plan.groups = vec![Group::new("break-even", title, false, rule)];
     plan.published.clear();
     for cell in &mut plan.cells {
         cell.groups = vec!["break-even".into()];

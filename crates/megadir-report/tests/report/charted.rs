@@ -49,12 +49,12 @@ fn pairs(
         what: (*what).into(),
         than: (*than).into(),
         at: (*at).into(),
+        wall_time: false,
         arm: CellId(*arm),
         to: CellId(*to),
     };
     let rule = GroupRule::Pairs { pairs: contrasts.iter().map(pair).collect() };
-    synthetic.groups =
-        vec![Group { name: "contrasts".into(), title: "Does it matter?".into(), answers: false, rule }];
+    synthetic.groups = vec![Group::new("contrasts", "Does it matter?", false, rule)];
     synthetic.record()
 }
 
@@ -119,6 +119,7 @@ fn workers() -> Record {
     let mut record = pairs(&arms, vec![1_000; 6], &contrasts);
     let operation = |id| if id < 3 { FileOperation::Create } else { FileOperation::Stat };
     work_on_files(&mut record, |id| files(operation(id), (0, 1_000), 1 << (id % 3)));
+    megadir_record::axes::complete(&mut record.header.plan);
     record
 }
 

@@ -64,6 +64,7 @@ pub(crate) fn record() -> Record {
     });
     let plan = &mut record.header.plan;
     plan.study = "smallfile".into();
+    plan.claims = megadir_record::claims::of_earlier("smallfile");
     plan.file_systems = (0..).zip(&FILE_SYSTEMS).map(file_system).collect();
     let reason = "it left Linux in 6.13".into();
     plan.unavailable = vec![Unavailable { name: "reiserfs".into(), reason }];
@@ -85,6 +86,7 @@ pub(crate) fn record() -> Record {
                 what: label(kind, driver),
                 than: label("ext2", "ext4"),
                 at: cell.name.clone(),
+                wall_time: false,
                 arm: cell.id,
                 to,
             });
@@ -92,8 +94,8 @@ pub(crate) fn record() -> Record {
         cell.name = format!("{}, {}", cell.name, label(kind, driver));
     }
     let rule = GroupRule::Pairs { pairs };
-    plan.groups =
-        vec![Group { name: "file-system".into(), title: "What of it?".into(), answers: false, rule }];
+    plan.groups = vec![Group::new("file-system", "What of it?", false, rule)];
+    megadir_record::axes::complete(plan);
     record
 }
 

@@ -45,9 +45,11 @@ pub(crate) fn filled(ratios: &[f64]) -> Record {
     });
     let plan = &mut record.header.plan;
     plan.study = "fill".into();
+    plan.claims = megadir_record::claims::of_earlier("fill");
     let arms = plan.cells.iter().map(|cell| cell.id).collect();
     plan.groups = vec![Group {
         name: "fill".into(),
+        of: None,
         title: "What?".into(),
         answers: false,
         rule: GroupRule::Fill { arms },

@@ -24,6 +24,7 @@ fn record(content: ContentKind) -> Record {
         what: what.into(),
         than: "flat".into(),
         at: "writing all files".into(),
+        wall_time: false,
         arm: CellId(arm),
         to: CellId(0),
     };
@@ -31,6 +32,7 @@ fn record(content: ContentKind) -> Record {
         vec![pair("prefix:2, directories on demand", 1), pair("prefix:2/2, directories made before", 2)];
     synthetic.groups = vec![Group {
         name: "write".into(),
+        of: None,
         title: "Does it?".into(),
         answers: false,
         rule: GroupRule::Pairs { pairs },
@@ -41,6 +43,7 @@ fn record(content: ContentKind) -> Record {
     });
     let plan = &mut record.header.plan;
     plan.study = "layout".into();
+    plan.claims = megadir_record::claims::of_earlier("layout");
     for data in &mut plan.data {
         let DataSource::Made(made) = &mut data.source else { continue };
         made.content = content;

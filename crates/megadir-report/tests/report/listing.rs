@@ -124,6 +124,7 @@ fn decomposition(slow: Vec<(String, CellId)>, fast: Vec<(String, CellId)>) -> Gr
     };
     Group {
         name: "decomposition".into(),
+        of: None,
         title: "Where does the time of ls -l go?".into(),
         answers: true,
         rule,
@@ -134,6 +135,7 @@ fn growth() -> Group {
     let series = vec![("read".into(), vec![CellId(5), CellId(6), CellId(0)])];
     Group {
         name: "growth".into(),
+        of: None,
         title: "How does the time grow with the number of entries?".into(),
         answers: false,
         rule: GroupRule::Grow { series },

@@ -127,7 +127,8 @@ fn of_several_file_systems_it_is_told_which_to_take_and_each_thing_once() {
         megadir_record::Pair {
             what: "this".into(),
             than: "that".into(),
-            at: like.name.clone(),
+            at: like.bare_name(),
+            wall_time: false,
             arm: like.id,
             to: other.id,
         }
@@ -135,6 +136,7 @@ fn of_several_file_systems_it_is_told_which_to_take_and_each_thing_once() {
     let groups: Vec<megadir_record::Group> = (0..3)
         .map(|on| megadir_record::Group {
             name: format!("ways-{}", plan.file_systems[on as usize].name),
+            of: Some("ways".into()),
             title: "Which?".into(),
             answers: false,
             rule: megadir_record::GroupRule::Pairs { pairs: vec![pairs(on)] },

@@ -16,16 +16,18 @@ pub(crate) fn record(ratios: [f64; 2]) -> Record {
     let mut record = synthetic.record();
     let plan = &mut record.header.plan;
     plan.study = "lookup".into();
+    plan.claims = megadir_record::claims::of_earlier("lookup");
     let pair = |arm: u32, at: &str| Pair {
         what: "absent names".into(),
         than: "present ones".into(),
         at: at.into(),
+        wall_time: false,
         arm: CellId(arm),
         to: CellId(arm - 1),
     };
     let pairs = vec![pair(1, "one name of 100 000"), pair(3, "any name of 100 000")];
     let rule = GroupRule::Pairs { pairs };
-    plan.groups = vec![Group { name: "absent".into(), title: "Do they?".into(), answers: false, rule }];
+    plan.groups = vec![Group::new("absent", "Do they?", false, rule)];
     for cell in &mut plan.cells {
         cell.groups = vec!["absent".into()];
         let presence = if cell.id.0 % 2 == 0 { Presence::Present } else { Presence::Absent };
@@ -64,7 +66,7 @@ fn ratios_are_recovered_and_the_claim_stands_where_all_show_it() {
     let mut beside = record([1.8, 1.2]);
     let groups = &mut beside.header.plan.groups;
     let rule = GroupRule::Grow { series: vec![("all".into(), vec![CellId(0)])] };
-    groups.push(Group { name: "growth".into(), title: "How?".into(), answers: true, rule });
+    groups.push(Group::new("growth", "How?", true, rule));
     let beside = summarize(&beside).unwrap();
     let told = self::told(&beside);
     assert!(told[1].starts_with("On ext4, one name of 100 000: absent names cost 1.80x ["), "{}", told[1]);

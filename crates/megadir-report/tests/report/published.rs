@@ -17,7 +17,7 @@ const PAGES: [(&str, &str, &str, Option<&str>); 3] = [
     ("2026-11-22-smallfile-file-systems", "record.jsonl.gz", "table", Some("```")),
 ];
 
-fn record(path: &Path) -> Record {
+pub(crate) fn record(path: &Path) -> Record {
     let file = File::open(path).expect("the record is in the repository");
     let text: Box<dyn Read> = match path.extension() {
         Some(extension) if extension == "gz" => Box::new(GzDecoder::new(file)),

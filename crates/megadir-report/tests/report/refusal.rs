@@ -14,8 +14,9 @@ pub(crate) fn record(entries: &[u64], predicted: u64, published: &[f64]) -> Reco
     let mut record = synthetic.record();
     let plan = &mut record.header.plan;
     plan.study = "limits".into();
+    plan.claims = megadir_record::claims::of_earlier("limits");
     let rule = GroupRule::Refusal { arm: CellId(0) };
-    plan.groups = vec![Group { name: "refusal".into(), title: "How many?".into(), answers: false, rule }];
+    plan.groups = vec![Group::new("refusal", "How many?", false, rule)];
     plan.rules.equivalence_band = 0.05;
     let (low, high) = (predicted * 85 / 100, predicted * 115 / 100);
     let predicted = Some(Predicted { entries: predicted, low, high, basis: "given: a formula".into() });

@@ -1,9 +1,9 @@
 //! Records made from a plan and known effects, with seeded noise; never from a real run.
 
 use megadir_record::{
-    CacheState, Cell, CellId, Counted, Data, DataId, DataSource, End, FileSystem, Group, GroupRule, Header,
-    Machine, Made, NameScheme, Note, Order, Phase, Plan, Preset, Pressure, Published, Record, Role, Rules,
-    Sample, Stage, Stop, Work,
+    Axes, CacheState, Cell, CellId, Counted, Data, DataId, DataSource, End, FileSystem, Group, GroupRule,
+    Header, Machine, Made, NameScheme, Note, Order, Phase, Plan, Preset, Pressure, Published, Record, Role,
+    Rules, Sample, Stage, Stop, Work,
 };
 use megadir_stats::permutation::SplitMix64;
 
@@ -56,7 +56,7 @@ pub(crate) fn arm(name: &'static str, ns: f64) -> Arm {
 /// A group that compares with arm 0.
 pub(crate) fn compare(name: &str, title: &str) -> Group {
     let rule = GroupRule::Compare { baseline: CellId(0) };
-    Group { name: name.into(), title: title.into(), answers: false, rule }
+    Group::new(name, title, false, rule)
 }
 
 impl Synthetic {
@@ -160,6 +160,7 @@ impl Synthetic {
             source: "An article that timed `ls -l | wc -l` against getdents".into(),
             keeps: vec!["Both programs of the article.".into()],
             mends: vec!["One thing is changed at a time.".into()],
+            claims: megadir_record::claims::of_earlier("listing"),
             preset: Preset::Default,
             seed: self.seed,
             rules: rules(self.rounds),
@@ -206,6 +207,7 @@ fn cell(id: CellId, arm: &Arm) -> Cell {
         rate_per_s: None,
         chain: 0,
         step: 0,
+        axes: Axes::default(),
     }
 }
 

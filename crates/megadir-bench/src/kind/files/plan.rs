@@ -1,7 +1,7 @@
 //! Shared parts of the plans for work on files: single-worker work, arms in steps, data sets.
 
 use megadir_record::{
-    Access, CellId, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Made, Role, Sharing,
+    Access, Axes, CellId, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Made, Role, Sharing,
     SyncPolicy, Work, WorkerKind, Workers,
 };
 
@@ -30,7 +30,7 @@ impl Arms<'_> {
         id
     }
 
-    pub(crate) fn files(&mut self, name: String, role: Role, place: Place, work: FileWork) -> CellId {
-        self.push_at(name, role, place.data, Work::Files(work), (place.chain, place.step))
+    pub(crate) fn files(&mut self, axes: Axes, role: Role, place: Place, work: FileWork) -> CellId {
+        self.push_at(axes, role, place.data, Work::Files(work), (place.chain, place.step))
     }
 }

@@ -6,11 +6,13 @@
 //! chain 2...  directories of each population: a few more files are created and removed again
 //! ```
 
+use megadir_record::axes::grouped;
 use megadir_record::{
-    CellId, FileOperation, FileOrder, FileWork, Group, GroupRule, Made, Order, Pair, Role, When,
+    Axes, CellId, FileOperation, FileOrder, FileWork, Group, GroupRule, Made, Operation, Order, Pair, Role,
+    When,
 };
 
-use crate::kind::arms::{Arms, grouped};
+use crate::kind::arms::Arms;
 use crate::kind::files::plan::{Place, by_name};
 use crate::kind::fill::FillSpec;
 use crate::request::PlanError;
@@ -41,20 +43,20 @@ pub(crate) fn fills(
     let mut curve: Vec<CellId> = Vec::new();
     for bucket in 0..buckets {
         let (from, to) = (entries * bucket / buckets, entries * (bucket + 1) / buckets);
-        let name = format!("create, {} to {}", grouped(from), grouped(to));
+        let axes = Axes { filled: Some((from, to)), ..Axes::of(Operation::Create) };
         let role = if bucket == 0 { Role::Baseline } else { Role::Arm };
         let place = Place { data: filled, chain: 0, step: bucket as u32 };
-        curve.push(arms.files(name.clone(), role, place, create(from, to)));
+        curve.push(arms.files(axes.clone(), role, place, create(from, to)));
         if bucket == 0 {
             let place = Place { data: again, chain: 1, step: 0 };
-            arms.files(format!("{name} (itself)"), Role::AgainstItself, place, create(from, to));
+            arms.files(Axes { itself: true, ..axes }, Role::AgainstItself, place, create(from, to));
         }
     }
     for arm in &curve {
         arms.join(*arm, "fill");
     }
     let rule = GroupRule::Fill { arms: curve };
-    arms.groups.push(Group { name: "fill".into(), title: spec.title.clone(), answers: true, rule });
+    arms.groups.push(Group::new("fill", &spec.title, true, rule));
     populations(made, sizes, &create, arms);
     Ok(Order::Chains)
 }
@@ -65,12 +67,12 @@ fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork
     for (chain, &entries) in (2..).zip(sizes) {
         let data = arms.add_data(entries, Made { when: When::BeforeRun, ..made.clone() });
         let range = (entries, entries + EXCURSION);
-        let name = |verb| format!("{verb} {} among {}", grouped(EXCURSION), grouped(entries));
+        let axes = |operation| Axes { files: Some(EXCURSION), entries: Some(entries), ..Axes::of(operation) };
         let unlink = by_name(FileOperation::Unlink, FileOrder::AsWritten, range);
         let made = create(range.0, range.1);
         let at = |step| Place { data, chain, step };
-        let created = arms.files(name("create"), Role::Arm, at(0), made);
-        let removed = arms.files(name("remove"), Role::Arm, at(1), unlink);
+        let created = arms.files(axes(Operation::Create), Role::Arm, at(0), made);
+        let removed = arms.files(axes(Operation::Remove), Role::Arm, at(1), unlink);
         rows.push((entries, created, removed));
     }
     let Some((&(few, created, removed), larger)) = rows.split_first() else { return };
@@ -78,6 +80,7 @@ fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork
         what: format!("{what} among {}", grouped(entries)),
         than: format!("{what} among {}", grouped(few)),
         at: "files that come and go".into(),
+        wall_time: false,
         arm,
         to,
     };

@@ -12,5 +12,5 @@ pub(crate) fn refusals(spec: &FillUntilFullSpec, entries_about: u64, arms: &mut 
     let work = Work::FillUntilRefused { entries_about, predicted: None };
     let arm = arms.arm(GROUP, DataId(0), &work);
     let rule = GroupRule::Refusal { arm };
-    arms.groups.push(Group { name: GROUP.into(), title: spec.title.clone(), answers: true, rule });
+    arms.groups.push(Group::new(GROUP, &spec.title, true, rule));
 }

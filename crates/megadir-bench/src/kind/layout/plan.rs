@@ -9,9 +9,10 @@
 //!
 //! Each step finishes for all layouts before the next begins, so that none is read right after it was written.
 
+use megadir_record::axes::{directories_words, order_words};
 use megadir_record::{
-    Access, CellId, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Order, Pair, Role,
-    Spread, SyncPolicy, When, Workers,
+    Access, Axes, CellId, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Operation,
+    Order, Pair, Role, Spread, SyncPolicy, When, Workers,
 };
 
 use crate::dataset::{Files, parse_spread};
@@ -23,6 +24,7 @@ use crate::request::PlanError;
 
 struct Variant {
     name: String,
+    axes: Axes,
     spread: Spread,
     directories: MakeDirectories,
 }
@@ -61,6 +63,7 @@ pub(crate) fn layouts(
         what: variant.name.clone(),
         than: flat.name.clone(),
         at: at.into(),
+        wall_time: false,
         arm,
         to,
     };
@@ -69,11 +72,11 @@ pub(crate) fn layouts(
     let written = written.collect();
     arms.pairs("write", "Does the layout matter to writing?", written);
     for (place, order) in spec.read_orders.iter().enumerate() {
-        let at = format!("reading all files{}", order_name(*order));
+        let at = format!("reading all files{}", order_words(*order));
         let read = others.iter().map(|(variant, arm)| pair(variant, &at, arm.read[place], base.read[place]));
         let read = read.collect();
         let group = if place == 0 { "read".to_owned() } else { format!("read-{}", place + 1) };
-        arms.pairs(&group, &format!("Does the layout matter to reading{}?", order_name(*order)), read);
+        arms.pairs(&group, &format!("Does the layout matter to reading{}?", order_words(*order)), read);
     }
     // The study's question is about storing files: writing and reading.
     arms.answers("write");
@@ -146,16 +149,16 @@ fn variants(spec: &LayoutSpec) -> Result<Vec<Variant>, PlanError> {
     for layout in &spec.layouts {
         let spread = parse_spread(layout).map_err(|reason| PlanError::Data { reason })?;
         if spread.is_flat() {
-            variants.push(Variant { name: layout.clone(), spread, directories: MakeDirectories::OnDemand });
+            let axes = Axes { layout: Some(layout.clone()), ..Axes::default() };
+            let directories = MakeDirectories::OnDemand;
+            variants.push(Variant { name: layout.clone(), axes, spread, directories });
             continue;
         }
         for directories in &spec.directories {
-            let when = match directories {
-                MakeDirectories::OnDemand => "on demand",
-                MakeDirectories::Before => "made before",
-            };
-            let name = format!("{layout}, directories {when}");
-            variants.push(Variant { name, spread: spread.clone(), directories: *directories });
+            let axes =
+                Axes { layout: Some(layout.clone()), directories: Some(*directories), ..Axes::default() };
+            let name = format!("{layout}, {}", directories_words(*directories));
+            variants.push(Variant { name, axes, spread: spread.clone(), directories: *directories });
         }
     }
     Ok(variants)
@@ -169,32 +172,32 @@ fn arm(
     role: Role,
     arms: &mut Arms<'_>,
 ) -> Arm {
-    let Variant { name, spread, directories } = variant;
+    let Variant { axes, spread, directories, .. } = variant;
     let (spread, directories) = (spread.clone(), *directories);
     // `entries` of a data set counts per writer if several write one tree.
     let each = entries.div_ceil(u64::from(spec.writers));
     let all = each * u64::from(spec.writers);
     let data: DataId = arms.add_data(each, Made { spread, directories, when: When::ByArms, ..made.clone() });
-    let itself = if role == Role::AgainstItself { " (itself)" } else { "" };
     let chain = data.0;
     let work = |operation, order| {
         let work = by_name(operation, order, (0, all));
         FileWork { sync: spec.sync, ..work }
     };
     let writers = Workers { count: spec.writers, ..ONE };
-    let mut add = |step, what: &str, work| {
+    let mut add = |step, operation, order, work| {
         let place = Place { data, chain, step };
-        arms.files(format!("{what}, {name}{itself}"), role, place, work)
+        let axes =
+            Axes { operation: Some(operation), order, itself: role == Role::AgainstItself, ..axes.clone() };
+        arms.files(axes, role, place, work)
     };
-    let make_directories = (directories == MakeDirectories::Before)
-        .then(|| add(0, "make directories", work(FileOperation::MakeDirectories, FileOrder::AsWritten)));
-    let create = work(FileOperation::Create, FileOrder::AsWritten);
-    let create = add(1, "create", FileWork { to: each, workers: writers, ..create });
-    let read = (2..).zip(&spec.read_orders);
-    let read = read.map(|(step, order)| {
-        let what = format!("read{}", order_name(*order));
-        add(step, &what, work(FileOperation::Read, *order))
+    let make_directories = (directories == MakeDirectories::Before).then(|| {
+        add(0, Operation::MakeDirectories, None, work(FileOperation::MakeDirectories, FileOrder::AsWritten))
     });
+    let create = work(FileOperation::Create, FileOrder::AsWritten);
+    let create = add(1, Operation::Create, None, FileWork { to: each, workers: writers, ..create });
+    let read = (2..).zip(&spec.read_orders);
+    let read =
+        read.map(|(step, order)| add(step, Operation::Read, Some(*order), work(FileOperation::Read, *order)));
     let read: Vec<CellId> = read.collect();
     let walk = spec.walk.then(|| {
         let work = FileWork {
@@ -202,16 +205,7 @@ fn arm(
             sync: SyncPolicy::Never,
             ..work(FileOperation::Stat, FileOrder::AsWritten)
         };
-        add(2 + read.len() as u32, "walk", work)
+        add(2 + read.len() as u32, Operation::Walk, None, work)
     });
     Arm { make_directories, create, read, walk }
-}
-
-fn order_name(order: FileOrder) -> &'static str {
-    match order {
-        FileOrder::AsWritten => " as written",
-        FileOrder::Random => " in random order",
-        FileOrder::Listing => " in listing order",
-        FileOrder::Inode => " by inode",
-    }
 }

@@ -92,12 +92,7 @@ fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), P
         // The A/A arm in each comparison shows its resolution.
         arms.join(CellId(baseline.0 + 1), &spec.name);
         let rule = GroupRule::Compare { baseline };
-        arms.groups.push(Group {
-            name: spec.name.clone(),
-            title: spec.title.clone(),
-            answers: spec.answers,
-            rule,
-        });
+        arms.groups.push(Group::new(&spec.name, &spec.title, spec.answers, rule));
     }
     Ok(())
 }
@@ -135,12 +130,7 @@ fn decompose(spec: &DecomposeSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(
         fast_name: spec.fast_name.clone(),
         fast: add(fast),
     };
-    arms.groups.push(Group {
-        name: spec.name.clone(),
-        title: spec.title.clone(),
-        answers: spec.answers,
-        rule,
-    });
+    arms.groups.push(Group::new(&spec.name, &spec.title, spec.answers, rule));
     Ok(())
 }
 
@@ -199,12 +189,7 @@ fn grow(spec: &GrowSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanErr
     }
     if !series.is_empty() {
         let rule = GroupRule::Grow { series };
-        arms.groups.push(Group {
-            name: spec.name.clone(),
-            title: spec.title.clone(),
-            answers: spec.answers,
-            rule,
-        });
+        arms.groups.push(Group::new(&spec.name, &spec.title, spec.answers, rule));
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! Arms of look-ups: every directory with every presence and distribution of names. Groups: all against the
 //! first, absent against present names, by name against by path, and growing directories.
 
+use megadir_record::axes::{call_words, grouped, keys_words, presence_word};
 use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Keys, LookupCall, Pair, Presence, Work};
 
-use crate::kind::arms::{Arms, call_name, grouped, keys_name, presence_name};
+use crate::kind::arms::Arms;
 use crate::kind::lookup::LookupSpec;
 use crate::note::NoteKind;
 
@@ -59,7 +60,7 @@ fn compare(all: &[One], arms: &mut Arms<'_>) {
     arms.join(CellId(baseline.0 + 1), "lookup");
     let title = "What does it cost to ask whether a name exists?".to_owned();
     let rule = GroupRule::Compare { baseline };
-    arms.groups.push(Group { name: "lookup".into(), title, answers: false, rule });
+    arms.groups.push(Group::new("lookup", title, false, rule));
 }
 
 /// Contrasts absent names with present ones, all else being equal.
@@ -74,6 +75,7 @@ fn absent(all: &[One], arms: &mut Arms<'_>) {
         what: "absent names".into(),
         than: "present ones".into(),
         at: at(one),
+        wall_time: false,
         arm: one.arm,
         to: other.arm,
     });
@@ -89,14 +91,15 @@ fn patterns(all: &[One], arms: &mut Arms<'_>) {
             && one.call == other.call
     });
     let pairs = pairs.into_iter().map(|(one, other)| Pair {
-        what: keys_name(one.keys).into(),
+        what: keys_words(one.keys).into(),
         than: "one and the same".into(),
         at: format!(
             "{} names{} of {}",
-            presence_name(one.presence),
-            call_name(one.call),
+            presence_word(one.presence),
+            call_words(one.call),
             grouped(one.entries)
         ),
+        wall_time: false,
         arm: one.arm,
         to: other.arm,
     });
@@ -113,7 +116,8 @@ fn by_name(all: &[One], arms: &mut Arms<'_>) {
     let pairs = pairs.into_iter().map(|(one, other)| Pair {
         what: "a name in an open directory".into(),
         than: "the whole path".into(),
-        at: format!("{}, {} of {}", presence_name(one.presence), keys_name(one.keys), grouped(one.entries)),
+        at: format!("{}, {} of {}", presence_word(one.presence), keys_words(one.keys), grouped(one.entries)),
+        wall_time: false,
         arm: one.arm,
         to: other.arm,
     });
@@ -124,7 +128,8 @@ fn growth(all: &[One], arms: &mut Arms<'_>) {
     let sizes = arms.data.len();
     let mut series: Vec<(String, Vec<CellId>)> = Vec::new();
     for one in all {
-        let name = format!("{}{} {}", presence_name(one.presence), call_name(one.call), keys_name(one.keys));
+        let name =
+            format!("{}{} {}", presence_word(one.presence), call_words(one.call), keys_words(one.keys));
         match series.iter_mut().find(|(known, _)| *known == name) {
             Some((_, arms)) => arms.push(one.arm),
             None => series.push((name, vec![one.arm])),
@@ -145,7 +150,7 @@ fn growth(all: &[One], arms: &mut Arms<'_>) {
         arms.join(arm, "growth");
     }
     let title = "How does the time grow with the number of files?".to_owned();
-    arms.groups.push(Group { name: "growth".into(), title, answers: true, rule: GroupRule::Grow { series } });
+    arms.groups.push(Group::new("growth", title, true, GroupRule::Grow { series }));
 }
 
 /// Returns all pairs of arms on the same directory that `together` selects.
@@ -155,5 +160,5 @@ fn pairs(all: &[One], together: impl Fn(&One, &One) -> bool) -> Vec<(&One, &One)
 }
 
 fn at(one: &One) -> String {
-    format!("{}{} of {}", keys_name(one.keys), call_name(one.call), grouped(one.entries))
+    format!("{}{} of {}", keys_words(one.keys), call_words(one.call), grouped(one.entries))
 }

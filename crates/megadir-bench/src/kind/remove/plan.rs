@@ -7,11 +7,13 @@
 //! step 1     remove everything
 //! ```
 
+use megadir_record::axes::{self, directories};
 use megadir_record::{
-    CellId, FileOperation, FileOrder, Made, Order, Pair, RemoveWork, Remover, Role, Spread, When, Work,
+    Axes, CellId, FileOperation, FileOrder, Made, Operation, Order, Pair, RemoveWork, Remover, Role, Spread,
+    When, Work,
 };
 
-use crate::kind::arms::{Arms, grouped};
+use crate::kind::arms::Arms;
 use crate::kind::files::plan::{Place, WORKERS_MAX, by_name};
 use crate::kind::remove::RemoveSpec;
 use crate::request::PlanError;
@@ -58,7 +60,8 @@ pub(crate) fn removals(
             different.then(|| Pair {
                 what: name(one.by, one.workers),
                 than: name(than, 1),
-                at: format!("{}, wall time per file", shape(one.directories)),
+                at: directories(one.directories),
+                wall_time: true,
                 arm: one.arm,
                 to: to.arm,
             })
@@ -72,7 +75,8 @@ pub(crate) fn removals(
         all.iter().find(like).filter(|_| more).map(|to| Pair {
             what: workers(one.workers),
             than: workers(fewest),
-            at: format!("{}, wall time per file", shape(one.directories)),
+            at: directories(one.directories),
+            wall_time: true,
             arm: one.arm,
             to: to.arm,
         })
@@ -97,32 +101,35 @@ fn chain_of(
 ) -> CellId {
     let spread = Spread::PerDirectory { files: entries.div_ceil(directories) };
     let data = arms.add_data(entries, Made { spread, when: When::ByArms, ..made.clone() });
-    let itself = if role == Role::AgainstItself { " (itself)" } else { "" };
-    let what = format!("{}, {}{itself}", name(by, workers), shape(directories));
+    let axes = Axes {
+        method: Some(method(by).into()),
+        workers: Some(workers).filter(|_| by == Remover::Library),
+        directory_count: Some(directories),
+        itself: role == Role::AgainstItself,
+        ..Axes::of(Operation::Remove)
+    };
+    let writes = Axes { operation: Some(Operation::Write), ..axes.clone() };
     let create = by_name(FileOperation::Create, FileOrder::AsWritten, (0, entries));
-    arms.files(format!("write for {what}"), Role::Arm, Place { data, chain, step: 0 }, create);
+    arms.files(writes, Role::Arm, Place { data, chain, step: 0 }, create);
     let work = Work::Remove(RemoveWork { by, workers, files: entries });
-    arms.push_at(what, role, data, work, (chain, 1))
+    arms.push_at(axes, role, data, work, (chain, 1))
 }
 
-fn name(by: Remover, workers: u32) -> String {
-    match (by, workers) {
-        (Remover::PlainLoop, _) => "plain loop".into(),
-        (Remover::Rm, _) => "rm -rf".into(),
-        (Remover::Library, count) => format!("library, {}", self::workers(count)),
+fn name(by: Remover, count: u32) -> String {
+    match by {
+        Remover::PlainLoop | Remover::Rm => method(by).into(),
+        Remover::Library => format!("{}, {}", method(by), workers(count)),
+    }
+}
+
+fn method(by: Remover) -> &'static str {
+    match by {
+        Remover::PlainLoop => "plain loop",
+        Remover::Rm => "rm -rf",
+        Remover::Library => "library",
     }
 }
 
 fn workers(count: u32) -> String {
-    match count {
-        1 => "1 worker".into(),
-        several => format!("{several} workers"),
-    }
-}
-
-fn shape(directories: u64) -> String {
-    match directories {
-        1 => "1 directory".into(),
-        several => format!("{} directories", grouped(several)),
-    }
+    axes::workers(count, None)
 }

@@ -3,9 +3,10 @@
 //! are paired with sync policies, so a chain that measures writing also serves a state; others get their own
 //! chains.
 
+use megadir_record::axes::{sync_words, workers as counted};
 use megadir_record::{
-    Access, CacheState, CellId, FileOperation, FileOrder, FileWork, Made, Order, Pair, Role, Sharing,
-    SyncPolicy, When, WorkerKind, Workers,
+    Access, AccessBy, Axes, CacheState, CellId, FileOperation, FileOrder, FileWork, Made, Operation, Order,
+    Pair, Role, Sharing, SyncPolicy, When, Workers,
 };
 
 use crate::kind::arms::{Arms, CacheChoice};
@@ -32,6 +33,14 @@ struct One {
     cold: Option<String>,
     access: AccessSpec,
     arm: CellId,
+}
+
+impl One {
+    /// Operation, durability and cache state in words.
+    fn conditions(&self) -> String {
+        let cold = self.cold.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
+        format!("{}{}{cold}", self.operation.word(), sync_words(self.sync))
+    }
 }
 
 /// Adds the arms and groups; every worker has `entries` files.
@@ -128,9 +137,9 @@ impl Chains<'_> {
             let writes = WRITING.contains(&operation);
             let cold = host.state.filter(|had| had.state.is_cold() && !writes);
             let work = self.work(operation, count, host);
-            let name = self.name(&work, host, cold, role);
+            let axes = Axes { itself: role == Role::AgainstItself, ..self.axes(&work, host, cold) };
             let place = Place { data, chain, step: added.len() as u32 };
-            let arm = arms.files(name, role, place, work.clone());
+            let arm = arms.files(axes, role, place, work.clone());
             if let Some(had) = cold {
                 arms.cells[arm.0 as usize].cache = had.state;
             }
@@ -163,20 +172,36 @@ impl Chains<'_> {
         }
     }
 
-    fn name(&self, work: &FileWork, host: &Host<'_>, cold: Option<&CacheChoice>, role: Role) -> String {
-        let by = if host.access == self.spec.access[0] { "" } else { access_name(host.access) };
-        let kind = counted(work.workers.count, self.spec.worker_kind);
-        let mut name = format!("{}{by}{}, {kind}", work.operation.word(), sync_name(work.sync));
-        if let Some(had) = cold {
-            name.push_str(&format!(", {}", had.name));
-        } else if host.place >= self.spec.sync.len() {
-            let state = host.state.map_or("", |had| had.name.as_str());
-            name.push_str(&format!(" (for {state})"));
+    fn axes(&self, work: &FileWork, host: &Host<'_>, cold: Option<&CacheChoice>) -> Axes {
+        let for_state = cold.is_none() && host.place >= self.spec.sync.len();
+        let state = || host.state.map_or_else(String::new, |had| had.name.clone());
+        Axes {
+            access: Some(access(host.access)).filter(|_| host.access != self.spec.access[0]),
+            sync: Some(work.sync).filter(|sync| *sync != SyncPolicy::Never),
+            workers: Some(work.workers.count),
+            worker_kind: Some(self.spec.worker_kind),
+            cache: cold.map(|had| had.name.clone()),
+            for_cache: for_state.then(state),
+            ..Axes::of(operation(work.operation))
         }
-        if role == Role::AgainstItself {
-            name.push_str(" (itself)");
-        }
-        name
+    }
+}
+
+fn operation(operation: FileOperation) -> Operation {
+    match operation {
+        FileOperation::MakeDirectories => Operation::MakeDirectories,
+        FileOperation::Create => Operation::Write,
+        FileOperation::Read => Operation::Read,
+        FileOperation::Rewrite => Operation::Rewrite,
+        FileOperation::Stat => Operation::Stat,
+        FileOperation::Unlink => Operation::Unlink,
+    }
+}
+
+fn access(access: AccessSpec) -> AccessBy {
+    match access {
+        AccessSpec::Directory => AccessBy::Directory,
+        AccessSpec::Name => AccessBy::Name,
     }
 }
 
@@ -198,19 +223,16 @@ fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
         };
         all.iter().find(same).map(|one| one.arm)
     };
-    let workers = |one: &One| counted(one.workers, spec.worker_kind);
-    let told = |one: &One| {
-        let cold = one.cold.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
-        format!("{}{}{cold}", one.operation.word(), sync_name(one.sync))
-    };
+    let workers = |one: &One| counted(one.workers, Some(spec.worker_kind));
     let pairs = |wanted: &dyn Fn(&One) -> bool, pair: &dyn Fn(&One) -> Option<Pair>| -> Vec<Pair> {
         all.iter().filter(|one| wanted(one)).filter_map(pair).collect()
     };
     let scaling = pairs(&|one| one.workers != fewest, &|one| {
         Some(Pair {
             what: workers(one),
-            than: counted(fewest, spec.worker_kind),
-            at: format!("{}, wall time per file", told(one)),
+            than: counted(fewest, Some(spec.worker_kind)),
+            at: one.conditions(),
+            wall_time: true,
             arm: one.arm,
             to: find(one, fewest, one.sync, one.cold.as_deref(), one.access)?,
         })
@@ -220,6 +242,7 @@ fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
             what: durable_name(one.sync).into(),
             than: durable_name(policy).into(),
             at: format!("{}, {}", one.operation.word(), workers(one)),
+            wall_time: false,
             arm: one.arm,
             to: find(one, one.workers, policy, None, one.access)?,
         })
@@ -229,6 +252,7 @@ fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
             what: format!("a {} cache", one.cold.as_deref().unwrap_or_default()),
             than: format!("a {} cache", CacheState::Warm.name()),
             at: format!("{}, {}", one.operation.word(), workers(one)),
+            wall_time: false,
             arm: one.arm,
             to: find(one, one.workers, one.sync, None, one.access)?,
         })
@@ -237,7 +261,8 @@ fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
         Some(Pair {
             what: "operations by known names".into(),
             than: "directories listed and worked on".into(),
-            at: format!("{}, {}", told(one), workers(one)),
+            at: format!("{}, {}", one.conditions(), workers(one)),
+            wall_time: false,
             arm: one.arm,
             to: find(one, one.workers, one.sync, one.cold.as_deref(), access)?,
         })
@@ -249,36 +274,11 @@ fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
     arms.pairs("discrete", "What does it matter that names are known?", discrete);
 }
 
-fn access_name(access: AccessSpec) -> &'static str {
-    match access {
-        AccessSpec::Directory => " by directory",
-        AccessSpec::Name => " by name",
-    }
-}
-
-fn sync_name(sync: SyncPolicy) -> &'static str {
-    match sync {
-        SyncPolicy::Never => "",
-        SyncPolicy::EachFile => " with fsync",
-        SyncPolicy::FileAndDirectory => " with fsync of file and directory",
-        SyncPolicy::AtEnd => " with syncfs at the end",
-    }
-}
-
 fn durable_name(sync: SyncPolicy) -> &'static str {
     match sync {
         SyncPolicy::Never => "no sync",
         SyncPolicy::EachFile => "fsync of each file",
         SyncPolicy::FileAndDirectory => "fsync of each file and its directory",
         SyncPolicy::AtEnd => "one syncfs at the end",
-    }
-}
-
-fn counted(count: u32, kind: WorkerKind) -> String {
-    match (kind, count) {
-        (WorkerKind::Process, 1) => "1 process".into(),
-        (WorkerKind::Process, _) => format!("{count} processes"),
-        (WorkerKind::Thread, 1) => "1 thread".into(),
-        (WorkerKind::Thread, _) => format!("{count} threads"),
     }
 }

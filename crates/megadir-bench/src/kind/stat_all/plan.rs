@@ -1,9 +1,10 @@
 //! Arms of an attribute study: every method on every directory, each compared with the first method, and every
 //! method on larger directories.
 
+use megadir_record::axes::grouped;
 use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Work};
 
-use crate::kind::arms::{Arms, grouped};
+use crate::kind::arms::Arms;
 use crate::kind::stat_all::StatAllSpec;
 use crate::method::{METHODS, Method, MethodFact, Threads, method_named, system_of};
 use crate::note::NoteKind;
@@ -33,7 +34,7 @@ pub(crate) fn attributes(
         let title =
             format!("How fast are name, size and time of every file found out, of {}?", grouped(entries));
         let answers = Some(entries) == largest;
-        arms.groups.push(Group { name: group, title, answers, rule: GroupRule::Compare { baseline } });
+        arms.groups.push(Group::new(group, title, answers, GroupRule::Compare { baseline }));
     }
     growth(series, arms);
     Ok(())
@@ -141,12 +142,7 @@ fn growth(series: Vec<(String, Vec<CellId>)>, arms: &mut Arms<'_>) {
         arms.join(arm, "growth");
     }
     let title = "How does the time grow with the number of files?".to_owned();
-    arms.groups.push(Group {
-        name: "growth".into(),
-        title,
-        answers: false,
-        rule: GroupRule::Grow { series },
-    });
+    arms.groups.push(Group::new("growth", title, false, GroupRule::Grow { series }));
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub(crate) fn asks(spec: &StatSomeSpec, request: &Request<'_>, arms: &mut Arms<'
         }
     }
     let rule = GroupRule::BreakEven { series };
-    arms.groups.push(Group { name: GROUP.into(), title: spec.title.clone(), answers: true, rule });
+    arms.groups.push(Group::new(GROUP, &spec.title, true, rule));
     Ok(())
 }
 

@@ -83,11 +83,14 @@ fn every_arm_has_its_like_on_every_file_system() {
     // Every arm except the A/A arms, on every file system but the first.
     let own = alone.cells.iter().filter(|cell| cell.role != Role::AgainstItself).count();
     let GroupRule::Pairs { pairs } = &plan.groups.last().unwrap().rule else { panic!("{groups:?}") };
-    assert_eq!((groups.last(), pairs.len()), (Some(&GROUP), 2 * own));
+    assert_eq!((groups.last(), pairs.len()), (Some(&FILE_SYSTEM_GROUP), 2 * own));
     for pair in pairs {
         let [arm, to] = [pair.arm, pair.to].map(|id| &plan.cells[id.0 as usize]);
         assert_eq!((&arm.work, to.name.as_str()), (&to.work, format!("{}, ext4", pair.at).as_str()));
-        assert!(arm.groups.iter().any(|name| name == GROUP) && to.groups.iter().any(|name| name == GROUP));
+        assert!(
+            arm.groups.iter().any(|name| name == FILE_SYSTEM_GROUP)
+                && to.groups.iter().any(|name| name == FILE_SYSTEM_GROUP)
+        );
         assert_eq!(pair.than, "ext4");
     }
 }
@@ -220,7 +223,7 @@ fn what_lies_in_memory_comes_last_and_what_is_written_for_a_states_sake_is_in_no
     let extra = |cell: &&Cell| cell.name.contains("(for ") && cell.role != Role::AgainstItself;
     assert!(plan.cells.iter().filter(extra).count() > 0);
     assert!(plan.cells.iter().filter(extra).all(|cell| cell.groups.is_empty()));
-    let group = plan.groups.iter().find(|group| group.name == GROUP).unwrap();
+    let group = plan.groups.iter().find(|group| group.name == FILE_SYSTEM_GROUP).unwrap();
     let GroupRule::Pairs { pairs } = &group.rule else { panic!("{group:?}") };
     assert!(pairs.iter().all(|pair| pair.than == "ext4"), "{pairs:?}");
 }
@@ -236,7 +239,10 @@ fn what_is_too_small_for_the_files_is_left_out_with_figures() {
         let reason = &plan.unavailable[0].reason;
         assert!(reason.starts_with("it needs 1") && reason.ends_with(said), "{reason}");
         assert_eq!(plan.file_systems.len(), 1);
-        assert!(!plan.groups.iter().any(|group| group.name == GROUP), "nothing is left to contrast");
+        assert!(
+            !plan.groups.iter().any(|group| group.name == FILE_SYSTEM_GROUP),
+            "nothing is left to contrast"
+        );
         for (place, cell) in plan.cells.iter().enumerate() {
             assert_eq!(cell.id.0 as usize, place);
             assert_eq!(plan.file_system_of(cell.data).unwrap().name, "ext4");

@@ -73,7 +73,7 @@ fn data_sets(plan: &Plan) -> String {
 
 struct Arm<'a> {
     id: u32,
-    name: &'a str,
+    name: String,
     groups: String,
     on: Vec<&'a str>,
 }
@@ -85,13 +85,12 @@ fn arms(plan: &Plan) -> String {
         let on = plan.data.iter().find(|data| data.id == cell.data).and_then(|data| data.on);
         let of = on.and_then(|id| plan.file_systems.iter().find(|of| of.id == id));
         let label = of.map_or("", |of| of.label.as_str());
-        let bare = |text: &'_ str, joint: &str, part: &str| {
-            let rest = text.strip_suffix(part).and_then(|rest| rest.strip_suffix(joint));
-            rest.filter(|_| !part.is_empty()).unwrap_or(text).len()
+        let name = cell.bare_name();
+        let of_study = |name: &'_ String| {
+            let group = plan.groups.iter().find(|group| group.name == *name);
+            group.and_then(|group| group.of.clone()).unwrap_or_else(|| name.clone())
         };
-        let name = &cell.name[..bare(&cell.name, ", ", label)];
-        let kind = of.map_or("", |of| of.name.as_str());
-        let groups: Vec<&str> = cell.groups.iter().map(|group| &group[..bare(group, "-", kind)]).collect();
+        let groups: Vec<String> = cell.groups.iter().map(of_study).collect();
         let groups = groups.join(", ");
         match arms.iter_mut().find(|arm| arm.name == name && !label.is_empty()) {
             Some(arm) => arm.on.push(label),

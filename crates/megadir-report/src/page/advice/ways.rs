@@ -1,10 +1,9 @@
 //! Advice on alternatives: the arm to use; what holds for several kinds of work or file systems appears once.
 
-use megadir_record::Role;
+use megadir_record::{FILE_SYSTEM_GROUP, Role};
 
 use crate::summary::{
-    Comparison, Contrast, FILE_SYSTEM_GROUP, GroupReading, GroupSummary, Outcome, PairRow, Pairs, Summary,
-    Verdict,
+    Comparison, Contrast, GroupReading, GroupSummary, Outcome, PairRow, Pairs, Summary, Verdict,
 };
 use crate::text;
 
@@ -56,8 +55,7 @@ fn of_group(summary: &Summary, group: &GroupSummary) -> Vec<Step> {
 
 /// Alternatives to one arm, with their outcomes.
 struct Choice<'a> {
-    than: &'a str,
-    ways: Vec<(&'a str, &'a Outcome)>,
+    ways: Vec<(String, &'a Outcome)>,
 }
 
 impl Choice<'_> {
@@ -71,7 +69,7 @@ impl Choice<'_> {
         };
         let best = self.ways.iter().filter_map(|(what, outcome)| Some((what, faster(outcome)?)));
         if let Some((what, ratio)) = best.min_by(|a, b| a.1.total_cmp(&b.1)) {
-            return Some((Action::Use, (*what).to_owned(), ratio));
+            return Some((Action::Use, what.clone(), ratio));
         }
         let same = |outcome: &Outcome| {
             matches!(
@@ -105,13 +103,10 @@ fn compare(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> 
         arm && summary.are_alternatives(row.arm, baseline)
     };
     let ways = comparison.rows.iter().filter(way);
-    let ways = ways.map(|row| (summary.arm_name_in(comparison, row.arm), &row.outcome)).collect();
-    let choice = Choice { than: summary.arm_name_in(comparison, baseline), ways };
-    let (action, what, ratio) = choice.decide()?;
-    let on = summary.place(baseline).to_owned();
-    let bare = |name: &str| bare(name, &on).to_owned();
-    let (what, than) = (bare(&what), bare(choice.than));
-    Some(Step { action, what, than, at: of_study(summary, &group.name).to_owned(), on, ratio })
+    let ways = ways.map(|row| (summary.bare_name_in(comparison, row.arm), &row.outcome)).collect();
+    let (action, what, ratio) = Choice { ways }.decide()?;
+    let (than, on) = (summary.bare_name_in(comparison, baseline), summary.place(baseline).to_owned());
+    Some(Step { action, what, than, at: group.of_study().to_owned(), on, ratio })
 }
 
 fn pairs(summary: &Summary, pairs: &Pairs) -> Vec<Step> {
@@ -127,24 +122,11 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Vec<Step> {
     let step = |(at, than): (&str, &str)| {
         let of = rows.iter().filter(|row| (&*row.pair.at, &*row.pair.than) == (at, than));
         let on = summary.place(of.clone().next()?.pair.arm).to_owned();
-        let ways = of.map(|row| (&*row.pair.what, &row.outcome)).collect();
-        let (action, what, ratio) = Choice { than, ways }.decide()?;
-        let at = text::without_wall(bare(at, &on));
-        Some(Step { action, what, than: than.to_owned(), at, on, ratio })
+        let ways = of.map(|row| (row.pair.what.clone(), &row.outcome)).collect();
+        let (action, what, ratio) = Choice { ways }.decide()?;
+        Some(Step { action, what, than: than.to_owned(), at: at.to_owned(), on, ratio })
     };
     places.into_iter().filter_map(step).collect()
-}
-
-/// Returns a name without its file system.
-fn bare<'a>(name: &'a str, on: &str) -> &'a str {
-    name.strip_suffix(on).and_then(|name| name.strip_suffix(", ")).unwrap_or(name)
-}
-
-/// Returns the study's name of a group, without its file system.
-pub(super) fn of_study<'a>(summary: &Summary, group: &'a str) -> &'a str {
-    let on = summary.file_systems.iter().flat_map(|of| [&of.label, &of.name]);
-    let mut bare = on.filter_map(|on| group.strip_suffix(on.as_str())?.strip_suffix('-'));
-    bare.next().unwrap_or(group)
 }
 
 /// Merges equal advice: first the file systems of one kind of work, then the kinds of work.

@@ -1,7 +1,8 @@
 //! The rows of an overview: which arms do the same work, in which order they stand, and what the work is called.
 
 use megadir_record::{
-    Access, CacheState, Cell, CellId, FileOperation, FileWork, FsId, Plan, Role, SyncPolicy, Work, WorkerKind,
+    Access, CacheState, Cell, CellId, FileOperation, FileWork, FsId, Operation, Plan, Role, SyncPolicy, Work,
+    WorkerKind,
 };
 
 use crate::text;
@@ -14,13 +15,15 @@ pub(super) struct RowArms<'a> {
 
 /// Returns the arms that do the same, in the order in which a reader looks for them.
 pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
-    let mut rows: Vec<(&str, RowArms<'_>)> = Vec::new();
+    let mut rows: Vec<(String, RowArms<'_>)> = Vec::new();
     // Writing for the sake of what follows is measured elsewhere.
     let counts = |cell: &&Cell| cell.role != Role::AgainstItself && !cell.groups.is_empty();
     for cell in plan.cells.iter().filter(counts) {
         let Some(on) = plan.data.get(cell.data.0 as usize).and_then(|data| data.on) else { continue };
-        let Some(of) = plan.file_system(on) else { continue };
-        let name = without_label(&cell.name, &of.label);
+        if plan.file_system(on).is_none() {
+            continue;
+        }
+        let name = cell.bare_name();
         let place = rows.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
             rows.push((name, RowArms { first: cell, arms: vec![None; columns] }));
             rows.len() - 1
@@ -32,11 +35,6 @@ pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
     }
     rows.sort_by_key(|(_, row)| order(row.first));
     rows.into_iter().map(|(_, row)| row).collect()
-}
-
-/// Returns an arm's name without the file system, with which it ends.
-fn without_label<'a>(name: &'a str, label: &str) -> &'a str {
-    name.strip_suffix(label).and_then(|name| name.strip_suffix(", ")).unwrap_or(name)
 }
 
 /// Returns by what rows are sorted; those of other studies stay in the plan's order.
@@ -61,20 +59,14 @@ fn order(cell: &Cell) -> (u8, Option<usize>, bool, u8, u32) {
 }
 
 /// Returns what a kind of work is called, and whether it counts for all together: what is done by name is done by listing too.
-pub(super) fn named(cell: &Cell, plan: &Plan) -> (String, String, bool) {
-    let label = plan.file_system_of(cell.data).map_or("", |of| of.label.as_str());
-    let name = without_label(&cell.name, label);
-    let whole = || (String::new(), name.to_owned(), true);
-    let Work::Files(work) = &cell.work else { return whole() };
-    let small = plan.study == "smallfile";
-    if !small {
-        return whole();
+pub(super) fn named(cell: &Cell) -> (String, String, bool) {
+    let Work::Files(work) = &cell.work else { return (String::new(), cell.bare_name(), true) };
+    // Steps in the life of files are many; a section for each operation and state keeps them apart.
+    let is_of_life = cell.axes.workers.is_some() && cell.axes.operation.is_some_and(Operation::is_of_life);
+    if !is_of_life {
+        return (String::new(), cell.bare_name(), true);
     }
-    // The state's own name says whose cache it is.
-    let state = match cell.cache {
-        CacheState::Warm => None,
-        cold => name.rsplit(", ").find(|part| part.ends_with(cold.name())).map(str::to_owned),
-    };
+    let state = cell.axes.cache.clone();
     let parts = [Some(workers(work)), sync(work), by_name(work)];
     let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     // Cold and warm are apart: beside what comes from a device nobody sees what comes from memory.

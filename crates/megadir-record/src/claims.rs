@@ -1,0 +1,126 @@
+//! Claims of a study's published source, for reports to judge by the run's numbers.
+
+use serde::{Deserialize, Serialize};
+
+/// Claims that a report's rules can judge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Claims {
+    /// Name of the source in a sentence, e.g. `the article`.
+    pub who: String,
+    /// `true` if it claims that the size of the buffer causes the difference of two programs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub buffer_is_the_cause: bool,
+    /// Claimed growth of time with entries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<ClaimedGrowth>,
+    /// `true` if it claims that the cost of creating a file does not depend on the number of files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flat_filling: bool,
+    /// Groups of pairs in which it claims that the first takes longer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slower_pairs: Vec<SlowerPairs>,
+    /// Claim about attributes that come with the listing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed_attributes: Option<ListedAttributes>,
+    /// Claim about a method that is as slow as the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_slow: Option<AsSlow>,
+    /// Claims about file systems.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_systems: Option<FileSystemClaims>,
+}
+
+/// Claimed growth of time with the number of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimedGrowth {
+    Linear,
+    BelowLinear,
+    AboveLinear,
+}
+
+/// Pairs of which a source claims that the first takes longer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SlowerPairs {
+    /// Group of the pairs.
+    pub group: String,
+    /// The claim in words, after `that`.
+    pub words: String,
+    /// Layout that the claim is about; `None` if it is about all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+}
+
+/// Claim that attributes which come with the listing are many times faster than a query of each file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ListedAttributes {
+    /// The source's methods.
+    pub methods: Vec<String>,
+    /// Methods of other systems that are nearest to them.
+    pub in_kind: Vec<String>,
+    /// Lowest speed-up that it measured on cached directories.
+    pub least: u32,
+    /// Highest speed-up that it measured on cached directories.
+    pub most: u32,
+}
+
+/// Claim that a method is as slow as the baseline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AsSlow {
+    pub method: String,
+    /// Language or library of the method, for runs without it.
+    pub needs: String,
+    /// The claim in words, after `that`.
+    pub words: String,
+}
+
+/// Claims about file systems, which a run on a single one cannot judge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileSystemClaims {
+    /// All claims in one phrase.
+    pub words: String,
+    pub each: Vec<FileSystemClaim>,
+    /// `true` if the source limits them to rotating disks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disks_only: bool,
+}
+
+/// Claim about a file system, compared with others by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub struct FileSystemClaim {
+    /// The claim in words, after `that`.
+    pub words: String,
+    pub of: String,
+    pub than: Vec<String>,
+    /// Claimed relation of its time to the time of the others.
+    pub takes: Takes,
+}
+
+/// Claimed relation of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Takes {
+    /// More than each of the others.
+    More,
+    /// Less than each of the others.
+    Less,
+    /// Different for different kinds of work: no single figure judges the claim.
+    Varies,
+}
+
+/// Returns the claims of a study of a program whose records do not have them.
+#[must_use]
+pub fn of_earlier(study: &str) -> Option<Claims> {
+    let mut all: std::collections::BTreeMap<String, Claims> =
+        serde_json::from_str(include_str!("earlier_claims.json")).unwrap_or_default();
+    all.remove(study)
+}

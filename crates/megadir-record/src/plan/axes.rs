@@ -1,0 +1,420 @@
+//! Axes of an arm: what tells it apart from the other arms of its study, as data.
+//!
+//! [`Work`](crate::Work) holds every parameter of an arm. Its axes are those parameters that its name mentions. A name is
+//! composed from them here, in full ([`Axes::name`]) or without some of them, and parsed nowhere but in `from_names`,
+//! which completes records of programs that stored names only.
+
+mod from_names;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Cell, Keys, LookupCall, Presence, Stage};
+use crate::data::MakeDirectories;
+use crate::files::{FileOrder, SyncPolicy, WorkerKind};
+
+pub use from_names::complete;
+
+/// Values of an arm on the axes of its study. An absent axis is the same for all arms, or does not apply.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Axes {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<Operation>,
+    /// The study's own words for the arm, which replace the axes down to `entries`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Backend, method or program, e.g. `getdents` or `rm -rf`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Size of the buffer for one listing call, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer_bytes: Option<u64>,
+    /// Number of workers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
+    /// Kind of worker; `None` if the method does not name it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worker_kind: Option<WorkerKind>,
+    /// Last stage of a listing program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
+    /// Existence of the names that are looked up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presence: Option<Presence>,
+    /// Selection of the names that are looked up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keys: Option<Keys>,
+    /// System call of a lookup.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<LookupCall>,
+    /// How files are found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<AccessBy>,
+    /// Order of files with known names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<FileOrder>,
+    /// Durability of writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync: Option<SyncPolicy>,
+    /// Layout of the files over directories, e.g. `prefix:2/2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// Time at which the layout's directories are created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directories: Option<MakeDirectories>,
+    /// Number of directories that hold the files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory_count: Option<u64>,
+    /// Number of files that an operation or block works on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<u64>,
+    /// Number of files before and after a block that fills a directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filled: Option<(u64, u64)>,
+    /// Entries of the directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<u64>,
+    /// `true` if the directory once held more files.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub aged: bool,
+    /// Name of the cold cache state, which mentions a virtual machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<String>,
+    /// Name of the cache state for which the arm provides files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub for_cache: Option<String>,
+    /// Label of the file system, in a run on several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
+    /// `true` for an arm that is compared with an equal one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub itself: bool,
+}
+
+/// Operation of an arm, in the words of its study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    List,
+    Lookup,
+    /// Stat of every file.
+    StatAll,
+    /// Stat of some files by name.
+    Ask,
+    FillUntilRefused,
+    MakeDirectories,
+    /// Creation of files, as a step of its own.
+    Create,
+    /// Creation of files, as the first step of their life.
+    Write,
+    Read,
+    Rewrite,
+    Stat,
+    Unlink,
+    /// Listing of all directories, with a stat of each file.
+    Walk,
+    Remove,
+}
+
+/// How files are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessBy {
+    /// By listing their directory.
+    Directory,
+    /// By known names.
+    Name,
+}
+
+impl Operation {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Lookup => "look up",
+            Self::StatAll => "stat all",
+            Self::Ask => "ask",
+            Self::FillUntilRefused => "fill until refused",
+            Self::MakeDirectories => "make directories",
+            Self::Create => "create",
+            Self::Write => "write",
+            Self::Read => "read",
+            Self::Rewrite => "rewrite",
+            Self::Stat => "stat",
+            Self::Unlink => "unlink",
+            Self::Walk => "walk",
+            Self::Remove => "remove",
+        }
+    }
+
+    /// `true` for one step in the life of small files, whose chain has a cache state of its own.
+    #[must_use]
+    pub fn is_of_life(self) -> bool {
+        matches!(self, Self::Write | Self::Stat | Self::Read | Self::Rewrite | Self::Unlink)
+    }
+}
+
+impl Axes {
+    #[must_use]
+    pub fn of(operation: Operation) -> Self {
+        Self { operation: Some(operation), ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    #[must_use]
+    pub fn without_workers(&self) -> Self {
+        Self { workers: None, worker_kind: None, ..self.clone() }
+    }
+
+    #[must_use]
+    pub fn without_file_system(&self) -> Self {
+        Self { file_system: None, ..self.clone() }
+    }
+
+    /// Returns the axes without those of the directory: entries, age, cache and file system.
+    #[must_use]
+    pub fn without_directory(&self) -> Self {
+        Self { entries: None, aged: false, cache: None, file_system: None, ..self.clone() }
+    }
+
+    /// `true` if the directories are alike: their entries, age, cache and file system.
+    #[must_use]
+    pub fn is_on_like_directory(&self, other: &Self) -> bool {
+        (self.entries, self.aged, &self.cache, &self.file_system)
+            == (other.entries, other.aged, &other.cache, &other.file_system)
+    }
+
+    /// Composes the name of an arm. Runs are matched by these names, so that their form stays that of old records.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let itself = if self.itself { " (itself)" } else { "" };
+        // A chain's own state is part of what is compared with itself; a crossed state is added to both.
+        let has_own_state = self.workers.is_some() && self.operation.is_some_and(Operation::is_of_life);
+        let mut name = self.label.clone().unwrap_or_else(|| self.work());
+        if !has_own_state {
+            name.push_str(itself);
+        }
+        if self.aged {
+            name.push_str(", aged");
+        }
+        if let Some(cache) = &self.cache {
+            push(&mut name, cache);
+        }
+        if let Some(cache) = &self.for_cache {
+            name.push_str(&format!(" (for {cache})"));
+        }
+        if has_own_state {
+            name.push_str(itself);
+        }
+        if let Some(file_system) = &self.file_system {
+            push(&mut name, file_system);
+        }
+        name
+    }
+
+    /// Composes the part of the name that says what is done, on which directory.
+    fn work(&self) -> String {
+        let mut name = match self.operation {
+            // The other axes say it.
+            None | Some(Operation::List | Operation::Lookup | Operation::StatAll) => String::new(),
+            Some(Operation::Remove) if self.method.is_some() => String::new(),
+            Some(Operation::Write) if self.method.is_some() => "write for ".into(),
+            Some(operation) => operation.word().into(),
+        };
+        name.push_str(self.access.map_or("", AccessBy::words));
+        name.push_str(self.sync.map_or("", sync_words));
+        name.push_str(self.order.map_or("", order_words));
+        if let Some(files) = self.files {
+            name.push_str(&format!(" {}", grouped(files)));
+        }
+        if let Some(presence) = self.presence {
+            push(&mut name, presence_word(presence));
+        }
+        name.push_str(self.call.map_or("", call_words));
+        if let Some(keys) = self.keys {
+            push(&mut name, keys_words(keys));
+        }
+        name.push_str(self.method.as_deref().unwrap_or_default());
+        if let Some(buffer_bytes) = self.buffer_bytes {
+            name.push_str(&format!(" {}", bytes(buffer_bytes)));
+        }
+        if let Some(layout) = &self.layout {
+            push(&mut name, layout);
+        }
+        if let Some(directories) = self.directories {
+            push(&mut name, directories_words(directories));
+        }
+        if let Some((from, to)) = self.filled {
+            push(&mut name, &format!("{} to {}", grouped(from), grouped(to)));
+        }
+        if let Some(count) = self.workers {
+            push(&mut name, &workers(count, self.worker_kind));
+        }
+        if let Some(count) = self.directory_count {
+            push(&mut name, &directories(count));
+        }
+        if let Some(stage) = self.stage {
+            name.push_str(&format!(" to {}", stage_word(stage)));
+        }
+        if let Some(entries) = self.entries {
+            name.push_str(&match self.operation {
+                Some(Operation::List) => format!(" of {entries}"),
+                Some(Operation::Create | Operation::Remove) => format!(" among {}", grouped(entries)),
+                _ => format!(" of {}", grouped(entries)),
+            });
+        }
+        name
+    }
+}
+
+impl Cell {
+    /// Composes the stored name from the axes.
+    pub fn rename(&mut self) {
+        self.name = self.axes.name();
+    }
+
+    /// Returns the name without the file system.
+    #[must_use]
+    pub fn bare_name(&self) -> String {
+        self.named(&self.axes.without_file_system())
+    }
+
+    /// Returns the name by some of the arm's axes; the stored one if the arm has none.
+    #[must_use]
+    pub fn named(&self, axes: &Axes) -> String {
+        if self.axes.is_empty() { self.name.clone() } else { axes.name() }
+    }
+}
+
+impl AccessBy {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Directory => " by directory",
+            Self::Name => " by name",
+        }
+    }
+}
+
+/// Adds a part after a comma, unless it is the first.
+fn push(name: &mut String, part: &str) {
+    if !name.is_empty() {
+        name.push_str(", ");
+    }
+    name.push_str(part);
+}
+
+#[must_use]
+pub fn presence_word(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Present => "present",
+        Presence::Absent => "absent",
+    }
+}
+
+/// Describes a call; empty for the system's usual one.
+#[must_use]
+pub fn call_words(call: LookupCall) -> &'static str {
+    match call {
+        LookupCall::Fstatat | LookupCall::AttributesByPath => "",
+        LookupCall::AttributesByHandle => " by handle",
+    }
+}
+
+#[must_use]
+pub fn keys_words(keys: Keys) -> &'static str {
+    match keys {
+        Keys::Fixed => "one name",
+        Keys::Random => "any name",
+        Keys::Zipf => "popular names",
+    }
+}
+
+#[must_use]
+pub fn order_words(order: FileOrder) -> &'static str {
+    match order {
+        FileOrder::AsWritten => " as written",
+        FileOrder::Random => " in random order",
+        FileOrder::Listing => " in listing order",
+        FileOrder::Inode => " by inode",
+    }
+}
+
+#[must_use]
+pub fn sync_words(sync: SyncPolicy) -> &'static str {
+    match sync {
+        SyncPolicy::Never => "",
+        SyncPolicy::EachFile => " with fsync",
+        SyncPolicy::FileAndDirectory => " with fsync of file and directory",
+        SyncPolicy::AtEnd => " with syncfs at the end",
+    }
+}
+
+#[must_use]
+pub fn directories_words(directories: MakeDirectories) -> &'static str {
+    match directories {
+        MakeDirectories::OnDemand => "directories on demand",
+        MakeDirectories::Before => "directories made before",
+    }
+}
+
+/// Formats a number of workers.
+#[must_use]
+pub fn workers(count: u32, kind: Option<WorkerKind>) -> String {
+    let (one, several) = match kind {
+        None => ("worker", "workers"),
+        Some(WorkerKind::Process) => ("process", "processes"),
+        Some(WorkerKind::Thread) => ("thread", "threads"),
+    };
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
+/// Formats a number of directories.
+#[must_use]
+pub fn directories(count: u64) -> String {
+    match count {
+        1 => "1 directory".into(),
+        several => format!("{} directories", grouped(several)),
+    }
+}
+
+fn stage_word(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Read => "read",
+        Stage::Keep => "keep",
+        Stage::Sort => "sort",
+        Stage::Attributes => "attributes",
+        Stage::ExtendedAttributes => "xattrs",
+        Stage::FormatLong | Stage::FormatRaw => "format",
+        Stage::Write => "write",
+    }
+}
+
+/// Formats a size in the largest binary unit that divides it.
+fn bytes(bytes: u64) -> String {
+    match bytes {
+        _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} B"),
+    }
+}
+
+/// Formats a number with spaces between groups of three digits.
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.char_indices() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,229 @@
+//! Completes the plans of records of earlier programs: their arms, pairs and groups have names only, and their studies no
+//! claims.
+//!
+//! This is the only place that takes names apart. An arm's axes come from its work and data set; its name decides which
+//! of them it mentions. A name that the axes do not compose again stays as the arm's label.
+
+use super::{AccessBy, Axes, Operation};
+use crate::claims;
+use crate::data::MakeDirectories;
+use crate::files::{Access, FileOperation, FileWork, Remover, SyncPolicy, WorkerKind};
+use crate::group::{Group, GroupRule, Pair};
+use crate::plan::{Cell, LookupCall, Plan, Stage, Work};
+
+/// Suffix of an A/A arm.
+const ITSELF: &str = " (itself)";
+/// Suffix of the conditions of a pair whose times are wall times.
+const WALL_TIME: &str = ", wall time per file";
+
+/// Completes a plan; a plan whose arms have axes is left alone.
+pub fn complete(plan: &mut Plan) {
+    if plan.cells.iter().any(|cell| !cell.axes.is_empty()) {
+        return;
+    }
+    plan.claims = plan.claims.take().or_else(|| claims::of_earlier(&plan.study));
+    let axes: Vec<Axes> = plan.cells.iter().map(|cell| of_cell(plan, cell)).collect();
+    for (cell, axes) in plan.cells.iter_mut().zip(axes) {
+        cell.axes = axes;
+    }
+    let (cells, names) = (&plan.cells, plan.file_systems.iter().map(|of| (&of.name, &of.label)));
+    let names: Vec<_> = names.collect();
+    for group in &mut plan.groups {
+        group.of = of_group(group, &names);
+        if let GroupRule::Pairs { pairs } = &mut group.rule {
+            pairs.iter_mut().for_each(|pair| complete_pair(pair, cells));
+        }
+    }
+}
+
+/// Returns the study's name of a group that is for one of several file systems.
+fn of_group(group: &Group, file_systems: &[(&String, &String)]) -> Option<String> {
+    let suffixes = file_systems.iter().flat_map(|(name, label)| [label, name]);
+    let mut own = suffixes.filter_map(|suffix| group.name.strip_suffix(suffix.as_str())?.strip_suffix('-'));
+    own.next().map(str::to_owned)
+}
+
+/// Moves the file system and the kind of time from the conditions of a pair to fields.
+fn complete_pair(pair: &mut Pair, cells: &[Cell]) {
+    let file_system =
+        |arm: crate::CellId| cells.get(arm.0 as usize).and_then(|cell| cell.axes.file_system.clone());
+    let (on, to) = (file_system(pair.arm), file_system(pair.to));
+    if let Some(on) = on.filter(|on| to.as_ref() == Some(on)) {
+        without_suffix(&mut pair.at, &on);
+    }
+    if let Some(at) = pair.at.strip_suffix(WALL_TIME) {
+        (pair.at, pair.wall_time) = (at.to_owned(), true);
+    }
+}
+
+/// Removes a last part after a comma; `true` if it was there.
+fn without_suffix(text: &mut String, part: &str) -> bool {
+    let rest = text.strip_suffix(part).and_then(|rest| rest.strip_suffix(", ")).map(str::to_owned);
+    let found = rest.is_some();
+    if let Some(rest) = rest {
+        *text = rest;
+    }
+    found
+}
+
+fn of_cell(plan: &Plan, cell: &Cell) -> Axes {
+    let mut name = cell.name.clone();
+    let label = plan.file_system_of(cell.data).map(|of| of.label.clone());
+    let file_system = label.filter(|label| without_suffix(&mut name, label));
+    let itself = name.contains(ITSELF);
+    name = name.replacen(ITSELF, "", 1);
+    let mut suffixes = Axes { file_system, itself, ..Axes::default() };
+    if let Some((rest, state)) = name.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (for ")) {
+        (suffixes.for_cache, name) = (Some(state.to_owned()), rest.to_owned());
+    }
+    let state = name.rsplit_once(", ").map(|(_, state)| state.to_owned());
+    if let Some(state) = state.filter(|state| cell.cache.is_cold() && state.ends_with(cell.cache.name())) {
+        without_suffix(&mut name, &state);
+        suffixes.cache = Some(state);
+    }
+    suffixes.aged = plan.data[cell.data.0 as usize].source.made().is_some_and(|made| made.aged_files > 0)
+        && without_suffix(&mut name, "aged");
+    let suffixed = |axes: Axes| Axes {
+        aged: suffixes.aged,
+        cache: suffixes.cache.clone(),
+        for_cache: suffixes.for_cache.clone(),
+        file_system: suffixes.file_system.clone(),
+        itself,
+        ..axes
+    };
+    let axes = suffixed(of_work(plan, cell, &name));
+    if axes.name() == cell.name {
+        return axes;
+    }
+    suffixed(Axes { operation: axes.operation, label: Some(name), ..Axes::default() })
+}
+
+/// Returns the axes of an arm's work that its bare name mentions.
+fn of_work(plan: &Plan, cell: &Cell, name: &str) -> Axes {
+    let entries = Some(plan.data[cell.data.0 as usize].entries);
+    match &cell.work {
+        Work::List { backend, buffer_bytes, threads, stages, .. } => {
+            let thread = super::workers(*threads, Some(WorkerKind::Thread));
+            let has_threads = name.contains(&format!(", {thread}"));
+            Axes {
+                method: Some(backend.clone()),
+                buffer_bytes: name
+                    .starts_with(&format!("{backend} {}", super::bytes(*buffer_bytes)))
+                    .then_some(*buffer_bytes),
+                workers: has_threads.then_some(*threads),
+                worker_kind: has_threads.then_some(WorkerKind::Thread),
+                stage: stages.last().copied().filter(|stage| *stage != Stage::Read),
+                entries: entries.filter(|_| name.contains(" of ")),
+                ..Axes::of(Operation::List)
+            }
+        }
+        Work::Lookup { presence, keys, call } => Axes {
+            presence: Some(*presence),
+            keys: Some(*keys),
+            call: Some(*call).filter(|call| *call == LookupCall::AttributesByHandle),
+            entries,
+            ..Axes::of(Operation::Lookup)
+        },
+        Work::FillUntilRefused { .. } => Axes::of(Operation::FillUntilRefused),
+        Work::Files(work) => of_files(work, name, entries),
+        Work::Remove(work) => {
+            let library = work.by == Remover::Library;
+            Axes {
+                method: Some(remover(work.by).into()),
+                workers: library.then_some(work.workers),
+                directory_count: number_before(name, " director"),
+                ..Axes::of(Operation::Remove)
+            }
+        }
+        Work::Attributes { method, threads, .. } => Axes {
+            method: Some(method.clone()),
+            workers: (*threads > 1).then_some(*threads),
+            worker_kind: (*threads > 1).then_some(WorkerKind::Thread),
+            entries,
+            ..Axes::of(Operation::StatAll)
+        },
+        Work::Ask { files } => Axes { files: Some(*files), entries, ..Axes::of(Operation::Ask) },
+    }
+}
+
+/// Name of a program or method that removes.
+fn remover(by: Remover) -> &'static str {
+    match by {
+        Remover::PlainLoop => "plain loop",
+        Remover::Rm => "rm -rf",
+        Remover::Library => "library",
+    }
+}
+
+/// Returns the number before a word, whose digits may be grouped.
+fn number_before(text: &str, word: &str) -> Option<u64> {
+    let before = &text[..text.find(word)?];
+    let digits = before.rsplit(", ").next()?.replace(' ', "");
+    digits.parse().ok()
+}
+
+fn of_files(work: &FileWork, name: &str, entries: Option<u64>) -> Axes {
+    if let Some(tree) = name.strip_prefix("write for ") {
+        return of_tree(tree);
+    }
+    let order = match work.access {
+        Access::Name { order } => Some(order),
+        Access::Directory => None,
+    };
+    let operation = match work.operation {
+        FileOperation::MakeDirectories => Operation::MakeDirectories,
+        FileOperation::Create if name.starts_with("create") => Operation::Create,
+        FileOperation::Create => Operation::Write,
+        FileOperation::Read => Operation::Read,
+        FileOperation::Rewrite => Operation::Rewrite,
+        FileOperation::Stat if name.starts_with("walk") => Operation::Walk,
+        FileOperation::Stat => Operation::Stat,
+        FileOperation::Unlink if name.starts_with("remove") => Operation::Remove,
+        FileOperation::Unlink => Operation::Unlink,
+    };
+    let axes = Axes::of(operation);
+    let spread = name.split_once(", ").map(|(_, layout)| layout);
+    let workers = super::workers(work.workers.count, Some(work.workers.kind));
+    if name.contains(" among ") {
+        return Axes { files: Some(work.to - work.from), entries, ..axes };
+    }
+    if spread == Some(&format!("{} to {}", super::grouped(work.from), super::grouped(work.to))) {
+        return Axes { filled: Some((work.from, work.to)), ..axes };
+    }
+    if spread.is_some_and(|rest| rest == workers) {
+        let access = [AccessBy::Directory, AccessBy::Name].into_iter().find(|by| name.contains(by.words()));
+        return Axes {
+            access,
+            sync: Some(work.sync).filter(|sync| *sync != SyncPolicy::Never),
+            workers: Some(work.workers.count),
+            worker_kind: Some(work.workers.kind),
+            ..axes
+        };
+    }
+    // A layout.
+    let spread = spread.unwrap_or_default();
+    let when = [MakeDirectories::OnDemand, MakeDirectories::Before];
+    let directories = when.into_iter().find(|when| spread.ends_with(super::directories_words(*when)));
+    let mut layout = spread.to_owned();
+    if let Some(directories) = directories {
+        without_suffix(&mut layout, super::directories_words(directories));
+    }
+    Axes {
+        order: order.filter(|order| name.contains(super::order_words(*order))),
+        layout: Some(layout),
+        directories,
+        ..axes
+    }
+}
+
+/// Returns the axes of an arm that writes a tree for a remover.
+fn of_tree(tree: &str) -> Axes {
+    let by = [Remover::PlainLoop, Remover::Rm, Remover::Library].map(remover);
+    let method = by.into_iter().find(|by| tree.starts_with(by));
+    Axes {
+        method: method.map(str::to_owned),
+        workers: number_before(tree, " worker").and_then(|count| u32::try_from(count).ok()),
+        directory_count: number_before(tree, " director"),
+        ..Axes::of(Operation::Write)
+    }
+}

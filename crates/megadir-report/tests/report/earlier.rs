@@ -1,0 +1,40 @@
+//! Records of earlier versions, one of each kind of work, are read and give the same figures as they did then.
+//!
+//! The records in `tests/data` are of format version 3, whose arms have names only.
+
+use std::path::Path;
+
+use megadir_report::{page, summarize};
+
+use crate::between::PLAIN;
+use crate::golden::{golden, render};
+use crate::published::record;
+
+const RECORDS: [&str; 11] = [
+    "attributes",
+    "fill",
+    "layout",
+    "limits",
+    "listing",
+    "listing-fs",
+    "lookup",
+    "lookup-epochs",
+    "remove",
+    "smallfile",
+    "stat-or-list",
+];
+
+#[test]
+fn records_of_version_3_are_read_and_give_the_same_figures() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    for name in RECORDS {
+        let record = record(&folder.join(format!("{name}.jsonl.gz")));
+        for cell in &record.header.plan.cells {
+            assert_eq!((&cell.axes.name(), &cell.axes.label), (&cell.name, &None), "{name}: {:?}", cell.axes);
+        }
+        let summary = summarize(&record).expect("the record has rounds");
+        let advice = page::advice(&summary).join("\n");
+        let text = format!("{}\nadvice\n{advice}\n", render("markdown", &record, 100, PLAIN));
+        golden(&format!("earlier/{name}.md"), &text);
+    }
+}
