@@ -9,6 +9,7 @@
 //! * [`data`]: data sets, generated from a seed.
 //! * [`file_systems`]: file systems created for the run.
 //! * [`files`]: work on single files.
+//! * [`command`]: work of any program.
 //! * [`built`]: setup of the data sets, also for later epochs.
 //! * [`sample`]: result of a block, with evidence of equal work.
 //! * [`latency`]: times of single operations.
@@ -20,6 +21,7 @@
 //! This crate knows nothing of file systems, statistics or terminals.
 
 pub mod built;
+pub mod command;
 mod contradictions;
 pub mod data;
 pub mod file_systems;
@@ -35,6 +37,7 @@ pub mod sample;
 pub mod self_check;
 
 pub use built::{Built, BuiltAged, BuiltSet, Epoch, Used, UsedByArms};
+pub use command::{CommandWork, ExpectedOutput, OutputTo, SameWork};
 pub use contradictions::contradictions;
 pub use data::{
     ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,

@@ -141,6 +141,7 @@ impl<'a> Arms<'a> {
             // Studies of work on files name their arms themselves.
             Work::Files(_) => return "work on files".into(),
             Work::Remove(_) => return "remove".into(),
+            Work::Command(work) => return work.line.clone(),
             Work::Attributes { method, threads, .. } => {
                 let of = grouped(self.data[data.0 as usize].entries);
                 let threads = if *threads > 1 { format!(", {threads} threads") } else { String::new() };
