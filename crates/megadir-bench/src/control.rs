@@ -20,6 +20,9 @@ pub(crate) enum WorkError {
     /// The data set's file system could not be remounted.
     #[error("fs-cold: {0}")]
     Remount(String),
+    /// A program that is measured failed; the sentence has no subject of its own.
+    #[error("{0}")]
+    Program(String),
     #[error("interrupted")]
     Stopped,
 }

@@ -44,9 +44,12 @@ pub use control::RunControl;
 pub use event::{Durable, Event, Listener, Recorder, record_file_name};
 pub use facts::{LabFacts, backend_facts, backend_facts_below, file_system_facts};
 pub use host::Program;
-pub use kind::{WorkerCommand, serve};
+#[cfg(target_os = "linux")]
+pub use kind::launch;
+pub use kind::{WorkerCommand, program_facts, serve};
 pub use method::{METHODS, Method, MethodFact, method_facts};
 pub use plan::plan;
+pub use request::ProgramFact;
 pub use run::{RunEnd, RunError, RunRequest, check, run};
 pub use schedule::next;
 pub use workspace::{Leftovers, find_leftovers as leftovers, remove_leftovers as clean};

@@ -46,6 +46,14 @@ pub enum NoteKind {
     RemovedRemembered,
     /// Dirty data may be written during measurement because this process may not flush the volume.
     NotWrittenBack,
+    /// A program was stopped because it failed in a round.
+    ProgramFailed,
+    /// A program changed the data set.
+    DataChanged,
+    /// A command line does not contain the data set's directory.
+    WithoutDirectory,
+    /// Start of the shell that interprets command lines.
+    ShellStart,
     /// A directory became full and its arm was stopped, or the directory may fill up before the arm is done.
     IndexFull,
 }
@@ -72,6 +80,10 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind::RoomReused,
     NoteKind::RemovedRemembered,
     NoteKind::NotWrittenBack,
+    NoteKind::ProgramFailed,
+    NoteKind::DataChanged,
+    NoteKind::WithoutDirectory,
+    NoteKind::ShellStart,
     NoteKind::IndexFull,
 ];
 
@@ -99,6 +111,10 @@ impl NoteKind {
             Self::RoomReused => "room-reused",
             Self::RemovedRemembered => "removed-remembered",
             Self::NotWrittenBack => "not-written-back",
+            Self::ProgramFailed => "program-failed",
+            Self::DataChanged => "data-changed",
+            Self::WithoutDirectory => "without-directory",
+            Self::ShellStart => "shell-start",
             Self::IndexFull => "index-full",
         }
     }

@@ -35,6 +35,8 @@ pub struct Request<'a> {
     pub rate_per_s: Option<u64>,
     pub facts: &'a [BackendFact],
     pub methods: &'a [MethodFact],
+    /// Programs of a study of command lines.
+    pub programs: &'a [ProgramFact],
     /// Cache states to measure in; if empty, the study's, else warm.
     pub caches: Vec<CacheState>,
     /// `true` if the caches of the whole machine may be dropped.
@@ -65,6 +67,7 @@ impl Request<'_> {
             rate_per_s: None,
             facts: &[],
             methods: &[],
+            programs: &[],
             caches: Vec::new(),
             drop_caches: false,
             cache_facts: &[],
@@ -126,6 +129,15 @@ impl BackendFact {
             buffer_bytes: (4096, 16 << 20),
         }
     }
+}
+
+/// Program of a study on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramFact {
+    /// First word of a command line.
+    pub word: String,
+    /// First line of its `--version`, or the reason why it is unavailable.
+    pub version: Result<Option<String>, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@
 //! * [`data`]: data sets, generated from a seed.
 //! * [`file_systems`]: file systems created for the run.
 //! * [`files`]: work on single files.
+//! * [`command`]: work of any program.
 //! * [`built`]: setup of the data sets, also for later epochs.
 //! * [`sample`]: result of a block, with evidence of equal work.
 //! * [`latency`]: times of single operations.
@@ -23,6 +24,7 @@
 
 pub mod built;
 pub mod claims;
+pub mod command;
 mod contradictions;
 pub mod data;
 pub mod file_systems;
@@ -39,6 +41,7 @@ pub mod self_check;
 
 pub use built::{Built, BuiltAged, BuiltSet, Epoch, Used, UsedByArms};
 pub use claims::Claims;
+pub use command::{CommandWork, ExpectedOutput, OutputTo, SameWork};
 pub use contradictions::contradictions;
 pub use data::{
     ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,

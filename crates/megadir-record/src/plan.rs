@@ -112,10 +112,11 @@ impl Plan {
         }
     }
 
-    /// Returns the arms that cannot continue after a full directory in a block of `cell`: those that depend on
+    /// Returns the arms that cannot continue after a full directory or a failed program in a block of `cell`: those that depend on
     /// its result and, if the data was created before the run, all others on this data, because it was changed.
     pub fn stopped_by(&self, cell: CellId) -> impl Iterator<Item = CellId> {
-        let refused = self.cells.get(cell.0 as usize);
+        // A program that failed leaves the data of others as they were, or they are made again.
+        let refused = self.cells.get(cell.0 as usize).filter(|cell| !matches!(cell.work, Work::Command(_)));
         let by_arms = refused.is_some_and(|refused| {
             let data = self.data.get(refused.data.0 as usize);
             data.and_then(|data| data.source.made()).is_some_and(|made| made.when == When::ByArms)

@@ -5,9 +5,11 @@
 
 use crate::data::DataSource;
 use crate::file_systems::Place;
+use crate::group::GroupRule;
 use crate::jsonl::{Header, Line, Record};
 use crate::machine::{FileSystem, Machine};
-use crate::plan::Plan;
+use crate::plan::{Plan, Work};
+use crate::sample::Sample;
 
 /// Replacement for redacted text.
 pub const REDACTED: &str = "...";
@@ -28,8 +30,8 @@ pub fn line(line: &mut Line, private: &[String]) {
         Line::Header(of_run) => header(of_run, private),
         Line::Note(note) => note.text = sentence(&note.text, private),
         Line::End(end) => end.reason = end.reason.as_deref().map(|reason| sentence(reason, private)),
-        Line::Sample(_)
-        | Line::Built(_)
+        Line::Sample(sample) => cause(sample, private),
+        Line::Built(_)
         | Line::Used(_)
         | Line::Epoch(_)
         | Line::SelfCheck(_)
@@ -43,6 +45,7 @@ pub fn record(record: &mut Record) {
     let private = private_names(&record.header);
     header(&mut record.header, &private);
     record.notes.iter_mut().for_each(|note| note.text = sentence(&note.text, &private));
+    record.samples.iter_mut().for_each(|sample| cause(sample, &private));
     if let Some(end) = &mut record.end {
         end.reason = end.reason.as_deref().map(|reason| sentence(reason, &private));
     }
@@ -65,6 +68,13 @@ pub fn private_names(header: &Header) -> Vec<String> {
     // The device of a file system in memory is an ordinary word.
     let devices = mounted.chain(devices).filter(|device| device.contains('/'));
     existing.chain(directory).chain(of_machine.into_iter().flatten().cloned()).chain(devices).collect()
+}
+
+/// Redacts the reason why an arm was stopped, which may be a program's own words.
+fn cause(sample: &mut Sample, private: &[String]) {
+    if let Some(refused) = &mut sample.refused {
+        refused.cause = sentence(&refused.cause, private);
+    }
 }
 
 /// Redacts a header.
@@ -106,6 +116,24 @@ fn plan(plan: &mut Plan, private: &[String]) {
     for file_system in &mut plan.file_systems {
         if let Place::Device { path } = &mut file_system.place {
             REDACTED.clone_into(path);
+        }
+    }
+    for cell in &mut plan.cells {
+        if let Work::Command(work) = &mut cell.work {
+            // Arms are named after their command lines.
+            cell.name = sentence(&cell.name, private);
+            work.line = sentence(&work.line, private);
+            work.prepare = work.prepare.as_deref().map(|line| sentence(line, private));
+            work.version = work.version.as_deref().map(|line| sentence(line, private));
+            // Values may be secrets.
+            work.environment.values_mut().for_each(|value| REDACTED.clone_into(value));
+        }
+    }
+    for group in &mut plan.groups {
+        if let GroupRule::Pairs { pairs } = &mut group.rule {
+            for pair in pairs {
+                pair.at = sentence(&pair.at, private);
+            }
         }
     }
     plan.unavailable.iter_mut().for_each(|gone| gone.reason = sentence(&gone.reason, private));

@@ -33,6 +33,9 @@ pub struct Sample {
     /// 0 for file systems on a network or in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_bytes: Option<u64>,
+    /// Peak memory of the process that did the work, bytes; `None` if this process did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_bytes: Option<u64>,
     /// Evidence of equal work.
     pub counted: Counted,
     /// Times of single operations, if the arm takes them. Boxed, because most samples have none and there may
@@ -42,8 +45,8 @@ pub struct Sample {
     /// Set if the block's round was voided; its samples stay in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voided: Option<VoidReason>,
-    /// Set if the arm stopped early because a directory was full. The block is not judged, its operations are
-    /// those that were done, and from then on the arm is skipped, together with
+    /// Set if the arm stopped early because a directory was full or a program failed. The block is not judged, its
+    /// operations are those that were done, and from then on the arm is skipped, together with
     /// [`Plan::stopped_by`](crate::Plan::stopped_by).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Box<Refused>>,
@@ -55,7 +58,7 @@ pub struct Sample {
 /// operation of the block found its name and 0 if none did; its hash is 0, or the number of hits if only some
 /// did. A filling has the number of entries created, and hash 0. For attributes, the entries are regular files
 /// and the hash is that of [`ExpectedFiles`](crate::ExpectedFiles). For queries by name, the entries are the
-/// hits and the hash is 0.
+/// hits and the hash is 0. For a program, both are those of [`ExpectedOutput`](crate::ExpectedOutput).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counted {
@@ -113,12 +116,12 @@ impl VoidReason {
     }
 }
 
-/// Directory that accepted no more names although its file system had space.
+/// Directory that accepted no more names although its file system had space, or program that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refused {
-    /// Entries in a listing at that time, without `.` and `..`.
+    /// Entries in a listing at that time, without `.` and `..`; 0 if a program failed.
     pub entries: u64,
-    /// Evidence for this limit, with figures.
+    /// Evidence for this limit, with figures; or the program's exit code and the last line of its errors.
     pub cause: String,
 }

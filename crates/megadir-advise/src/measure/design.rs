@@ -118,6 +118,7 @@ impl Design {
             rate_per_s: None,
             facts: &[],
             methods: &[],
+            programs: &[],
             caches: Vec::new(),
             drop_caches: false,
             cache_facts: &[],

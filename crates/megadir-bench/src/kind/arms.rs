@@ -158,8 +158,8 @@ impl<'a> Arms<'a> {
             },
             Work::Ask { files } => Axes { files: Some(*files), entries, ..Axes::of(Operation::Ask) },
             Work::FillUntilRefused { .. } => Axes::of(Operation::FillUntilRefused),
-            // Studies of work on files give the axes of their arms themselves.
-            Work::Files(_) | Work::Remove(_) => Axes::default(),
+            // Studies of work on files and of programs give the axes of their arms themselves.
+            Work::Files(_) | Work::Remove(_) | Work::Command(_) => Axes::default(),
         }
     }
 }

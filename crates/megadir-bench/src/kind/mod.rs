@@ -3,6 +3,7 @@
 //! clocks or records.
 
 pub(crate) mod arms;
+pub(crate) mod command;
 pub(crate) mod files;
 pub(crate) mod fill;
 pub(crate) mod fill_until_full;
@@ -26,6 +27,11 @@ use megadir_sys::usage::Usage;
 
 use crate::control::{RunControl, WorkError};
 use crate::measure::Stopwatch;
+use command::CommandSpec;
+#[cfg(target_os = "linux")]
+pub use command::launch;
+pub use command::program_facts;
+pub(crate) use command::{Fingerprint, Program, fingerprint, printed_otherwise};
 use files::Files;
 pub use files::serve;
 use fill::FillSpec;
@@ -63,6 +69,8 @@ pub enum Kind {
     SmallFiles(SmallFilesSpec),
     /// Removing trees: `[remove]`.
     Remove(RemoveSpec),
+    /// Running any program: `[command]`.
+    Command(CommandSpec),
 }
 
 impl Kind {
@@ -77,13 +85,16 @@ impl Kind {
             Self::Layout(spec) => spec.contradiction(),
             Self::SmallFiles(spec) => spec.contradiction(),
             Self::Remove(spec) => spec.contradiction(),
+            Self::Command(spec) => spec.contradiction(),
         }
     }
 
     /// `true` if the arms create their files themselves, again in every round; such studies have no warm-up.
     pub(crate) fn makes_files(&self) -> bool {
         match self {
-            Self::List(_) | Self::Lookup(_) | Self::StatAll(_) | Self::StatSome(_) => false,
+            Self::List(_) | Self::Lookup(_) | Self::StatAll(_) | Self::StatSome(_) | Self::Command(_) => {
+                false
+            }
             Self::Fill(_)
             | Self::FillUntilFull(_)
             | Self::Layout(_)
@@ -147,6 +158,8 @@ pub(crate) struct BlockUsage {
     /// Wall time, nanoseconds.
     pub(crate) elapsed_ns: u64,
     pub(crate) usage: Usage,
+    /// Peak memory of the process that did the work, if it was not this one, bytes.
+    pub(crate) peak_bytes: Option<u64>,
 }
 
 /// Identifies a block; with the plan's seed it determines all random choices of a workload.
@@ -186,6 +199,7 @@ pub(crate) fn workload<'a>(
             Box::new(FileAttributes::new(method, *buffer_bytes, *threads, *keeps)?)
         }
         Work::Ask { files } => Box::new(Ask::new(*files, names, seed)),
+        Work::Command(work) => Box::new(Program::of(plan, cell, work, worker)),
         Work::FillUntilRefused { .. } => Box::new(FillUntilFull::new(names.scheme(), seed)),
     })
 }

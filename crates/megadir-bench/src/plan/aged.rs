@@ -17,6 +17,7 @@ use crate::study::Study;
 fn looks(work: &Work) -> bool {
     match work {
         Work::List { .. } | Work::Lookup { .. } | Work::Attributes { .. } | Work::Ask { .. } => true,
+        Work::Command(work) => !work.changes,
         Work::Files(_) | Work::Remove(_) | Work::FillUntilRefused { .. } => false,
     }
 }

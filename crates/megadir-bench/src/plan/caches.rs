@@ -288,6 +288,8 @@ fn operations(work: &Work, entries: u64) -> Option<u64> {
         Work::Lookup { keys: Keys::Random | Keys::Zipf, .. } => {
             Some((entries / LOOKED_UP_ONE_IN).clamp(1, LOOKED_UP_MAX))
         }
+        // Each run is one operation anyway.
+        Work::Command(_) => None,
         Work::Files(_) | Work::Remove(_) | Work::FillUntilRefused { .. } => None,
     }
 }

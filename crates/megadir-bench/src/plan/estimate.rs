@@ -139,7 +139,8 @@ fn filled(cell: &Cell) -> u64 {
         | Work::Files(_)
         | Work::Remove(_)
         | Work::Attributes { .. }
-        | Work::Ask { .. } => 0,
+        | Work::Ask { .. }
+        | Work::Command(_) => 0,
     }
 }
 
@@ -192,6 +193,9 @@ fn warm_block_ns(plan: &Plan, cell: &Cell) -> u64 {
         Work::Remove(work) => BLOCK_NS + work.files * REMOVE_NS,
         Work::Attributes { .. } => BLOCK_NS + entries(plan, cell) * ASK_NS,
         Work::Ask { files } => BLOCK_NS + files * ASK_NS,
+        // The data set is made again, or looked at for changes.
+        Work::Command(work) if work.changes => BLOCK_NS + entries(plan, cell) * (MAKE_NS + REMOVE_NS),
+        Work::Command(_) => BLOCK_NS + entries(plan, cell) * ASK_NS,
     }
 }
 

@@ -377,12 +377,18 @@ fn makes_after_removing(plan: &Plan, on: FsId) -> bool {
         | Work::List { .. }
         | Work::Lookup { .. }
         | Work::Attributes { .. }
-        | Work::Ask { .. } => false,
+        | Work::Ask { .. }
+        // What programs changed is made again untimed.
+        | Work::Command(_) => false,
     };
     let removes = |work: &Work| match work {
         Work::Files(work) => matches!(work.operation, FileOperation::Unlink | FileOperation::Rewrite),
         Work::Remove(_) | Work::FillUntilRefused { .. } => true,
-        Work::List { .. } | Work::Lookup { .. } | Work::Attributes { .. } | Work::Ask { .. } => false,
+        Work::List { .. }
+        | Work::Lookup { .. }
+        | Work::Attributes { .. }
+        | Work::Ask { .. }
+        | Work::Command(_) => false,
     };
     works().any(makes) && works().any(removes)
 }

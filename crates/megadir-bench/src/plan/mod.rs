@@ -28,7 +28,7 @@ pub use crate::request::{
 use crate::dataset::write_spread;
 use crate::kind::arms::Arms;
 use crate::kind::{
-    Kind, fill, fill_until_full, layout, list, lookup, remove, small_files, stat_all, stat_some,
+    Kind, command, fill, fill_until_full, layout, list, lookup, remove, small_files, stat_all, stat_some,
 };
 use crate::request::backend_fact;
 use crate::study::{SizeSpec, Study};
@@ -104,6 +104,13 @@ fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
             fill_until_full::refusals(spec, entries_about, &mut arms);
             ordered(study, request, size, arms, None)
         }
+        Kind::Command(spec) => {
+            refuse_chosen(study, request, Refused::Readings)?;
+            let sets = data_sets(study, request, size);
+            let mut arms = Arms::new(request.facts, Vec::new());
+            command::commands(spec, request, &sets, &mut arms)?;
+            ordered(study, request, size, arms, None)
+        }
         Kind::Fill(_) | Kind::Layout(_) | Kind::SmallFiles(_) | Kind::Remove(_) => {
             of_files(study, request, size)
         }
@@ -125,7 +132,12 @@ fn of_files(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Pla
             rounds = caches::rounds_of_chains(request, &states, size.rounds)?;
             small_files::small_files(spec, made, one_size(&sizes)?, &states, &mut arms)?
         }
-        Kind::List(_) | Kind::Lookup(_) | Kind::StatAll(_) | Kind::StatSome(_) | Kind::FillUntilFull(_) => {
+        Kind::List(_)
+        | Kind::Lookup(_)
+        | Kind::StatAll(_)
+        | Kind::StatSome(_)
+        | Kind::FillUntilFull(_)
+        | Kind::Command(_) => {
             return Err(PlanError::Nothing { reason: "the study says nothing to do".into() });
         }
     };
@@ -277,7 +289,7 @@ fn check_data(plan: &Plan) -> Result<(), PlanError> {
             let name = &cell.name;
             let refuse = |reason: String| Err(PlanError::Data { reason });
             match &cell.work {
-                Work::Files(_) | Work::Remove(_) => {}
+                Work::Files(_) | Work::Remove(_) | Work::Command(_) => {}
                 Work::FillUntilRefused { .. } if flat && made.when == When::BeforeRun => {}
                 _ if !flat => {
                     let spread = write_spread(&made.spread);

@@ -1,6 +1,8 @@
 //! Removes arms that turned out to be impossible once the data existed. Pure.
 
-use megadir_record::{BreakEvenArms, CellId, Group, GroupRule, Pair, Plan, Role};
+use std::collections::BTreeSet;
+
+use megadir_record::{BreakEvenArms, Cell, CellId, Group, GroupRule, Pair, Plan, Role, Work};
 
 use super::{PlanError, Planned};
 use crate::note::NoteKind;
@@ -17,16 +19,27 @@ pub(crate) fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, Pl
     let gone = &with_baselines(&plan, gone);
     let reason_of = |id: CellId| gone.iter().find(|(one, _)| *one == id).map(|(_, reason)| reason.clone());
     let several = plan.file_systems.len() > 1;
+    // Without the baseline of one task, the comparisons of the others stand.
+    let tasks = |cell: &Cell| match &cell.work {
+        Work::Command(work) => Some(work.task.clone()),
+        _ => None,
+    };
+    let others = plan.cells.iter().filter_map(tasks).collect::<BTreeSet<_>>().len() > 1;
     let mut notes = Vec::new();
     let mut new_ids = vec![None; plan.cells.len()];
     let mut cells = Vec::new();
     for mut cell in plan.cells {
         match reason_of(cell.id) {
             // The warm arms remain valid without the baseline of a cold state.
-            Some(reason) if cell.role == Role::Baseline && !cell.cache.is_cold() && !several => {
+            Some(reason) if cell.role == Role::Baseline && !cell.cache.is_cold() && !several && !others => {
                 return Err(PlanError::NoBaseline { name: cell.name, reason });
             }
-            Some(reason) => notes.push(NoteKind::ArmLeftOut.note(format!("{}: {reason}", cell.name))),
+            Some(reason) => {
+                // A note begins with a capital letter, and a program's name does not.
+                let quote = if let Work::Command(_) = cell.work { "`" } else { "" };
+                let text = format!("{quote}{}{quote}: {reason}", cell.name);
+                notes.push(NoteKind::ArmLeftOut.note(text));
+            }
             None => {
                 let id = CellId(cells.len() as u32);
                 new_ids[cell.id.0 as usize] = Some(id);
@@ -37,8 +50,10 @@ pub(crate) fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, Pl
     }
     let mut groups = Vec::new();
     for group in plan.groups {
-        let members = |cell: &&megadir_record::Cell| cell.groups.contains(&group.name);
-        let arms = cells.iter().filter(members).filter(|cell| cell.role == Role::Arm).count();
+        let members = |cell: &&Cell| cell.groups.contains(&group.name);
+        // The time of a program alone is worth having.
+        let counts = |cell: &&Cell| cell.role == Role::Arm || matches!(cell.work, Work::Command(_));
+        let arms = cells.iter().filter(members).filter(counts).count();
         match renumber(group.rule.clone(), &new_ids) {
             Some(rule) if arms > 0 => groups.push(Group { rule, ..group }),
             _ => notes.push(

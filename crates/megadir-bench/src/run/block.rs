@@ -2,7 +2,7 @@
 //! removes files, an untimed listing before and after must agree with the number that the work reports.
 
 use megadir::FileType;
-use megadir_record::{Cell, Counted, Phase, Plan, Sample};
+use megadir_record::{Cell, Counted, Phase, Plan, Refused, Sample};
 use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::process_usage;
 
@@ -15,6 +15,7 @@ use crate::os::{At, Borrowed, each_entry, open_on_this_mount};
 use crate::run::RunError;
 use crate::run::data_dirs::RoundDirs;
 use crate::run::data_sets::too_deep;
+use crate::run::intact::Intact;
 use crate::schedule::Block;
 
 /// Workloads of the arms, in the plan's order.
@@ -23,6 +24,8 @@ pub(crate) struct ArmWorks<'a> {
     pub(crate) stopwatch: Stopwatch,
     pub(crate) control: RunControl<'a>,
     pub(crate) caches: Caches,
+    /// Data sets that programs work on.
+    pub(crate) intact: Intact,
 }
 
 impl<'a> ArmWorks<'a> {
@@ -37,7 +40,7 @@ impl<'a> ArmWorks<'a> {
         let works = plan.cells.iter().map(work).collect::<Result<Vec<_>, _>>();
         let works =
             works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;
-        Ok(Self { works, stopwatch, control, caches: caches.clone() })
+        Ok(Self { works, stopwatch, control, caches: caches.clone(), intact: Intact::new(plan) })
     }
 }
 
@@ -53,6 +56,7 @@ pub(crate) fn one(
     let cell = &plan.cells[block.cell.0 as usize];
     let distinct = cell.cache.is_cold();
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct };
+    works.intact.make_ready(plan.cells[block.cell.0 as usize].data, round_dirs.data_dirs())?;
     let check = EntryCountCheck::before(cell, round_dirs.of(block.cell).at(), control)?;
     let before = Before { plan, cell, key, operations, control };
     let readied = works.caches.prepare(&mut **work, stopwatch, &before, round_dirs.data_dirs());
@@ -65,7 +69,7 @@ pub(crate) fn one(
     let worked = readied.and_then(|()| work.run(directory, operations, stopwatch, control));
     let elapsed_ns = monotonic_ns() - start_ns;
     let usage = process_usage().since(before);
-    let taken = work.usage().unwrap_or(BlockUsage { elapsed_ns, usage });
+    let taken = work.usage().unwrap_or(BlockUsage { elapsed_ns, usage, peak_bytes: None });
     let (counted, refused) = match (worked, &check) {
         (Ok(counted), None) => (counted, None),
         (Ok(counted), Some(check)) => (check.after(counted, directory.at(), control)?, None),
@@ -74,9 +78,15 @@ pub(crate) fn one(
             let entries = check.transpose()?.unwrap_or(0);
             (Counted { entries, hash: 0, calls: None, written_bytes: 0 }, Some(refused))
         }
+        // Its arm ends, and others go on.
+        (Err(WorkError::Program(cause)), _) => {
+            let counted = Counted { entries: 0, hash: 0, calls: None, written_bytes: 0 };
+            (counted, Some(Refused { entries: 0, cause }))
+        }
         (Err(error), _) => return Err(error),
     };
     work.teardown(directory, control)?;
+    works.intact.after_block(cell);
     let done = if refused.is_some() { counted.entries.max(1) } else { operations };
     Ok(Sample {
         epoch: 0,
@@ -91,6 +101,7 @@ pub(crate) fn one(
         user_ns: taken.usage.user_ns,
         system_ns: taken.usage.system_ns,
         read_bytes: taken.usage.read_bytes,
+        peak_bytes: taken.peak_bytes,
         counted,
         // Warm-up is not evaluated, and can be longer than the rest.
         latency: stopwatch

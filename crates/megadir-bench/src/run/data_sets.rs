@@ -59,16 +59,7 @@ pub(crate) fn build(
     let set_dirs: Vec<DataSetDir<'_>> = plan.data.iter().map(set_dir).collect::<Result<_, _>>()?;
     let before = free(volumes)?;
     let mut sets: Vec<Set<'_>> = set_dirs.iter().flat_map(DataSetDir::sets).collect();
-    let mut order: Vec<usize> = (0..sets.len()).collect();
-    shuffle(&mut order, &mut SplitMix64::new(plan.seed));
-    in_turns(&mut sets, &order, Set::directories_left, |set| set.make_directories(control))?;
-    let of = sets.iter().map(|set| set.entries).sum();
-    let mut made = FillProgress { done: 0, of };
-    in_turns(&mut sets, &order, Set::files_left, |set| set.make_files(&mut made, control, listeners))?;
-    for set in &mut sets {
-        set.filled(control)?;
-    }
-    in_turns(&mut sets, &order, Set::aging_left, |set| set.remove_files(control))?;
+    fill_sets(&mut sets, plan.seed, control, listeners)?;
     let times = |data: &Data| {
         let of = || sets.iter().filter(|set| set.data.id == data.id);
         let directories_ns: Option<u64> = of().map(|set| set.directories_ns).sum();
@@ -111,6 +102,45 @@ pub(crate) fn build(
         built,
         written,
     })
+}
+
+/// Fills and ages trees in turns.
+fn fill_sets(
+    sets: &mut [Set<'_>],
+    seed: u64,
+    control: RunControl<'_>,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<(), RunError> {
+    let mut order: Vec<usize> = (0..sets.len()).collect();
+    shuffle(&mut order, &mut SplitMix64::new(seed));
+    in_turns(sets, &order, Set::directories_left, |set| set.make_directories(control))?;
+    let of = sets.iter().map(|set| set.entries).sum();
+    let mut made = FillProgress { done: 0, of };
+    in_turns(sets, &order, Set::files_left, |set| set.make_files(&mut made, control, listeners))?;
+    sets.iter_mut().try_for_each(|set| set.filled(control))?;
+    in_turns(sets, &order, Set::aging_left, |set| set.remove_files(control))
+}
+
+/// Removes what is left of a data set and makes it again, with the same files, written back.
+pub(crate) fn rebuild(
+    plan: &Plan,
+    data: &Data,
+    workspace: &Workspace,
+    control: RunControl<'_>,
+) -> Result<Dir, RunError> {
+    let name = data_name(data.id);
+    let path = workspace.path().join(&name);
+    let unusable = |source| RunError::Directory { path: path.clone(), source };
+    match workspace.remove_data_directory(&name, control.heartbeat) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unusable(error)),
+        _ => {}
+    }
+    let set_dir = DataSetDir::make(plan, data, workspace)?;
+    let mut sets: Vec<Set<'_>> = set_dir.sets().collect();
+    fill_sets(&mut sets, plan.seed, control, &mut Listeners(&mut []))?;
+    drop(sets);
+    write_back(&set_dir.directory, control.heartbeat).map_err(unusable)?;
+    Dir::from_descriptor(set_dir.directory, &path).again().map_err(|error| unusable(error.into()))
 }
 
 /// Directory of a data set, and its trees that are filled before the run.

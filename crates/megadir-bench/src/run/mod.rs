@@ -6,10 +6,12 @@ mod block;
 mod data_dirs;
 mod data_sets;
 mod expected;
+mod intact;
 mod lifecycle;
 mod resume;
 mod rounds;
 mod setup;
+mod trial;
 mod volumes;
 
 use std::io;

@@ -7,6 +7,7 @@ use megadir_record::{CellId, Data, FileSystem, Header, LabMount, Machine, Place,
 use super::block::ArmWorks;
 use super::setup::Prepared;
 use super::{RunError, amount, failed};
+use crate::control::WorkError;
 use crate::kind::BlockKey;
 use crate::run::data_dirs::RoundDirs;
 use crate::schedule::{Block, Step, next, order_after};
@@ -47,7 +48,7 @@ fn one(
     cell: CellId,
     samples: &[Sample],
     works: &mut ArmWorks<'_>,
-    round_dirs: &RoundDirs<'_>,
+    round_dirs: &mut RoundDirs<'_>,
 ) -> Result<bool, RunError> {
     if plan.cells[cell.0 as usize].cache.is_cold() {
         // The block changed nothing, and there is no cache to warm.
@@ -61,6 +62,10 @@ fn one(
     let operations = plan.cells[cell.0 as usize].work.operations();
     let operations = operations.or(last.map(|sample| sample.operations)).unwrap_or(1);
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct: false };
+    let of_plan = &plan.cells[cell.0 as usize];
+    if let Err(error) = works.intact.make_ready(of_plan.data, round_dirs.data_dirs()) {
+        return failed(plan, cell, error).map_or(Ok(false), Err);
+    }
     let work = &mut works.works[cell.0 as usize];
     let (directory, control) = (round_dirs.of(cell), works.control);
     works.stopwatch.clear();
@@ -68,7 +73,10 @@ fn one(
         .setup(directory, key, operations, control)
         .and_then(|()| work.run(directory, operations, &mut works.stopwatch, control))
         .and_then(|_| work.teardown(directory, control));
+    works.intact.after_block(of_plan);
     match done {
+        // Its next block says so.
+        Err(WorkError::Program(_)) => Ok(true),
         Ok(()) => Ok(true),
         Err(error) => failed(plan, cell, error).map_or(Ok(false), Err),
     }

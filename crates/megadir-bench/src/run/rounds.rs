@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use megadir::Dir;
-use megadir_record::{Cell, Counted, Note, Phase, Plan, Refused, Sample, VoidReason};
+use megadir_record::{Cell, CellId, Counted, Note, Phase, Plan, Refused, Sample, VoidReason, Work};
 use megadir_sys::clock::monotonic_ns;
 
 use super::block::{ArmWorks, one};
@@ -92,9 +92,26 @@ pub(crate) fn measure(
             listeners.tell(&Event::Used(&used))?;
         }
         round_dirs.leave(&order, block.place as usize)?;
+        if last && !data_checked(plan, (&mut works, &mut round_dirs), &order, &block, listeners)? {
+            return Ok(Measured { complete: false, unequal_blocks });
+        }
         if last && plan.rules.order.depends() {
             listeners.tell(&Event::EpochEnds)?;
         }
+    }
+}
+
+/// Checks the data sets of programs after a round; `false` if the run is to end.
+fn data_checked(
+    plan: &Plan,
+    (works, round_dirs): (&mut ArmWorks<'_>, &mut RoundDirs<'_>),
+    order: &[CellId],
+    block: &Block,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<bool, RunError> {
+    match works.intact.after_round(order, block.round, round_dirs.data_dirs()) {
+        Ok(notes) => notes.iter().try_for_each(|note| listeners.note(note)).map(|()| true),
+        Err(error) => failed(plan, block.cell, error).map_or(Ok(false), Err),
     }
 }
 
@@ -138,6 +155,10 @@ fn round_dirs<'a>(
 }
 
 fn stopped(plan: &Plan, cell: &Cell, refused: &Refused) -> Note {
+    if let Work::Command(_) = cell.work {
+        let text = format!("`{}`: {}; the arm is left out from here on", cell.name, refused.cause);
+        return NoteKind::ProgramFailed.note(text);
+    }
     let others = match plan.stopped_by(cell.id).count() {
         0 => "the arm is".to_owned(),
         1 => "the arm and the one that needs its files are".to_owned(),
@@ -164,6 +185,13 @@ fn unequal(truths: &[Counted], cell: &Cell, sample: &Sample) -> Option<String> {
 fn difference(sample: &Sample, expected: (u64, u64), cell: &Cell) -> Option<String> {
     let counted = &sample.counted;
     let (round, arm) = (sample.round, &cell.name);
+    if let Work::Command(_) = cell.work {
+        let differs = (counted.entries, counted.hash) != expected;
+        let (seen, there) = (counted.entries, expected.0);
+        return differs.then(|| {
+            format!("`{arm}`: in round {round} the result was another than before the run ({seen} lines or entries, {there} expected)")
+        });
+    }
     if !cell.work.lists() {
         let differs = (counted.entries, counted.hash) != expected;
         return differs.then(|| format!("{arm}: in round {round} other names were found than there are"));

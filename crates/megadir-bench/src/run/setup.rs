@@ -24,6 +24,7 @@ use crate::plan::{Estimate, estimate, estimate_on, in_one_directory, prune, tree
 use crate::run::data_dirs::DataDirs;
 use crate::run::data_sets::{TreeUsage, build};
 use crate::run::expected::{before_run, expect_attributes, record_expected};
+use crate::run::trial::{Trial, try_programs};
 use crate::run::volumes::{Volume, Volumes, data_name, kinds, notes_on, wanted};
 use crate::run::{Listeners, RunError, RunRequest};
 use crate::workspace::remove_leftovers;
@@ -259,6 +260,15 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
         }
         gone.extend(work.unavailable(&prepared.data[cell.data.0 as usize]).map(|reason| (cell.id, reason)));
     }
+    let mut trial = Trial {
+        plan: &mut prepared.plan,
+        data: &mut prepared.data,
+        volumes: &mut prepared.volumes,
+        worker: prepared.worker.as_ref(),
+        control: prepared.control,
+        notes: &mut prepared.notes,
+    };
+    gone.extend(try_programs(&mut trial, &gone)?);
     let Prepared { caches, plan, data, control, volumes, .. } = prepared;
     let mut data_dirs = DataDirs { plan, volumes, directories: std::mem::take(data), control: *control };
     let tried = caches.dry_run(plan, &mut data_dirs, *control);
@@ -277,7 +287,7 @@ fn name_source(
     control: RunControl<'_>,
 ) -> Result<NameSource, WorkError> {
     let cells = || plan.cells.iter().filter(|cell| cell.data == data.id);
-    let looked_up = cells().any(|cell| !cell.work.lists());
+    let looked_up = cells().any(|cell| matches!(cell.work, Work::Lookup { .. } | Work::Ask { .. }));
     match &data.source {
         DataSource::Made(made) => Ok(NameSource::Made {
             names: Names { scheme: made.names, seed: plan.seed },

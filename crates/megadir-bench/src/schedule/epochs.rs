@@ -72,6 +72,7 @@ mod tests {
             user_ns: 0,
             system_ns: 0,
             read_bytes: None,
+            peak_bytes: None,
             counted: Counted { entries: 10, hash: 1, calls: None, written_bytes: 0 },
             latency: None,
             voided: None,

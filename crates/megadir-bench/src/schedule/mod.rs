@@ -58,13 +58,15 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     let warm_up = rounds_of(samples, Phase::WarmUp);
     let warm_arms = plan.cells.iter().filter(|cell| warms_up(cell)).count();
     let none = plan.rules.warm_up_rounds_min == 0 || warm_arms == 0;
+    // Programs may fail in the warm-up already.
+    let to_warm = |round| order_after(plan, samples, Phase::WarmUp, round, 0).len();
     match warm_up.last() {
         None if none => {}
         None => return block(plan, samples, Phase::WarmUp, 0, 0, 0),
-        Some(last) if last.samples.len() < warm_arms => {
+        Some(last) if last.samples.len() < to_warm(last.round) => {
             return block(plan, samples, Phase::WarmUp, last.round, 0, last.samples.len());
         }
-        Some(last) if !warm_up_ends(plan, &warm_up) => {
+        Some(last) if !warm_up_ends(plan, &warm_up) && to_warm(last.round + 1) > 0 => {
             return block(plan, samples, Phase::WarmUp, last.round + 1, 0, 0);
         }
         Some(_) => {}

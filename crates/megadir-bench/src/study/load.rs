@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::plain::plain;
 use super::{Meta, RulesSpec, SizeSpec, Sizes, Study};
 use crate::kind::Kind;
+use crate::kind::command::CommandSpec;
 use crate::kind::fill::FillSpec;
 use crate::kind::fill_until_full::FillUntilFullSpec;
 use crate::kind::layout::LayoutSpec;
@@ -101,6 +102,7 @@ struct StudyFile {
     layout: Option<LayoutSpec>,
     smallfile: Option<SmallFilesSpec>,
     remove: Option<RemoveSpec>,
+    command: Option<CommandSpec>,
     #[serde(default)]
     compare: Vec<CompareSpec>,
     #[serde(default)]
@@ -127,6 +129,7 @@ impl StudyFile {
             ("layout", self.layout.map(Kind::Layout)),
             ("smallfile", self.smallfile.map(Kind::SmallFiles)),
             ("remove", self.remove.map(Kind::Remove)),
+            ("command", self.command.map(Kind::Command)),
         ];
         let names = sections.each_ref().map(|(name, _)| *name);
         let mut given = sections.into_iter().filter_map(|(name, kind)| Some((name, kind?)));
@@ -211,10 +214,14 @@ fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String>
     match study.kind {
         Kind::Lookup(_) | Kind::StatAll(_) | Kind::StatSome(_) => (!sizes.iter().all(ascends))
             .then(|| "size.smaller must ascend from 1 or more to below size.entries".into()),
+        Kind::Command(_) => (!sizes.iter().all(ascends))
+            .then(|| "size.smaller must ascend from 1 or more to below size.entries".into()),
         Kind::Fill(_) => None,
         _ if sizes.iter().all(|size| size.smaller.is_empty()) => None,
         Kind::List(_) => Some("size.smaller is for look-ups; [[grow]] says it by fractions".into()),
-        _ => Some("size.smaller is for look-ups ([lookup], [attributes], [ask]) and [fill]".into()),
+        _ => {
+            Some("size.smaller is for look-ups ([lookup], [attributes], [ask]), [fill] and [command]".into())
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use megadir_record::{CacheState, Claims, Made, Published};
 use serde::Deserialize;
 
 pub use crate::kind::Kind;
+pub use crate::kind::command::{CommandArm, CommandGroup, CommandLine, CommandSpec, TIMEOUT_S};
 use crate::kind::list::{ListSpec, WindowsSpec};
 pub use crate::kind::small_files::AccessSpec;
 pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};

@@ -116,6 +116,8 @@ pub enum Operation {
     /// Listing of all directories, with a stat of each file.
     Walk,
     Remove,
+    /// A run of a program.
+    Run,
 }
 
 /// How files are found.
@@ -147,6 +149,7 @@ impl Operation {
             Self::Unlink => "unlink",
             Self::Walk => "walk",
             Self::Remove => "remove",
+            Self::Run => "run",
         }
     }
 
@@ -223,7 +226,9 @@ impl Axes {
     fn work(&self) -> String {
         let mut name = match self.operation {
             // The other axes say it.
-            None | Some(Operation::List | Operation::Lookup | Operation::StatAll) => String::new(),
+            None | Some(Operation::List | Operation::Lookup | Operation::StatAll | Operation::Run) => {
+                String::new()
+            }
             Some(Operation::Remove) if self.method.is_some() => String::new(),
             Some(Operation::Write) if self.method.is_some() => "write for ".into(),
             Some(operation) => operation.word().into(),

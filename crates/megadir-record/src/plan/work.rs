@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::command::{CommandWork, SameWork};
 use crate::files::{FileOperation, FileWork, RemoveWork};
 
 /// Work of a block of an arm.
@@ -67,6 +68,8 @@ pub enum Work {
         /// Number of entries, drawn without repetition for every operation.
         files: u64,
     },
+    /// Runs a program in a process of its own in each operation.
+    Command(Box<CommandWork>),
 }
 
 /// Expected result of a method that determines attributes.
@@ -108,6 +111,12 @@ impl Work {
             Self::Remove(work) => Some((work.files, 0)),
             Self::Attributes { expected, .. } => expected.map(|expected| (expected.files, expected.hash)),
             Self::Ask { files } => Some((*files, 0)),
+            Self::Command(work) => match work.same {
+                SameWork::ExitCode | SameWork::Unequal => Some((0, 0)),
+                SameWork::Lines | SameWork::Count | SameWork::Left => {
+                    work.expected.map(|expected| (expected.lines, expected.hash))
+                }
+            },
         }
     }
 
@@ -119,6 +128,7 @@ impl Work {
             Self::Attributes { .. } | Self::Ask { .. } => None,
             Self::Files(work) => Some(work.files().max(1)),
             Self::Remove(work) => Some(work.files.max(1)),
+            Self::Command(_) => Some(1),
         }
     }
 
@@ -127,6 +137,8 @@ impl Work {
     pub fn reads_contents(&self) -> bool {
         match self {
             Self::Files(work) => work.operation == FileOperation::Read,
+            // It may.
+            Self::Command(_) => true,
             Self::List { .. }
             | Self::Lookup { .. }
             | Self::FillUntilRefused { .. }
@@ -141,6 +153,7 @@ impl Work {
     pub fn leaves_all(&self) -> bool {
         match self {
             Self::Files(work) => matches!(work.operation, FileOperation::Read | FileOperation::Stat),
+            Self::Command(work) => !work.changes,
             Self::List { .. } | Self::Lookup { .. } | Self::Attributes { .. } | Self::Ask { .. } => true,
             Self::FillUntilRefused { .. } | Self::Remove(_) => false,
         }
@@ -174,7 +187,8 @@ impl Work {
             | Self::List { .. }
             | Self::FillUntilRefused { .. }
             | Self::Attributes { .. }
-            | Self::Ask { .. } => false,
+            | Self::Ask { .. }
+            | Self::Command(_) => false,
         }
     }
 

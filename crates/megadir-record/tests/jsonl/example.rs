@@ -187,6 +187,7 @@ pub(super) fn sample(round: u32, attempt: u32, cell: u32) -> Sample {
         user_ns: 400,
         system_ns: 500,
         read_bytes: None,
+        peak_bytes: None,
         counted: Counted { entries: 10, hash: u64::MAX, calls: None, written_bytes: 0 },
         latency: (cell == 1).then(|| Box::new(latency())),
         voided: None,

@@ -127,7 +127,8 @@ fn factors(summary: &Summary, cell: &Cell) -> Option<Vec<(&'static str, String)>
         | Work::FillUntilRefused { .. }
         | Work::Files(_)
         | Work::Remove(_)
-        | Work::Ask { .. } => return None,
+        | Work::Ask { .. }
+        | Work::Command(_) => return None,
     })
 }
 

@@ -1,5 +1,7 @@
 //! Finding on equal work: loud, and printed before all others.
 
+use megadir_record::Work;
+
 use super::{Finding, FindingKind};
 use crate::summary::{Arm, GroupReading, GroupSummary, Mismatch, Summary, WorkCheck};
 use crate::text;
@@ -11,6 +13,9 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
 
 fn unequal(arm: &Arm) -> Option<Finding> {
     let WorkCheck::Unequal(mismatch) = &arm.work else { return None };
+    if let Work::Command(_) = arm.cell.work {
+        return Some(of_program(arm, mismatch));
+    }
     let text = format!(
         "`{}` did NOT {} in {}: {}. Its times are not compared with any.",
         arm.cell.name,
@@ -23,6 +28,19 @@ fn unequal(arm: &Arm) -> Option<Finding> {
         if arm.cell.work.lists() { first(mismatch) } else { looked_up(mismatch) }
     );
     Some(Finding { kind: FindingKind::Work, group: None, loud: true, text })
+}
+
+/// Finding on a program whose result changed during the run.
+fn of_program(arm: &Arm, mismatch: &Mismatch) -> Finding {
+    let expected = mismatch.entries_expected.map(text::count).unwrap_or_default();
+    let text = format!(
+        "`{}` did NOT have the result of the run's first command in {}: in round {} it had {} lines or entries, and {expected} are expected. Its times are not compared with any.",
+        arm.cell.name,
+        text::counted(mismatch.rounds as u64, "round"),
+        mismatch.first_round,
+        text::count(mismatch.entries),
+    );
+    Finding { kind: FindingKind::Work, group: None, loud: true, text }
 }
 
 fn looked_up(mismatch: &Mismatch) -> String {

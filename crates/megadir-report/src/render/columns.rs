@@ -106,7 +106,7 @@ pub const COLUMNS: &[Column] = &[
     text("cache", "the cache's state before the block", |row| Value::Text(&row.cell.cache)),
     text(
         "work",
-        "list, lookup, attributes, ask N, fill-until-refused, remove, or what is done to files (make-directories, create, read, rewrite, \
+        "list, lookup, attributes, ask N, fill-until-refused, remove, command, or what is done to files (make-directories, create, read, rewrite, \
          stat, unlink; threads are workers); the columns up to stages are of list, presence and keys of lookup",
         |row| Value::Text(&row.cell.work),
     ),
@@ -153,6 +153,9 @@ pub const COLUMNS: &[Column] = &[
         "bytes that the process had read from devices in the block; empty where that is not known",
         |row| optional(row.sample.read_bytes),
     ),
+    number("peak_bytes", "peak memory of the process that did the work; empty where megadir did it", |row| {
+        optional(row.sample.peak_bytes)
+    }),
     number(
         "refused_entries",
         "entries of the directory that took no more names; empty where the block was done",
@@ -253,6 +256,7 @@ fn of_cell(plan: &Plan, cell: &Cell) -> OfCell {
             ..of
         },
         Work::Ask { files } => OfCell { work: format!("ask {files}"), ..of },
+        Work::Command(work) => OfCell { work: "command".into(), backend: work.line.clone(), ..of },
     }
 }
 

@@ -33,9 +33,12 @@ pub(crate) fn arms(summary: &Summary) -> Grid {
         "rounds", "median", "interval", "an entry", "mean", "Error", "StdDev", "p90", "p99", "max", "user",
         "system", "calls", "entries", "text",
     ];
+    let memory = summary.arms.iter().any(has_peak).then_some("memory");
     let columns = std::iter::once(Column::left("arm", 0));
     Grid {
-        columns: columns.chain(HEADINGS.map(|heading| Column::right(heading, 1))).collect(),
+        columns: columns
+            .chain(HEADINGS.into_iter().chain(memory).map(|heading| Column::right(heading, 1)))
+            .collect(),
         rows: summary.arms.iter().map(arm_row).collect(),
         legend: vec![format!(
             "Times of one operation; interval: of the median, {}, by order statistics; Error: half of the mean's 99.9 % interval; text: bytes written.",
@@ -43,6 +46,11 @@ pub(crate) fn arms(summary: &Summary) -> Grid {
         )],
         bars: None,
     }
+}
+
+/// `true` if an arm ran in a process of its own, whose memory is known.
+fn has_peak(arm: &Arm) -> bool {
+    arm.timing.as_ref().is_some_and(|timing| timing.peak_bytes.is_some())
 }
 
 fn arm_row(arm: &Arm) -> Vec<Text> {
@@ -67,6 +75,7 @@ fn arm_row(arm: &Arm) -> Vec<Text> {
             text::count(timing.entries),
             text::bytes(timing.written_bytes),
         ]);
+        row.extend(timing.peak_bytes.map(text::bytes));
     }
     row.into_iter().map(Text::plain).collect()
 }
@@ -93,11 +102,17 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
         Column::left("ratio", 0),
         Column::left("verdict", 0),
     ];
+    let programs = runs_programs(summary, comparison);
+    if programs {
+        let of_programs = [Column::right("user", 5), Column::right("system", 5), Column::right("memory", 3)];
+        columns.splice(PROCESSOR..=PROCESSOR, of_programs);
+    }
     // The resolution line covers the baseline against itself.
     let itself =
         |row: &&Contrast| summary.arm(row.arm).is_some_and(|arm| arm.cell.role == Role::AgainstItself);
     let shown = comparison.rows.iter().filter(|row| !itself(row));
-    let mut rows: Vec<Vec<Text>> = shown.clone().map(|row| compare_row(summary, comparison, row)).collect();
+    let mut rows: Vec<Vec<Text>> =
+        shown.clone().map(|row| compare_row(summary, comparison, row, programs)).collect();
     let mut legend = compare_legend(summary, comparison);
     if speed_ups {
         let verdict = columns.len() - 1;
@@ -149,6 +164,9 @@ fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
     if any(|outcome| matches!(outcome, Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. })) {
         legend.push_str(" (~n): n rounds would probably decide.");
     }
+    if runs_programs(summary, comparison) {
+        legend.push_str(" Memory: the program's largest resident set, median.");
+    }
     if comparison.rows.iter().any(|row| is_lookup(summary, row)) {
         legend.push_str(super::source_table::RAW_CALLS);
     }
@@ -189,13 +207,21 @@ fn is_negligible(outcome: &Outcome) -> bool {
     }
 }
 
-fn compare_row(summary: &Summary, comparison: &Comparison, contrast: &Contrast) -> Vec<Text> {
+/// Column of the processor time in a comparison.
+const PROCESSOR: usize = 4;
+
+/// `true` if a comparison is of programs, of which user time, system time and memory are shown.
+fn runs_programs(summary: &Summary, comparison: &Comparison) -> bool {
+    comparison.rows.iter().any(|row| summary.arm(row.arm).is_some_and(has_peak))
+}
+
+fn compare_row(summary: &Summary, comparison: &Comparison, contrast: &Contrast, programs: bool) -> Vec<Text> {
     let timing = summary.arm(contrast.arm).and_then(|arm| arm.timing.as_ref());
     let of_timing = |part: fn(&crate::summary::Timing) -> Option<String>| {
         Text::plain(timing.and_then(part).unwrap_or_default())
     };
     let (ratio, verdict, tone) = outcome(&contrast.outcome);
-    vec![
+    let mut row = vec![
         Text::plain(summary.arm_name_in(comparison, contrast.arm)),
         of_timing(|timing| Some(text::time(timing.time_ns.value))),
         of_timing(|timing| Some(bounds(&timing.time_ns))),
@@ -204,7 +230,16 @@ fn compare_row(summary: &Summary, comparison: &Comparison, contrast: &Contrast) 
         of_timing(|timing| timing.calls.map(text::count)),
         Text::plain(ratio),
         Text { text: verdict, tone },
-    ]
+    ];
+    if programs {
+        let of_program = [
+            of_timing(|timing| Some(processor(timing.user_ns, timing))),
+            of_timing(|timing| Some(processor(timing.system_ns, timing))),
+            of_timing(|timing| timing.peak_bytes.map(text::bytes)),
+        ];
+        row.splice(PROCESSOR..=PROCESSOR, of_program);
+    }
+    row
 }
 
 pub(crate) fn outcome(outcome: &Outcome) -> (String, String, Tone) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::{CacheState, FILE_SYSTEM_GROUP, FileSystem, LabFileSystem, Place, Preset, Stop};
+use megadir_record::{CacheState, FILE_SYSTEM_GROUP, FileSystem, LabFileSystem, Place, Preset, Stop, Work};
 
 use super::data::data_sets;
 use crate::finding::passes_over_removed;
@@ -71,8 +71,19 @@ pub(crate) fn machine_line(summary: &Summary) -> String {
         machine.power_plan.as_ref().map(|plan| format!("power plan {plan}")),
         Some(format!("{}{}{}", images(summary), file_system.kind, options.unwrap_or_default())),
         Some(format!("megadir {}", machine.version)),
+        programs(summary),
     ];
     format!("Machine: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
+}
+
+/// Lists the versions of the programs that were measured.
+fn programs(summary: &Summary) -> Option<String> {
+    let mut known: Vec<&str> = Vec::new();
+    for arm in &summary.arms {
+        let Work::Command(work) = &arm.cell.work else { continue };
+        known.extend(work.version.as_deref().filter(|version| !known.contains(version)));
+    }
+    (!known.is_empty()).then(|| format!("programs: {}", known.join(", ")))
 }
 
 /// Describes the role of the directory's file system if it is not the one measured.

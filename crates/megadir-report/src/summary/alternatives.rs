@@ -3,7 +3,7 @@
 //! A reader chooses how something is done (the backend, the number of workers, the layout). What is to be done, on how much and from which
 //! state of the cache, is given; advice to prefer absent names or small directories would be none.
 
-use megadir_record::{Cell, CellId, DataSource, FileWork, Work};
+use megadir_record::{Cell, CellId, DataSource, FileWork, SameWork, Work};
 
 use super::{Arm, Summary};
 
@@ -30,6 +30,9 @@ impl Summary {
             }
             (Work::Remove(remove), Work::Remove(others)) => {
                 remove.files == others.files && self.hold_the_same(one, other, true)
+            }
+            (Work::Command(work), Work::Command(of_other)) => {
+                work.task == of_other.task && work.same != SameWork::Unequal && one.data == other.data
             }
             _ => false,
         }

@@ -47,6 +47,9 @@ pub struct Timing {
     pub user_ns: f64,
     /// Median system processor time of an operation, nanoseconds.
     pub system_ns: f64,
+    /// Median peak memory of the process that did the work, bytes; `None` where this program did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_bytes: Option<u64>,
     /// Median number of system calls of the measured kind; `None` where the arm cannot see them.
     pub calls: Option<u64>,
     /// Median number of entries seen.
@@ -100,17 +103,18 @@ fn timing(plan: &Plan, cell: &Cell, rounds: &Rounds<'_>) -> Option<Timing> {
         single: operations(plan, rounds, cell.id),
         user_ns: median_of(|s| s.user_ns as f64 / s.operations as f64)?,
         system_ns: median_of(|s| s.system_ns as f64 / s.operations as f64)?,
-        calls: calls(cell, rounds),
+        peak_bytes: median_if_all(cell, rounds, |sample| sample.peak_bytes),
+        calls: median_if_all(cell, rounds, |sample| sample.counted.calls),
         entries: entries.round() as u64,
         written_bytes: median_of(|s| s.counted.written_bytes as f64)?.round() as u64,
     })
 }
 
-/// Returns the median number of calls, if every sample of the arm has one.
-fn calls(cell: &Cell, rounds: &Rounds<'_>) -> Option<u64> {
-    let calls: Option<Vec<f64>> =
-        rounds.samples(cell.id).map(|s| s.counted.calls.map(|calls| calls as f64)).collect();
-    Some(megadir_stats::median(&calls?)?.round() as u64)
+/// Returns the median of a number, if every sample of the arm has it.
+fn median_if_all(cell: &Cell, rounds: &Rounds<'_>, of: fn(&Sample) -> Option<u64>) -> Option<u64> {
+    let numbers: Option<Vec<f64>> =
+        rounds.samples(cell.id).map(|sample| of(sample).map(|number| number as f64)).collect();
+    Some(megadir_stats::median(&numbers?)?.round() as u64)
 }
 
 fn quantiles(mut times: Vec<f64>) -> Option<Quantiles> {

@@ -215,6 +215,7 @@ fn effort(cell: &Cell) -> Option<(&str, u32, &[Stage])> {
         | Work::Files(_)
         | Work::Remove(_)
         | Work::Attributes { .. }
-        | Work::Ask { .. } => None,
+        | Work::Ask { .. }
+        | Work::Command(_) => None,
     }
 }

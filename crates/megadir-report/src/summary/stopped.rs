@@ -3,7 +3,8 @@
 use megadir_record::{CellId, Record, Sample};
 use serde::{Deserialize, Serialize};
 
-/// An arm that was stopped because a directory took no more names, though there was room.
+/// An arm that was stopped because a directory took no more names, though there was room, or because a program
+/// failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stopped {
@@ -11,9 +12,9 @@ pub struct Stopped {
     pub arm: CellId,
     /// The round in which that was.
     pub round: u32,
-    /// The entries that the directory held.
+    /// The entries that the directory held; 0 if a program failed.
     pub entries: u64,
-    /// By what the limit was told apart from others.
+    /// By what the limit was told apart from others, or how the program failed.
     pub cause: String,
 }
 

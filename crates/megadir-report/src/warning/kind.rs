@@ -265,6 +265,8 @@ impl Warning {
             Self::DelaysNotFound => true,
             // Whose numbers these are is not what they look like.
             Self::Noted { note, .. } if note == note::WINE => true,
+            // Blocks after the change worked on something else.
+            Self::Noted { note, .. } if note == note::PROGRAM_CHANGED_DATA => true,
             // What it spoils is withheld, and ratios bear it.
             Self::TimerCost { .. }
             | Self::CutOff { .. }

@@ -5,6 +5,9 @@
 /// Kind of the note that Wine stood in for Windows.
 pub(super) const WINE: &str = "wine";
 
+/// Kind of the note that a program changed the data set although it should not.
+pub(super) const PROGRAM_CHANGED_DATA: &str = "data-changed";
+
 /// Kinds of notes about other work on the machine, or about a system other than it seems.
 pub(crate) const DISTURBING: [&str; 7] =
     [WINE, "load", "pressure", "stolen-time", "timer-gaps", "dirty-pages", "noisy"];
@@ -59,6 +62,22 @@ const ADVICE: &[(&str, &str)] = &[
         "index-full",
         "Spread the files over directories (--layout prefix:2), take fewer, or make ext4 with large_dir or larger blocks; \
          `megadir limits` tells how many names fit.",
+    ),
+    (
+        "program-failed",
+        "Run the command by hand in a directory like the data set's; all its errors go to standard error.",
+    ),
+    (
+        PROGRAM_CHANGED_DATA,
+        "Find out which program writes; if it is meant to, say so (changes = true, --changes), and the data is made again before each run.",
+    ),
+    (
+        "without-directory",
+        "Write {dir} where the program takes a directory, or take the times for those of work on something else.",
+    ),
+    (
+        "shell-start",
+        "Differences between commands do not contain it, ratios do; commands without pipes and variables need no shell.",
     ),
     ("leftovers", "Nothing, if the directory was removed; else `megadir bench clean` names and removes it."),
 ];

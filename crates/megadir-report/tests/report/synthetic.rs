@@ -133,6 +133,7 @@ impl Synthetic {
             user_ns: elapsed_ns / 10,
             system_ns: elapsed_ns / 10 * 9,
             read_bytes: None,
+            peak_bytes: None,
             counted: Counted {
                 entries,
                 hash: 0x5eed_0000_0000_0000 + entries,

@@ -7,6 +7,8 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
+#[cfg(target_os = "linux")]
+pub(crate) use unix::of_rusage;
 #[cfg(unix)]
 pub use unix::{children_usage, process_usage};
 #[cfg(target_os = "linux")]

@@ -10,7 +10,7 @@ pub fn process_usage() -> Usage {
     let _ = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
     // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
     let usage = unsafe { usage.assume_init() };
-    told(usage)
+    of_rusage(usage)
 }
 
 pub fn children_usage() -> Usage {
@@ -20,7 +20,7 @@ pub fn children_usage() -> Usage {
     let _ = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
     // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
     let usage = unsafe { usage.assume_init() };
-    told(usage)
+    of_rusage(usage)
 }
 
 /// Usage of the calling thread. Reading the thread's clock first updates values that are otherwise as old as
@@ -36,10 +36,11 @@ pub fn thread_usage() -> Usage {
     let _ = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
     let usage = unsafe { usage.assume_init() };
-    told(usage)
+    of_rusage(usage)
 }
 
-fn told(usage: libc::rusage) -> Usage {
+/// Returns the parts of the kernel's record that this module reports.
+pub(crate) fn of_rusage(usage: libc::rusage) -> Usage {
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
     let read_bytes = cfg!(target_os = "linux").then_some(usage.ru_inblock as u64 * 512);
     Usage { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime), read_bytes }

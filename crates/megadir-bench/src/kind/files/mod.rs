@@ -225,7 +225,8 @@ fn sum_up(reports: &[Report]) -> (BlockUsage, Counted) {
         system_ns: sum(|report| report.system_ns),
         read_bytes: reports.iter().map(|report| report.read_bytes).sum(),
     };
-    let taken = BlockUsage { elapsed_ns: reports.iter().map(worked).max().unwrap_or(0), usage };
+    let taken =
+        BlockUsage { elapsed_ns: reports.iter().map(worked).max().unwrap_or(0), usage, peak_bytes: None };
     let (entries, hash) = (sum(|report| report.files), sum(|report| report.wrong));
     (taken, Counted { entries, hash, calls: None, written_bytes: 0 })
 }

@@ -40,7 +40,11 @@ pub(crate) fn run_null(args: &NullArgs) -> Result<u8, CliError> {
 
 /// Work for a run that started this process; of no use by hand
 #[derive(clap::Args)]
-pub(crate) struct WorkerArgs {}
+pub(crate) struct WorkerArgs {
+    /// Program that a run measures, with its arguments
+    #[arg(last = true)]
+    program: Vec<std::ffi::OsString>,
+}
 
 pub(super) fn worker_command() -> Option<WorkerCommand> {
     let program = match cfg!(target_os = "linux") {
@@ -52,8 +56,15 @@ pub(super) fn worker_command() -> Option<WorkerCommand> {
     Some(WorkerCommand { program, arguments: ["bench", "worker"].map(Into::into).into() })
 }
 
-pub(crate) fn run_worker(_args: &WorkerArgs) -> Result<u8, CliError> {
-    match megadir_bench::serve() {
+pub(crate) fn run_worker(args: &WorkerArgs) -> Result<u8, CliError> {
+    let served = match args.program.is_empty() {
+        true => megadir_bench::serve(),
+        #[cfg(target_os = "linux")]
+        false => megadir_bench::launch(&args.program, std::env::var_os("PATH").as_deref()),
+        #[cfg(not(target_os = "linux"))]
+        false => Err(std::io::ErrorKind::Unsupported.into()),
+    };
+    match served {
         Ok(()) => Ok(exit::DONE),
         Err(error) => Err(CliError::nothing_ran(format!(
             "{error}; 'megadir bench worker' is started by 'megadir bench run', not by hand"

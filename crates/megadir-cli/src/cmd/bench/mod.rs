@@ -1,6 +1,7 @@
 //! `megadir bench`: studies, runs and reports.
 
 mod clean;
+mod commands;
 mod compare;
 mod describe;
 mod filesystems;
@@ -33,6 +34,7 @@ pub(crate) struct Args {
 enum Command {
     List(list::Args),
     Run(Box<options::Args>),
+    Commands(Box<commands::Args>),
     Report(report::Args),
     Compare(compare::Args),
     Filesystems(filesystems::Args),
@@ -51,6 +53,7 @@ impl Args {
             Command::Worker(_) => false,
             Command::List(_)
             | Command::Run(_)
+            | Command::Commands(_)
             | Command::Compare(_)
             | Command::Filesystems(_)
             | Command::Null(_) => true,
@@ -62,6 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     match &args.command {
         Command::List(args) => list::run(args),
         Command::Run(args) => run::run(args),
+        Command::Commands(args) => commands::run(args),
         Command::Report(args) => report::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Filesystems(args) => filesystems::run(args),

@@ -10,8 +10,8 @@ use megadir_bench::plan::{
     AgedBy, CacheFact, FileSystemFact, HalfWidth, PlanError, Planned, Request, Target, plan,
 };
 use megadir_bench::study::{self, Study, StudyError};
-use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_facts};
-use megadir_record::{CacheState, ContentKind, Preset};
+use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_facts, program_facts};
+use megadir_record::{CacheState, ContentKind, Preset, Spread};
 
 use super::lab::LabArgs;
 use super::work::FileWorkArgs;
@@ -19,6 +19,8 @@ use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
 use crate::parse;
 
+/// Version of this program among the programs of a study.
+const VERSION: &str = concat!("megadir ", env!("CARGO_PKG_VERSION"));
 /// Directories of this size are measured themselves.
 const EXISTING_ENTRIES_MIN: u64 = 1_000;
 
@@ -39,9 +41,44 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "RECORD",
-        conflicts_with_all = ["study", "entries", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "access", "sharing", "fs", "device"]
+        conflicts_with_all = ["study", "entries", "shape_of", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "access", "sharing", "fs", "device"]
     )]
     pub(crate) resume: Option<PathBuf>,
+    #[command(flatten)]
+    work: FileWorkArgs,
+    /// Backends to compare ('megadir backends' lists them)
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    backend: Vec<String>,
+    /// Buffer sizes to compare, e.g. 32KiB,1MiB
+    #[arg(long, value_name = "SIZE,...", value_delimiter = ',', value_parser = parse::bytes)]
+    buffer: Vec<u64>,
+    /// Numbers of threads to compare
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    threads: Vec<u32>,
+    /// Start N operations per second [default: back to back]
+    ///
+    /// For studies of single operations such as lookup. Times are counted from the scheduled start.
+    #[arg(long, value_name = "N", value_parser = parse::count)]
+    rate: Option<u64>,
+    /// Run the small size: seconds, or up to 30s with several file systems
+    #[arg(long)]
+    quick: bool,
+    /// Run the size of the published source
+    #[arg(long, conflicts_with = "quick")]
+    published: bool,
+    /// Recreate the data sets this many times (5 or more) [default: create once]
+    ///
+    /// Each time they get other names, and the rounds are split over them, so that a peculiarity of one data
+    /// set is not taken for a difference.
+    #[arg(long, value_name = "N", value_parser = epochs)]
+    epochs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Options of every run: data, places, rounds and the record.
+#[derive(clap::Args)]
+pub(crate) struct RunArgs {
     /// Directory to work in [default: .]
     ///
     /// A directory with at least 1000 entries is measured itself, read-only, unless --entries or --fs is given.
@@ -60,36 +97,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND", value_parser = parse_content, long_help = parse::content_help())]
     content: Option<ContentKind>,
     #[command(flatten)]
-    work: FileWorkArgs,
-    #[command(flatten)]
     pub(crate) lab: LabArgs,
     /// Create files shaped like this directory tree
     ///
     /// Copies the number of files, the levels, the lengths of names, the file sizes and the files per
     /// directory. Only numbers are taken; no file is opened. With --layout flat, all files go into one
     /// directory.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["entries", "resume"])]
+    #[arg(long, value_name = "DIR", conflicts_with = "entries")]
     shape_of: Option<PathBuf>,
-    /// Backends to compare ('megadir backends' lists them)
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    backend: Vec<String>,
-    /// Buffer sizes to compare, e.g. 32KiB,1MiB
-    #[arg(long, value_name = "SIZE,...", value_delimiter = ',', value_parser = parse::bytes)]
-    buffer: Vec<u64>,
-    /// Numbers of threads to compare
-    #[arg(long, value_name = "N,...", value_delimiter = ',')]
-    threads: Vec<u32>,
     /// Add arms on aged directories: 500k, or 10x their own files
     ///
     /// This number of files is created among the directory's own and removed before measuring. Only for studies
     /// of directories.
     #[arg(long, value_name = "N|Nx", value_parser = parse::aged)]
     aged: Option<AgedBy>,
-    /// Start N operations per second [default: back to back]
-    ///
-    /// For studies of single operations such as lookup. Times are counted from the scheduled start.
-    #[arg(long, value_name = "N", value_parser = parse::count)]
-    rate: Option<u64>,
     /// Cache states to measure each arm in: warm, unseen, data-cold, vfs-cold, fs-cold
     ///
     /// warm: all is cached. unseen: recreated before every block, so that nothing has listed or queried it yet.
@@ -102,21 +123,9 @@ pub(crate) struct Args {
     /// This slows down all programs.
     #[arg(long)]
     pub(crate) drop_caches: bool,
-    /// Run the small size: seconds, or up to 30s with several file systems
-    #[arg(long)]
-    quick: bool,
-    /// Run the size of the published source
-    #[arg(long, conflicts_with = "quick")]
-    published: bool,
     /// Number of rounds to measure; with --until, the maximum
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// Recreate the data sets this many times (5 or more) [default: create once]
-    ///
-    /// Each time they get other names, and the rounds are split over them, so that a peculiarity of one data
-    /// set is not taken for a difference.
-    #[arg(long, value_name = "N", value_parser = epochs)]
-    epochs: Option<u32>,
     /// Measure until the half-width of every interval is at most this: 1%, 5ns, 0.2us
     ///
     /// A percentage limits ratios, a time limits differences. --rounds is the limit [default limit: 10 times
@@ -147,14 +156,52 @@ pub(crate) struct Resolved {
     pub(crate) command: Vec<String>,
 }
 
-/// Counts the entries of a directory that is measured itself.
-pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, CliError> {
-    let mut study = study_of(args.study.as_deref().unwrap_or_default())?;
+/// Study to run, with the options that only some studies have.
+pub(crate) struct Asked<'a> {
+    pub(crate) study: Study,
+    pub(crate) preset: Preset,
+    /// Layout of the files, if it replaces the study's.
+    pub(crate) spread: Option<Spread>,
+    pub(crate) epochs: Option<u32>,
+    pub(crate) rate_per_s: Option<u64>,
+    pub(crate) backends: &'a [String],
+    pub(crate) buffers_bytes: &'a [u64],
+    pub(crate) threads: &'a [u32],
+    pub(crate) run: &'a RunArgs,
+}
+
+impl Args {
+    /// Returns the study and its options.
+    pub(crate) fn asked(&self) -> Result<Asked<'_>, CliError> {
+        let mut study = study_of(self.study.as_deref().unwrap_or_default())?;
+        let spread = self.work.spread(&study)?;
+        self.work.apply(&mut study)?;
+        let preset = match (self.quick, self.published) {
+            (true, _) => Preset::Quick,
+            (_, true) => Preset::Published,
+            _ => Preset::Default,
+        };
+        Ok(Asked {
+            study,
+            preset,
+            spread,
+            epochs: self.epochs,
+            rate_per_s: self.rate,
+            backends: &self.backend,
+            buffers_bytes: &self.buffer,
+            threads: &self.threads,
+            run: &self.run,
+        })
+    }
+}
+
+/// Plans a study; counts the entries of a directory that is measured itself.
+pub(crate) fn resolve(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Resolved, CliError> {
+    let Asked { mut study, run: args, spread, .. } = asked;
     let directory = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
     let open = Dir::open(&directory)?;
     let look = args.shape_of.as_deref().map(|path| look(path, interrupt)).transpose()?;
     let entries = look.as_ref().map_or(args.entries.clone(), |look| vec![look.entries]);
-    let spread = args.work.spread(&study)?;
     let chosen = Chosen { look, sizes: args.sizes.clone(), content: args.content, spread };
     let lab = args.lab.facts(&directory, interrupt)?;
     let target = target(args, entries, &directory, interrupt)?;
@@ -165,32 +212,29 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
         )));
     }
     study.data = chosen.over(&study.data);
-    args.work.apply(&mut study)?;
     let facts = match &target {
         Target::Existing { .. } => backend_facts(&open),
         Target::Made { .. } => backend_facts_below(&open),
     };
     let methods = method_facts(&open);
     let caches = cache_facts(&open);
+    let programs = program_facts(&study.kind, std::env::var_os("PATH").as_deref(), VERSION);
     let seed = args.seed.unwrap_or_else(drawn_seed);
     let request = Request {
-        preset: match (args.quick, args.published) {
-            (true, _) => Preset::Quick,
-            (_, true) => Preset::Published,
-            _ => Preset::Default,
-        },
+        preset: asked.preset,
         seed,
         rounds: args.rounds,
         until: args.until,
-        epochs: args.epochs,
+        epochs: asked.epochs,
         aged: args.aged,
-        rate_per_s: args.rate,
+        rate_per_s: asked.rate_per_s,
         target,
-        backends: args.backend.clone(),
-        buffers_bytes: args.buffer.clone(),
-        threads: args.threads.clone(),
+        backends: asked.backends.to_vec(),
+        buffers_bytes: asked.buffers_bytes.to_vec(),
+        threads: asked.threads.to_vec(),
         facts: &facts,
         methods: &methods,
+        programs: &programs,
         caches: args.cache.clone(),
         drop_caches: args.drop_caches,
         cache_facts: &caches,
@@ -246,7 +290,7 @@ fn look(path: &Path, interrupt: &Interrupt) -> Result<Look, CliError> {
 }
 
 fn target(
-    args: &Args,
+    args: &RunArgs,
     entries: Vec<u64>,
     directory: &Path,
     interrupt: &Interrupt,
@@ -285,7 +329,8 @@ pub(in crate::cmd) fn drawn_seed() -> u64 {
     (now_ns ^ u64::from(std::process::id()).rotate_left(20)) & 0xffff_ffff
 }
 
-fn command(args: &Args, seed: u64) -> Vec<String> {
+/// Command line, including a random seed.
+fn command(args: &RunArgs, seed: u64) -> Vec<String> {
     let given = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     let mut command: Vec<String> = std::iter::once("megadir".to_owned()).chain(given).collect();
     if args.seed.is_none() {

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     share: bool,
 }
 
-fn formats() -> clap::builder::PossibleValuesParser {
+pub(crate) fn formats() -> clap::builder::PossibleValuesParser {
     let values =
         FORMATS.iter().map(|format| clap::builder::PossibleValue::new(format.name).help(format.what));
     clap::builder::PossibleValuesParser::new(values)
@@ -114,6 +114,29 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         }
     }
     Ok(code)
+}
+
+/// Checks that a format can be written, before a run that is to be exported in it.
+pub(crate) fn check_export(name: &str) -> Result<(), CliError> {
+    match format_named(name).and_then(|format| format.missing) {
+        Some(missing) => Err(CliError::usage(format!("--export {name}: {missing}"))),
+        None => Ok(()),
+    }
+}
+
+/// Writes the report of a record beside it, and returns the new file.
+pub(crate) fn export(path: &Path, name: &str) -> Result<PathBuf, CliError> {
+    let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
+    let opened = open(path, false)?;
+    let ready = prepare(path, &opened, format, None)?;
+    // The page of a run has the plain name.
+    let mut file = path.with_extension(format.extension);
+    if file.symlink_metadata().is_ok() {
+        file = path.with_extension(format!("{}.{}", format.name, format.extension));
+    }
+    let new = NewFile::create(&file).map_err(|error| cannot_write(&file, &error))?;
+    new.finish(|to| ready.write(to)).map_err(|error| cannot_write(&file, &error))?;
+    Ok(file)
 }
 
 pub(crate) fn show(path: &Path, opened: &Opened) -> Result<(), CliError> {

@@ -7,12 +7,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_bench::plan::{Planned, estimate};
 use megadir_bench::{Listener, Program, Recorder, RunEnd, RunError, RunRequest, record_file_name};
-use megadir_record::{CacheState, DataSource, Plan, Record};
+use megadir_record::{CacheState, DataSource, Plan, Record, Work};
 
 use super::describe::{about, describe};
 use super::lab;
 use super::open::open;
-use super::options::{self, Args, Resolved, resolve};
+use super::options::{self, Args, Asked, Resolved, RunArgs, resolve};
 use super::progress::Progress;
 use super::record_file::RecordFile;
 use super::report;
@@ -23,12 +23,31 @@ use crate::ui::message::reason;
 use crate::ui::output::print;
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    match interruptible(|interrupt| run_study(args, interrupt))? {
+    let done = interruptible(|interrupt| match &args.resume {
+        Some(path) => resume_run(path, &args.run, interrupt),
+        None => run_study(args.asked()?, interrupt),
+    });
+    finish(done?, &mut |_| Ok(()))
+}
+
+/// Runs a study that is not in a file; `more` reports further on the record of a run that measured something.
+pub(crate) fn run_asked(
+    asked: Asked<'_>,
+    more: &mut dyn FnMut(&Path) -> Result<(), CliError>,
+) -> Result<u8, CliError> {
+    finish(interruptible(|interrupt| run_study(asked, interrupt))?, more)
+}
+
+fn finish(done: Done, more: &mut dyn FnMut(&Path) -> Result<(), CliError>) -> Result<u8, CliError> {
+    match done {
         Done::Described { text, refused } => {
             print(&text)?;
             refused.map(|()| exit::DONE)
         }
-        Done::Ran { path: Some(path), result } => report_on(&path, result),
+        Done::Ran { path: Some(path), result } => {
+            let code = report_on(&path, result)?;
+            more(&path).map(|()| code)
+        }
         // Nothing was measured, so there is no record.
         Done::Ran { path: None, result: Ok(_) | Err(RunError::Interrupted) } => interrupted(),
         Done::Ran { path: None, result: Err(error) } => Err(run_error(error, exit::NOTHING_RAN)),
@@ -45,11 +64,9 @@ enum Done {
     },
 }
 
-fn run_study(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
-    if let Some(path) = &args.resume {
-        return resume_run(path, args, interrupt);
-    }
-    let resolved = resolve(args, interrupt)?;
+fn run_study(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Done, CliError> {
+    let args = asked.run;
+    let resolved = resolve(asked, interrupt)?;
     if args.dry_run {
         return Ok(described(&resolved, "", args, interrupt));
     }
@@ -64,12 +81,12 @@ fn run_study(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     Ok(Done::Ran { path: path.get().cloned(), result })
 }
 
-fn described(resolved: &Resolved, more: &str, args: &Args, interrupt: &Interrupt) -> Done {
+fn described(resolved: &Resolved, more: &str, args: &RunArgs, interrupt: &Interrupt) -> Done {
     let refused = check_start(resolved, args, interrupt);
     Done::Described { text: format!("{}{more}", describe(resolved)), refused }
 }
 
-fn check_start(resolved: &Resolved, args: &Args, interrupt: &Interrupt) -> Result<(), CliError> {
+fn check_start(resolved: &Resolved, args: &RunArgs, interrupt: &Interrupt) -> Result<(), CliError> {
     let (plan, directory) = (&resolved.planned.plan, &resolved.directory);
     let checked =
         megadir_bench::check(plan, directory, args.lab.erase_device, &interrupt.stop, &interrupt.beat);
@@ -80,7 +97,7 @@ fn check_start(resolved: &Resolved, args: &Args, interrupt: &Interrupt) -> Resul
     }
 }
 
-fn resume_run(path: &Path, args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
+fn resume_run(path: &Path, args: &RunArgs, interrupt: &Interrupt) -> Result<Done, CliError> {
     let mut begun = resume::open(path, args.dir.as_deref())?;
     check_drops(&begun.resolved.planned.plan, args.drop_caches)?;
     lab::check_erase(&begun.resolved.planned.plan, args.lab.erase_device)?;
@@ -129,7 +146,7 @@ fn report_on(path: &Path, result: Result<RunEnd, RunError>) -> Result<u8, CliErr
 
 fn code(end: &RunEnd) -> u8 {
     if end.unequal_blocks > 0 {
-        eprintln!("megadir: {} blocks did not see the expected entries; see the report", end.unequal_blocks);
+        eprintln!("megadir: {} blocks did not have the expected results; see the report", end.unequal_blocks);
         return exit::SOME_FAILED;
     }
     exit::DONE
@@ -211,8 +228,10 @@ fn cannot_create(path: &Path, error: &io::Error) -> CliError {
     CliError::nothing_ran(format!("cannot create the record '{}': {reason}", path.display()))
 }
 
-/// The cell receives the path once the record begins.
-fn create_record(args: &Args, resolved: &Resolved) -> Result<(Arc<OnceLock<PathBuf>>, RecordFile), CliError> {
+fn create_record(
+    args: &RunArgs,
+    resolved: &Resolved,
+) -> Result<(Arc<OnceLock<PathBuf>>, RecordFile), CliError> {
     let plan = &resolved.planned.plan;
     let existing = plan.data.iter().any(|data| matches!(data.source, DataSource::Existing { .. }));
     let listed = existing.then_some(resolved.directory.as_path());
@@ -234,7 +253,10 @@ fn announce(resolved: &Resolved) {
     match &plan.data[0].source {
         DataSource::Existing { path } => {
             let entries = plan.data[0].entries;
-            eprintln!("megadir: measuring '{path}' itself ({entries} entries), read-only; {about}");
+            let programs = plan.cells.iter().any(|cell| matches!(cell.work, Work::Command(_)));
+            // Nothing keeps a program from writing.
+            let read_only = if programs { "with the programs as they are" } else { "read-only" };
+            eprintln!("megadir: measuring '{path}' itself ({entries} entries), {read_only}; {about}");
         }
         DataSource::Made { .. } if !plan.file_systems.is_empty() => {
             eprintln!(

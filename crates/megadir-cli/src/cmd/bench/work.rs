@@ -144,7 +144,7 @@ fn layout(text: &str) -> Result<String, String> {
     parse_spread(text).map(|_| text.to_owned())
 }
 
-fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(super) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::String(text.to_owned()))
         .map_err(|error| megadir_bench::study::plain(&error.to_string()))
 }

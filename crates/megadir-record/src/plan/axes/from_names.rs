@@ -143,6 +143,8 @@ fn of_work(plan: &Plan, cell: &Cell, name: &str) -> Axes {
             ..Axes::of(Operation::StatAll)
         },
         Work::Ask { files } => Axes { files: Some(*files), entries, ..Axes::of(Operation::Ask) },
+        // Records of programs have axes.
+        Work::Command(_) => Axes::of(Operation::Run),
     }
 }
 

@@ -1,0 +1,129 @@
+//! Names, types, sizes, modes and modification times of a data set as one number, to notice that a program changed it.
+
+use crate::control::{RunControl, WorkError};
+use crate::dataset::LEVELS_MAX;
+use crate::kind::name_hash;
+use crate::os::{At, Borrowed, each_entry, open_on_this_mount};
+use megadir::FileType;
+
+/// Entries of a data set and their fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fingerprint {
+    /// Files and directories below the top.
+    pub(crate) entries: u64,
+    /// Order-independent hash of their paths.
+    pub(crate) paths: u64,
+    /// Order-independent hash of paths and attributes.
+    pub(crate) attributes: u64,
+}
+
+/// Walks a data set.
+pub(crate) fn fingerprint(top: Borrowed<'_>, control: RunControl<'_>) -> Result<Fingerprint, WorkError> {
+    let mut found = Fingerprint { entries: 0, paths: 0, attributes: 0 };
+    below(top, 0, 0, control, &mut found)?;
+    Ok(found)
+}
+
+fn below(
+    directory: Borrowed<'_>,
+    above: u64,
+    depth: usize,
+    control: RunControl<'_>,
+    found: &mut Fingerprint,
+) -> Result<(), WorkError> {
+    let failed = |source| WorkError::Stage { stage: "checking the data set", source };
+    if depth > LEVELS_MAX {
+        return Err(failed(std::io::Error::other("a program made directories that are nested too deep")));
+    }
+    let (mut directories, mut seen, mut stopped) = (Vec::new(), 0_u32, None);
+    let listed = each_entry(directory, &mut |name, kind| {
+        seen = seen.wrapping_add(1);
+        if seen % 256 == 1
+            && let Err(error) = control.check()
+        {
+            stopped = Some(error);
+            return Err(std::io::ErrorKind::Interrupted.into());
+        }
+        let path = mix(above, name_hash(name));
+        // The size of a directory depends on what it once held.
+        let is_directory = kind == FileType::Directory;
+        let [size, others @ ..] = attributes(directory, name)?;
+        let values = [if is_directory { 0 } else { size }].into_iter().chain(others);
+        found.entries += 1;
+        found.paths = found.paths.wrapping_add(path);
+        found.attributes = found.attributes.wrapping_add(values.fold(path, mix));
+        if is_directory {
+            directories.push((name.to_vec(), path));
+        }
+        Ok(())
+    });
+    match (stopped, listed) {
+        (Some(error), _) => return Err(error.into()),
+        // The directory itself was removed.
+        (None, Err(error)) if depth == 0 && error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        (None, listed) => listed.map_err(failed)?,
+    }
+    for (name, path) in directories {
+        let inside = open_on_this_mount(directory, name.as_slice()).map_err(failed)?;
+        below(inside.at(), path, depth + 1, control, found)?;
+    }
+    Ok(())
+}
+
+/// Returns the size and other attributes that only a change of the entry changes.
+#[cfg(target_os = "linux")]
+fn attributes(directory: Borrowed<'_>, name: &[u8]) -> std::io::Result<[u64; 4]> {
+    let status = rustix::fs::statat(directory, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok([status.st_size as u64, status.st_mode.into(), status.st_mtime as u64, status.st_mtime_nsec as u64])
+}
+
+/// Returns the size. Programs are not measured here.
+#[cfg(windows)]
+fn attributes(directory: Borrowed<'_>, name: &[u8]) -> std::io::Result<[u64; 4]> {
+    Ok([crate::os::status(directory, name)?.size_bytes, 0, 0, 0])
+}
+
+fn mix(state: u64, value: u64) -> u64 {
+    let product = u128::from(state ^ 0x9e37_79b9_7f4a_7c15) * u128::from(value ^ 0xd1b5_4a32_d192_ed03);
+    (product as u64) ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use super::*;
+
+    #[test]
+    fn every_change_shows_and_a_look_does_not() {
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        let top = tempfile::tempdir().unwrap();
+        let at = |name: &str| top.path().join(name);
+        std::fs::create_dir_all(at("a/b")).unwrap();
+        std::fs::write(at("a/b/1"), "x").unwrap();
+        std::fs::write(at("2"), "y").unwrap();
+        let see = || fingerprint(crate::os::open_directory(top.path()).unwrap().at(), control).unwrap();
+        let first = see();
+        assert_eq!((first.entries, see()), (4, first));
+        let _ = std::fs::read(at("2")).unwrap();
+        assert_eq!(see(), first);
+        let mut others = vec![first];
+        let mut changed = |change: &dyn Fn()| {
+            change();
+            let now = see();
+            assert!(!others.contains(&now), "{others:?}");
+            others.push(now);
+        };
+        changed(&|| std::fs::write(at("2"), "yy").unwrap());
+        changed(&|| std::fs::rename(at("2"), at("a/2")).unwrap());
+        changed(&|| std::fs::remove_file(at("a/2")).unwrap());
+        changed(&|| std::fs::write(at("a/b/3"), "").unwrap());
+        let mtime = std::time::SystemTime::UNIX_EPOCH;
+        changed(&|| std::fs::File::open(at("a/b/1")).unwrap().set_modified(mtime).unwrap());
+        changed(&|| {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(at("a/b/1"), std::fs::Permissions::from_mode(0o700)).unwrap();
+        });
+    }
+}

@@ -1,0 +1,236 @@
+//! The launcher: a small process that starts a program, waits for it and times it.
+//!
+//! ```text
+//! run                        launcher                         program
+//! starts it, output set ---> finds the program
+//! go (1 byte) -------------> clock, fork, exec -------------> runs
+//!                            wait4, clock <------------------ ends
+//! reads the output           result (64 bytes)
+//! ```
+//!
+//! The kernel counts the memory that a process had before it executed its program as the program's, so the program
+//! is started by a fork of a process without data instead of the run's own. The launcher and its program are a
+//! process group, which is killed as a whole. Both end with the run's thread.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use megadir_sys::child::{dies_with_parent, wait};
+use megadir_sys::clock::monotonic_ns;
+use megadir_sys::usage::Usage;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::program::{find, kill_group};
+use crate::control::{RunControl, WorkError};
+use crate::kind::WorkerCommand;
+
+/// Sent to the launcher when the program is to start.
+const GO: [u8; 1] = [1];
+/// Numbers of a result.
+const NUMBERS: usize = 8;
+/// Interval between checks for cancellation and the time limit.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// Buffer for the program's output.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// A program that ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended {
+    pub(super) status: ExitStatus,
+    /// From before the fork until the end was seen.
+    pub(super) elapsed_ns: u64,
+    pub(super) usage: Usage,
+    pub(super) peak_bytes: u64,
+}
+
+/// Launcher's part: waits for its signal, runs the program, and reports. Called by the command of
+/// [`WorkerCommand`] if it has further arguments: the program and its arguments.
+///
+/// # Errors
+///
+/// An I/O error if this process was not started by a run.
+pub fn launch(arguments: &[OsString], path: Option<&OsStr>) -> io::Result<()> {
+    let (word, others) = arguments.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut run = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let program = match find(&word.to_string_lossy(), path) {
+        Ok(program) => program.into_os_string(),
+        // Executing it reports the reason.
+        Err(_) => word.clone(),
+    };
+    let mut command = Command::new(program);
+    command.arg0(word).args(others).stdin(Stdio::from(File::open("/dev/null")?));
+    // This also has the standard library fork.
+    dies_with_parent(&mut command);
+    run.read_exact(&mut [0; GO.len()])?;
+    let started_ns = monotonic_ns();
+    let ended = command.spawn().and_then(wait);
+    let elapsed_ns = monotonic_ns() - started_ns;
+    let numbers = match ended {
+        Ok(ended) => [
+            0,
+            ended.status.into_raw() as u64,
+            elapsed_ns,
+            ended.usage.user_ns,
+            ended.usage.system_ns,
+            ended.usage.read_bytes.unwrap_or(0),
+            ended.peak_bytes,
+            0,
+        ],
+        Err(error) => [error.raw_os_error().unwrap_or(libc_eio()) as u64, 0, 0, 0, 0, 0, 0, 0],
+    };
+    run.write_all(numbers.map(u64::to_le_bytes).as_flattened())
+}
+
+fn libc_eio() -> i32 {
+    rustix::io::Errno::IO.raw_os_error()
+}
+
+/// Launcher that was started and waits for its signal.
+pub(super) struct Launcher {
+    child: Child,
+    control: UnixStream,
+    output: Option<File>,
+}
+
+impl Launcher {
+    /// Starts a launcher. Without `output` the program's output comes through a pipe.
+    pub(super) fn start(
+        worker: &WorkerCommand,
+        words: &[OsString],
+        environment: impl Iterator<Item = (String, String)>,
+        output: Option<OwnedFd>,
+        errors: OwnedFd,
+    ) -> io::Result<Self> {
+        let (own, other) = UnixStream::pair()?;
+        let mut command = Command::new(&worker.program);
+        command.args(&worker.arguments).arg("--").args(words).envs(environment);
+        command.stdin(OwnedFd::from(other)).stderr(errors).process_group(0);
+        let output = match output {
+            Some(output) => {
+                command.stdout(output);
+                None
+            }
+            None => {
+                let (reader, writer) = io::pipe()?;
+                rustix::io::ioctl_fionbio(&reader, true)?;
+                command.stdout(writer);
+                Some(File::from(OwnedFd::from(reader)))
+            }
+        };
+        dies_with_parent(&mut command);
+        let child = command.spawn()?;
+        Ok(Self { child, control: own, output })
+    }
+
+    /// Has the program run to its end; passes its output on as it comes.
+    pub(super) fn run(
+        mut self,
+        timeout: Duration,
+        control: RunControl<'_>,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> Result<Ended, WorkError> {
+        let failed = |source: io::Error| WorkError::Stage { stage: "running a program", source };
+        let (started, mut buffer) = (Instant::now(), vec![0; BUFFER_BYTES]);
+        self.control.write_all(&GO).map_err(failed)?;
+        loop {
+            control.check()?;
+            if started.elapsed() > timeout {
+                return Err(WorkError::Program(format!("it took longer than {} s", timeout.as_secs())));
+            }
+            let mut polled = vec![PollFd::new(&self.control, PollFlags::IN)];
+            polled.extend(self.output.as_ref().map(|output| PollFd::new(output, PollFlags::IN)));
+            match poll(&mut polled, Some(&LOOK)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(failed(error.into())),
+            }
+            let ended = !polled[0].revents().is_empty();
+            drop(polled);
+            // A process that the program left behind may hold the pipe open: its output does not count.
+            if !drain(&mut self.output, &mut buffer, ended, read).map_err(failed)? {
+                self.output = None;
+            }
+            if ended {
+                break;
+            }
+        }
+        let mut bytes = [[0; 8]; NUMBERS];
+        let told = self.control.read_exact(bytes.as_flattened_mut());
+        told.map_err(|_| WorkError::Program("its launcher was killed".into()))?;
+        let [error, status, elapsed_ns, user_ns, system_ns, read_bytes, peak_bytes, _] =
+            bytes.map(u64::from_le_bytes);
+        if error != 0 {
+            let error = io::Error::from_raw_os_error(error as i32);
+            return Err(WorkError::Program(crate::control::words(&error)));
+        }
+        let usage = Usage { user_ns, system_ns, read_bytes: Some(read_bytes) };
+        Ok(Ended { status: ExitStatus::from_raw(status as i32), elapsed_ns, usage, peak_bytes })
+    }
+}
+
+/// Reads what is there, all of it if the program ended; `false` at the end of the output.
+fn drain(
+    output: &mut Option<File>,
+    buffer: &mut [u8],
+    ended: bool,
+    read: &mut dyn FnMut(&[u8]),
+) -> io::Result<bool> {
+    let Some(output) = output else { return Ok(true) };
+    loop {
+        match output.read(buffer) {
+            Ok(0) => return Ok(false),
+            Ok(bytes) => read(&buffer[..bytes]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if !ended {
+            return Ok(true);
+        }
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        // What the program left running would disturb later blocks. The group's number is not free before the launcher
+        // is waited for.
+        kill_group(&self.child);
+        let _ = self.child.wait();
+    }
+}
+
+/// Describes why a program failed: its exit code or signal, and the last line of its errors.
+pub(super) fn describe(status: ExitStatus, errors: &File) -> String {
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("it ended with exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal} ended it"),
+        (None, None) => "it ended".to_owned(),
+    };
+    match last_line(errors) {
+        Some(line) => format!("{how}: {line}"),
+        None => how,
+    }
+}
+
+/// Returns the last line of a file that is not blank.
+fn last_line(file: &File) -> Option<String> {
+    use std::os::unix::fs::FileExt;
+    const TAIL_BYTES: u64 = 4096;
+    let from = file.metadata().ok()?.len().saturating_sub(TAIL_BYTES);
+    let mut tail = vec![0; TAIL_BYTES as usize];
+    let bytes = file.read_at(&mut tail, from).ok()?;
+    let text = String::from_utf8_lossy(&tail[..bytes]).into_owned();
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+    Some(line.chars().filter(|letter| !letter.is_control()).take(200).collect())
+}
+
+/// Returns the path that an open directory has now.
+pub(super) fn path_of(directory: &impl AsRawFd) -> io::Result<OsString> {
+    let link = format!("/proc/self/fd/{}", directory.as_raw_fd());
+    Ok(std::fs::read_link(link)?.into_os_string())
+}

@@ -1,0 +1,139 @@
+//! Measuring any program: arms are command lines, and each run is a process of its own.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `words` | a command line as words, with its placeholders |
+//! | `program` | programs on this machine, with their versions |
+//! | `plan` | arms and groups |
+//! | `lines` | what was printed, as a count and an order-independent hash |
+//! | `fingerprint` | names and attributes of a data set, to notice that a program changed it |
+//! | `launch` | the small process that starts the program, waits for it and times it |
+//! | `run` | one run: launch, read the output, compare |
+//!
+//! Programs run on Linux only: elsewhere the plan refuses them.
+
+mod fingerprint;
+#[cfg(target_os = "linux")]
+mod launch;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "programs run on Linux only"))]
+mod lines;
+mod plan;
+mod program;
+mod run;
+mod words;
+
+use std::collections::BTreeMap;
+
+use megadir_record::{OutputTo, SameWork};
+use serde::Deserialize;
+
+pub(crate) use fingerprint::{Fingerprint, fingerprint};
+#[cfg(target_os = "linux")]
+pub use launch::launch;
+pub(crate) use plan::commands;
+pub use program::program_facts;
+pub(crate) use run::{Program, printed_otherwise};
+pub use words::CommandLine;
+
+/// Default time limit of a run, seconds.
+pub const TIMEOUT_S: u64 = 600;
+
+/// `[command]` of a study: groups of command lines.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandSpec {
+    /// Environment variables set for all programs.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    pub groups: Vec<CommandGroup>,
+}
+
+/// Programs that do the same work; the first that is installed is the baseline.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandGroup {
+    pub name: String,
+    pub title: String,
+    /// `true` if the group answers the study's question.
+    #[serde(default)]
+    pub answers: bool,
+    /// What makes the arms' work equal [default: their lines; if they change the data, what they leave].
+    pub same: Option<SameWork>,
+    #[serde(default = "pipe")]
+    pub output: OutputTo,
+    /// `true` if `/bin/sh` interprets the command lines.
+    #[serde(default)]
+    pub shell: bool,
+    /// `true` if the programs change the data set, which is then made again before each run.
+    #[serde(default)]
+    pub changes: bool,
+    /// Command line that prepares each run, untimed.
+    pub prepare: Option<String>,
+    /// Exit code of success.
+    #[serde(default)]
+    pub exit_code: i32,
+    #[serde(default = "timeout_s")]
+    pub timeout_s: u64,
+    /// Layout of the group's files [default: the study's].
+    pub spread: Option<String>,
+    pub arms: Vec<CommandArm>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandArm {
+    /// Name in tables [default: the command line without `{dir}`].
+    pub name: Option<String>,
+    /// Command line with placeholders.
+    pub run: String,
+}
+
+fn pipe() -> OutputTo {
+    OutputTo::Pipe
+}
+
+fn timeout_s() -> u64 {
+    TIMEOUT_S
+}
+
+impl CommandSpec {
+    /// Returns the first contradiction of a well-formed specification.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        if self.groups.is_empty() {
+            return Some("command.groups needs one group or more".into());
+        }
+        let twice = |place: usize| {
+            let name = &self.groups[place].name;
+            self.groups[..place].iter().any(|group| group.name == *name)
+        };
+        if let Some(place) = (0..self.groups.len()).find(|place| twice(*place)) {
+            return Some(format!("the command group `{}` is there twice", self.groups[place].name));
+        }
+        self.groups.iter().find_map(CommandGroup::contradiction)
+    }
+}
+
+impl CommandGroup {
+    /// What makes the arms' work equal.
+    pub(crate) fn same(&self) -> SameWork {
+        self.same.unwrap_or(if self.changes { SameWork::Left } else { SameWork::Lines })
+    }
+
+    fn contradiction(&self) -> Option<String> {
+        let of = |text: &str| Some(format!("the command group `{}` {text}", self.name));
+        if self.arms.is_empty() {
+            return of("needs one arm or more");
+        }
+        if self.timeout_s == 0 {
+            return of("has timeout_s = 0: no program would end in time");
+        }
+        if let Some(spread) = &self.spread
+            && let Err(reason) = crate::dataset::parse_spread(spread)
+        {
+            return of(&format!("has an impossible spread: {reason}"));
+        }
+        let lines = self.arms.iter().map(|arm| &arm.run).chain(&self.prepare);
+        let wrong = lines.filter_map(|line| CommandLine::parse(line, self.shell).err()).next();
+        wrong.and_then(|reason| of(&format!("has a command that cannot run: {reason}")))
+    }
+}

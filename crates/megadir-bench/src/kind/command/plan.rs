@@ -1,0 +1,217 @@
+//! Arms and groups of a study of programs. Pure.
+
+use megadir_record::axes::grouped;
+use megadir_record::{
+    Axes, CellId, CommandWork, Data, DataId, DataSource, Group, GroupRule, Operation, OutputTo, Role,
+    SameWork, Spread, Work,
+};
+
+use crate::dataset::parse_spread;
+use crate::kind::arms::Arms;
+use crate::kind::command::program::first_word;
+use crate::kind::command::words::CommandLine;
+use crate::kind::command::{CommandArm, CommandGroup, CommandSpec};
+use crate::note::NoteKind;
+use crate::request::{PlanError, Request};
+
+/// An arm whose program is installed.
+struct Installed<'a> {
+    arm: &'a CommandArm,
+    name: String,
+    version: Option<String>,
+}
+
+/// Arms with the same name, on data sets of ascending size.
+type Series = Vec<(String, Vec<CellId>)>;
+
+/// Adds the arms of every group on every data set; `sets` are the study's, of all sizes.
+pub(crate) fn commands(
+    spec: &CommandSpec,
+    request: &Request<'_>,
+    sets: &[Data],
+    arms: &mut Arms<'_>,
+) -> Result<(), PlanError> {
+    if cfg!(not(target_os = "linux")) {
+        return Err(PlanError::Nothing { reason: "programs are measured on Linux only".into() });
+    }
+    for group in &spec.groups {
+        let installed = installed(spec, group, request, arms)?;
+        if installed.is_empty() {
+            let text = format!("group `{}`: none of its programs is installed", group.name);
+            arms.note(NoteKind::GroupLeftOut, text);
+            continue;
+        }
+        warn(group, &installed, arms);
+        let mut series: Series = installed.iter().map(|one| (one.name.clone(), Vec::new())).collect();
+        for set in sets.iter().rev() {
+            let Some(data) = data_of(group, set, arms)? else { continue };
+            let several = (sets.len() > 1).then_some(set.entries);
+            on_data(spec, group, &installed, (data, several), arms, &mut series);
+        }
+        growth(group, series, arms);
+    }
+    Ok(())
+}
+
+/// Returns the group's arms whose programs are here; notes the others.
+fn installed<'a>(
+    spec: &CommandSpec,
+    group: &'a CommandGroup,
+    request: &Request<'_>,
+    arms: &mut Arms<'_>,
+) -> Result<Vec<Installed<'a>>, PlanError> {
+    let mut installed: Vec<Installed<'a>> = Vec::new();
+    for arm in &group.arms {
+        let refuse =
+            |allowed| PlanError::Value { what: "a command", value: format!("'{}'", arm.run), allowed };
+        CommandLine::parse(&arm.run, group.shell).map_err(refuse)?;
+        let own = arm.name.clone().unwrap_or_else(|| name_of(&arm.run));
+        let taken = |name: &str| {
+            installed.iter().any(|other| other.name == name)
+                || arms.cells.iter().any(|cell| cell.name == name)
+        };
+        let name = match taken(&own) {
+            false => own,
+            // The same command in another group, or twice in one.
+            true if spec.groups.len() > 1 && !taken(&format!("{own}, {}", group.name)) => {
+                format!("{own}, {}", group.name)
+            }
+            true => (2..).map(|number| format!("{own} ({number})")).find(|name| !taken(name)).unwrap_or(own),
+        };
+        let word = first_word(&arm.run);
+        let fact = request.programs.iter().find(|fact| Some(&fact.word) == word.as_ref());
+        match fact.map(|fact| &fact.version) {
+            Some(Err(reason)) => arms.note(NoteKind::ArmLeftOut, format!("`{name}`: {reason}")),
+            Some(Ok(version)) => installed.push(Installed { arm, name, version: version.clone() }),
+            None => installed.push(Installed { arm, name, version: None }),
+        }
+    }
+    Ok(installed)
+}
+
+/// Returns the name of a command line in tables.
+fn name_of(line: &str) -> String {
+    let words = line.split_whitespace().filter(|word| *word != "{dir}");
+    words.collect::<Vec<_>>().join(" ").replace("{megadir}", "megadir")
+}
+
+/// Notes command lines that cannot depend on their data set.
+fn warn(group: &CommandGroup, installed: &[Installed<'_>], arms: &mut Arms<'_>) {
+    for one in installed {
+        let line = CommandLine::parse(&one.arm.run, group.shell);
+        if line.is_ok_and(|line| !line.names("{dir}")) {
+            let text = format!("`{}` does not contain {{dir}}: it is not given the data set", one.arm.run);
+            arms.note(NoteKind::WithoutDirectory, text);
+        }
+    }
+}
+
+/// Returns the data set of a group; `None`, with a note, if it has to be made and may not be.
+fn data_of(group: &CommandGroup, set: &Data, arms: &mut Arms<'_>) -> Result<Option<DataId>, PlanError> {
+    let spread = group.spread.as_deref().map(parse_spread).transpose();
+    let spread: Option<Spread> = spread.map_err(|reason| PlanError::Data { reason })?;
+    let source = match (&set.source, spread) {
+        (DataSource::Made(made), Some(spread)) => {
+            DataSource::Made(megadir_record::Made { spread, ..made.clone() })
+        }
+        (DataSource::Made(_), None) => set.source.clone(),
+        (DataSource::Existing { .. }, spread) => {
+            let lines = group.arms.iter().map(|arm| &arm.run).chain(&group.prepare);
+            let writes =
+                group.output == OutputTo::File || lines.into_iter().any(|line| line.contains("{out}"));
+            let why = match (spread.is_some(), group.changes, writes) {
+                (_, true, _) => "its programs change what they work on, and the directory is yours",
+                (_, _, true) => "its programs write beside the data set, and the directory is yours",
+                (true, ..) => "it needs files in many directories",
+                (false, false, false) => "",
+            };
+            if !why.is_empty() {
+                let text = format!("group `{}`: {why}; give --entries to create files", group.name);
+                arms.note(NoteKind::GroupLeftOut, text);
+                return Ok(None);
+            }
+            set.source.clone()
+        }
+    };
+    if let Some(same) = arms.data.iter().find(|data| data.entries == set.entries && data.source == source) {
+        return Ok(Some(same.id));
+    }
+    let id = DataId(arms.data.len() as u32);
+    arms.data.push(Data { id, source, ..set.clone() });
+    Ok(Some(id))
+}
+
+fn on_data(
+    spec: &CommandSpec,
+    group: &CommandGroup,
+    installed: &[Installed<'_>],
+    (data, entries): (DataId, Option<u64>),
+    arms: &mut Arms<'_>,
+    series: &mut Series,
+) {
+    let name = entries.map_or_else(|| group.name.clone(), |entries| format!("{}-{entries}", group.name));
+    let mut baseline = None;
+    for (place, one) in installed.iter().enumerate() {
+        let work = || {
+            Work::Command(Box::new(CommandWork {
+                task: group.name.clone(),
+                line: one.arm.run.clone(),
+                shell: group.shell,
+                environment: spec.environment.clone(),
+                output: group.output,
+                same: group.same(),
+                changes: group.changes,
+                prepare: group.prepare.clone(),
+                exit_code: group.exit_code,
+                timeout_ns: group.timeout_s.saturating_mul(1_000_000_000),
+                version: one.version.clone(),
+                expected: None,
+            }))
+        };
+        let axes = Axes { method: Some(one.name.clone()), entries, ..Axes::of(Operation::Run) };
+        let mut add = |axes: Axes, role| arms.push_at(axes, role, data, work(), (0, 0));
+        let arm = match place {
+            0 => {
+                let arm = add(axes.clone(), Role::Baseline);
+                let itself = add(Axes { itself: true, ..axes }, Role::AgainstItself);
+                arms.join(itself, &name);
+                baseline = Some(arm);
+                arm
+            }
+            _ => add(axes, Role::Arm),
+        };
+        arms.join(arm, &name);
+        series[place].1.push(arm);
+    }
+    let Some(baseline) = baseline else { return };
+    let title = format!(
+        "{}{}{}",
+        group.title,
+        entries.map_or_else(String::new, |entries| format!(" ({} files)", grouped(entries))),
+        said(group)
+    );
+    arms.groups.push(Group::new(name, title, group.answers, GroupRule::Compare { baseline }));
+}
+
+/// Returns what a reader must know beside every result of a group.
+fn said(group: &CommandGroup) -> String {
+    let unequal = (group.same() == SameWork::Unequal).then_some("unequal work, on purpose");
+    let code = (group.same() == SameWork::ExitCode).then_some("only exit codes were compared");
+    let shell = group.shell.then_some("run by a shell");
+    let null = (group.output == OutputTo::Null).then_some("output to /dev/null");
+    let file = (group.output == OutputTo::File).then_some("output to a file");
+    let all: Vec<&str> = [unequal, code, shell, null, file].into_iter().flatten().collect();
+    if all.is_empty() { String::new() } else { format!(" [{}]", all.join("; ")) }
+}
+
+fn growth(group: &CommandGroup, series: Series, arms: &mut Arms<'_>) {
+    if series.iter().all(|(_, cells)| cells.len() < 2) {
+        return;
+    }
+    let name = format!("{}-growth", group.name);
+    for arm in series.iter().flat_map(|(_, cells)| cells.clone()) {
+        arms.join(arm, &name);
+    }
+    let title = format!("How does the time grow with the number of files? {}", group.title);
+    arms.groups.push(Group::new(name, title, false, GroupRule::Grow { series }));
+}

@@ -1,0 +1,132 @@
+//! Programs on this machine: where they are, and their versions.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::process::{Child, Command, Stdio};
+#[cfg(target_os = "linux")]
+use std::time::{Duration, Instant};
+
+use crate::kind::Kind;
+use crate::kind::command::CommandLine;
+use crate::request::ProgramFact;
+
+/// A program that prints no version within this time has none.
+#[cfg(target_os = "linux")]
+const VERSION_WITHIN: Duration = Duration::from_secs(2);
+/// Longest version, characters.
+#[cfg(target_os = "linux")]
+const VERSION_MAX: usize = 120;
+/// Placeholder of the program that measures.
+pub(super) const ITSELF: &str = "{megadir}";
+
+/// Finds the programs of a study and runs each with `--version`. `path` is the list of directories to search,
+/// `itself` the version of the program that measures.
+///
+/// The program of a line that a shell interprets may be the shell's own; if it is not found, it has no version.
+pub fn program_facts(kind: &Kind, path: Option<&OsStr>, itself: &str) -> Vec<ProgramFact> {
+    let Kind::Command(spec) = kind else { return Vec::new() };
+    let mut facts: Vec<ProgramFact> = Vec::new();
+    for group in &spec.groups {
+        for arm in &group.arms {
+            let Some(word) = first_word(&arm.run) else { continue };
+            if facts.iter().any(|fact| fact.word == word) {
+                continue;
+            }
+            let version = match find(&word, path) {
+                _ if word == ITSELF => Ok(Some(itself.to_owned())),
+                Ok(found) => Ok(version(&found)),
+                Err(_) if group.shell => Ok(None),
+                Err(reason) => Err(reason),
+            };
+            facts.push(ProgramFact { word, version });
+        }
+    }
+    facts
+}
+
+/// Returns the first word of a command line; of a shell's line as far as it is plain.
+pub(super) fn first_word(line: &str) -> Option<String> {
+    match CommandLine::parse(line, false) {
+        Ok(words) => Some(words.program().to_owned()),
+        Err(_) => line.split_whitespace().next().map(str::to_owned),
+    }
+}
+
+/// Returns the file that a shell would run for a word.
+pub(super) fn find(word: &str, path: Option<&OsStr>) -> Result<PathBuf, String> {
+    if word.contains('/') {
+        let file = Path::new(word);
+        return match std::path::absolute(file) {
+            Ok(file) if runs(&file) => Ok(file),
+            _ => Err(format!("'{word}' is no program")),
+        };
+    }
+    let folders = path.map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
+    let found = folders.iter().map(|folder| folder.join(word)).find(|file| runs(file));
+    found.ok_or_else(|| format!("there is no program `{word}` on PATH"))
+}
+
+#[cfg(unix)]
+fn runs(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|status| status.is_file() && status.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn runs(file: &Path) -> bool {
+    file.is_file()
+}
+
+/// Kills a child and its process group.
+#[cfg(target_os = "linux")]
+pub(super) fn kill_group(child: &Child) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // It fails only if all have ended.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn version(_program: &Path) -> Option<String> {
+    None
+}
+
+/// Returns the first line that a program prints with `--version`, on standard error if it prints none elsewhere.
+#[cfg(target_os = "linux")]
+fn version(program: &Path) -> Option<String> {
+    use std::fs::File;
+    use std::io::{Read, Seek};
+    use std::os::unix::process::CommandExt;
+    let memory = || rustix::fs::memfd_create("version", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
+    let mut said = [memory().ok()?, memory().ok()?];
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).process_group(0);
+    command.stdout(said[0].try_clone().ok()?).stderr(said[1].try_clone().ok()?);
+    let mut child = command.spawn().ok()?;
+    let started = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Some(status),
+            Ok(None) if started.elapsed() < VERSION_WITHIN => std::thread::sleep(Duration::from_millis(2)),
+            Ok(None) | Err(_) => {
+                kill_group(&child);
+                // It was killed, so this does not last.
+                let _ = child.wait();
+                break None;
+            }
+        }
+    };
+    status.filter(std::process::ExitStatus::success)?;
+    let first = |said: &mut File| {
+        let mut text = Vec::new();
+        said.rewind().and_then(|()| said.take(4096).read_to_end(&mut text)).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+        let plain = line.chars().filter(|letter| !letter.is_control()).take(VERSION_MAX);
+        Some(plain.collect::<String>())
+    };
+    let [output, errors] = &mut said;
+    first(output).or_else(|| first(errors))
+}

@@ -1,0 +1,341 @@
+//! Linux: a fresh process each time, started by a launcher of its own.
+//!
+//! Everything around the program is untimed: the launcher's start, preparation, reading a file of output, removing
+//! what the program made. After a drop of caches the program first runs on an empty directory, so that its own
+//! files are cached and only the data set is cold.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use megadir::Dir;
+use megadir_record::{Cell, CommandWork, Counted, OutputTo, Plan, SameWork};
+use rustix::fs::MemfdFlags;
+
+use crate::control::{RunControl, WorkError};
+use crate::kind::command::fingerprint::fingerprint;
+use crate::kind::command::launch::{Ended, Launcher, describe, path_of};
+use crate::kind::command::lines::Lines;
+use crate::kind::command::words::{CommandLine, Placeholders};
+use crate::kind::{BlockKey, BlockUsage, WorkerCommand, Workload};
+use crate::measure::Stopwatch;
+use crate::os::removal::remove_directory;
+use crate::os::{self, At};
+
+/// Names in the run's own directory: an argument `{out}`, a file of output, an empty directory.
+const OUT: &str = "out";
+const OUTPUT: &str = "output";
+const EMPTY: &str = "empty";
+/// Lines that are kept to find the first that differs.
+const LINES_MAX: usize = 5_000_000;
+
+/// One arm's program.
+pub(crate) struct Program<'a> {
+    work: CommandWork,
+    entries: u64,
+    /// `true` if the data set's parent is the run's own directory.
+    own: bool,
+    worker: Option<&'a WorkerCommand>,
+    /// `true` if the next block is to be cold.
+    cold: bool,
+    taken: Option<BlockUsage>,
+}
+
+/// Paths of one run.
+struct Paths {
+    directory: OsString,
+    out: OsString,
+    /// The run's own directory.
+    parent: Option<OwnedFd>,
+}
+
+fn failed(source: impl Into<std::io::Error>) -> WorkError {
+    WorkError::Stage { stage: "running a program", source: source.into() }
+}
+
+impl<'a> Program<'a> {
+    pub(crate) fn of(
+        plan: &Plan,
+        cell: &Cell,
+        work: &CommandWork,
+        worker: Option<&'a WorkerCommand>,
+    ) -> Self {
+        let data = &plan.data[cell.data.0 as usize];
+        let own = data.source.made().is_some();
+        Self { work: work.clone(), entries: data.entries, own, worker, cold: false, taken: None }
+    }
+
+    /// Runs the program once with its output read, wherever it goes later.
+    pub(crate) fn try_once(
+        &mut self,
+        directory: &Dir,
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        let to = match self.work.output {
+            OutputTo::Null => OutputTo::Pipe,
+            other => other,
+        };
+        self.once(directory, to, control, &mut |_| ())
+    }
+
+    /// Runs the program between its untimed preparation and cleaning.
+    fn once(
+        &mut self,
+        directory: &Dir,
+        to: OutputTo,
+        control: RunControl<'_>,
+        visit: &mut dyn FnMut(&[u8]),
+    ) -> Result<Counted, WorkError> {
+        let paths = self.paths(directory)?;
+        clean(&paths, control)?;
+        if std::mem::take(&mut self.cold) {
+            self.touch(&paths, control)?;
+        }
+        if let Some(line) = self.work.prepare.clone() {
+            let prepared = self.start(&line, &paths, Some(null()?), control, &mut |_| ());
+            prepared.map_err(|error| match error {
+                WorkError::Program(reason) => WorkError::Program(format!("prepare: {reason}")),
+                other => other,
+            })?;
+        }
+        let mut lines = Lines::new(paths.directory.as_encoded_bytes());
+        let ended = match to {
+            OutputTo::Pipe => {
+                let mut read = |bytes: &[u8]| lines.each(bytes, visit);
+                self.start(&self.work.line, &paths, None, control, &mut read)?
+            }
+            OutputTo::Null => self.start(&self.work.line, &paths, Some(null()?), control, &mut |_| ())?,
+            OutputTo::File => {
+                let parent = paths.parent.as_ref().ok_or_else(no_place)?;
+                let written = os::create(parent.at(), OUTPUT).map_err(failed)?;
+                let ended =
+                    self.start(&self.work.line, &paths, Some(written.into()), control, &mut |_| ())?;
+                let mut file = os::open_file(parent.at(), OUTPUT, os::Access::Read).map_err(failed)?;
+                read_file(&mut file, &mut |bytes| lines.each(bytes, visit)).map_err(failed)?;
+                ended
+            }
+        };
+        lines.finish(visit);
+        self.taken = Some(BlockUsage {
+            elapsed_ns: ended.elapsed_ns,
+            usage: ended.usage,
+            peak_bytes: Some(ended.peak_bytes),
+        });
+        let (entries, hash) = self.counted(to, &lines, &paths, directory, control)?;
+        clean(&paths, control)?;
+        Ok(Counted { entries, hash, calls: None, written_bytes: lines.bytes })
+    }
+
+    /// Returns what counts of the result.
+    fn counted(
+        &self,
+        to: OutputTo,
+        lines: &Lines,
+        paths: &Paths,
+        directory: &Dir,
+        control: RunControl<'_>,
+    ) -> Result<(u64, u64), WorkError> {
+        match self.work.same {
+            // It is read before the run only.
+            SameWork::Lines | SameWork::Count if to == OutputTo::Null => {
+                Ok(self.work.expected.map_or((0, 0), |expected| (expected.lines, expected.hash)))
+            }
+            SameWork::Lines => Ok((lines.count, lines.hash)),
+            SameWork::Count => Ok((lines.count, 0)),
+            SameWork::ExitCode | SameWork::Unequal => Ok((0, 0)),
+            SameWork::Left => {
+                let left = match &paths.parent {
+                    Some(parent) => {
+                        // By name: the program may have removed the directory and made another.
+                        let name = std::path::Path::new(&paths.directory).file_name().unwrap_or_default();
+                        match os::open_below(parent.at(), name) {
+                            Ok(now) => fingerprint(now.at(), control)?,
+                            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((0, 0)),
+                            Err(error) => return Err(failed(error)),
+                        }
+                    }
+                    None => fingerprint(directory.at(), control)?,
+                };
+                Ok((left.entries, left.paths))
+            }
+        }
+    }
+
+    fn paths(&self, directory: &Dir) -> Result<Paths, WorkError> {
+        let own = directory.reopen().map_err(|error| failed(std::io::Error::from(error)))?;
+        let path = path_of(&own).map_err(failed)?;
+        let parent = match self.own {
+            true => Some(os::open_below(own.at(), "..").map_err(failed)?),
+            false => None,
+        };
+        let above = std::path::Path::new(&path).parent().unwrap_or(std::path::Path::new("/"));
+        let out = above.join(OUT).into_os_string();
+        Ok(Paths { out, directory: path, parent })
+    }
+
+    /// Runs the program on an empty directory, so that its own files are cached. How it ends does not matter.
+    fn touch(&self, paths: &Paths, control: RunControl<'_>) -> Result<(), WorkError> {
+        let Some(parent) = &paths.parent else { return Ok(()) };
+        if !CommandLine::parse(&self.work.line, self.work.shell).is_ok_and(|line| line.names("{dir}")) {
+            return Ok(());
+        }
+        os::make_directory(parent.at(), EMPTY).map_err(failed)?;
+        let above = std::path::Path::new(&paths.directory).parent().unwrap_or(std::path::Path::new("/"));
+        let empty =
+            Paths { directory: above.join(EMPTY).into_os_string(), out: paths.out.clone(), parent: None };
+        let touched = self.start(&self.work.line, &empty, Some(null()?), control, &mut |_| ());
+        clean(paths, control)?;
+        match touched {
+            Ok(_) | Err(WorkError::Program(_)) => Ok(()),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Runs a command line to its end.
+    fn start(
+        &self,
+        line: &str,
+        paths: &Paths,
+        output: Option<OwnedFd>,
+        control: RunControl<'_>,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> Result<Ended, WorkError> {
+        let worker = self.worker.ok_or_else(|| WorkError::Program("nothing can launch it here".into()))?;
+        let line = CommandLine::parse(line, self.work.shell).map_err(WorkError::Program)?;
+        let with = Placeholders {
+            dir: &paths.directory,
+            entries: self.entries,
+            out: &paths.out,
+            megadir: worker.program.as_os_str(),
+        };
+        let errors = File::from(rustix::fs::memfd_create("errors", MemfdFlags::CLOEXEC).map_err(failed)?);
+        let environment = self.work.environment.clone().into_iter();
+        let words = line.fill(&with);
+        let own = errors.try_clone().map_err(failed)?.into();
+        let launcher = Launcher::start(worker, &words, environment, output, own).map_err(failed)?;
+        let ended = launcher.run(Duration::from_nanos(self.work.timeout_ns), control, read)?;
+        if ended.status.code() != Some(self.work.exit_code) {
+            // The path is another in every run.
+            let how = describe(ended.status, &errors);
+            let path = paths.directory.to_string_lossy();
+            return Err(WorkError::Program(how.replace(&*path, "{dir}")));
+        }
+        Ok(ended)
+    }
+}
+
+impl Workload for Program<'_> {
+    fn unavailable(&self, _directory: &Dir) -> Option<String> {
+        if self.worker.is_none() {
+            return Some("the process that would launch it cannot be started here".into());
+        }
+        None
+    }
+
+    fn setup(
+        &mut self,
+        _directory: &Dir,
+        block: BlockKey,
+        _operations: u64,
+        _signals: RunControl<'_>,
+    ) -> Result<(), WorkError> {
+        self.cold = block.distinct;
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        directory: &Dir,
+        _operations: u64,
+        _stopwatch: &mut Stopwatch,
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        self.once(directory, self.work.output, control, &mut |_| ())
+    }
+
+    fn usage(&self) -> Option<BlockUsage> {
+        self.taken
+    }
+}
+
+fn null() -> Result<OwnedFd, WorkError> {
+    let null = File::options().write(true).open("/dev/null").map_err(failed)?;
+    Ok(null.into())
+}
+
+fn no_place() -> WorkError {
+    WorkError::Program("its output needs a directory of the run's own: give --entries".into())
+}
+
+fn read_file(file: &mut File, read: &mut dyn FnMut(&[u8])) -> std::io::Result<()> {
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(()),
+            bytes => read(&buffer[..bytes]),
+        }
+    }
+}
+
+/// Removes what earlier runs left in the run's own directory.
+fn clean(paths: &Paths, control: RunControl<'_>) -> Result<(), WorkError> {
+    let Some(parent) = &paths.parent else { return Ok(()) };
+    for name in [OUT, OUTPUT, EMPTY] {
+        let removed = match os::remove_file(parent.at(), name) {
+            Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => {
+                remove_directory(parent.at(), name, control.heartbeat)
+            }
+            removed => removed,
+        };
+        match removed {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Runs two programs, each with its name, and describes the first line in byte order that only one of them prints.
+pub(crate) fn printed_otherwise(
+    (reference, one): (&mut Program<'_>, &str),
+    (other, two): (&mut Program<'_>, &str),
+    directory: &Dir,
+    control: RunControl<'_>,
+) -> Result<Option<String>, WorkError> {
+    let printed = |program: &mut Program<'_>| {
+        let mut lines: Vec<Vec<u8>> = Vec::new();
+        let counted = program.once(directory, OutputTo::Pipe, control, &mut |line| {
+            if lines.len() < LINES_MAX {
+                lines.push(line.to_vec());
+            }
+        })?;
+        lines.sort_unstable();
+        Ok::<_, WorkError>((counted, lines))
+    };
+    let ((of_reference, expected), (of_other, found)) = (printed(reference)?, printed(other)?);
+    let counts = format!("{} lines against {} of `{one}`", of_other.entries, of_reference.entries);
+    if expected.len() == LINES_MAX || found.len() == LINES_MAX || hides_lines(other) {
+        return Ok(Some(counts));
+    }
+    let place = expected.iter().zip(&found).position(|(expected, found)| expected != found);
+    let place = place.unwrap_or(expected.len().min(found.len()));
+    let shown = |line: &Vec<u8>| OsStr::to_string_lossy(os_str(line)).chars().take(200).collect::<String>();
+    let differs = match (expected.get(place), found.get(place)) {
+        (Some(line), Some(other)) if line < other => format!("only `{one}` prints '{}'", shown(line)),
+        (Some(_), Some(line)) | (None, Some(line)) => format!("only `{two}` prints '{}'", shown(line)),
+        (Some(line), None) => format!("only `{one}` prints '{}'", shown(line)),
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(format!("{differs} ({counts})")))
+}
+
+/// `true` if lines do not count.
+fn hides_lines(program: &Program<'_>) -> bool {
+    !matches!(program.work.same, SameWork::Lines | SameWork::Count)
+}
+
+fn os_str(bytes: &[u8]) -> &OsStr {
+    std::os::unix::ffi::OsStrExt::from_bytes(bytes)
+}

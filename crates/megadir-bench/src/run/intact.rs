@@ -1,0 +1,128 @@
+//! Data sets that programs work on: a program may do anything to them, so each is looked at after every round, and
+//! made again if a program changed it.
+
+use megadir_record::{Cell, CellId, DataId, Note, Plan, Work};
+
+use crate::control::{RunControl, WorkError};
+use crate::kind::{Fingerprint, fingerprint};
+use crate::note::NoteKind;
+use crate::os::At;
+use crate::run::RunError;
+use crate::run::data_dirs::DataDirs;
+use crate::run::data_sets::rebuild;
+
+/// State of the data sets of a plan, in its order.
+pub(crate) struct Intact(Vec<Set>);
+
+#[derive(Clone, Copy, Default)]
+struct Set {
+    /// `true` if a program works on it.
+    programs: bool,
+    /// State at the last look; `None` before the first.
+    seen: Option<Fingerprint>,
+    /// `true` if a program that may change it has run since it was made.
+    used_up: bool,
+}
+
+impl Intact {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let of = |data: &megadir_record::Data| {
+            let program = |cell: &Cell| cell.data == data.id && matches!(cell.work, Work::Command(_));
+            Set { programs: plan.cells.iter().any(program), ..Set::default() }
+        };
+        Self(plan.data.iter().map(of).collect())
+    }
+
+    /// Makes a data set again if a program used it up, and looks at it before its first use.
+    pub(crate) fn make_ready(&mut self, data: DataId, dirs: &mut DataDirs<'_>) -> Result<(), WorkError> {
+        let set = &mut self.0[data.0 as usize];
+        if !set.programs {
+            return Ok(());
+        }
+        if set.used_up {
+            remake(data, dirs)?;
+            *set = Set { programs: true, seen: None, used_up: false };
+        }
+        if set.seen.is_none() {
+            set.seen = Some(look(data, dirs, dirs.control)?);
+        }
+        Ok(())
+    }
+
+    /// Remembers that an arm's program may have changed its data set.
+    pub(crate) fn after_block(&mut self, cell: &Cell) {
+        let changes = matches!(&cell.work, Work::Command(work) if work.changes);
+        self.0[cell.data.0 as usize].used_up |= changes;
+    }
+
+    /// Looks at the data sets of a round's arms; returns a note for each that was changed, and makes it again.
+    pub(crate) fn after_round(
+        &mut self,
+        order: &[CellId],
+        round: u32,
+        dirs: &mut DataDirs<'_>,
+    ) -> Result<Vec<Note>, WorkError> {
+        let mut notes = Vec::new();
+        for data in &dirs.plan.data {
+            let set = self.0[data.id.0 as usize];
+            let used = order.iter().any(|cell| dirs.plan.cells[cell.0 as usize].data == data.id);
+            let (true, true, false, Some(before)) = (set.programs, used, set.used_up, set.seen) else {
+                continue;
+            };
+            let Some(change) = changed(before, data.id, dirs)? else { continue };
+            let arms = order.iter().map(|cell| &dirs.plan.cells[cell.0 as usize]);
+            let names: Vec<String> =
+                arms.filter(|cell| cell.data == data.id).map(|cell| format!("`{}`", cell.name)).collect();
+            let text = format!("one of {} changed the data set in round {round}: {change}", names.join(", "));
+            if data.source.made().is_none() {
+                return Err(WorkError::Program(text));
+            }
+            notes.push(NoteKind::DataChanged.note(format!("{text}; it was made again")));
+            self.0[data.id.0 as usize].used_up = true;
+            self.make_ready(data.id, dirs)?;
+        }
+        Ok(notes)
+    }
+}
+
+/// Describes how a data set differs from an earlier look.
+pub(crate) fn changed(
+    before: Fingerprint,
+    data: DataId,
+    dirs: &DataDirs<'_>,
+) -> Result<Option<String>, WorkError> {
+    let now = look(data, dirs, dirs.control)?;
+    let (had, has) = (before.entries, now.entries);
+    Ok(match now {
+        now if now == before => None,
+        _ if had != has => Some(format!("it had {had} files and directories and has {has}")),
+        now if now.paths != before.paths => Some("names are not the same".into()),
+        _ => Some("sizes, modes or modification times are not the same".into()),
+    })
+}
+
+pub(crate) fn look(
+    data: DataId,
+    dirs: &DataDirs<'_>,
+    control: RunControl<'_>,
+) -> Result<Fingerprint, WorkError> {
+    let own = dirs.directories[data.0 as usize].reopen();
+    let failed = |source| WorkError::Stage { stage: "checking the data set", source };
+    fingerprint(own.map_err(|error| failed(error.into()))?.at(), control)
+}
+
+/// Makes a data set again.
+pub(crate) fn remake(data: DataId, dirs: &mut DataDirs<'_>) -> Result<(), WorkError> {
+    let failed = |error: RunError| match error {
+        RunError::Interrupted => WorkError::Stopped,
+        error => WorkError::Stage {
+            stage: "making the data set again",
+            source: std::io::Error::other(error.to_string()),
+        },
+    };
+    let of_plan = &dirs.plan.data[data.0 as usize];
+    let workspace = dirs.volumes.of(of_plan).own().map_err(failed)?;
+    dirs.directories[data.0 as usize] =
+        rebuild(dirs.plan, of_plan, workspace, dirs.control).map_err(failed)?;
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! Every program once before the run, untimed: does it work, does it do the same as its task's reference, and does
+//! it leave the data set alone?
+//!
+//! The reference of a task is its first arm on the data set. Its result is what every later block must have. An
+//! arm that fails here is left out with the reason; so are all arms of a task whose reference fails.
+
+use std::collections::BTreeMap;
+
+use megadir::Dir;
+use megadir_record::{Cell, CellId, CommandWork, DataId, ExpectedOutput, Note, Plan, Work};
+
+use super::RunError;
+use crate::control::{RunControl, WorkError};
+use crate::kind::{Program, WorkerCommand, printed_otherwise};
+use crate::note::NoteKind;
+use crate::run::data_dirs::DataDirs;
+use crate::run::intact::{changed, look, remake};
+use crate::run::volumes::Volumes;
+
+/// Runs of the shell to find out what its start costs.
+const SHELL_STARTS: usize = 21;
+
+/// Parts of a run that its programs need.
+pub(crate) struct Trial<'a> {
+    pub(crate) plan: &'a mut Plan,
+    /// Directories of the data sets.
+    pub(crate) data: &'a mut Vec<Dir>,
+    pub(crate) volumes: &'a mut Volumes,
+    pub(crate) worker: Option<&'a WorkerCommand>,
+    pub(crate) control: RunControl<'a>,
+    pub(crate) notes: &'a mut Vec<Note>,
+}
+
+/// Runs every program of the plan, except arms of `gone`, and writes the expected results into the plan. Returns
+/// the arms that are impossible, with reasons.
+pub(crate) fn try_programs(
+    trial: &mut Trial<'_>,
+    gone: &[(CellId, String)],
+) -> Result<Vec<(CellId, String)>, RunError> {
+    let mut tasks: BTreeMap<(DataId, String), Vec<CellId>> = BTreeMap::new();
+    for cell in &trial.plan.cells {
+        if let Work::Command(work) = &cell.work
+            && gone.iter().all(|(id, _)| *id != cell.id)
+        {
+            tasks.entry((cell.data, work.task.clone())).or_default().push(cell.id);
+        }
+    }
+    let mut refused = Vec::new();
+    for ((data, _), cells) in tasks {
+        refused.extend(one_task(trial, data, &cells)?);
+    }
+    if let Some(note) = shell_start(trial)? {
+        trial.notes.push(note);
+    }
+    Ok(refused)
+}
+
+/// Tries the arms of a task on one data set; the first is the reference.
+fn one_task(
+    trial: &mut Trial<'_>,
+    data: DataId,
+    cells: &[CellId],
+) -> Result<Vec<(CellId, String)>, RunError> {
+    let mut refused: Vec<(CellId, String)> = Vec::new();
+    let mut expected = None;
+    let lines: BTreeMap<CellId, String> = cells
+        .iter()
+        .filter_map(|id| Some((*id, command(&trial.plan.cells[id.0 as usize])?.line.clone())))
+        .collect();
+    let line = |id: &CellId| lines.get(id);
+    for (place, id) in cells.iter().enumerate() {
+        // Twins in other states of the cache, and the baseline against itself.
+        if let Some(same) = cells[..place].iter().find(|other| line(other) == line(id)) {
+            let reason = refused.iter().find(|(other, _)| other == same).map(|(_, reason)| reason.clone());
+            refused.extend(reason.map(|reason| (*id, reason)));
+            continue;
+        }
+        let result = one_arm(trial, data, *id, (cells[0], expected));
+        let name = || trial.plan.cells[id.0 as usize].name.clone();
+        match result {
+            Ok(found) => {
+                expected.get_or_insert(found);
+            }
+            Err(WorkError::Stopped) => return Err(RunError::Interrupted),
+            Err(WorkError::Program(reason)) if place == 0 => {
+                let others = format!("`{}`, which it would be compared with, failed: {reason}", name());
+                refused.push((*id, reason));
+                refused.extend(
+                    cells[1..]
+                        .iter()
+                        .map(|other| {
+                            let same = line(other) == line(id);
+                            (*other, if same { refused[0].1.clone() } else { others.clone() })
+                        })
+                        .collect::<Vec<_>>(),
+                );
+                break;
+            }
+            Err(WorkError::Program(reason)) => refused.push((*id, reason)),
+            Err(error) => return Err(RunError::Arm { arm: name(), reason: error.to_string() }),
+        }
+    }
+    for id in cells {
+        if let Work::Command(work) = &mut trial.plan.cells[id.0 as usize].work {
+            work.expected = expected;
+        }
+    }
+    Ok(refused)
+}
+
+fn command(cell: &Cell) -> Option<&CommandWork> {
+    match &cell.work {
+        Work::Command(work) => Some(work),
+        _ => None,
+    }
+}
+
+/// Runs an arm's program once and returns its result, or the reason why it is none.
+fn one_arm(
+    trial: &mut Trial<'_>,
+    data: DataId,
+    id: CellId,
+    (reference, expected): (CellId, Option<ExpectedOutput>),
+) -> Result<ExpectedOutput, WorkError> {
+    let Trial { plan, data: directories, control, volumes, worker, .. } = trial;
+    let (plan, control, worker) = (&**plan, *control, *worker);
+    let mut dirs = DataDirs { plan, volumes, directories: std::mem::take(*directories), control };
+    let tried = try_in(&mut dirs, data, id, (reference, expected), worker, control);
+    **directories = dirs.directories;
+    tried
+}
+
+fn try_in(
+    dirs: &mut DataDirs<'_>,
+    data: DataId,
+    id: CellId,
+    (reference, expected): (CellId, Option<ExpectedOutput>),
+    worker: Option<&WorkerCommand>,
+    control: RunControl<'_>,
+) -> Result<ExpectedOutput, WorkError> {
+    let program = |id: CellId| {
+        let cell = &dirs.plan.cells[id.0 as usize];
+        command(cell).map(|work| Program::of(dirs.plan, cell, work, worker))
+    };
+    let none = || WorkError::Program("it is no program".into());
+    let mut own = program(id).ok_or_else(none)?;
+    let mut of_reference = program(reference).ok_or_else(none)?;
+    let changes = command(&dirs.plan.cells[id.0 as usize]).is_some_and(|work| work.changes);
+    let before = look(data, dirs, control)?;
+    let tried = own.try_once(&dirs.directories[data.0 as usize], control);
+    let change = changed(before, data, dirs)?;
+    let made = dirs.plan.data[data.0 as usize].source.made().is_some();
+    if change.is_some() && made {
+        remake(data, dirs)?;
+    }
+    let counted = tried?;
+    match change {
+        Some(change) if !changes && made => {
+            return Err(WorkError::Program(format!(
+                "it changes the data set ({change}); if it is meant to, say so (changes = true, --changes), and the data is made again before each run"
+            )));
+        }
+        Some(change) if !changes => {
+            let what = format!("`{}` changed the directory: {change}", dirs.plan.cells[id.0 as usize].name);
+            return Err(WorkError::Stage { stage: "the trial", source: std::io::Error::other(what) });
+        }
+        _ => {}
+    }
+    let found = ExpectedOutput { lines: counted.entries, hash: counted.hash };
+    if expected.is_none_or(|expected| expected == found) {
+        return Ok(found);
+    }
+    if changes {
+        let (left, others) = (found.lines, expected.map_or(0, |expected| expected.lines));
+        return Err(WorkError::Program(format!(
+            "its work is unequal: it leaves {left} files and directories, or others, where {others} are expected"
+        )));
+    }
+    let directory = &dirs.directories[data.0 as usize];
+    let name = |id: CellId| dirs.plan.cells[id.0 as usize].name.as_str();
+    let (one, two) = ((&mut of_reference, name(reference)), (&mut own, name(id)));
+    let why = printed_otherwise(one, two, directory, control)?;
+    let why = why.unwrap_or_else(|| "its output differs from run to run".into());
+    Err(WorkError::Program(format!("its work is unequal: {why}")))
+}
+
+/// Returns a note on the start of the shell, which is part of every time of a line that it interprets.
+fn shell_start(trial: &Trial<'_>) -> Result<Option<Note>, RunError> {
+    use crate::kind::Workload;
+    use crate::measure::{Calibration, Stopwatch};
+    let cells = || trial.plan.cells.iter().filter_map(|cell| Some((cell, command(cell)?)));
+    let Some((cell, work)) = cells().find(|(_, work)| work.shell) else { return Ok(None) };
+    let nothing = CommandWork {
+        line: ":".into(),
+        output: megadir_record::OutputTo::Null,
+        same: megadir_record::SameWork::ExitCode,
+        prepare: None,
+        exit_code: 0,
+        ..work.clone()
+    };
+    let mut shell = Program::of(trial.plan, cell, &nothing, trial.worker);
+    let directory = &trial.data[cell.data.0 as usize];
+    let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
+    let mut times_ns = Vec::new();
+    for _ in 0..SHELL_STARTS {
+        match shell.run(directory, 1, &mut stopwatch, trial.control) {
+            Ok(_) => times_ns.extend(shell.usage().map(|taken| taken.elapsed_ns as f64)),
+            Err(WorkError::Stopped) => return Err(RunError::Interrupted),
+            // The arms say so themselves.
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(megadir_stats::median(&times_ns).map(|median| {
+        NoteKind::ShellStart.note(format!(
+            "/bin/sh interprets the command lines; its start alone takes {:.2} ms (median of {}), which is part of every time",
+            median / 1e6,
+            times_ns.len()
+        ))
+    }))
+}

@@ -1,0 +1,161 @@
+//! `megadir bench commands`: measures command lines, without a study file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use megadir_bench::dataset::parse_spread;
+use megadir_bench::study::{
+    CommandArm, CommandGroup, CommandLine, CommandSpec, Kind, Meta, RulesSpec, SizeSpec, Sizes, Study,
+};
+use megadir_record::{Made, NameScheme, OutputTo, Preset, SameWork, Spread};
+
+use super::options::{Asked, RunArgs};
+use super::report;
+use super::run::run_asked;
+use super::work::word;
+use crate::exit::CliError;
+
+/// Files of the data set, and measured rounds.
+const ENTRIES: u64 = 100_000;
+const ROUNDS: u32 = 30;
+
+/// Measure command lines, e.g. 'ls -U {dir}' 'find {dir}'
+///
+/// Creates files below the current directory, runs each command in random order in every round, and compares the
+/// commands with the first. In a command, {dir} is the directory of the files, {n} their number, {out} a path
+/// for its output that does not exist yet, and {megadir} this program. Commands must print the same lines, in any order,
+/// unless --same says otherwise; their own ways of writing {dir} before a name do not count. No shell is involved without
+/// --shell. Linux only.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Command lines; the first is the baseline
+    #[arg(required = true, value_name = "COMMAND")]
+    commands: Vec<String>,
+    /// Name of a command in tables, once for each in order [default: the command without {dir}]
+    #[arg(short = 'N', long = "name", value_name = "NAME")]
+    names: Vec<String>,
+    /// What must be equal: lines, count, exit-code, left, unequal [default: lines; with --changes, left]
+    ///
+    /// lines: the same lines in any order. count: their number. exit-code: nothing else. left: what is left of the
+    /// files. unequal: nothing, on purpose; the report says so.
+    #[arg(long, value_name = "WHAT", value_parser = word::<SameWork>)]
+    same: Option<SameWork>,
+    /// Destination of the output: pipe (read to its end), null, file [default: pipe]
+    #[arg(long, value_name = "WHERE", value_parser = word::<OutputTo>)]
+    to: Option<OutputTo>,
+    /// Have /bin/sh interpret the commands; the time of its start is reported
+    #[arg(long)]
+    shell: bool,
+    /// The commands change or remove the files, which are created again before each run
+    #[arg(long)]
+    changes: bool,
+    /// Command to run before each run, not timed
+    #[arg(long, value_name = "COMMAND")]
+    prepare: Option<String>,
+    /// Exit code of success
+    #[arg(long, value_name = "CODE", default_value_t = 0)]
+    exit_code: i32,
+    /// Time limit of one run; a command that exceeds it is left out from there on
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = megadir::quantity::age_s)]
+    timeout: u64,
+    /// Layout of the files: flat, per-directory:200, prefix:2/2, git, ... [default: flat]
+    #[arg(long, value_name = "LAYOUT", value_parser = parse_spread)]
+    layout: Option<Spread>,
+    /// Write the report in these formats too, beside the record: markdown, json, csv, html, svg, ...
+    #[arg(long, value_name = "FORMAT,...", value_delimiter = ',', value_parser = report::formats())]
+    export: Vec<String>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    for format in &args.export {
+        report::check_export(format)?;
+    }
+    let asked = Asked {
+        study: args.study()?,
+        preset: Preset::Default,
+        spread: args.layout.clone(),
+        epochs: None,
+        rate_per_s: None,
+        backends: &[],
+        buffers_bytes: &[],
+        threads: &[],
+        run: &args.run,
+    };
+    run_asked(asked, &mut |record| args.export.iter().try_for_each(|format| export(record, format)))
+}
+
+/// Writes the report of a record beside it.
+fn export(record: &Path, format: &str) -> Result<(), CliError> {
+    report::export(record, format).map(|written: PathBuf| {
+        eprintln!("megadir: wrote the report '{}'", written.display());
+    })
+}
+
+impl Args {
+    /// Returns the study that measures the commands.
+    fn study(&self) -> Result<Study, CliError> {
+        if self.names.len() > self.commands.len() {
+            let (names, commands) = (self.names.len(), self.commands.len());
+            return Err(CliError::usage(format!(
+                "-N is given {names} times, and there are {commands} commands"
+            )));
+        }
+        if self.timeout == 0 {
+            return Err(CliError::usage("--timeout 0s: no command would end in time"));
+        }
+        let parse = |line: &String| CommandLine::parse(line, self.shell).map_err(CliError::usage);
+        let lines = self.commands.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        self.prepare.iter().try_for_each(|line| parse(line).map(drop))?;
+        let arm = |(place, run): (usize, &String)| CommandArm {
+            name: self.names.get(place).cloned(),
+            run: run.clone(),
+        };
+        let group = CommandGroup {
+            name: "commands".into(),
+            title: "Which command is fastest?".into(),
+            answers: true,
+            same: self.same,
+            output: self.to.unwrap_or(OutputTo::Pipe),
+            shell: self.shell,
+            changes: self.changes,
+            prepare: self.prepare.clone(),
+            exit_code: self.exit_code,
+            timeout_s: self.timeout,
+            spread: None,
+            arms: self.commands.iter().enumerate().map(arm).collect(),
+        };
+        // Commands that are not given the files need none.
+        let uses = ["{dir}", "{n}"].iter().any(|name| lines.iter().any(|line| line.names(name)));
+        let size = SizeSpec {
+            entries: if uses { ENTRIES } else { 1 },
+            smaller: Vec::new(),
+            rounds: ROUNDS,
+            cache: Vec::new(),
+        };
+        let study = Study {
+            meta: Meta {
+                name: "commands".into(),
+                question: "Which command is fastest?".into(),
+                source: "Command lines of a user".into(),
+                keeps: Vec::new(),
+                mends: Vec::new(),
+                published: Vec::new(),
+                claims: None,
+            },
+            sizes: Sizes { quick: size.clone(), default: size.clone(), published: size },
+            rules: RulesSpec {
+                warm_up_rounds_min: if self.changes { 1 } else { 3 },
+                warm_up_s_max: 10,
+                equivalence_band: 0.03,
+                confidence: 0.95,
+                stolen_fraction_max: 0.02,
+                redone_fraction_max: 0.2,
+            },
+            data: Made::flat(NameScheme::Md5, 0),
+            kind: Kind::Command(CommandSpec { environment: BTreeMap::new(), groups: vec![group] }),
+        };
+        Ok(study)
+    }
+}

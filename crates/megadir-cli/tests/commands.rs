@@ -1,0 +1,501 @@
+//! `megadir bench commands` and studies of command lines: any program, in fresh processes, with equal work.
+#![cfg(target_os = "linux")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufReader;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use megadir_record::jsonl::read;
+use megadir_record::{CacheState, Cell, CommandWork, Phase, Record, Role, Sample, Work};
+use megadir_testkit::mount::{EXT4, Mount};
+use megadir_testkit::require;
+use megadir_testkit::require::{full, have};
+
+const NAMES: [&str; 3] = ["ls -U {dir}", "find {dir}", "{megadir} list {dir}"];
+
+/// Directory of a test's runs.
+struct Scratch(tempfile::TempDir);
+
+/// Result of a run: its record, and what it printed.
+struct Run {
+    record: Record,
+    table: String,
+    told: String,
+    code: Option<i32>,
+}
+
+impl Scratch {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn megadir(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
+        command.args(arguments).current_dir(self.0.path()).output().expect("the program starts")
+    }
+
+    /// Measures commands on 200 files in 6 rounds, unless options say otherwise.
+    fn commands(&self, commands: &[&str], options: &[&str]) -> Run {
+        let fixed = ["bench", "commands", "--output", "run.jsonl", "--seed", "7"];
+        let sizes: &[&str] = if options.contains(&"--entries") { &[] } else { &["--entries", "200"] };
+        let rounds: &[&str] = if options.contains(&"--rounds") { &[] } else { &["--rounds", "6"] };
+        self.run(&[&fixed[..], sizes, rounds, options, commands].concat())
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        let output = self.megadir(arguments);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (table, told) = (text(&output.stdout), text(&output.stderr));
+        let file = std::fs::File::open(self.path("run.jsonl"));
+        let file = file.unwrap_or_else(|error| panic!("no record ({error}): {told}"));
+        let record = read(BufReader::new(file)).expect("a record");
+        let left: Vec<PathBuf> = std::fs::read_dir(self.0.path())
+            .expect("the directory is there")
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.to_string_lossy().contains("megadir-bench-"))
+            .collect();
+        assert!(left.is_empty(), "{left:?}: {told}");
+        Run { record, table, told, code: output.status.code() }
+    }
+
+    /// Writes a program: a shell script that gets the number of its runs in `$run`, from 1.
+    fn script(&self, name: &str, text: &str) -> String {
+        let (path, runs) = (self.path(name), self.path(&format!("{name}.runs")));
+        // The version is asked for without the directory.
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo \"{name} 1.2\" && exit\nr={}\necho x >> $r\nrun=$(wc -l < $r)\n{text}\n",
+            runs.display()
+        );
+        std::fs::write(&path, script).expect("written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("made executable");
+        format!("{} {{dir}}", path.display())
+    }
+}
+
+impl Run {
+    fn cells(&self) -> &[Cell] {
+        &self.record.header.plan.cells
+    }
+
+    fn cell(&self, name: &str) -> &Cell {
+        let found = self.cells().iter().find(|cell| cell.name == name);
+        found.unwrap_or_else(|| panic!("no arm {name}: {}", self.told))
+    }
+
+    fn work(&self, name: &str) -> &CommandWork {
+        match &self.cell(name).work {
+            Work::Command(work) => work,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn samples<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Sample> {
+        let id = self.cell(name).id;
+        self.record.samples.iter().filter(move |sample| {
+            sample.cell == id && sample.phase == Phase::Measure && sample.voided.is_none()
+        })
+    }
+
+    /// Notes of a kind.
+    fn notes(&self, kind: &str) -> Vec<&str> {
+        let of = self.record.notes.iter().filter(|note| note.kind == kind);
+        of.map(|note| note.text.as_str()).collect()
+    }
+}
+
+#[test]
+fn programs_that_print_the_same_names_are_compared_in_fresh_processes_and_random_order() {
+    let scratch = Scratch::new();
+    let run = scratch.commands(&NAMES, &[]);
+    assert_eq!(run.code, Some(0), "{}", run.told);
+    assert!(run.record.end.as_ref().is_some_and(|end| end.complete));
+    let names: Vec<&str> = run.cells().iter().map(|cell| cell.name.as_str()).collect();
+    assert_eq!(names, ["ls -U", "ls -U (itself)", "find", "megadir list"]);
+    assert_eq!(run.cells()[0].role, Role::Baseline);
+    let mut orders: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for name in names {
+        let expected = run.work(name).expected.expect("tried before the run");
+        assert_eq!((expected.lines, run.samples(name).count()), (200, 6), "{name}");
+        for sample in run.samples(name) {
+            assert_eq!((sample.operations, sample.counted.entries), (1, 200));
+            assert_eq!(sample.counted.hash, expected.hash);
+            assert!(sample.elapsed_ns > 100_000 && sample.user_ns + sample.system_ns > 0, "{sample:?}");
+            assert!(sample.peak_bytes.is_some_and(|bytes| bytes > 500_000), "{sample:?}");
+            orders.entry(sample.round).or_default().push(sample.cell.0);
+        }
+    }
+    let judged = |sample: &&Sample| sample.phase == Phase::Measure && sample.voided.is_none();
+    run.record.samples.iter().filter(judged).for_each(|sample| {
+        let order = orders.get_mut(&sample.round).expect("a round");
+        order[sample.place as usize] = sample.cell.0;
+    });
+    assert!(orders.values().collect::<BTreeSet<_>>().len() > 2, "{orders:?}");
+    let version = |name: &str| run.work(name).version.clone().unwrap_or_default();
+    assert!(
+        version("ls -U").starts_with("ls (GNU coreutils)") && version("megadir list").starts_with("megadir ")
+    );
+    for part in ["memory", "user", "system", "programs: ls (GNU coreutils)", "verdict"] {
+        assert!(run.table.contains(part), "{part}: {}", run.table);
+    }
+}
+
+#[test]
+fn a_missing_program_is_a_note_and_the_next_one_is_the_baseline() {
+    let scratch = Scratch::new();
+    let run = scratch.commands(&["no-such-program {dir}", "ls -U {dir}", "find {dir}"], &[]);
+    assert_eq!(run.code, Some(0), "{}", run.told);
+    assert_eq!(run.cell("ls -U").role, Role::Baseline);
+    let note = "`no-such-program`: there is no program `no-such-program` on PATH.";
+    assert_eq!(run.notes("arm-left-out"), [note]);
+    assert!(run.table.replace('\n', " ").contains(note), "{}", run.table);
+    let none = scratch.megadir(&["bench", "commands", "no-such-program {dir}", "--entries", "5"]);
+    assert_eq!(none.status.code(), Some(3));
+    let told = String::from_utf8_lossy(&none.stderr);
+    assert!(told.contains("none of its programs is installed"), "{told}");
+}
+
+#[test]
+fn other_output_is_refused_as_unequal_with_the_first_line_that_differs() {
+    let scratch = Scratch::new();
+    let less = scratch.script("less", "ls -U $1 | grep -v ^a");
+    let more = scratch.script("more", "ls -U $1; echo 0-more");
+    let run = scratch
+        .commands(&["ls -U {dir}", &less, &more, "find {dir}"], &["-N", "ls", "-N", "less", "-N", "more"]);
+    assert_eq!(run.code, Some(0), "{}", run.told);
+    let notes = run.notes("arm-left-out");
+    let [less, more] = notes[..] else { panic!("{notes:?}") };
+    assert!(less.starts_with("`less`: its work is unequal: only `ls` prints 'a"), "{less}");
+    assert!(less.contains("lines against 200 of `ls`"), "{less}");
+    let expected =
+        "`more`: its work is unequal: only `more` prints '0-more' (201 lines against 200 of `ls`).";
+    assert_eq!(more, expected);
+    // The number alone, or nothing, may be asked for.
+    std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
+    let changed = scratch.script("changed", "ls -U $1 | sed s/^/x/");
+    let run = scratch.commands(&["ls -U {dir}", &changed], &["--same", "count", "-N", "ls", "-N", "changed"]);
+    assert_eq!((run.notes("arm-left-out").len(), run.samples("changed").count()), (0, 6), "{}", run.told);
+    std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
+    let run = scratch.commands(&["ls -U {dir}", "true"], &["--same", "unequal"]);
+    assert_eq!(run.samples("true").count(), 6);
+    assert!(run.table.contains("unequal work, on purpose"), "{}", run.table);
+}
+
+#[test]
+fn a_program_that_fails_in_a_round_ends_its_arm_and_no_other() {
+    let scratch = Scratch::new();
+    // One trial, and at least three rounds of warm-up.
+    let fails = scratch
+        .script("fails", "[ $run -gt 30 ] && echo first >&2 && echo 'it broke' >&2 && exit 3\nls -U $1");
+    let run = scratch.commands(&["ls -U {dir}", &fails], &["--rounds", "40", "-N", "ls", "-N", "fails"]);
+    assert_eq!(run.code, Some(0), "{}", run.told);
+    assert_eq!(run.samples("ls").count(), 40);
+    let last =
+        run.record.samples.iter().rfind(|sample| sample.cell == run.cell("fails").id).expect("a sample");
+    let refused = last.refused.as_ref().expect("the arm was stopped");
+    assert_eq!(refused.cause, "it ended with exit code 3: it broke");
+    let after = run.record.samples.iter().filter(|sample| sample.refused.is_some()).count();
+    assert_eq!(after, 1);
+    let said = run.table.replace('\n', " ");
+    assert!(
+        said.contains("`fails` failed in round") && said.contains("exit code 3: it broke"),
+        "{}",
+        run.table
+    );
+    // From the start on: it is left out with the reason, and exit codes may be asked for.
+    std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
+    let run = scratch.commands(&["ls -U {dir}", "ls {dir}/none", "find {dir}"], &[]);
+    let notes = run.notes("arm-left-out");
+    assert!(
+        notes[0].starts_with("`ls {dir}/none`: it ended with exit code 2: ls: cannot access '{dir}/none'"),
+        "{notes:?}"
+    );
+    std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
+    let run =
+        scratch.commands(&["sh -c 'exit 4'", "sh -c 'exit 5'"], &["--same", "exit-code", "--exit-code", "4"]);
+    assert_eq!(run.notes("arm-left-out"), ["`sh -c 'exit 5'`: it ended with exit code 5."]);
+    assert_eq!(run.samples("sh -c 'exit 4'").count(), 6);
+}
+
+#[test]
+fn a_program_that_does_not_end_is_stopped_at_the_time_limit_with_all_that_it_started() {
+    let scratch = Scratch::new();
+    let hangs = scratch.script("hangs", "sleep 4321 &\nsleep 4321");
+    let run = scratch.commands(&["ls -U {dir}", &hangs], &["--timeout", "1s", "-N", "ls", "-N", "hangs"]);
+    assert_eq!(run.code, Some(0), "{}", run.told);
+    assert_eq!(run.notes("arm-left-out"), ["`hangs`: it took longer than 1 s."]);
+    std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
+    // What a program leaves behind does not hold up its end, and does not live on.
+    let leaves = scratch.script("leaves", "sleep 4321 &\nls -U $1");
+    let run = scratch.commands(&["ls -U {dir}", &leaves], &["-N", "ls", "-N", "leaves"]);
+    assert_eq!(run.samples("leaves").count(), 6, "{}", run.told);
+    let living = Command::new("pgrep").args(["-f", "sleep 4321"]).output().expect("pgrep starts");
+    assert_eq!(String::from_utf8_lossy(&living.stdout), "");
+}
+
+#[test]
+fn a_command_without_the_directory_is_a_warning() {
+    let scratch = Scratch::new();
+    let run = scratch.commands(&["ls -U {dir}", "echo {n}"], &["--same", "unequal"]);
+    let note = "`echo {n}` does not contain {dir}: it is not given the data set.";
+    assert_eq!(run.notes("without-directory"), [note]);
+    assert!(run.table.replace('\n', " ").contains(note), "{}", run.table);
+}
+
+#[test]
+fn a_program_that_changes_the_data_set_is_found_and_the_data_is_made_again() {
+    let scratch = Scratch::new();
+    let touches = scratch.script("touches", "touch $1/new; ls -U $1 | grep -v new");
+    let run = scratch.commands(&["ls -U {dir}", &touches], &["-N", "ls", "-N", "touches"]);
+    let notes = run.notes("arm-left-out");
+    assert!(
+        notes[0]
+            .starts_with("`touches`: it changes the data set (it had 200 files and directories and has 201)"),
+        "{notes:?}"
+    );
+    assert!(notes[0].contains("--changes"), "{notes:?}");
+    std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
+    // Later than in the trial and the warm-up.
+    let later = scratch.script("later", "ls -U $1; [ $run = 32 ] && rm $1/a* ; true");
+    let run = scratch.commands(&["ls -U {dir}", &later], &["-N", "ls", "-N", "later", "--rounds", "40"]);
+    let notes = run.notes("data-changed");
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(
+        notes[0].contains("`later` changed the data set in round") && notes[0].contains("it was made again"),
+        "{notes:?}"
+    );
+    let changed = run.samples("ls").filter(|sample| sample.counted.entries != 200).count();
+    assert!(changed <= 1 && run.samples("ls").count() == 40, "{changed}");
+    assert!(run.table.contains("WARNING"), "{}", run.table);
+}
+
+#[test]
+fn programs_that_remove_get_all_files_again_before_each_run() {
+    let scratch = Scratch::new();
+    // Prints what it finds, so that the record shows it.
+    let counts = scratch.script("counts", "find $1 -type f; rm -rf $1");
+    let spares = scratch.script("spares", "rm -f $1/a*");
+    let commands = ["rm -rf {dir}", "find {dir} -mindepth 1 -delete", &counts, &spares];
+    let names = ["-N", "rm", "-N", "find", "-N", "counts", "-N", "spares"];
+    let run = scratch.commands(&commands, &[&names[..], &["--changes"]].concat());
+    assert_eq!(run.code, Some(0), "{}", run.told);
+    let notes = run.notes("arm-left-out");
+    assert!(
+        notes.len() == 1 && notes[0].starts_with("`spares`: its work is unequal: it leaves "),
+        "{notes:?}"
+    );
+    for name in ["rm", "find", "counts"] {
+        assert_eq!(run.samples(name).map(|sample| sample.counted.entries).max(), Some(0), "{name}");
+    }
+    let printed: BTreeSet<u64> = run.samples("counts").map(|sample| sample.counted.written_bytes).collect();
+    assert!(printed.len() == 1 && *printed.first().expect("one") > 200 * 32, "{printed:?}");
+    // In the user's own directory nothing is removed.
+    let own = scratch.path("own");
+    std::fs::create_dir(&own).expect("made");
+    (0..1200).for_each(|number| std::fs::write(own.join(number.to_string()), "").expect("written"));
+    let arguments = ["bench", "commands", "rm -rf {dir}", "--changes", "--dir", "own"];
+    let refused = scratch.megadir(&arguments);
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("the directory is yours"));
+    assert_eq!(std::fs::read_dir(&own).expect("there").count(), 1200);
+}
+
+#[test]
+fn output_preparation_shell_and_tree_are_as_the_options_say() {
+    let scratch = Scratch::new();
+    let prepared = scratch.path("prepared");
+    let prepare = format!("touch {}", prepared.display());
+    let takes = scratch
+        .script("takes", &format!("rm {} && ls -RU $1 | grep -c . >/dev/null; ls -U $1", prepared.display()));
+    let options =
+        ["--prepare", &prepare, "--to", "file", "--layout", "per-directory:50", "-N", "ls", "-N", "takes"];
+    let run = scratch.commands(&["ls -U {dir}", &takes], &options);
+    assert_eq!((run.notes("arm-left-out"), run.samples("takes").count()), (Vec::new(), 6), "{}", run.told);
+    assert!(
+        run.table.contains("output to a file") && run.samples("ls").all(|sample| sample.counted.entries == 4)
+    );
+    std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
+    let copies = ["cp -r {dir} {out}", "sh -c 'mkdir {out} && ls -U {dir}/ > {out}/x && test -s {out}/x'"];
+    let run = scratch.commands(&copies, &["--to", "null"]);
+    assert_eq!(
+        (run.notes("arm-left-out"), run.samples("cp -r {out}").count()),
+        (Vec::new(), 6),
+        "{}",
+        run.told
+    );
+    std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
+    let run = scratch.commands(&["ls -U {dir} | wc -l", "echo {n} | cat"], &["--shell"]);
+    assert_eq!(run.notes("arm-left-out"), Vec::<&str>::new(), "{}", run.told);
+    assert!(run.notes("shell-start")[0].contains("its start alone takes"), "{:?}", run.notes("shell-start"));
+    assert!(run.table.contains("run by a shell"));
+    let refused = scratch.megadir(&["bench", "commands", "ls -U {dir} | wc -l"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(told.contains("unquoted '|'") && told.contains("--shell"), "{told}");
+}
+
+#[test]
+fn peak_memory_is_the_programs_own() {
+    let scratch = Scratch::new();
+    let large = "dd if=/dev/zero of=/dev/null bs=64M count=1";
+    let run = scratch.commands(&["true", large], &["--same", "exit-code", "-N", "true", "-N", "dd"]);
+    let most = |name: &str| run.samples(name).filter_map(|sample| sample.peak_bytes).max().expect("samples");
+    let least = |name: &str| run.samples(name).filter_map(|sample| sample.peak_bytes).min().expect("samples");
+    assert!(least("dd") > 64 << 20 && most("dd") < 72 << 20, "{}", most("dd"));
+    // This program alone takes more.
+    assert!(most("true") < 4 << 20, "{}", most("true"));
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_in_its_record() {
+    let scratch = Scratch::new();
+    let run = scratch.commands(&NAMES, &["--rounds", "9"]);
+    let samples = run.record.samples.len();
+    let text = std::fs::read_to_string(scratch.path("run.jsonl")).expect("a record");
+    // Up to the middle of the sixth round.
+    let is_measured = |line: &&str| line.contains("\"phase\":\"measure\"");
+    let lines: Vec<&str> = text.lines().collect();
+    let cut = lines.iter().enumerate().filter(|(_, line)| is_measured(line)).nth(21).expect("a line").0;
+    std::fs::write(scratch.path("run.jsonl"), lines[..=cut].join("\n") + "\n").expect("written");
+    let resumed = scratch.run(&["bench", "run", "--resume", "run.jsonl"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.told);
+    let measured = resumed.record.samples.iter().filter(|sample| sample.phase == Phase::Measure);
+    let blocks: BTreeSet<(u32, u32)> = measured.map(|sample| (sample.round, sample.cell.0)).collect();
+    assert_eq!((blocks.len(), resumed.record.samples.len()), (36, samples));
+    assert!(resumed.record.end.is_some_and(|end| end.complete));
+    // Other records are compared with it, and it is written in other formats.
+    let compared = scratch.megadir(&["bench", "compare", "run.jsonl", "run.jsonl"]);
+    let text = String::from_utf8_lossy(&compared.stdout);
+    assert!(compared.status.success() && text.contains("megadir list"), "{text}");
+}
+
+#[test]
+fn studies_of_commands_take_every_axis_that_others_take() {
+    require!(have("mkfs.xfs"));
+    require!(Mount::make(&EXT4).map(drop));
+    let scratch = Scratch::new();
+    let study = include_str!("commands/study.toml");
+    std::fs::write(scratch.path("study.toml"), study).expect("written");
+    let fixed = ["bench", "run", "study.toml", "--quick", "--seed", "7", "--output", "run.jsonl"];
+    let axes = ["--fs", "ext4,xfs", "--cache", "warm,fs-cold", "--aged", "2x"];
+    let run = scratch.run(&[&fixed[..], &axes].concat());
+    assert_eq!(run.code, Some(0), "{}", run.told);
+    let plan = &run.record.header.plan;
+    assert_eq!(plan.file_systems.len(), 2);
+    for cache in [CacheState::Warm, CacheState::FsCold] {
+        for on in &plan.file_systems {
+            for aged in [true, false] {
+                let is = |cell: &&Cell| {
+                    let data = &plan.data[cell.data.0 as usize];
+                    let of = data.source.made().is_some_and(|made| (made.aged_files > 0) == aged);
+                    cell.cache == cache && data.on == Some(on.id) && of
+                };
+                let names: Vec<&str> = plan.cells.iter().filter(is).map(|cell| cell.name.as_str()).collect();
+                assert!(
+                    names.iter().any(|name| name.starts_with("find")),
+                    "{cache:?} {} {aged} {names:?}",
+                    on.name
+                );
+            }
+        }
+    }
+    let cold = plan.cells.iter().filter(|cell| cell.cache == CacheState::FsCold).map(|cell| cell.id);
+    let cold: BTreeSet<_> = cold.collect();
+    let read = run.record.samples.iter().filter(|sample| cold.contains(&sample.cell));
+    assert!(read.clone().count() > 0 && read.clone().all(|sample| sample.read_bytes > Some(0)));
+    assert!(plan.groups.iter().any(|group| group.name == "file-system"));
+}
+
+#[test]
+fn mistakes_in_a_study_of_commands_are_named() {
+    let scratch = Scratch::new();
+    let study = include_str!("commands/study.toml");
+    for (from, to, says) in [
+        ("run = \"find {dir}\"", "run = \"find {dir} | wc\"", "unquoted '|'"),
+        ("run = \"find {dir}\"", "run = \"find 'x\"", "quote that is not closed"),
+        ("run = \"find {dir}\"", "runs = \"find {dir}\"", "run"),
+        ("name = \"names\"", "name = \"names\"\nsame = \"line\"", "lines"),
+        ("name = \"names\"", "name = \"names\"\ntimeout_s = 0", "timeout_s = 0"),
+        ("name = \"names\"", "name = \"names\"\nspread = \"prefx:2\"", "prefx"),
+        ("name = \"tree\"", "name = \"names\"", "`names` is there twice"),
+        ("[command]", "[remove]\ndirectories = [1]\nworkers = [1]\n[command]", "[remove] and [command]"),
+    ] {
+        let text = study.replacen(from, to, 1);
+        assert_ne!(text, study, "{from}");
+        std::fs::write(scratch.path("study.toml"), text).expect("written");
+        let output = scratch.megadir(&["bench", "run", "study.toml", "--dry-run"]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(2) && told.contains("study.toml:") && told.contains(says),
+            "{says}: {told}"
+        );
+    }
+    for (arguments, says) in [
+        (&["ls {dir}", "-N", "a", "-N", "b"][..], "-N is given 2 times, and there are 1 commands"),
+        (&["ls {dir}", "--timeout", "0s"], "no command would end in time"),
+        (&["ls {dir}", "--same", "lins"], "lines"),
+        (&[" "], "a command is empty"),
+        (&["ls {dir}", "--export", "parquets"], "markdown"),
+    ] {
+        let output = scratch.megadir(&[&["bench", "commands"], arguments].concat());
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && told.contains(says), "{says}: {told}");
+    }
+}
+
+#[test]
+fn exported_reports_lie_beside_the_record_and_a_shared_record_names_no_path() {
+    let scratch = Scratch::new();
+    let own = scratch.script("own", "ls -U $1");
+    let run = scratch.commands(&["ls -U {dir}", &own], &["--export", "json,csv", "--share"]);
+    assert_eq!(run.code, Some(0), "{}", run.told);
+    let text = std::fs::read_to_string(scratch.path("run.jsonl")).expect("a record");
+    let place = scratch.0.path().to_string_lossy().into_owned();
+    assert!(!text.contains(&place) && text.contains("... {dir}"), "{text}");
+    let report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(scratch.path("run.json")).expect("exported")).expect("JSON");
+    assert!(report["arms"][0]["timing"]["peak_bytes"].as_u64() > Some(500_000), "{report}");
+    let csv = std::fs::read_to_string(scratch.path("run.csv")).expect("exported");
+    assert!(csv.lines().next().is_some_and(|line| line.contains("peak_bytes")), "{csv}");
+}
+
+/// Returns `true` if an arm is shown to be slower than the baseline.
+fn is_slower(report: &Path, arm: &str) -> bool {
+    let report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(report).expect("exported")).expect("JSON");
+    let arms = report["arms"].as_array().expect("arms");
+    let id = arms.iter().position(|one| one["cell"]["name"] == arm).expect("the arm");
+    let mut rows = report["groups"][0]["reading"]["rows"].as_array().expect("rows").iter();
+    let row = rows.find(|row| row["arm"] == id).expect("its row");
+    let range = &row["outcome"]["adjusted"];
+    range["low"].as_f64().expect("an interval") > 1.0
+}
+
+#[test]
+fn a_delay_is_found_and_equal_commands_rarely_differ() {
+    // The small delay needs a machine that does nothing else.
+    let (tries, delayed) = if full() { (200, "sleep 0.051") } else { (1, "sleep 0.1") };
+    let (mut found, mut wrong) = (0, 0);
+    for _ in 0..tries {
+        let scratch = Scratch::new();
+        let commands = ["sleep 0.05", delayed, "sleep 0.050"];
+        let rounds = if full() { "60" } else { "12" };
+        let names = ["-N", "one", "-N", "later", "-N", "same", "--export", "json", "--rounds", rounds];
+        let run = scratch.commands(&commands, &[&names[..], &["--same", "exit-code"]].concat());
+        assert_eq!(run.code, Some(0), "{}", run.told);
+        let report = scratch.path("run.json");
+        found += u32::from(is_slower(&report, "later"));
+        wrong += u32::from(is_slower(&report, "same"));
+    }
+    println!("found {found} of {tries}, equal ones differed in {wrong}");
+    if full() {
+        assert!(found >= tries / 20 * 19 && wrong <= tries / 20, "{found} and {wrong} of {tries}");
+    } else {
+        assert_eq!(found, 1);
+    }
+}

@@ -1,0 +1,102 @@
+//! Work of a program: its command line, and what makes it equal to the work of others.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A program in a process of its own, one run an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommandWork {
+    /// Task of the arm: the arms of a task do the same work, and the first of them is the reference.
+    pub task: String,
+    /// Command line. `{dir}` stands for the data set's directory, `{n}` for its number of files, `{out}` for a
+    /// name of its own that does not exist yet, `{megadir}` for the program that measures.
+    pub line: String,
+    /// `true` if `/bin/sh` interprets the line; its start is part of the time.
+    pub shell: bool,
+    /// Environment variables set in addition to the caller's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// Destination of the program's standard output.
+    pub output: OutputTo,
+    /// Condition under which the work of a task's arms is equal.
+    pub same: SameWork,
+    /// `true` if the program changes its data set, which is then made again before the next block.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changes: bool,
+    /// Command line that prepares each run, untimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<String>,
+    /// Exit code of success.
+    pub exit_code: i32,
+    /// A run that takes longer ends its arm, nanoseconds.
+    pub timeout_ns: u64,
+    /// First line of `PROGRAM --version`; `None` if the program prints none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Result of the task's reference before the first block; `None` before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<ExpectedOutput>,
+}
+
+/// Destination of a program's standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum OutputTo {
+    /// Pipe that the measuring program reads to its end.
+    Pipe,
+    /// `/dev/null`. Some programs do less if they find it there, and output is checked only before the run.
+    Null,
+    /// File on the data set's file system, removed after each run.
+    File,
+}
+
+/// Condition under which the work of programs is equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum SameWork {
+    /// The same lines in any order. The directory's path or `./` before a name and a slash after it do not count,
+    /// nor does a line that only names the directory.
+    Lines,
+    /// The same number of lines.
+    Count,
+    /// The same exit code.
+    ExitCode,
+    /// The same files and directories left in the data set.
+    Left,
+    /// Nothing: programs with different results are compared on purpose.
+    Unequal,
+}
+
+/// Result of a program that others must have too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ExpectedOutput {
+    /// Number of lines, or of entries left in the data set; 0 if neither counts.
+    pub lines: u64,
+    /// Order-independent hash of the lines or entries; 0 if it does not count.
+    pub hash: u64,
+}
+
+impl OutputTo {
+    /// Word in arguments, study files and records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pipe => "pipe",
+            Self::Null => "null",
+            Self::File => "file",
+        }
+    }
+}
+
+impl CommandWork {
+    /// First word of the line: the program, unless the shell interprets the line.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        self.line.split_whitespace().next().unwrap_or_default()
+    }
+}
