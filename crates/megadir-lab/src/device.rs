@@ -99,7 +99,7 @@ fn check_content(
     control: RunControl<'_>,
 ) -> Result<Result<(), String>, LabError> {
     if program::find("blkid").is_none() {
-        return Ok(Err("what is on it cannot be told without blkid (Debian package util-linux)".into()));
+        return Ok(Err("its content is unknown without blkid (Debian package util-linux)".into()));
     }
     // Without --no-part-details, blkid reports the partition table's entry for a partition as if it were its
     // content.
@@ -111,7 +111,7 @@ fn check_content(
         Carries::NothingKnown => match first_data(claimed) {
             Ok(None) => Ok(()),
             Ok(Some(at)) => Err(format!("it carries data that blkid does not know (at byte {at}); {MAY_GO}")),
-            Err(error) => Err(format!("what is on it cannot be told: {}", words(&error))),
+            Err(error) => Err(format!("its content is unknown: {}", words(&error))),
         },
     }))
 }
@@ -173,7 +173,7 @@ fn judge(code: Option<i32>, said: &[String]) -> Result<Carries, String> {
             }
             (None, None) => Err("it carries something that blkid has no type for".into()),
         },
-        _ => Err(format!("what is on it cannot be told: blkid says '{}'", said.join("; "))),
+        _ => Err(format!("its content is unknown: blkid says '{}'", said.join("; "))),
     }
 }
 
@@ -210,9 +210,9 @@ mod tests {
             (Some(0), &["TYPE=ext4", "LABEL=megadir-lab", "PTTYPE=dos"], "it carries ext4 labelled"),
             (Some(0), &["PTTYPE=gpt"], "it carries a partition table (gpt)"),
             (Some(0), &["LABEL=megadir-lab"], "it carries something"),
-            (Some(8), &["ambivalent"], "what is on it cannot be told: blkid says 'ambivalent'"),
-            (Some(2), &["blkid: error"], "what is on it cannot be told"),
-            (None, &[], "what is on it cannot be told"),
+            (Some(8), &["ambivalent"], "its content is unknown: blkid says 'ambivalent'"),
+            (Some(2), &["blkid: error"], "its content is unknown"),
+            (None, &[], "its content is unknown"),
         ] {
             let error = judge(code, &said(lines)).unwrap_err();
             assert!(error.starts_with(reason), "{error}");

@@ -15,7 +15,7 @@ pub enum LabError {
     )]
     Privileges,
     /// Unavailable on this machine: shown as a table row; the run continues.
-    #[error("{name} is not to be had here: {reason}")]
+    #[error("{name} is unavailable: {reason}")]
     Unavailable { name: String, reason: String },
     /// Not enough free space for the image.
     #[error(
