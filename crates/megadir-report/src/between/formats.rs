@@ -1,7 +1,6 @@
 //! Formats of a comparison of runs.
 
-use super::{Between, csv, markdown, table};
-use crate::page::comparison;
+use super::{Between, csv, html, markdown, table};
 use crate::render::{View, pretty};
 
 #[derive(Clone, Copy, Debug)]
@@ -21,11 +20,7 @@ pub const FORMATS: &[Format] = &[
         what: "ratios and verdicts, for a terminal",
         render: |between, view| table(between, view.width, view.style),
     },
-    Format {
-        name: "html",
-        what: "the same as one file for a browser",
-        render: |between, _| comparison(between),
-    },
+    Format { name: "html", what: "the same as one file for a browser", render: |between, _| html(between) },
     Format {
         name: "markdown",
         what: "the same for a pull request or a CI job's summary",

@@ -1,59 +1,10 @@
-//! Findings, and the rules that derive them in order of importance.
-
-use serde::{Deserialize, Serialize};
+//! The rules that derive findings, in order of importance.
 
 use super::{
-    aged, answer, attributes, break_even, calls, compare, decompose, directories, file_systems, fill, growth,
-    pairs, reference, refusal, stopped, work,
+    Finding, FindingKind, aged, answer, attributes, break_even, calls, compare, decompose, directories,
+    file_systems, fill, growth, pairs, reference, refusal, stopped, work,
 };
 use crate::summary::Summary;
-
-/// One sentence or two that follow from the numbers by a rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Finding {
-    /// The rule.
-    pub kind: FindingKind,
-    /// The group that it reads, if it is about one.
-    pub group: Option<String>,
-    /// Whether it says that numbers must not be used.
-    pub loud: bool,
-    /// The sentences.
-    pub text: String,
-}
-
-/// The rules that make findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum FindingKind {
-    /// What several comparisons that answer the study's question come to together.
-    Answer,
-    /// Arms that did not do the same work, and groups that cannot be read because of them.
-    Work,
-    /// What makes the difference between two programs.
-    Decomposition,
-    /// The fastest and the slowest arm of a group.
-    Comparison,
-    /// After how many entries the first was refused.
-    Refusal,
-    /// Whether a claim of the source stands that no other rule judges.
-    Claim,
-    /// From which share of a directory on listing beats asking.
-    BreakEven,
-    /// What creating a file costs as a directory fills.
-    Fill,
-    /// What one arm costs against another.
-    Pair,
-    /// What aging left of a directory's size.
-    Aged,
-    /// What the number of calls does to the time.
-    Calls,
-    /// How time grows with entries.
-    Growth,
-    /// Claims that compare file systems.
-    FileSystems,
-}
 
 /// The rules, the most important first.
 const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
@@ -100,10 +51,4 @@ pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
     };
     findings.sort_by_key(order);
     findings
-}
-
-impl Finding {
-    pub(super) fn of_group(kind: FindingKind, group: &str, text: String) -> Self {
-        Self { kind, group: Some(group.into()), loud: false, text }
-    }
 }

@@ -22,8 +22,61 @@ mod source;
 mod stopped;
 mod work;
 
-pub use derive::{Finding, FindingKind};
-
 pub(crate) use answer::told_first;
 pub(crate) use derive::derive;
 pub(crate) use file_systems::passes_over_removed;
+
+use serde::{Deserialize, Serialize};
+
+/// One sentence or two that follow from the numbers by a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// The rule.
+    pub kind: FindingKind,
+    /// The group that it reads, if it is about one.
+    pub group: Option<String>,
+    /// Whether it says that numbers must not be used.
+    pub loud: bool,
+    /// The sentences.
+    pub text: String,
+}
+
+/// The rules that make findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// What several comparisons that answer the study's question come to together.
+    Answer,
+    /// Arms that did not do the same work, and groups that cannot be read because of them.
+    Work,
+    /// What makes the difference between two programs.
+    Decomposition,
+    /// The fastest and the slowest arm of a group.
+    Comparison,
+    /// After how many entries the first was refused.
+    Refusal,
+    /// Whether a claim of the source stands that no other rule judges.
+    Claim,
+    /// From which share of a directory on listing beats asking.
+    BreakEven,
+    /// What creating a file costs as a directory fills.
+    Fill,
+    /// What one arm costs against another.
+    Pair,
+    /// What aging left of a directory's size.
+    Aged,
+    /// What the number of calls does to the time.
+    Calls,
+    /// How time grows with entries.
+    Growth,
+    /// Claims that compare file systems.
+    FileSystems,
+}
+
+impl Finding {
+    fn of_group(kind: FindingKind, group: &str, text: String) -> Self {
+        Self { kind, group: Some(group.into()), loud: false, text }
+    }
+}

@@ -7,7 +7,6 @@
 
 mod advice;
 mod answer;
-mod comparison;
 mod groups;
 mod method;
 mod samples;
@@ -16,7 +15,7 @@ mod table;
 mod trust;
 
 pub use advice::advice;
-pub use comparison::comparison;
+pub(crate) use table::push_grid;
 
 use crate::chart::{self, PAGE_COLOURS, Picture, Width};
 use crate::render::{Report, SOURCE_TABLE_TITLE, is_control, source_table};
@@ -52,7 +51,7 @@ pub fn with_conclusion(report: &Report<'_>, conclusion: Option<&Conclusion>) -> 
     side_by_side::section(&mut page, report);
     if let Some(grid) = source_table(report.summary) {
         page.element("h2", SOURCE_TABLE_TITLE);
-        table::push_grid(&mut page, &grid, false);
+        push_grid(&mut page, &grid, false);
     }
     groups::sections(&mut page, report);
     trust::section(&mut page, report);
@@ -76,7 +75,7 @@ const PICTURES_BYTES: usize = 280_000;
 const FULL_BYTES: usize = 400_000;
 
 /// Page under construction, and the charts not yet placed.
-struct Page {
+pub(crate) struct Page {
     text: String,
     pictures: Pictures,
     /// Size of the charts placed, bytes.
@@ -108,7 +107,7 @@ impl Pictures {
 }
 
 impl Page {
-    fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self {
             text: String::new(),
             pictures: Pictures { both: Vec::new() },
@@ -119,16 +118,16 @@ impl Page {
         }
     }
 
-    fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
     /// Adds an element with this text.
-    fn element(&mut self, name: &str, text: &str) {
+    pub(crate) fn element(&mut self, name: &str, text: &str) {
         self.push(&format!("<{name}>{}</{}>\n", escape(text), name.split(' ').next().unwrap_or(name)));
     }
 
-    fn paragraph(&mut self, text: &str) {
+    pub(crate) fn paragraph(&mut self, text: &str) {
         self.element("p", text);
     }
 
@@ -202,7 +201,7 @@ impl Page {
 }
 
 /// Returns a page with its head; `mark` identifies its source, `title` is plain text.
-fn document(mark: &str, title: &str, page: &Page) -> String {
+pub(crate) fn document(mark: &str, title: &str, page: &Page) -> String {
     let colours = |which: fn(&(&'static str, &'static str, &'static str)) -> &'static str| -> String {
         PAGE_COLOURS.iter().map(|colour| format!("--{}:{};", colour.0, which(colour))).collect()
     };

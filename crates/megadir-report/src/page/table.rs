@@ -20,7 +20,7 @@ pub(super) fn every(page: &mut Page, title: &str, grid: &Grid) {
 }
 
 /// Adds a grid with its legend; `cards`: rows are cards on wide screens too.
-pub(super) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
+pub(crate) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
     let has_text = |place: usize| {
         place == 0 || grid.rows.iter().any(|row| row.get(place).is_some_and(|field| !field.text.is_empty()))
     };

@@ -1,9 +1,9 @@
 //! Grids of groups whose rows are numbers of entries: refusals, fillings and growth.
 
 use super::grid::{Column, Grid, Text};
-use super::groups::{intervals, outcome};
 use super::inline::Bars;
 use super::operations::bounds;
+use super::outcome::{intervals, outcome};
 use super::paint::Tone;
 use crate::summary::{Bucket, Fill, Growth, Refusal, Series, Shape, Summary};
 use crate::text;

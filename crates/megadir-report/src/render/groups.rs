@@ -6,12 +6,16 @@ use super::filling;
 use super::grid::{Column, Grid, Text};
 use super::inline::Bars;
 use super::operations::bounds;
+use super::outcome::{intervals, outcome};
 use super::paint::Tone;
 use crate::summary::{
     Arm, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Outcome, PairRow,
-    Pairs, Range, Summary, Verdict, looks, rounds_for_interval,
+    Pairs, Range, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
+
+/// Caveat of absolute look-up times; METHODOLOGY.md has the measurement.
+pub(super) const RAW_CALLS: &str = " Times are of direct system calls: programs that call a function of the C library for each look-up take longer (half as much again where that was measured).";
 
 /// Returns the grid of a group; `None` for an unreadable one, which a finding reports.
 pub(crate) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
@@ -168,7 +172,7 @@ fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
         legend.push_str(" Memory: the program's largest resident set, median.");
     }
     if comparison.rows.iter().any(|row| is_lookup(summary, row)) {
-        legend.push_str(super::source_table::RAW_CALLS);
+        legend.push_str(RAW_CALLS);
     }
     legend
 }
@@ -177,25 +181,6 @@ fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
 fn is_lookup(summary: &Summary, row: &Contrast) -> bool {
     let work = summary.arm(row.arm).map(|arm| &arm.cell.work);
     matches!(work, Some(Work::Lookup { .. })) && summary.machine.kernel.starts_with("Linux")
-}
-
-/// Explains the intervals of a family of outcomes.
-pub(super) fn intervals<'a>(
-    summary: &Summary,
-    family: &str,
-    outcomes: impl Iterator<Item = &'a Outcome>,
-) -> String {
-    let epochs = outcomes.filter_map(|outcome| match outcome {
-        Outcome::Judged { epochs, .. } => *epochs,
-        _ => None,
-    });
-    let bootstrap = epochs.max().map(|epochs| format!(" by hierarchical bootstrap over {epochs} epochs"));
-    let looks = match looks(&summary.rules) {
-        1 => String::new(),
-        looks => format!(" and for the {looks} looks at which the run might have stopped (Bonferroni)"),
-    };
-    let bootstrap = bootstrap.unwrap_or_default();
-    format!(" [ ]: 95 % interval{bootstrap}, adjusted for {family} (Holm){looks}.")
 }
 
 fn is_negligible(outcome: &Outcome) -> bool {
@@ -240,38 +225,6 @@ fn compare_row(summary: &Summary, comparison: &Comparison, contrast: &Contrast, 
         row.splice(PROCESSOR..=PROCESSOR, of_program);
     }
     row
-}
-
-pub(crate) fn outcome(outcome: &Outcome) -> (String, String, Tone) {
-    match outcome {
-        Outcome::Baseline => (String::new(), "baseline".into(), Tone::Faint),
-        Outcome::Judged { ratio, adjusted, verdict, .. } => {
-            let (words, tone) = verdict_words(*verdict, ratio.value);
-            (text::ratio(ratio.value, *adjusted), words, tone)
-        }
-        Outcome::TooFewRounds { ratio } => (text::ratio(*ratio, None), "not judged".into(), Tone::Faint),
-        Outcome::Unequal => (String::new(), "UNEQUAL WORK".into(), Tone::Alarm),
-        Outcome::NotMeasured => (String::new(), "not measured".into(), Tone::Faint),
-    }
-}
-
-pub(crate) fn outcome_words(outcome: &Outcome) -> (String, String) {
-    let (ratio, verdict, _) = self::outcome(outcome);
-    (ratio, verdict)
-}
-
-fn verdict_words(verdict: Verdict, ratio: f64) -> (String, Tone) {
-    match verdict {
-        Verdict::Faster { negligible: false } => (text::speed(ratio), Tone::Good),
-        Verdict::Slower { negligible: false } => (text::speed(ratio), Tone::Bad),
-        Verdict::Faster { negligible: true } => ("faster, negligible".into(), Tone::Plain),
-        Verdict::Slower { negligible: true } => ("slower, negligible".into(), Tone::Plain),
-        Verdict::Equivalent => ("equivalent".into(), Tone::Plain),
-        Verdict::Inconclusive { rounds_to_decide: Some(rounds) } => {
-            (format!("inconclusive (~{})", text::count(rounds)), Tone::Faint)
-        }
-        Verdict::Inconclusive { rounds_to_decide: None } => ("inconclusive".into(), Tone::Faint),
-    }
 }
 
 fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {

@@ -19,6 +19,7 @@ mod json;
 mod machine;
 mod markdown;
 mod operations;
+mod outcome;
 mod overview;
 mod paint;
 mod parquet;
@@ -37,12 +38,13 @@ pub use table::table;
 
 pub(crate) use data::use_lines;
 pub(crate) use grid::{Align, Column, Grid, Text, lay_out};
-pub(crate) use groups::{arms as arms_grid, grid as group_grid, outcome as outcome_tone, outcome_words};
+pub(crate) use groups::{arms as arms_grid, grid as group_grid};
 pub(crate) use machine::{
     families_line, file_system_lines, machine_details, machine_line, resolution_details, resolution_lines,
     run_line, self_check_line,
 };
 pub(crate) use operations::{TITLE as OPERATIONS_TITLE, grid as operations_grid};
+pub(crate) use outcome::{outcome as outcome_tone, outcome_words};
 pub(crate) use overview::{
     TITLE as FILE_SYSTEMS_TITLE, each_against_each, legend as overview_legend, tables as overview_tables,
 };

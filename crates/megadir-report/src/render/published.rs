@@ -3,7 +3,7 @@
 use megadir_record::{CellId, Published};
 
 use super::grid::{Column, Grid, Text};
-use super::groups::outcome;
+use super::outcome::outcome;
 use crate::summary::{Figure, GroupReading, GroupSummary, Outcome, Range, Summary, unlike};
 use crate::text;
 

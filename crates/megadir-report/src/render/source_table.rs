@@ -8,14 +8,12 @@ use std::collections::BTreeSet;
 use megadir_record::{CacheState, Cell, Keys, Role, Work};
 
 use super::grid::{Column, Grid, Text};
-use super::groups::{outcome, speed_up, tells_speed_ups};
+use super::groups::{RAW_CALLS, speed_up, tells_speed_ups};
+use super::outcome::outcome;
 use crate::summary::{Comparison, Contrast, GroupReading, Outcome, Summary};
 use crate::text;
 
 pub(crate) const TITLE: &str = "The source's table, measured here";
-
-/// Caveat of absolute look-up times; METHODOLOGY.md has the measurement.
-pub(super) const RAW_CALLS: &str = " Times are of direct system calls: programs that call a function of the C library for each look-up take longer (half as much again where that was measured).";
 
 /// Returns the table of the study's source; `None` if there is none.
 pub(crate) fn grid(summary: &Summary) -> Option<Grid> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Options, note, words};
+use super::note;
 use crate::summary::Figure;
 
 /// A warning with its words, as summaries carry it.
@@ -239,24 +239,8 @@ impl Warning {
         }
     }
 
-    /// Returns the warning with its words, for a record of `megadir bench`.
-    #[must_use]
-    pub fn advisory(self) -> Advisory {
-        self.advisory_with(Options::Bench)
-    }
-
-    /// Returns the warning with its words, which name options of the command that made the record.
-    pub(crate) fn advisory_with(self, options: Options) -> Advisory {
-        Advisory {
-            loud: self.is_loud(),
-            text: words::text(&self),
-            advice: words::advice(&self, options),
-            warning: self,
-        }
-    }
-
     /// Returns whether the numbers are not to be used before the warning is dealt with.
-    fn is_loud(&self) -> bool {
+    pub(super) fn is_loud(&self) -> bool {
         match self {
             Self::UnequalWork { .. } | Self::DataChanged { .. } | Self::Contradictory { .. } => true,
             Self::DiffersFromItself { negligible, .. } => !negligible,

@@ -1,10 +1,23 @@
 //! Texts of warnings: the problem and the remedy.
 
-use super::{Options, Warning, note};
+use super::{Advisory, Options, Warning, note};
 use crate::summary::Figure;
 use crate::text;
 
-pub(super) fn text(warning: &Warning) -> String {
+impl Warning {
+    /// Returns the warning with its words, for a record of `megadir bench`.
+    #[must_use]
+    pub fn advisory(self) -> Advisory {
+        self.advisory_with(Options::Bench)
+    }
+
+    /// Returns the warning with its words, which name options of the command that made the record.
+    pub(crate) fn advisory_with(self, options: Options) -> Advisory {
+        Advisory { loud: self.is_loud(), text: text(&self), advice: advice(&self, options), warning: self }
+    }
+}
+
+fn text(warning: &Warning) -> String {
     match warning {
         Warning::UnequalWork { arm, rounds } => format!(
             "`{arm}` saw other entries than it should have in {}, so its times are not compared.",
@@ -54,7 +67,7 @@ pub(super) fn text(warning: &Warning) -> String {
     }
 }
 
-pub(super) fn advice(warning: &Warning, options: Options) -> String {
+fn advice(warning: &Warning, options: Options) -> String {
     let more = options.more_rounds();
     match warning {
         Warning::TooFewRounds { .. } => return format!("Let the run finish, or {more}."),
