@@ -141,7 +141,7 @@ fn check_rows(inventory: &Path, depth: usize, name_bytes: usize) {
 fn instructions(words: &[&str], paths: &[&Path]) -> u64 {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(env!("CARGO_BIN_EXE_megadir"))
+        .arg(program())
         .args([words[0], "-j1"])
         .args(&words[1..])
         .args(paths)

@@ -114,7 +114,7 @@ const WRITERS: &[(&str, &[&str], &[&str])] = &[
 
 /// Long options of a command whose help begins with "Write".
 fn writers(subcommand: &[&str]) -> Vec<String> {
-    let output = output_of(std::path::Path::new("."), &[subcommand, &["--help"]].concat());
+    let output = output_of(".", &[subcommand, &["--help"]].concat());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut option = String::new();
     let mut found = Vec::new();

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use megadir_testkit::mount::{HASH_SEED, Mount, Recipe};
 use megadir_testkit::require;
+
+use crate::support::output_of;
 
 /// Pages whose tables of comparisons are held number by number, with the heading where they begin.
 const TABLES: [(&str, &str); 2] = [("README.md", "## Speed"), ("docs/speed.md", "# Speed")];
@@ -96,12 +97,7 @@ fn intervals(text: &str) -> BTreeSet<String> {
 fn example() -> Result<String, String> {
     let mount = Mount::make(&TEN_MILLION)?;
     std::fs::create_dir(mount.path().join("files")).map_err(|error| error.to_string())?;
-    let output = Command::new(env!("CARGO_BIN_EXE_megadir"))
-        .args(["advise", "files", "--files", "10M", "--churn", "--time", "0s"])
-        .current_dir(mount.path())
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| error.to_string())?;
+    let output = output_of(mount.path(), &["advise", "files", "--files", "10M", "--churn", "--time", "0s"]);
     assert!(output.status.success(), "{output:?}");
     Ok(String::from_utf8(output.stdout).expect("UTF-8"))
 }
