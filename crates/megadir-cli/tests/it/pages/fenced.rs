@@ -99,6 +99,20 @@ const BLOCKS: &[Block] = &[
         )],
     ),
     ("docs/bench.md", &[("- run: |\n", Elsewhere("the block above as steps of a service"))]),
+    (
+        "docs/commands.md",
+        &[(
+            "megadir bench commands 'ls -U {dir}' 'find {dir}' 'bfs {dir}'",
+            Smaller(&[("commands ", "commands --entries 50 --rounds 7 ")]),
+        )],
+    ),
+    (
+        "docs/commands.md",
+        &[(
+            "megadir bench commands --changes 'rm -rf {dir}' 'find {dir} -delete' --layout per-directory:1000",
+            Smaller(&[("commands ", "commands --entries 50 --rounds 7 "), ("1000", "10")]),
+        )],
+    ),
     ("docs/inventory.md", &[("SELECT path, size", QUERY)]),
     ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
