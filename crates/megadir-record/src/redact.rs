@@ -121,6 +121,9 @@ fn plan(plan: &mut Plan, private: &[String]) {
     for cell in &mut plan.cells {
         if let Work::Command(work) = &mut cell.work {
             // Arms are named after their command lines.
+            for words in [&mut cell.axes.label, &mut cell.axes.method].into_iter().flatten() {
+                *words = sentence(words, private);
+            }
             cell.name = sentence(&cell.name, private);
             work.line = sentence(&work.line, private);
             work.prepare = work.prepare.as_deref().map(|line| sentence(line, private));
@@ -130,10 +133,14 @@ fn plan(plan: &mut Plan, private: &[String]) {
         }
     }
     for group in &mut plan.groups {
-        if let GroupRule::Pairs { pairs } = &mut group.rule {
-            for pair in pairs {
-                pair.at = sentence(&pair.at, private);
+        match &mut group.rule {
+            GroupRule::Pairs { pairs } => {
+                pairs.iter_mut().for_each(|pair| pair.at = sentence(&pair.at, private));
             }
+            GroupRule::Grow { series } => {
+                series.iter_mut().for_each(|(name, _)| *name = sentence(name, private));
+            }
+            _ => {}
         }
     }
     plan.unavailable.iter_mut().for_each(|gone| gone.reason = sentence(&gone.reason, private));

@@ -23,6 +23,8 @@ mod clean;
 #[cfg(target_os = "linux")]
 mod cold;
 #[cfg(target_os = "linux")]
+mod commands;
+#[cfg(target_os = "linux")]
 mod deep;
 #[cfg(target_os = "linux")]
 mod epochs;

@@ -88,7 +88,7 @@ fn mix(state: u64, value: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64};
 

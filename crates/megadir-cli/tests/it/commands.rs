@@ -1,5 +1,4 @@
 //! `megadir bench commands` and studies of command lines: any program, in fresh processes, with equal work.
-#![cfg(target_os = "linux")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
@@ -12,6 +11,8 @@ use megadir_record::{CacheState, Cell, CommandWork, Phase, Record, Role, Sample,
 use megadir_testkit::mount::{EXT4, Mount};
 use megadir_testkit::require;
 use megadir_testkit::require::{full, have};
+
+use crate::support::output_of;
 
 const NAMES: [&str; 3] = ["ls -U {dir}", "find {dir}", "{megadir} list {dir}"];
 
@@ -36,8 +37,7 @@ impl Scratch {
     }
 
     fn megadir(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
-        command.args(arguments).current_dir(self.0.path()).output().expect("the program starts")
+        output_of(self.0.path(), arguments)
     }
 
     /// Measures commands on 200 files in 6 rounds, unless options say otherwise.
@@ -379,7 +379,7 @@ fn studies_of_commands_take_every_axis_that_others_take() {
     require!(have("mkfs.xfs"));
     require!(Mount::make(&EXT4).map(drop));
     let scratch = Scratch::new();
-    let study = include_str!("commands/study.toml");
+    let study = include_str!("../golden/commands-study.toml");
     std::fs::write(scratch.path("study.toml"), study).expect("written");
     let fixed = ["bench", "run", "study.toml", "--quick", "--seed", "7", "--output", "run.jsonl"];
     let axes = ["--fs", "ext4,xfs", "--cache", "warm,fs-cold", "--aged", "2x"];
@@ -414,7 +414,7 @@ fn studies_of_commands_take_every_axis_that_others_take() {
 #[test]
 fn mistakes_in_a_study_of_commands_are_named() {
     let scratch = Scratch::new();
-    let study = include_str!("commands/study.toml");
+    let study = include_str!("../golden/commands-study.toml");
     for (from, to, says) in [
         ("run = \"find {dir}\"", "run = \"find {dir} | wc\"", "unquoted '|'"),
         ("run = \"find {dir}\"", "run = \"find 'x\"", "quote that is not closed"),
