@@ -10,7 +10,7 @@ use crate::dir::kind_of;
 use crate::error::Result;
 
 /// Reader that looks up unknown types relative to a directory. An entry that no longer exists keeps
-/// [`FileType::Unknown`].
+/// `FileType::Unknown`.
 #[derive(Debug)]
 pub struct Resolving<R> {
     inner: R,

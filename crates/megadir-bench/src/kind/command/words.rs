@@ -4,6 +4,7 @@
 //! globs) is refused unless it is quoted: run without a shell it would do something else than it says. No crate
 //! that splits words reports unquoted operators.
 
+#[cfg(any(target_os = "linux", test))]
 use std::ffi::{OsStr, OsString};
 
 /// Characters that only a shell interprets, outside quotes.
@@ -19,6 +20,7 @@ pub struct CommandLine {
 }
 
 /// Values of the placeholders.
+#[cfg(any(target_os = "linux", test))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placeholders<'a> {
     /// `{dir}`
@@ -59,6 +61,7 @@ impl CommandLine {
     }
 
     /// Returns the words with their placeholders replaced; within a shell's line paths are quoted.
+    #[cfg(any(target_os = "linux", test))]
     pub(crate) fn fill(&self, with: &Placeholders<'_>) -> Vec<OsString> {
         let number = OsString::from(with.entries.to_string());
         let values =
@@ -88,6 +91,7 @@ impl CommandLine {
 }
 
 /// Quotes a path for the shell.
+#[cfg(any(target_os = "linux", test))]
 fn quote(value: &OsStr) -> OsString {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%=".contains(byte);
     if !value.is_empty() && value.as_encoded_bytes().iter().all(plain) {

@@ -31,6 +31,7 @@ pub(crate) fn output_of<A: AsRef<OsStr>>(directory: impl AsRef<Path>, arguments:
     megadir(directory, arguments).output().expect("the program starts")
 }
 
+#[cfg(target_os = "linux")]
 /// Output or messages as text, which they must be.
 #[track_caller]
 pub(crate) fn text(bytes: &[u8]) -> String {
