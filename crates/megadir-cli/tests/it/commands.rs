@@ -266,7 +266,9 @@ fn a_program_that_changes_the_data_set_is_found_and_the_data_is_made_again() {
     let notes = run.notes("data-changed");
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(
-        notes[0].contains("`later` changed the data set in round") && notes[0].contains("it was made again"),
+        ["`later`", "changed the data set in round", "it was made again"]
+            .iter()
+            .all(|part| notes[0].contains(part)),
         "{notes:?}"
     );
     let changed = run.samples("ls").filter(|sample| sample.counted.entries != 200).count();
