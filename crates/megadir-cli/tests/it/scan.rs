@@ -168,7 +168,7 @@ fn an_interrupted_scan_leaves_the_old_inventory_and_nothing_else() {
         if interrupted > 5 {
             break;
         }
-        assert!(err(&output).ends_with("interrupted; 'inventory' is as it was\n"), "{}", err(&output));
+        assert!(err(&output).ends_with("interrupted; 'inventory' is unchanged\n"), "{}", err(&output));
         assert!(fs::read(scratch.path().join("inventory")).unwrap() == before);
         assert_eq!(names(scratch.path()), ["inventory", "tree"]);
     }
@@ -284,7 +284,7 @@ fn what_cannot_be_done_is_one_line() {
         (&["scan", "tree", "--csv", "--jsonl"], 2, "cannot be used with"),
         (&["scan", "", "-o", "x"], 2, "the path is empty"),
         (&["scan", "tree", "-o", "x", "-j0"], 2, "from 1 to 256"),
-        (&["scan", "tree", "-o", "x", "--memory", "1k"], 2, "too little"),
+        (&["scan", "tree", "-o", "x", "--memory", "1k"], 2, "too small"),
         (&["scan", "tree", "-o", "x", "--examiner", "statix"], 2, "statx"),
         (&["scan", "gone", "-o", "x"], 3, "open 'gone': No such file or directory"),
         (&["scan", "file", "-o", "x"], 3, "expected a directory"),

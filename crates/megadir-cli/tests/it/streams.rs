@@ -29,6 +29,7 @@ const PRINTS: &[&[&str]] = &[
     &["bench", "list"],
     &["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "7", "--dry-run"],
     &["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "7"],
+    &["bench", "commands", "ls -U {dir}", "--entries", "50", "--rounds", "7"],
     &["bench", "report", "record.jsonl"],
     &["bench", "report", "record.jsonl", "--format", "html"],
     &["bench", "compare", "record.jsonl", "record.jsonl"],
