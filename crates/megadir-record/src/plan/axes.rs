@@ -1,4 +1,4 @@
-//! Axes of an arm: what tells it apart from the other arms of its study, as data.
+//! Axes of an arm: its differences from the other arms of its study, as data.
 //!
 //! [`Work`](crate::Work) holds every parameter of an arm. Its axes are those parameters that its name mentions. A name is
 //! composed from them here, in full ([`Axes::name`]) or without some of them, and parsed nowhere but in `from_names`,
@@ -48,7 +48,7 @@ pub struct Axes {
     /// System call of a lookup.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<LookupCall>,
-    /// How files are found.
+    /// Way of finding files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessBy>,
     /// Order of files with known names.
@@ -81,7 +81,7 @@ pub struct Axes {
     /// Name of the cold cache state, which mentions a virtual machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<String>,
-    /// Name of the cache state for which the arm provides files.
+    /// Name of the cache state that the arm prepares files for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_cache: Option<String>,
     /// Label of the file system, in a run on several.
@@ -120,7 +120,7 @@ pub enum Operation {
     Run,
 }
 
-/// How files are found.
+/// Way of finding files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -222,7 +222,7 @@ impl Axes {
         name
     }
 
-    /// Composes the part of the name that says what is done, on which directory.
+    /// Composes the part of the name that states the work and its directory.
     fn work(&self) -> String {
         let mut name = match self.operation {
             // The other axes say it.

@@ -142,7 +142,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let judge = Judge { summary, overview, who: &claims.who };
     let told = each.iter().map(|claim| judge.of(claim));
     let (journal, disks) = (judge.without_journal(), judge.disks().filter(|_| *disks_only));
-    // The claims stand beside their group: none of them answers the question.
+    // The claims follow their group: none of them answers the question.
     let of_group = |text| Finding { group: Some(FILE_SYSTEM_GROUP.to_owned()), ..finding(text) };
     told.chain(journal).chain(disks).map(of_group).collect()
 }
@@ -178,7 +178,7 @@ impl Judge<'_> {
         against(self.overview, first, second).ok_or_else(none)
     }
 
-    /// Returns those of these file systems that the driver of another one serves.
+    /// Returns the file systems that the driver of another one serves.
     fn other_drivers<'k>(&self, kinds: impl Iterator<Item = &'k str>) -> Vec<&OverviewColumn> {
         let columns = kinds.filter_map(|kind| self.column(kind)).map(|column| &self.overview.columns[column]);
         columns.filter(|column| column.driver != column.kind).collect()
@@ -253,7 +253,7 @@ impl Judge<'_> {
         format!("{told}: over all kinds of work it takes {}{drivers}", text::list(&figures))
     }
 
-    /// Shows the figure beside a claim that no single figure judges.
+    /// Shows the figure next to a claim that no single figure judges.
     fn varies(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
         let told = than.iter().map(|than| match self.pair(of, than) {
             Ok(against) => format!(

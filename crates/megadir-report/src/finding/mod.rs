@@ -36,7 +36,7 @@ pub struct Finding {
     pub kind: FindingKind,
     /// The group that it reads, if it is about one.
     pub group: Option<String>,
-    /// Whether it says that numbers must not be used.
+    /// `true` if the numbers must not be used.
     pub loud: bool,
     /// The sentences.
     pub text: String,
@@ -47,29 +47,29 @@ pub struct Finding {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
-    /// What several comparisons that answer the study's question come to together.
+    /// Joint result of several comparisons that answer the study's question.
     Answer,
     /// Arms that did not do the same work, and groups that cannot be read because of them.
     Work,
-    /// What makes the difference between two programs.
+    /// Cause of the difference between two programs.
     Decomposition,
     /// The fastest and the slowest arm of a group.
     Comparison,
     /// After how many entries the first was refused.
     Refusal,
-    /// Whether a claim of the source stands that no other rule judges.
+    /// Verdict on a claim of the source that no other rule judges.
     Claim,
     /// From which share of a directory on listing beats asking.
     BreakEven,
-    /// What creating a file costs as a directory fills.
+    /// Cost of creating a file as a directory fills.
     Fill,
-    /// What one arm costs against another.
+    /// Cost of one arm relative to another.
     Pair,
-    /// What aging left of a directory's size.
+    /// Remaining size of a directory after aging.
     Aged,
-    /// What the number of calls does to the time.
+    /// Effect of the number of calls on the time.
     Calls,
-    /// How time grows with entries.
+    /// Growth of time with entries.
     Growth,
     /// Claims that compare file systems.
     FileSystems,

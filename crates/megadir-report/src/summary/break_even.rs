@@ -1,7 +1,7 @@
 //! The rule BreakEven: from which share of a directory's files on listing all of them costs less than asking for some.
 //!
 //! In each round the share lies where the curve through the arms that ask reaches the time of the listing; the interval is over
-//! rounds. A curve that stays below or above is told as such, and nothing is extrapolated.
+//! rounds. A curve that stays below or above is reported as such, and nothing is extrapolated.
 
 use megadir_record::{BreakEvenArms, CellId, Work};
 use megadir_stats::{Crossing, crossing, crossing_estimate};
@@ -16,7 +16,7 @@ use super::evidence::Evidence;
 pub struct BreakEven {
     /// Every series of the group.
     pub series: Vec<BreakEvenSeries>,
-    /// What the share of the largest directory is to that of the smallest, for each way of listing.
+    /// Share of the largest directory divided by that of the smallest, for each way of listing.
     pub sizes: Vec<BreakEvenSizes>,
 }
 
@@ -24,7 +24,7 @@ pub struct BreakEven {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEvenSeries {
-    /// How it is listed.
+    /// Way of listing.
     pub name: String,
     /// The entries of the directory.
     pub entries: u64,
@@ -78,7 +78,7 @@ pub enum Threshold {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEvenSizes {
-    /// How they are listed.
+    /// Way of listing.
     pub name: String,
     /// Entries of the smallest.
     pub small: u64,
@@ -98,7 +98,7 @@ impl From<Crossing> for Threshold {
     }
 }
 
-/// A series as it was read, with what each round came to.
+/// A series as it was read, with the result of each round.
 struct Read {
     series: BreakEvenSeries,
     rounds: Vec<Crossing>,

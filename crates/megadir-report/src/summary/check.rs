@@ -1,9 +1,9 @@
-//! What must hold of a record for it to be summarised: it may come from anywhere, so nothing of it is believed unchecked.
+//! Conditions for summarising a record. A record may come from anywhere, so everything in it is checked.
 
 use megadir_record::{Cell, CellId, GroupRule, Plan, Record, Rules, Sample, Stop, Work};
 use megadir_stats::Looks;
 
-/// Why a record cannot be summarised.
+/// Reason why a record cannot be summarised.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
     /// No round was measured before the run ended.
@@ -24,7 +24,7 @@ pub enum SummaryError {
         arm: String,
         /// The round.
         round: u32,
-        /// What is wrong.
+        /// The contradiction.
         reason: &'static str,
     },
 }
@@ -55,7 +55,7 @@ pub(super) fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
     check_stop(rules).map_or(Ok(()), broken)
 }
 
-/// Returns what is wrong with a stopping rule, if anything is.
+/// Returns the error in a stopping rule, if any.
 fn check_stop(rules: &Rules) -> Option<String> {
     let width = match rules.stop {
         Stop::Rounds => return None,

@@ -17,7 +17,7 @@ pub struct Comparison {
     pub baseline: CellId,
     /// Every arm of the group in the plan's order, the baseline first.
     pub rows: Vec<Contrast>,
-    /// What the number of calls does to the time, where the arms differ in it.
+    /// Effect of the number of calls on the time, if the arms differ in it.
     pub calls: Option<CallsContrast>,
 }
 
@@ -29,11 +29,11 @@ pub struct Contrast {
     pub arm: CellId,
     /// Rounds in which both were measured.
     pub rounds: usize,
-    /// What came out.
+    /// Result of the comparison.
     pub outcome: Outcome,
 }
 
-/// What came out of a comparison.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
@@ -46,9 +46,9 @@ pub enum Outcome {
         ratio: Figure,
         /// The interval adjusted for all arms of the group; `None` where the rounds are too few for it.
         adjusted: Option<Range>,
-        /// What follows.
+        /// The verdict.
         verdict: Verdict,
-        /// How many epochs the intervals rest on, where they are the hierarchical bootstrap's and not the signed ranks' of rounds.
+        /// Number of epochs behind the intervals, if they are from the hierarchical bootstrap and not from signed ranks of rounds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         epochs: Option<usize>,
     },
@@ -63,26 +63,26 @@ pub enum Outcome {
     NotMeasured,
 }
 
-/// What is said about a ratio.
+/// Verdict on a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "says")]
 pub enum Verdict {
     /// The adjusted interval lies below 1.
     Faster {
-        /// Whether it lies wholly inside the equivalence band.
+        /// `true` if the interval lies inside the equivalence band.
         negligible: bool,
     },
     /// The adjusted interval lies above 1.
     Slower {
-        /// Whether it lies wholly inside the equivalence band.
+        /// `true` if the interval lies inside the equivalence band.
         negligible: bool,
     },
     /// The 90 % interval lies inside the equivalence band and includes 1.
     Equivalent,
     /// None of these.
     Inconclusive {
-        /// How many rounds in all would probably decide.
+        /// Total number of rounds that would probably decide.
         rounds_to_decide: Option<u64>,
     },
 }

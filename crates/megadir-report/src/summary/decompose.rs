@@ -21,9 +21,9 @@ use super::evidence::Evidence;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decomposition {
-    /// What the slow program is.
+    /// Name of the slow program.
     pub slow_name: String,
-    /// What the fast program is.
+    /// Name of the fast program.
     pub fast_name: String,
     /// Rounds in which all arms of both programs were measured.
     pub rounds: usize,
@@ -33,13 +33,13 @@ pub struct Decomposition {
     pub slow_ns: Figure,
     /// The fast program, nanoseconds an entry.
     pub fast_ns: Figure,
-    /// What the slow program takes more than the fast one, nanoseconds an entry.
+    /// Extra time of the slow program over the fast one, nanoseconds per entry.
     pub difference_ns: Figure,
     /// Time of the slow program over time of the fast one.
     pub ratio: Figure,
     /// Every factor, in the order of the slow program.
     pub factors: Vec<Factor>,
-    /// What reading alone makes: the part that the buffer and the call can explain.
+    /// Part of reading alone, which the buffer and the call can explain.
     pub reading: Option<ReadingFactor>,
 }
 
@@ -49,7 +49,7 @@ pub struct Decomposition {
 pub struct Factor {
     /// The factor's name.
     pub name: String,
-    /// Whether it is the same arm in both programs, so that it cancels by itself.
+    /// `true` if it is the same arm in both programs, so that it cancels.
     pub common: bool,
     /// Its steps in the slow program, nanoseconds an entry; `None` where it has none.
     pub slow_ns: Option<Figure>,
@@ -71,11 +71,11 @@ pub struct ReadingFactor {
     pub cost_ns: Figure,
     /// Their share of the whole difference together.
     pub share: Option<Figure>,
-    /// Whether the claim stands that reading (buffer and call) is the cause of the difference.
+    /// `true` if the claim holds that reading (buffer and call) causes the difference.
     pub claim: Claim,
 }
 
-/// What becomes of a claim that one factor is the cause.
+/// Verdict on a claim that one factor is the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Rounds;
 use super::rounds::Key;
 
-/// Whether an arm did the same work as the others on its data.
+/// Comparison of an arm's work with that of the others on its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
@@ -24,7 +24,7 @@ pub enum WorkCheck {
     Unequal(Mismatch),
 }
 
-/// How an arm's work differs from that of the others.
+/// Difference of an arm's work from that of the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mismatch {
@@ -34,9 +34,9 @@ pub struct Mismatch {
     pub first_round: u32,
     /// Entries that the arm saw in that round.
     pub entries: u64,
-    /// Entries that it should have seen; `None` where neither the record nor the other arms tell.
+    /// Expected entries; `None` if neither the record nor the other arms show them.
     pub entries_expected: Option<u64>,
-    /// Whether the record tells what was to be seen; else most of the other arms do.
+    /// `true` if the record has the expected entries; otherwise they are those of most other arms.
     pub recorded: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct DataCheck {
     pub entries_min: Option<u64>,
     /// The most entries that the arms agreed on in any round.
     pub entries_max: Option<u64>,
-    /// Whether the entries were the same in all rounds and, in data made for the run, as many as planned.
+    /// `true` if the entries were the same in all rounds and, in created data, as many as planned.
     pub steady: bool,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn check(record: &Record, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Ve
     (checks, data)
 }
 
-/// What most arms saw of a data set in a round; `None` where the arms do not agree or none was measured.
+/// Entries that most arms saw of a data set in a round; `None` if the arms disagree or none was measured.
 type Agreed = BTreeMap<(DataId, Key), Option<Seen>>;
 
 fn seen(sample: &Sample) -> Seen {
@@ -126,9 +126,9 @@ fn check_arm(
     agreed: &Agreed,
 ) -> WorkCheck {
     let voted = |sample: &Sample| agreed.get(&(cell.data, (sample.epoch, sample.round))).copied().flatten();
-    // What does not list its data set knows by itself what it must see.
+    // Work that does not list its data set knows the expected entries itself.
     let known = |epoch| recorded(epoch).or((!cell.work.counts_names()).then_some((0, 0)));
-    // What is to be found out cannot be known beforehand.
+    // The result of a search cannot be known beforehand.
     if known(0).is_some_and(|(entries, hash)| cell.work.expected(entries, hash).is_none()) {
         return WorkCheck::Equal;
     }

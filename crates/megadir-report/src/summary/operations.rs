@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{Figure, Range, Rounds};
 
-/// The quantiles that are told, and those of the fields below.
+/// Quantiles in reports, and those of the fields below.
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 /// The times of an arm's single operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Operations {
-    /// How many were timed in the rounds that count.
+    /// Number of timed operations in the rounds that count.
     pub operations: u64,
-    /// What their times are counted from.
+    /// Start of their times.
     pub since: Since,
     /// Their quantiles; `None` where timing costs too much of them to mean anything.
     pub quantiles: Option<OperationQuantiles>,
@@ -30,7 +30,7 @@ pub struct Operations {
     pub accounted: Option<f64>,
 }
 
-/// How many operations started a second.
+/// Number of operations started per second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
@@ -40,7 +40,7 @@ pub struct Rate {
     pub achieved_per_s: f64,
 }
 
-/// Quantiles of the times of single operations, nanoseconds; at most 1/256 beside the true ones.
+/// Quantiles of the times of single operations, nanoseconds; accurate to 1/256.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperationQuantiles {

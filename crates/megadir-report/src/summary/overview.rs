@@ -23,7 +23,7 @@ use row::{RowArms, arms_by_row, named};
 pub struct Overview {
     /// The file systems, as they were named.
     pub columns: Vec<OverviewColumn>,
-    /// What was done, with what it took on each.
+    /// Kinds of work, with their times on each file system.
     pub rows: Vec<OverviewRow>,
     /// Every two file systems on like ground, over all rows that both have.
     pub overall: Vec<Overall>,
@@ -33,17 +33,17 @@ pub struct Overview {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewColumn {
-    /// What was asked for, e.g. `ext4:block=1k`.
+    /// File system as requested, e.g. `ext4:block=1k`.
     pub name: String,
-    /// What it is called, with its driver where that is another's.
+    /// Display name, with its driver if another file system's.
     pub label: String,
     /// The type that was made.
     pub kind: String,
     /// The driver that served it.
     pub driver: String,
-    /// What it lay on, in words.
+    /// Storage below it, in words.
     pub ground: String,
-    /// Whether it may be compared with the first.
+    /// `true` if it may be compared with the first.
     pub comparable: bool,
 }
 
@@ -51,11 +51,11 @@ pub struct OverviewColumn {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewRow {
-    /// What rows of the same operation have in common; empty where there is nothing like that.
+    /// Common words of rows of the same operation; empty if there are none.
     pub section: String,
-    /// What it is, beside that.
+    /// Rest of the row's name.
     pub what: String,
-    /// Whether it counts for [`Overview::overall`].
+    /// `true` if the row counts for [`Overview::overall`].
     pub counts: bool,
     /// One a column; `None` where it was not measured.
     pub cells: Vec<Option<OverviewCell>>,
@@ -91,7 +91,7 @@ pub struct Overall {
     pub than: usize,
     /// Kinds of work that both have.
     pub rows: usize,
-    /// What came out; intervals are adjusted for all these contrasts.
+    /// Result; intervals are adjusted for all these contrasts.
     pub outcome: Outcome,
     /// The one of the two that is shown to be faster, as [`OverviewRow::fastest`] has it.
     #[serde(default)]

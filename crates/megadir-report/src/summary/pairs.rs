@@ -18,11 +18,11 @@ pub struct Pairs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairRow {
-    /// What is compared with what.
+    /// The compared arms, in words.
     pub pair: Pair,
     /// Rounds in which both were measured.
     pub rounds: usize,
-    /// What came out.
+    /// Result of the comparison.
     pub outcome: Outcome,
 }
 

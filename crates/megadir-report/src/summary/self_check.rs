@@ -1,4 +1,4 @@
-//! What a run found out about its own measuring, judged.
+//! Judges a run's checks of its own measuring.
 
 use megadir_record::{Delay, SelfCheck};
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ const DELAYS_OFF: u64 = 3;
 const DELAY_LONGER_MAX: f64 = 0.05;
 const DELAY_ENDS_NS: f64 = 200.0;
 
-/// What a run found out about its own measuring.
+/// Result of a run's checks of its own measuring.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelfChecked {
-    /// Whether the cycle counter was read; else the monotonic clock.
+    /// `true` if the cycle counter was read; otherwise the monotonic clock.
     pub cycle_counter: bool,
     /// One read of the counter, nanoseconds.
     pub timer_ns: f64,
@@ -24,7 +24,7 @@ pub struct SelfChecked {
     pub null_loop_ns: f64,
     /// Median time of a cached `fstatat` of the run's directory that is not timed, nanoseconds; on Windows of asking its handle for its attributes.
     pub untimed_ns: f64,
-    /// What timing adds to one, nanoseconds: Hodges-Lehmann estimate over paired blocks with Wilcoxon's interval.
+    /// Cost of timing one operation, nanoseconds: Hodges-Lehmann estimate over paired blocks with Wilcoxon's interval.
     pub overhead_ns: Figure,
     /// Paired blocks of each kind.
     pub rounds: usize,
@@ -32,7 +32,7 @@ pub struct SelfChecked {
     pub accounted: f64,
     /// The delays put in.
     pub delays: Vec<Delay>,
-    /// Whether each of them was found, in the right place and number.
+    /// `true` if each of them was found, in the right place and number.
     pub delays_found: bool,
 }
 

@@ -46,11 +46,11 @@ pub struct Summary {
     pub question: String,
     /// The published source that the study reproduces.
     pub source: String,
-    /// What follows from the numbers, the most important first.
+    /// Conclusions from the numbers, the most important first.
     pub findings: Vec<Finding>,
-    /// What speaks against believing them, the loudest first.
+    /// Reasons for doubt, the most serious first.
     pub warnings: Vec<Advisory>,
-    /// How far the run got.
+    /// Progress of the run.
     pub progress: Progress,
     /// All file systems side by side, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,10 +69,10 @@ pub struct Summary {
     /// The file systems that were made for the run; `data[i].data.on` is an index. None where it worked in a directory that was named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<LabFileSystem>,
-    /// What they told of themselves once they were mounted.
+    /// Their own reports after mounting.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounted: Vec<LabMount>,
-    /// File systems that were asked for and could not be had.
+    /// File systems that were requested and are unavailable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<Unavailable>,
     /// The figures of the published source.
@@ -80,9 +80,9 @@ pub struct Summary {
     /// The claims of the published source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<Claims>,
-    /// What the study keeps of its source.
+    /// Points of its source that the study reproduces.
     pub keeps: Vec<String>,
-    /// What the study mends of its source.
+    /// Points of its source that the study corrects.
     pub mends: Vec<String>,
     /// The size the run was asked for.
     pub preset: Preset,
@@ -96,13 +96,13 @@ pub struct Summary {
     pub pressure_after: Option<Pressure>,
     /// Cost of the measured loop with nothing in it, nanoseconds an operation.
     pub null_loop_ns: Option<f64>,
-    /// What the run found out about its own measuring.
+    /// Result of the run's checks of its own measuring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_check: Option<SelfChecked>,
-    /// What making the data sets took.
+    /// Cost of creating the data sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built: Option<Built>,
-    /// What data sets that the arms made used.
+    /// Usage of data sets that the arms created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub used: Vec<UsedByArms>,
     /// When the run started, seconds since 1970-01-01 UTC.
@@ -111,7 +111,7 @@ pub struct Summary {
     pub command: Vec<String>,
 }
 
-/// How far a run got.
+/// Progress of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
@@ -123,11 +123,11 @@ pub struct Progress {
     pub rounds_voided: usize,
     /// Rounds of warm-up.
     pub rounds_warm_up: usize,
-    /// How the run ended.
+    /// End of the run.
     pub ending: Ending,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
@@ -136,7 +136,7 @@ pub enum Ending {
     Complete,
     /// It ended by itself before that.
     Early {
-        /// Why, in one sentence.
+        /// The reason, in one sentence.
         reason: Option<String>,
     },
     /// The record has no end: the run was killed or still goes on.
@@ -155,16 +155,16 @@ pub struct GroupSummary {
     /// The study's name of the group, if this is its part on one of several file systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// What the group asks.
+    /// Question of the group.
     pub title: String,
-    /// Whether what comes out of it answers the study's question.
+    /// `true` if its result answers the study's question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answers: bool,
-    /// What came out.
+    /// Result of its rule.
     pub reading: GroupReading,
 }
 
-/// What a rule reads from a group.
+/// Result of a group's rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "rule")]
@@ -177,7 +177,7 @@ pub enum GroupReading {
     Pairs(Pairs),
     /// Entries when the first was refused.
     Refusal(Refusal),
-    /// What creating a file costs as a directory fills.
+    /// Cost of creating a file as a directory fills.
     Fill(Fill),
     /// Time against entries.
     Grow(Growth),
@@ -185,7 +185,7 @@ pub enum GroupReading {
     BreakEven(BreakEven),
     /// The group cannot be read.
     Unreadable {
-        /// Why, in one sentence without its full stop.
+        /// The reason, in one sentence without its full stop.
         reason: String,
     },
 }
@@ -273,7 +273,7 @@ impl Summary {
         self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.cell.data))
     }
 
-    /// Returns the arms that the study asks about: those of no group make ready what others need.
+    /// Returns the arms of the study's groups; the others only prepare the work of these.
     pub fn asked(&self) -> impl Iterator<Item = &Arm> {
         self.arms.iter().filter(|arm| !arm.cell.groups.is_empty())
     }
@@ -313,7 +313,7 @@ pub fn summarize(record: &Record) -> Result<Summary, SummaryError> {
     Ok(summary)
 }
 
-/// Returns the summary without what is read from several arms.
+/// Returns the summary without results that combine several arms.
 fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<WorkCheck>) -> Summary {
     let (header, plan) = (&record.header, &record.header.plan);
     Summary {

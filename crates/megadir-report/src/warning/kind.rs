@@ -9,13 +9,13 @@ use crate::summary::Figure;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advisory {
-    /// What the warning is about, with its figures.
+    /// Subject of the warning, with its figures.
     pub warning: Warning,
-    /// Whether the numbers are not to be used before it is dealt with.
+    /// `true` if the numbers must not be used until it is resolved.
     pub loud: bool,
-    /// What is the matter, in one or two sentences.
+    /// The problem, in one or two sentences.
     pub text: String,
-    /// What to do about it, in one or two sentences.
+    /// The remedy, in one or two sentences.
     pub advice: String,
 }
 
@@ -37,7 +37,7 @@ pub enum Warning {
         arm: String,
         /// Time of the one over time of the other.
         ratio: Figure,
-        /// Whether the difference lies within the equivalence band.
+        /// `true` if the difference lies within the equivalence band.
         negligible: bool,
     },
     /// There are too few rounds for any interval.
@@ -61,15 +61,15 @@ pub enum Warning {
         rounds: usize,
         /// Rounds that were planned.
         planned: u32,
-        /// Why it ended, where the run could say.
+        /// Reason for the end, if the run recorded one.
         reason: Option<String>,
     },
     /// The record contradicts itself, or is damaged in its middle.
     Contradictory {
-        /// What does not fit together, one sentence.
+        /// The contradiction, in one sentence.
         text: String,
     },
-    /// A data set did not stay as it was planned or found.
+    /// A data set did not stay as planned or found.
     DataChanged {
         /// Entries as planned or counted before the run.
         entries: u64,
@@ -85,13 +85,13 @@ pub enum Warning {
         /// Rounds that count.
         rounds: usize,
     },
-    /// Measuring costs a noticeable part of what is measured.
+    /// The cost of measuring is a noticeable part of the measured time.
     TimerCost {
         /// The shortest arm.
         arm: String,
         /// The cost of the empty loop, per cent of the arm's time.
         percent: f64,
-        /// Whether the quantiles of such arms are withheld.
+        /// `true` if the quantiles of such arms are withheld.
         quantiles_refused: bool,
     },
     /// Delays that were put in were not found where and as often as they should be.
@@ -100,7 +100,7 @@ pub enum Warning {
     Unaccounted {
         /// The arm; `None` for the run's check of itself.
         arm: Option<String>,
-        /// What they add up to, per cent of the blocks' wall time.
+        /// Their sum, per cent of the blocks' wall time.
         percent: f64,
     },
     /// Operations did not start as often as planned.
@@ -139,7 +139,7 @@ pub enum Warning {
     },
     /// Tasks waited for something when the run ended, and more than before it.
     PressureRose {
-        /// What they waited for.
+        /// Resource that they waited for.
         resource: String,
         /// Share of the last ten seconds before the run, per cent.
         before_percent: f64,
@@ -150,7 +150,7 @@ pub enum Warning {
     ChangePoint {
         /// The arm.
         arm: String,
-        /// The round, counted from 1 among those that count.
+        /// The round, counted from 1 among the valid ones.
         round: usize,
         /// The probability of such a change by chance.
         p: f64,
@@ -244,7 +244,7 @@ impl Warning {
         match self {
             Self::UnequalWork { .. } | Self::DataChanged { .. } | Self::Contradictory { .. } => true,
             Self::DiffersFromItself { negligible, .. } => !negligible,
-            // What is said of the other arms stands.
+            // Statements about the other arms are unaffected.
             Self::TooFewRounds { arms, .. } => arms.is_empty(),
             Self::DelaysNotFound => true,
             // Whose numbers these are is not what they look like.
