@@ -11,9 +11,10 @@ use crate::between::PLAIN;
 use crate::golden::{golden, render};
 
 /// Files, their formats, and the fence around the report on a page with other content.
-const PAGES: [(&str, &str, &str, Option<&str>); 3] = [
+const PAGES: [(&str, &str, &str, Option<&str>); 4] = [
     ("2026-11-21-listing-ext4", "record.jsonl", "markdown", None),
     ("2026-11-21-lookup-ext4", "record.jsonl.gz", "markdown", None),
+    ("2026-11-22-commands", "record.jsonl", "table", Some("```")),
     ("2026-11-22-smallfile-file-systems", "record.jsonl.gz", "table", Some("```")),
 ];
 
