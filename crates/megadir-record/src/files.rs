@@ -53,6 +53,18 @@ pub enum Remover {
     Rm,
 }
 
+impl Remover {
+    /// Name of the program or method.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PlainLoop => "plain loop",
+            Self::Rm => "rm -rf",
+            Self::Library => "library",
+        }
+    }
+}
+
 /// Operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -2,8 +2,8 @@
 //! runs once a round and belongs to all of them.
 
 use megadir_record::{
-    Axes, CacheState, Cell, CellId, Data, DataId, Group, GroupRule, LookupCall, Note, Operation, Pair, Role,
-    Stage, Work, WorkerKind,
+    Axes, CacheState, Cell, CellId, Data, DataId, Group, GroupRule, Note, Operation, Pair, Role, Stage, Work,
+    WorkerKind,
 };
 
 use crate::note::NoteKind;
@@ -142,24 +142,8 @@ impl<'a> Arms<'a> {
                     ..Axes::of(Operation::List)
                 }
             }
-            Work::Lookup { presence, keys, call } => Axes {
-                presence: Some(*presence),
-                keys: Some(*keys),
-                call: Some(*call).filter(|call| *call == LookupCall::AttributesByHandle),
-                entries,
-                ..Axes::of(Operation::Lookup)
-            },
-            Work::Attributes { method, threads, .. } => Axes {
-                method: Some(method.clone()),
-                workers: Some(*threads).filter(|threads| *threads > 1),
-                worker_kind: Some(WorkerKind::Thread).filter(|_| *threads > 1),
-                entries,
-                ..Axes::of(Operation::StatAll)
-            },
-            Work::Ask { files } => Axes { files: Some(*files), entries, ..Axes::of(Operation::Ask) },
-            Work::FillUntilRefused { .. } => Axes::of(Operation::FillUntilRefused),
-            // Studies of work on files and of programs give the axes of their arms themselves.
-            Work::Files(_) | Work::Remove(_) | Work::Command(_) => Axes::default(),
+            // Studies of work on files, of removal and of programs give the axes of their arms themselves.
+            work => Axes::of_work(work, entries),
         }
     }
 }

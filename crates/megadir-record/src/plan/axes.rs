@@ -8,7 +8,7 @@ mod from_names;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Keys, LookupCall, Presence, Stage};
+use super::{Cell, Keys, LookupCall, Presence, Stage, Work};
 use crate::data::MakeDirectories;
 use crate::files::{FileOrder, SyncPolicy, WorkerKind};
 
@@ -164,6 +164,34 @@ impl Axes {
     #[must_use]
     pub fn of(operation: Operation) -> Self {
         Self { operation: Some(operation), ..Self::default() }
+    }
+
+    /// Returns the axes that follow from an arm's work alone and the entries of its directory. Other work gives only
+    /// the axes that its study mentions.
+    #[must_use]
+    pub fn of_work(work: &Work, entries: Option<u64>) -> Self {
+        match work {
+            Work::Lookup { presence, keys, call } => Self {
+                presence: Some(*presence),
+                keys: Some(*keys),
+                call: Some(*call).filter(|call| *call == LookupCall::AttributesByHandle),
+                entries,
+                ..Self::of(Operation::Lookup)
+            },
+            Work::Attributes { method, threads, .. } => Self {
+                method: Some(method.clone()),
+                workers: Some(*threads).filter(|threads| *threads > 1),
+                worker_kind: Some(WorkerKind::Thread).filter(|_| *threads > 1),
+                entries,
+                ..Self::of(Operation::StatAll)
+            },
+            Work::Ask { files } => Self { files: Some(*files), entries, ..Self::of(Operation::Ask) },
+            Work::FillUntilRefused { .. } => Self::of(Operation::FillUntilRefused),
+            Work::List { .. } => Self::of(Operation::List),
+            Work::Remove(_) => Self::of(Operation::Remove),
+            Work::Command(_) => Self::of(Operation::Run),
+            Work::Files(_) => Self::default(),
+        }
     }
 
     #[must_use]

@@ -102,7 +102,7 @@ fn chain_of(
     let spread = Spread::PerDirectory { files: entries.div_ceil(directories) };
     let data = arms.add_data(entries, Made { spread, when: When::ByArms, ..made.clone() });
     let axes = Axes {
-        method: Some(method(by).into()),
+        method: Some(by.name().into()),
         workers: Some(workers).filter(|_| by == Remover::Library),
         directory_count: Some(directories),
         itself: role == Role::AgainstItself,
@@ -117,16 +117,8 @@ fn chain_of(
 
 fn name(by: Remover, count: u32) -> String {
     match by {
-        Remover::PlainLoop | Remover::Rm => method(by).into(),
-        Remover::Library => format!("{}, {}", method(by), workers(count)),
-    }
-}
-
-fn method(by: Remover) -> &'static str {
-    match by {
-        Remover::PlainLoop => "plain loop",
-        Remover::Rm => "rm -rf",
-        Remover::Library => "library",
+        Remover::PlainLoop | Remover::Rm => by.name().into(),
+        Remover::Library => format!("{}, {}", by.name(), workers(count)),
     }
 }
 

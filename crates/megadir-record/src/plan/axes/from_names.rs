@@ -9,7 +9,7 @@ use crate::claims;
 use crate::data::MakeDirectories;
 use crate::files::{Access, FileOperation, FileWork, Remover, SyncPolicy, WorkerKind};
 use crate::group::{Group, GroupRule, Pair};
-use crate::plan::{Cell, LookupCall, Plan, Stage, Work};
+use crate::plan::{Cell, Plan, Stage, Work};
 
 /// Suffix of an A/A arm.
 const ITSELF: &str = " (itself)";
@@ -117,43 +117,21 @@ fn of_work(plan: &Plan, cell: &Cell, name: &str) -> Axes {
                 ..Axes::of(Operation::List)
             }
         }
-        Work::Lookup { presence, keys, call } => Axes {
-            presence: Some(*presence),
-            keys: Some(*keys),
-            call: Some(*call).filter(|call| *call == LookupCall::AttributesByHandle),
-            entries,
-            ..Axes::of(Operation::Lookup)
-        },
-        Work::FillUntilRefused { .. } => Axes::of(Operation::FillUntilRefused),
         Work::Files(work) => of_files(work, name, entries),
         Work::Remove(work) => {
             let library = work.by == Remover::Library;
             Axes {
-                method: Some(remover(work.by).into()),
+                method: Some(work.by.name().into()),
                 workers: library.then_some(work.workers),
                 directory_count: number_before(name, " director"),
                 ..Axes::of(Operation::Remove)
             }
         }
-        Work::Attributes { method, threads, .. } => Axes {
-            method: Some(method.clone()),
-            workers: (*threads > 1).then_some(*threads),
-            worker_kind: (*threads > 1).then_some(WorkerKind::Thread),
-            entries,
-            ..Axes::of(Operation::StatAll)
-        },
-        Work::Ask { files } => Axes { files: Some(*files), entries, ..Axes::of(Operation::Ask) },
-        // Records of programs have axes.
-        Work::Command(_) => Axes::of(Operation::Run),
-    }
-}
-
-/// Name of a program or method that removes.
-fn remover(by: Remover) -> &'static str {
-    match by {
-        Remover::PlainLoop => "plain loop",
-        Remover::Rm => "rm -rf",
-        Remover::Library => "library",
+        Work::Lookup { .. }
+        | Work::FillUntilRefused { .. }
+        | Work::Attributes { .. }
+        | Work::Ask { .. }
+        | Work::Command(_) => Axes::of_work(&cell.work, entries),
     }
 }
 
@@ -220,7 +198,7 @@ fn of_files(work: &FileWork, name: &str, entries: Option<u64>) -> Axes {
 
 /// Returns the axes of an arm that writes a tree for a remover.
 fn of_tree(tree: &str) -> Axes {
-    let by = [Remover::PlainLoop, Remover::Rm, Remover::Library].map(remover);
+    let by = [Remover::PlainLoop, Remover::Rm, Remover::Library].map(Remover::name);
     let method = by.into_iter().find(|by| tree.starts_with(by));
     Axes {
         method: method.map(str::to_owned),
