@@ -17,6 +17,8 @@ use std::path::Path;
 
 use megadir::{Dir, FileType};
 
+use crate::control::{RunControl, Stopped};
+
 #[cfg(target_os = "linux")]
 pub(crate) use linux::*;
 #[cfg(windows)]
@@ -77,6 +79,27 @@ pub(crate) fn each_entry(
         }
     }
     Ok(())
+}
+
+/// Lists a directory as [`each_entry`] does, with regular checks whether the run is to end. The inner result is
+/// that of the listing.
+pub(crate) fn each_entry_of_run(
+    directory: Borrowed<'_>,
+    control: RunControl<'_>,
+    each: &mut dyn FnMut(&[u8], FileType) -> io::Result<()>,
+) -> Result<io::Result<()>, Stopped> {
+    let (mut seen, mut stopped) = (0_u32, None);
+    let listed = each_entry(directory, &mut |name, kind| {
+        seen = seen.wrapping_add(1);
+        if seen % 256 == 1
+            && let Err(error) = control.check()
+        {
+            stopped = Some(error);
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        each(name, kind)
+    });
+    stopped.map_or(Ok(listed), Err)
 }
 
 #[cfg(test)]

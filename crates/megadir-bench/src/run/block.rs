@@ -11,7 +11,7 @@ use crate::control::{RunControl, WorkError};
 use crate::dataset::LEVELS_MAX;
 use crate::kind::{BlockKey, BlockUsage, NameSource, WorkerCommand, Workload, workload};
 use crate::measure::Stopwatch;
-use crate::os::{At, Borrowed, each_entry, open_on_this_mount};
+use crate::os::{At, Borrowed, each_entry_of_run, open_on_this_mount};
 use crate::run::RunError;
 use crate::run::data_dirs::RoundDirs;
 use crate::run::data_sets::too_deep;
@@ -153,25 +153,15 @@ fn files_below(directory: Borrowed<'_>, control: RunControl<'_>, depth: usize) -
     if depth > LEVELS_MAX {
         return Err(failed(too_deep()));
     }
-    let (mut files, mut directories, mut seen, mut stopped) = (0, Vec::new(), 0_u32, None);
-    let listed = each_entry(directory, &mut |name, kind| {
-        seen = seen.wrapping_add(1);
-        if seen % 256 == 1
-            && let Err(error) = control.check()
-        {
-            stopped = Some(error);
-            return Err(std::io::ErrorKind::Interrupted.into());
-        }
+    let (mut files, mut directories) = (0, Vec::new());
+    let listed = each_entry_of_run(directory, control, &mut |name, kind| {
         match kind {
             FileType::Directory => directories.push(name.to_vec()),
             _ => files += 1,
         }
         Ok(())
-    });
-    match stopped {
-        Some(error) => return Err(error.into()),
-        None => listed.map_err(failed)?,
-    }
+    })?;
+    listed.map_err(failed)?;
     for name in directories {
         let below = open_on_this_mount(directory, name.as_slice()).map_err(failed)?;
         files += files_below(below.at(), control, depth + 1)?;

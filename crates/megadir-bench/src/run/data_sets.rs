@@ -436,17 +436,10 @@ impl UsageCounter<'_> {
         if depth > LEVELS_MAX {
             return Err(pass_failed(too_deep()));
         }
-        let (mut directories, mut seen, mut stopped) = (Vec::new(), 0_u32, None);
+        let mut directories = Vec::new();
         // A new open file description: btrfs lists a directory as of its opening, and descriptors share a
         // position.
-        let listed = os::each_entry(directory, &mut |name, _| {
-            seen = seen.wrapping_add(1);
-            if seen % 256 == 1
-                && let Err(error) = self.control.check()
-            {
-                stopped = Some(error);
-                return Err(std::io::ErrorKind::Interrupted.into());
-            }
+        let listed = os::each_entry_of_run(directory, self.control, &mut |name, _| {
             let used = os::use_of_entry(directory, name)?;
             self.count(used);
             match used.0.kind {
@@ -454,11 +447,8 @@ impl UsageCounter<'_> {
                 _ => self.tree_usage.hash = self.tree_usage.hash.wrapping_add(name_hash(name)),
             }
             Ok(())
-        });
-        match stopped {
-            Some(error) => return Err(error.into()),
-            None => listed.map_err(pass_failed)?,
-        }
+        })?;
+        listed.map_err(pass_failed)?;
         for name in directories {
             let below = os::open_on_this_mount(directory, name.as_slice()).map_err(pass_failed)?;
             self.below(below.at(), depth + 1)?;

@@ -3,7 +3,7 @@
 
 use megadir_record::{Cell, CellId, DataId, Note, Plan, Work};
 
-use crate::control::{RunControl, WorkError};
+use crate::control::WorkError;
 use crate::kind::{Fingerprint, fingerprint};
 use crate::note::NoteKind;
 use crate::os::At;
@@ -44,7 +44,7 @@ impl Intact {
             *set = Set { programs: true, seen: None, used_up: false };
         }
         if set.seen.is_none() {
-            set.seen = Some(look(data, dirs, dirs.control)?);
+            set.seen = Some(look(data, dirs)?);
         }
         Ok(())
     }
@@ -91,7 +91,7 @@ pub(crate) fn changed(
     data: DataId,
     dirs: &DataDirs<'_>,
 ) -> Result<Option<String>, WorkError> {
-    let now = look(data, dirs, dirs.control)?;
+    let now = look(data, dirs)?;
     let (had, has) = (before.entries, now.entries);
     Ok(match now {
         now if now == before => None,
@@ -101,14 +101,10 @@ pub(crate) fn changed(
     })
 }
 
-pub(crate) fn look(
-    data: DataId,
-    dirs: &DataDirs<'_>,
-    control: RunControl<'_>,
-) -> Result<Fingerprint, WorkError> {
+pub(crate) fn look(data: DataId, dirs: &DataDirs<'_>) -> Result<Fingerprint, WorkError> {
     let own = dirs.directories[data.0 as usize].reopen();
     let failed = |source| WorkError::Stage { stage: "checking the data set", source };
-    fingerprint(own.map_err(|error| failed(error.into()))?.at(), control)
+    fingerprint(own.map_err(|error| failed(error.into()))?.at(), dirs.control)
 }
 
 /// Makes a data set again.

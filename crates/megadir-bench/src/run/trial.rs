@@ -62,7 +62,7 @@ fn one_task(
     cells: &[CellId],
 ) -> Result<Vec<(CellId, String)>, RunError> {
     let mut refused: Vec<(CellId, String)> = Vec::new();
-    let mut expected = None;
+    let (mut expected, mut without_reference) = (None, None);
     let lines: BTreeMap<CellId, String> = cells
         .iter()
         .filter_map(|id| Some((*id, command(&trial.plan.cells[id.0 as usize])?.line.clone())))
@@ -75,28 +75,23 @@ fn one_task(
             refused.extend(reason.map(|reason| (*id, reason)));
             continue;
         }
-        let result = one_arm(trial, data, *id, (cells[0], expected));
+        let result = match &without_reference {
+            None => one_arm(trial, data, *id, (cells[0], expected)),
+            Some(reason) => Err(WorkError::Program(String::clone(reason))),
+        };
         let name = || trial.plan.cells[id.0 as usize].name.clone();
         match result {
             Ok(found) => {
                 expected.get_or_insert(found);
             }
             Err(WorkError::Stopped) => return Err(RunError::Interrupted),
-            Err(WorkError::Program(reason)) if place == 0 => {
-                let others = format!("`{}`, which it would be compared with, failed: {reason}", name());
+            Err(WorkError::Program(reason)) => {
+                if place == 0 {
+                    let what = format!("`{}`, which it would be compared with, failed: {reason}", name());
+                    without_reference = Some(what);
+                }
                 refused.push((*id, reason));
-                refused.extend(
-                    cells[1..]
-                        .iter()
-                        .map(|other| {
-                            let same = line(other) == line(id);
-                            (*other, if same { refused[0].1.clone() } else { others.clone() })
-                        })
-                        .collect::<Vec<_>>(),
-                );
-                break;
             }
-            Err(WorkError::Program(reason)) => refused.push((*id, reason)),
             Err(error) => return Err(RunError::Arm { arm: name(), reason: error.to_string() }),
         }
     }
@@ -146,7 +141,7 @@ fn try_in(
     let mut own = program(id).ok_or_else(none)?;
     let mut of_reference = program(reference).ok_or_else(none)?;
     let changes = command(&dirs.plan.cells[id.0 as usize]).is_some_and(|work| work.changes);
-    let before = look(data, dirs, control)?;
+    let before = look(data, dirs)?;
     let tried = own.try_once(&dirs.directories[data.0 as usize], control);
     let change = changed(before, data, dirs)?;
     let made = dirs.plan.data[data.0 as usize].source.made().is_some();

@@ -3,7 +3,7 @@
 use crate::control::{RunControl, WorkError};
 use crate::dataset::LEVELS_MAX;
 use crate::kind::name_hash;
-use crate::os::{At, Borrowed, each_entry, open_on_this_mount};
+use crate::os::{At, Borrowed, each_entry_of_run, open_on_this_mount};
 use megadir::FileType;
 
 /// Entries of a data set and their fingerprint.
@@ -35,15 +35,8 @@ fn below(
     if depth > LEVELS_MAX {
         return Err(failed(std::io::Error::other("a program made directories that are nested too deep")));
     }
-    let (mut directories, mut seen, mut stopped) = (Vec::new(), 0_u32, None);
-    let listed = each_entry(directory, &mut |name, kind| {
-        seen = seen.wrapping_add(1);
-        if seen % 256 == 1
-            && let Err(error) = control.check()
-        {
-            stopped = Some(error);
-            return Err(std::io::ErrorKind::Interrupted.into());
-        }
+    let mut directories = Vec::new();
+    let listed = each_entry_of_run(directory, control, &mut |name, kind| {
         let path = mix(above, name_hash(name));
         // The size of a directory depends on what it once held.
         let is_directory = kind == FileType::Directory;
@@ -56,12 +49,11 @@ fn below(
             directories.push((name.to_vec(), path));
         }
         Ok(())
-    });
-    match (stopped, listed) {
-        (Some(error), _) => return Err(error.into()),
+    })?;
+    match listed {
         // The directory itself was removed.
-        (None, Err(error)) if depth == 0 && error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        (None, listed) => listed.map_err(failed)?,
+        Err(error) if depth == 0 && error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        listed => listed.map_err(failed)?,
     }
     for (name, path) in directories {
         let inside = open_on_this_mount(directory, name.as_slice()).map_err(failed)?;

@@ -5,7 +5,7 @@
 //! starts it, output set ---> finds the program
 //! go (1 byte) -------------> clock, fork, exec -------------> runs
 //!                            wait4, clock <------------------ ends
-//! reads the output           result (64 bytes)
+//! reads the output           result (56 bytes)
 //! ```
 //!
 //! The kernel counts the memory that a process had before it executed its program as the program's, so the program
@@ -33,7 +33,7 @@ use crate::kind::WorkerCommand;
 /// Sent to the launcher when the program is to start.
 const GO: [u8; 1] = [1];
 /// Numbers of a result.
-const NUMBERS: usize = 8;
+const NUMBERS: usize = 7;
 /// Interval between checks for cancellation and the time limit.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// Buffer for the program's output.
@@ -80,15 +80,13 @@ pub fn launch(arguments: &[OsString], path: Option<&OsStr>) -> io::Result<()> {
             ended.usage.system_ns,
             ended.usage.read_bytes.unwrap_or(0),
             ended.peak_bytes,
-            0,
         ],
-        Err(error) => [error.raw_os_error().unwrap_or(libc_eio()) as u64, 0, 0, 0, 0, 0, 0, 0],
+        Err(error) => {
+            let number = error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error());
+            [number as u64, 0, 0, 0, 0, 0, 0]
+        }
     };
     run.write_all(numbers.map(u64::to_le_bytes).as_flattened())
-}
-
-fn libc_eio() -> i32 {
-    rustix::io::Errno::IO.raw_os_error()
 }
 
 /// Launcher that was started and waits for its signal.
@@ -162,7 +160,7 @@ impl Launcher {
         let mut bytes = [[0; 8]; NUMBERS];
         let told = self.control.read_exact(bytes.as_flattened_mut());
         told.map_err(|_| WorkError::Program("its launcher was killed".into()))?;
-        let [error, status, elapsed_ns, user_ns, system_ns, read_bytes, peak_bytes, _] =
+        let [error, status, elapsed_ns, user_ns, system_ns, read_bytes, peak_bytes] =
             bytes.map(u64::from_le_bytes);
         if error != 0 {
             let error = io::Error::from_raw_os_error(error as i32);

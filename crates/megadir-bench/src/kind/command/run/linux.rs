@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::time::Duration;
 
 use megadir::Dir;
@@ -149,7 +150,7 @@ impl<'a> Program<'a> {
                 let left = match &paths.parent {
                     Some(parent) => {
                         // By name: the program may have removed the directory and made another.
-                        let name = std::path::Path::new(&paths.directory).file_name().unwrap_or_default();
+                        let name = Path::new(&paths.directory).file_name().unwrap_or_default();
                         match os::open_below(parent.at(), name) {
                             Ok(now) => fingerprint(now.at(), control)?,
                             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((0, 0)),
@@ -170,9 +171,7 @@ impl<'a> Program<'a> {
             true => Some(os::open_below(own.at(), "..").map_err(failed)?),
             false => None,
         };
-        let above = std::path::Path::new(&path).parent().unwrap_or(std::path::Path::new("/"));
-        let out = above.join(OUT).into_os_string();
-        Ok(Paths { out, directory: path, parent })
+        Ok(Paths { out: beside(&path, OUT), directory: path, parent })
     }
 
     /// Runs the program on an empty directory, so that its own files are cached. How it ends does not matter.
@@ -182,9 +181,8 @@ impl<'a> Program<'a> {
             return Ok(());
         }
         os::make_directory(parent.at(), EMPTY).map_err(failed)?;
-        let above = std::path::Path::new(&paths.directory).parent().unwrap_or(std::path::Path::new("/"));
         let empty =
-            Paths { directory: above.join(EMPTY).into_os_string(), out: paths.out.clone(), parent: None };
+            Paths { directory: beside(&paths.directory, EMPTY), out: paths.out.clone(), parent: None };
         let touched = self.start(&self.work.line, &empty, Some(null()?), control, &mut |_| ());
         clean(paths, control)?;
         match touched {
@@ -228,10 +226,8 @@ impl<'a> Program<'a> {
 
 impl Workload for Program<'_> {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
-        if self.worker.is_none() {
-            return Some("the process that would launch it cannot be started here".into());
-        }
-        None
+        let missing = self.worker.is_none();
+        missing.then(|| "the process that would launch it cannot be started here".into())
     }
 
     fn setup(
@@ -258,6 +254,11 @@ impl Workload for Program<'_> {
     fn usage(&self) -> Option<BlockUsage> {
         self.taken
     }
+}
+
+/// Returns the path of a name in a directory's parent.
+fn beside(directory: &OsStr, name: &str) -> OsString {
+    Path::new(directory).parent().unwrap_or(Path::new("/")).join(name).into_os_string()
 }
 
 fn null() -> Result<OwnedFd, WorkError> {
