@@ -145,15 +145,7 @@ pub fn chosen(fraction: f64) -> String {
 /// Formats a count with digits in groups of three, e.g. `1 000 000`.
 #[must_use]
 pub fn count(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
+    megadir_record::axes::grouped(count)
 }
 
 /// Formats a count with its noun, e.g. `1 round`, `30 rounds`.

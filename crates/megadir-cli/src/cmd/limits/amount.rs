@@ -2,6 +2,8 @@
 
 use megadir::limits::Span;
 
+pub(in crate::cmd) use megadir_record::axes::grouped;
+
 const EXACT_MAX: u64 = 99_999;
 const UNITS: [(&str, f64); 5] = [(" k", 1e3), (" M", 1e6), (" G", 1e9), (" T", 1e12), (" P", 1e15)];
 
@@ -64,18 +66,6 @@ fn scaled(number: u64, scale: f64, of: u64) -> String {
         _ => 0,
     };
     format!("{:.places$}", number as f64 / scale)
-}
-
-pub(in crate::cmd) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
