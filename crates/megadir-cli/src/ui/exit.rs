@@ -20,7 +20,7 @@ pub(crate) const NOT_JUDGED: u8 = 11;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// One line with the operation, the object, the reason and a hint.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CliError {
     pub(crate) message: String,
     pub(crate) code: u8,

@@ -1,7 +1,7 @@
 //! `megadir bench commands`: measures command lines, without a study file.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use megadir_bench::dataset::parse_spread;
 use megadir_bench::study::{
@@ -9,6 +9,7 @@ use megadir_bench::study::{
 };
 use megadir_record::{Made, NameScheme, OutputTo, Preset, SameWork, Spread};
 
+use super::open::Opened;
 use super::options::{Asked, RunArgs};
 use super::report;
 use super::run::run_asked;
@@ -83,14 +84,16 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         threads: &[],
         run: &args.run,
     };
-    run_asked(asked, &mut |record| args.export.iter().try_for_each(|format| export(record, format)))
+    run_asked(asked, &mut |path, opened| {
+        args.export.iter().try_for_each(|format| export(path, opened, format))
+    })
 }
 
-/// Writes the report of a record beside it.
-fn export(record: &Path, format: &str) -> Result<(), CliError> {
-    report::export(record, format).map(|written: PathBuf| {
-        eprintln!("megadir: wrote the report '{}'", written.display());
-    })
+/// Writes the report of a record next to it.
+fn export(path: &Path, opened: &Opened, format: &str) -> Result<(), CliError> {
+    let written = report::export(path, opened, format)?;
+    eprintln!("megadir: wrote the report '{}'", written.display());
+    Ok(())
 }
 
 impl Args {

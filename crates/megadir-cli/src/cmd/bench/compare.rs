@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use megadir_report::Summary;
 use megadir_report::between::{Between, Condition, FORMATS, GateSays, Run, between, format_named, is_same};
 
-use super::open::{Opened, open};
-use super::report::{refuse, summary, view};
+use super::open::{Opened, open, refuse};
+use super::report::view;
 use crate::exit::{self, CliError};
 use crate::ui::message::reason;
 use crate::ui::output::print;
@@ -81,13 +80,12 @@ fn parse_condition(text: &str) -> Result<Slower, String> {
 struct Loaded {
     name: String,
     opened: Opened,
-    summary: Summary,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let (old, new) = (load(&args.old, &args.old_runs)?, load(&args.new, &args.new_runs)?);
     [&old, &new].into_iter().try_for_each(|side| once_each(side))?;
-    let compared = between(&runs(&old), &runs(&new));
+    let compared = between(&runs(&old)?, &runs(&new)?);
     let mut compared = compared.ok_or_else(|| CliError::usage("name at least one record on each side"))?;
     check(args, &compared)?;
     if let Some(Slower(slower_by)) = args.fail_if {
@@ -112,13 +110,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     })
 }
 
-fn runs(side: &[Loaded]) -> Vec<Run<'_>> {
+fn runs(side: &[Loaded]) -> Result<Vec<Run<'_>>, CliError> {
     side.iter().map(Loaded::run).collect()
 }
 
 impl Loaded {
-    fn run(&self) -> Run<'_> {
-        Run { name: &self.name, record: &self.opened.record, summary: &self.summary }
+    fn run(&self) -> Result<Run<'_>, CliError> {
+        let summary = self.opened.summary(Path::new(&self.name))?;
+        Ok(Run { name: &self.name, record: &self.opened.record, summary })
     }
 }
 
@@ -127,8 +126,9 @@ fn load(one: &Option<PathBuf>, several: &[PathBuf]) -> Result<Vec<Loaded>, CliEr
     for named in one.iter().chain(several) {
         for path in records_of(named)? {
             let opened = open(&path, false)?;
-            let summary = summary(&path, &opened)?;
-            loaded.push(Loaded { name: path.display().to_string(), opened, summary });
+            // A record that cannot be summarised is refused before the next one is read.
+            opened.summary(&path)?;
+            loaded.push(Loaded { name: path.display().to_string(), opened });
         }
     }
     Ok(loaded)

@@ -1,11 +1,13 @@
 //! Opens records for reports and comparisons, and prints a line about missing or damaged parts.
 
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use megadir_record::Record;
 use megadir_record::jsonl::{ReadError, read_partly};
+use megadir_report::{Summary, summarize};
 
 use crate::exit::CliError;
 use crate::ui::message::reason;
@@ -16,6 +18,7 @@ const COMPRESSED: [(&[u8], &str); 3] =
 
 pub(crate) struct Opened {
     pub(crate) record: Record,
+    summary: OnceCell<Summary>,
     /// Not just truncated.
     pub(crate) damaged: bool,
 }
@@ -34,7 +37,22 @@ pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
         megadir_record::redact::record(&mut record);
     }
     warn(path, &record, damage.as_ref());
-    Ok(Opened { record, damaged: damage.is_some() })
+    Ok(Opened { record, summary: OnceCell::new(), damaged: damage.is_some() })
+}
+
+impl Opened {
+    /// Returns the summary, which is computed once for all reports of the record.
+    pub(crate) fn summary(&self, path: &Path) -> Result<&Summary, CliError> {
+        if let Some(summary) = self.summary.get() {
+            return Ok(summary);
+        }
+        let summary = summarize(&self.record).map_err(|error| refuse(path, &error.to_string()))?;
+        Ok(self.summary.get_or_init(|| summary))
+    }
+}
+
+pub(crate) fn refuse(path: &Path, reason: &str) -> CliError {
+    CliError::nothing_ran(format!("'{}': {reason}", path.display()))
 }
 
 fn warn(path: &Path, record: &Record, damage: Option<&ReadError>) {

@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use megadir_report::chart::{self, CHARTS, chart_named};
-use megadir_report::{FORMATS, Format, Report, Style, Summary, View, format_named, summarize};
+use megadir_report::{FORMATS, Format, Report, Style, Summary, View, format_named};
 
-use super::open::{Opened, open};
+use super::open::{Opened, open, refuse};
 use crate::exit::{self, CliError};
 use crate::ui::message::reason;
 use crate::ui::new_file::NewFile;
@@ -125,10 +125,9 @@ pub(crate) fn check_export(name: &str) -> Result<(), CliError> {
 }
 
 /// Writes the report of a record beside it, and returns the new file.
-pub(crate) fn export(path: &Path, name: &str) -> Result<PathBuf, CliError> {
+pub(crate) fn export(path: &Path, opened: &Opened, name: &str) -> Result<PathBuf, CliError> {
     let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
-    let opened = open(path, false)?;
-    let ready = prepare(path, &opened, format, None)?;
+    let ready = prepare(path, opened, format, None)?;
     // The page of a run has the plain name.
     let mut file = path.with_extension(format.extension);
     if file.symlink_metadata().is_ok() {
@@ -149,7 +148,7 @@ pub(crate) fn show(path: &Path, opened: &Opened) -> Result<(), CliError> {
 pub(crate) fn write_page(path: &Path, opened: &Opened) -> Result<(), CliError> {
     let format = format_named("html").ok_or_else(|| CliError::usage("unknown format 'html'"))?;
     let ready = prepare(path, opened, format, None)?;
-    let report = Report { record: &opened.record, summary: &ready.summary };
+    let report = Report { record: &opened.record, summary: ready.summary };
     let (text, mark) = (format.render(&report, &view()), megadir_report::page::record_mark(&report));
     let ours = |file: &Path| std::fs::read_to_string(file).is_ok_and(|page| page.contains(&mark));
     for name in [PathBuf::from("report.html"), Path::new(stem(path)).with_extension("report.html")] {
@@ -172,18 +171,10 @@ pub(crate) fn write_page(path: &Path, opened: &Opened) -> Result<(), CliError> {
     Ok(())
 }
 
-pub(crate) fn summary(path: &Path, opened: &Opened) -> Result<Summary, CliError> {
-    summarize(&opened.record).map_err(|error| refuse(path, &error.to_string()))
-}
-
-pub(crate) fn refuse(path: &Path, reason: &str) -> CliError {
-    CliError::nothing_ran(format!("'{}': {reason}", path.display()))
-}
-
 /// Checked before anything is written.
 struct Ready<'a> {
     opened: &'a Opened,
-    summary: Summary,
+    summary: &'a Summary,
     format: &'a Format,
     /// Picture selected by `--chart`.
     picture: Option<String>,
@@ -194,7 +185,7 @@ impl Ready<'_> {
         match &self.picture {
             Some(picture) => output.write_all(picture.as_bytes()),
             None => {
-                let report = Report { record: &self.opened.record, summary: &self.summary };
+                let report = Report { record: &self.opened.record, summary: self.summary };
                 (self.format.write)(&report, &view(), output)
             }
         }
@@ -207,8 +198,8 @@ fn prepare<'a>(
     format: &'a Format,
     picked: Option<&(String, usize)>,
 ) -> Result<Ready<'a>, CliError> {
-    let summary = summary(path, opened)?;
-    let report = Report { record: &opened.record, summary: &summary };
+    let summary = opened.summary(path)?;
+    let report = Report { record: &opened.record, summary };
     let mut picture = None;
     if let Some((chart, number)) = picked.and_then(|(name, number)| Some((chart_named(name)?, *number))) {
         let (text, all) = chart::document(&report, chart, number).map_err(|reason| refuse(path, &reason))?;

@@ -11,7 +11,7 @@ use megadir_record::{CacheState, DataSource, Plan, Record, Work};
 
 use super::describe::{about, describe};
 use super::lab;
-use super::open::open;
+use super::open::{Opened, open};
 use super::options::{self, Args, Asked, Resolved, RunArgs, resolve};
 use super::progress::Progress;
 use super::record_file::RecordFile;
@@ -27,26 +27,28 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Some(path) => resume_run(path, &args.run, interrupt),
         None => run_study(args.asked()?, interrupt),
     });
-    finish(done?, &mut |_| Ok(()))
+    finish(done?, &mut |_, _| Ok(()))
 }
 
+/// Reports further on the record of a run.
+type More<'a> = dyn FnMut(&Path, &Opened) -> Result<(), CliError> + 'a;
+
 /// Runs a study that is not in a file; `more` reports further on the record of a run that measured something.
-pub(crate) fn run_asked(
-    asked: Asked<'_>,
-    more: &mut dyn FnMut(&Path) -> Result<(), CliError>,
-) -> Result<u8, CliError> {
+pub(crate) fn run_asked(asked: Asked<'_>, more: &mut More<'_>) -> Result<u8, CliError> {
     finish(interruptible(|interrupt| run_study(asked, interrupt))?, more)
 }
 
-fn finish(done: Done, more: &mut dyn FnMut(&Path) -> Result<(), CliError>) -> Result<u8, CliError> {
+fn finish(done: Done, more: &mut More<'_>) -> Result<u8, CliError> {
     match done {
         Done::Described { text, refused } => {
             print(&text)?;
             refused.map(|()| exit::DONE)
         }
         Done::Ran { path: Some(path), result } => {
-            let code = report_on(&path, result)?;
-            more(&path).map(|()| code)
+            let opened = open(&path, false);
+            let code = report_on(&path, &opened, result)?;
+            // A record that cannot be read was reported there.
+            opened.map_or(Ok(()), |opened| more(&path, &opened)).map(|()| code)
         }
         // Nothing was measured, so there is no record.
         Done::Ran { path: None, result: Ok(_) | Err(RunError::Interrupted) } => interrupted(),
@@ -124,11 +126,15 @@ fn resume_run(path: &Path, args: &RunArgs, interrupt: &Interrupt) -> Result<Done
 }
 
 /// Even of an incomplete run.
-fn report_on(path: &Path, result: Result<RunEnd, RunError>) -> Result<u8, CliError> {
-    let shown = open(path, false).and_then(|opened| {
-        report::show(path, &opened)?;
-        report::write_page(path, &opened)
-    });
+fn report_on(
+    path: &Path,
+    opened: &Result<Opened, CliError>,
+    result: Result<RunEnd, RunError>,
+) -> Result<u8, CliError> {
+    let shown = match opened {
+        Ok(opened) => report::show(path, opened).and_then(|()| report::write_page(path, opened)),
+        Err(error) => Err(error.clone()),
+    };
     eprintln!("megadir: the record is '{}'; 'megadir bench report' prints it again", path.display());
     if result.as_ref().map_or(true, |end| end.interrupted) {
         eprintln!("megadir: 'megadir bench run --resume {}' continues it", path.display());
