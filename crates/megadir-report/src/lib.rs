@@ -28,15 +28,15 @@
 //! never go beyond intervals and verdicts.
 //!
 //! ```no_run
-//! # fn read() -> megadir_record::Record { unimplemented!() }
+//! use megadir_record::jsonl;
 //! use megadir_report::{Report, Style, View, format_named, summarize};
 //!
-//! let record = read();
+//! let record = jsonl::read(std::io::stdin().lock())?;
 //! let summary = summarize(&record)?;
 //! let view = View { width: 80, style: Style { color: false, unicode: true } };
 //! let format = format_named("table").expect("one of FORMATS");
 //! let text = format.render(&Report { record: &record, summary: &summary }, &view);
-//! # Ok::<(), megadir_report::SummaryError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod between;
