@@ -1,6 +1,6 @@
 //! Axes of an arm: its differences from the other arms of its study, as data.
 //!
-//! [`Work`](crate::Work) holds every parameter of an arm. Its axes are those parameters that its name mentions. A name is
+//! [`Work`] holds every parameter of an arm. Its axes are those parameters that its name mentions. A name is
 //! composed from them here, in full ([`Axes::name`]) or without some of them, and parsed nowhere but in `from_names`,
 //! which completes records of programs that stored names only.
 
