@@ -6,6 +6,8 @@
 //! differences are independent coins, the only assumption of the signed-rank test. Reference: Lehmann and
 //! Romano, *Testing Statistical Hypotheses*, 3rd edition, section 15.2 (randomization).
 
+use std::fmt::Write as _;
+
 use megadir_stats::permutation::{SplitMix64, balanced_latin_square, shuffle};
 use megadir_stats::{DEFAULT_BAND, judge_family};
 
@@ -104,21 +106,37 @@ fn called_different(arms: usize, phase: f64, order: Order) -> f64 {
     })
 }
 
-#[test]
-fn the_same_arm_is_seldom_called_different_in_phases_of_load() {
-    for arms in [2, 3, 6] {
-        for phase in PHASES {
-            let share = called_different(arms, phase, Order::Independent);
-            assert!(share <= 0.065, "{share} with {arms} arms and phases of {phase} rounds");
-        }
-    }
+/// A page that states results of these simulations.
+const PAGE: &str = include_str!("../../../../METHODOLOGY.md");
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// Checks that the page has this text, wherever its lines break.
+fn is_stated(text: &str) {
+    let page = PAGE.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains(text), "METHODOLOGY.md does not say: {text}");
 }
 
 #[test]
-fn balanced_orders_would_break_it() {
-    // Counter-check: balanced orders make the signs of neighbouring rounds depend on each other.
-    let share = called_different(2, 2.0, Order::Balanced);
-    assert!(share > 0.07, "{share}");
+fn the_same_arm_is_seldom_called_different_in_phases_of_load() {
+    let mut table = String::from("| arms | order | 0.3 | 1 | 2 | 10 |\n|---|---|---|---|---|---|\n");
+    for arms in [2, 3, 6] {
+        for (order, name) in
+            [(Order::Independent, "each round by itself"), (Order::Balanced, "balanced squares")]
+        {
+            let shares = PHASES.map(|phase| called_different(arms, phase, order));
+            if let Order::Independent = order {
+                assert!(shares.iter().all(|share| *share <= 0.065), "{shares:?} with {arms} arms");
+            } else if arms == 2 {
+                // Counter-check: balanced orders make the signs of neighbouring rounds depend on each other.
+                assert!(shares[2] > 0.07, "{shares:?}");
+            }
+            writeln!(table, "| {arms} | {name} | {} |", shares.map(percent).join(" | ")).unwrap();
+        }
+    }
+    assert!(PAGE.contains(&table), "METHODOLOGY.md has another table than\n{table}");
 }
 
 /// Returns the log ratios of two arms with the same work whose blocks last `lengths` ms, while stalls of 3 ms
@@ -158,12 +176,14 @@ fn blocks_of_one_length_keep_the_promise_and_others_would_not() {
         })
     };
     let [alike, twice, four] = [called([1.0, 1.0]), called([1.0, 2.0]), called([1.0, 4.0])];
-    println!("blocks of one length {alike}, of twice {twice}, of four times {four}");
     assert!(alike <= 0.065, "{alike}");
     assert!(twice > 0.07 && four > 0.15, "{twice} and {four}");
+    let [alike, twice, four] = [alike, twice, four].map(percent);
+    is_stated(&format!(
+        "in {alike} of runs with blocks of one length, in {twice} if one block is twice as long, and in {four} if it is four times as long"
+    ));
 }
 
-/// Prints the table of METHODOLOGY.md (`--nocapture`), and checks that independent orders cost no power.
 #[test]
 fn independent_orders_cost_no_power() {
     let found = |order| {
@@ -175,13 +195,9 @@ fn independent_orders_cost_no_power() {
         })
     };
     let [independent, balanced] = [found(Order::Independent), found(Order::Balanced)];
-    for arms in [2, 3, 6] {
-        for phase in PHASES {
-            let shares =
-                [Order::Independent, Order::Balanced].map(|order| called_different(arms, phase, order));
-            println!("{arms} arms, phases of {phase} rounds: independent, balanced {shares:?}");
-        }
-    }
-    println!("power: independent {independent}, balanced {balanced}");
     assert!((independent - balanced).abs() < 0.06, "{independent} and {balanced}");
+    let [independent, balanced] = [independent, balanced].map(percent);
+    is_stated(&format!(
+        "detected in {independent} of runs with the former and in {balanced} with the latter"
+    ));
 }
