@@ -30,16 +30,16 @@ const TEN_MILLION: Recipe = Recipe {
     image_bytes: 64 << 30,
 };
 
-fn root() -> PathBuf {
+pub(super) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn read(path: &Path) -> String {
+pub(super) fn read(path: &Path) -> String {
     std::fs::read_to_string(path).expect("readable text")
 }
 
 /// Paths of the files with this extension in a directory and below it.
-fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
+pub(super) fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).expect("readable") {
         let path = entry.expect("an entry").path();
@@ -53,7 +53,7 @@ fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
 }
 
 /// Pages for users, by name.
-fn pages() -> Vec<(String, String)> {
+pub(super) fn pages() -> Vec<(String, String)> {
     let named = |name: &str| (name.to_owned(), read(&root().join(name)));
     let docs = files(&root().join("docs"), "md")
         .into_iter()

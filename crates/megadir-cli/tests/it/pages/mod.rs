@@ -5,6 +5,8 @@
 mod fenced;
 #[cfg(target_os = "linux")]
 mod figures;
+#[cfg(target_os = "linux")]
+mod stated;
 
 use std::path::Path;
 use std::process::Output;

@@ -1,0 +1,410 @@
+//! Figures with a unit in the prose of README.md, METHODOLOGY.md and docs/*.md: each is in a record, in compared
+//! output, or in the table below, which names the place that makes it true.
+
+use std::collections::BTreeSet;
+
+use super::figures::{files, pages, read, root};
+
+/// What makes a figure true.
+enum Holder {
+    /// A file of the repository with this text: a constant, a test, a record (which the page rounds).
+    Text(&'static str, &'static str),
+    /// A fact about other software, with its reference.
+    Fact(&'static str),
+    /// Arithmetic that the page shows.
+    Arithmetic,
+    /// An argument in an example, or a size that is only an example.
+    Example,
+}
+
+use Holder::{Arithmetic, Example, Fact, Text};
+
+const SPEED: &str = "records/2026-11-21-speed.md";
+const SCAN: &str = "records/2026-11-22-scan.md";
+const ATTRIBUTES: &str = "records/2026-11-21-attributes.md";
+const REMOVE: &str = "records/2026-11-21-remove.md";
+
+/// Words of a page, wherever its lines break, with what holds their figures.
+const STATED: &[(&str, &str, Holder)] = &[
+    // The README's and docs/speed.md's figures are those of the records, rounded.
+    (
+        "README.md",
+        "The first name appears after 1.7 to 3.2 ms, with `ls -U` after 1.1 ms",
+        Text(SPEED, "| `megadir list, first byte` |  1.68 [1.63, 1.74]"),
+    ),
+    ("README.md", "(ext4: 0.178 s against 0.166 s)", Text(SPEED, "|    166 [166, 167] |  0.166 |")),
+    ("README.md", "and cost 2 % with `--count`", Text(SPEED, "0.977 [0.969, 0.983]x")),
+    (
+        "docs/speed.md",
+        "| `megadir list` | 1 (93 ms) | 1 (41 ms) | 1 (90 ms) |",
+        Text(SPEED, "| `megadir list`                                    | 93.2 [92.0, 94.4]"),
+    ),
+    (
+        "docs/speed.md",
+        "Peak memory is 5 to 8 MiB (`ls` 258, `fd` 163; `ls -U` and `bfs` only 2)",
+        Text(SCAN, "| `megadir list` | 8.0 |"),
+    ),
+    ("docs/speed.md", "Peak memory is 6 to 11 MiB (`find` 33, `ls` 254)", Text(ATTRIBUTES, "10.8 MiB")),
+    ("docs/speed.md", "Peak memory is 6 to 26 MiB", Text(REMOVE, "peak RSS, MiB")),
+    (
+        "docs/speed.md",
+        "| 654 ms | 1.212 [1.205, 1.217] times its walk",
+        Text(SCAN, "| `megadir scan` | 654 | 1.24 | 1.212 [1.205, 1.217]"),
+    ),
+    (
+        "docs/speed.md",
+        "an earlier `scan`, which took 1.30 times its walk",
+        Text(SCAN, "1.296 [1.289, 1.304]"),
+    ),
+    (
+        "docs/speed.md",
+        "| 481 ms [467, 489] |",
+        Text("records/2026-11-21-inventory.md", "|    481 [467, 489] |"),
+    ),
+    (
+        "docs/speed.md",
+        "An inventory takes 34 bytes per entry on disk",
+        Text("records/2026-11-21-inventory.md", "33.8 bytes an entry"),
+    ),
+    ("docs/speed.md", "peak memory is 98 and 50 MiB", Text(SCAN, "| 94 to 98 |")),
+    (
+        "docs/speed.md",
+        "The first name appears after 1.7 to 3.2 ms, with `ls -U` after 1.1 ms",
+        Text(SPEED, "| `megadir list, first byte` | 3.17 [2.63, 4.77]"),
+    ),
+    ("docs/speed.md", "(ext4: 0.178 s against 0.166 s)", Text(SPEED, "|    166 [166, 167] |  0.166 |")),
+    ("docs/speed.md", "and cost 2 % with `--count`", Text(SPEED, "0.977 [0.969, 0.983]x")),
+    (
+        "docs/speed.md",
+        "`ls -U` and `bfs` take 2 MiB of memory where `megadir list` takes 8",
+        Text(SCAN, "| `ls -U` | 1.8 |"),
+    ),
+    (
+        "docs/list.md",
+        "at most 8 MiB beside the program's own code",
+        Text("crates/megadir-cli/tests/it/list/memory.rs", "const STREAMING: u64 = 8 << 20;"),
+    ),
+    // METHODOLOGY.md in its order.
+    ("METHODOLOGY.md", "With `--until 1%` or `--until 5ns`", Example),
+    (
+        "METHODOLOGY.md",
+        "the hypervisor took more than 2 % of its time",
+        Text("studies/listing.toml", "stolen_fraction_max = 0.02"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "Cold arms have at least 11 rounds",
+        Text("crates/megadir-bench/src/plan/caches.rs", "const COLD_ROUNDS_MIN: u32 = 11;"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "It has at least 1 GiB",
+        Text("crates/megadir-lab/src/table.rs", "smallest_bytes: GIB,"),
+    ),
+    ("METHODOLOGY.md", "below 512 MiB mke2fs uses 1 KiB blocks", Fact("mke2fs.conf(5), `small`")),
+    (
+        "METHODOLOGY.md",
+        "whose mkfs reserves an inode per 16 KiB",
+        Text("crates/megadir-lab/src/table.rs", "bytes_per_inode: 16 * KIB,"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "resampled in blocks of 20 rounds",
+        Text("crates/megadir-stats/tests/simulation/measured.rs", "const BLOCK: usize = 20;"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "is detected in the 950 rounds",
+        Text("crates/megadir-stats/tests/simulation/measured.rs", "(3e9 / (3.0 * LOOKUPS_NS))"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "(3 or 5 runs per side, 3 against 6",
+        Text("crates/megadir-stats/tests/simulation/runs.rs", "(3, 6, [0.05, 0.05])"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "Five runs per side that differ by 2 % detect a slowdown of 10 % in at least 95 %",
+        Text("crates/megadir-stats/tests/simulation/runs.rs", "runs(random, 5, 1.1, 0.02)"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "| arms | order | 0.3 | 1 | 2 | 10 | |---|---|---|---|---|---| | 2 | each round by itself | 4.9 % | 4.3 % | 5.2 % | 5.1 % | | 2 | balanced squares | 6.1 % | 8.1 % | 9.9 % | 7.3 % | | 3 | each round by itself | 4.2 % | 4.8 % | 4.7 % | 4.9 % | | 3 | balanced squares | 5.8 % | 5.7 % | 4.4 % | 3.9 % | | 6 | each round by itself | 4.9 % | 5.4 % | 5.3 % | 3.9 % | | 6 | balanced squares | 5.3 % | 5.1 % | 5.4 % | 5.9 % |",
+        Text("crates/megadir-stats/tests/simulation/phases.rs", "assert!(PAGE.contains(&table)"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "a difference of 0.6 % with 1 % of noise is detected in 57.6 % of runs with the former and in 59.2 % with the latter",
+        Text("crates/megadir-stats/tests/simulation/phases.rs", "detected in {independent} of runs"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "Stalls of 3 ms that come every 5 ms in phases of 300 ms",
+        Text("crates/megadir-stats/tests/simulation/phases.rs", "const STALL_EVERY: f64 = 5.0;"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "in 9.0 % if one block is twice as long, and in 21.4 % if it is four times as long",
+        Text("crates/megadir-stats/tests/simulation/phases.rs", "in {twice} if one block is twice as long"),
+    ),
+    ("METHODOLOGY.md", "once in 16 times", Arithmetic),
+    (
+        "METHODOLOGY.md",
+        "from 20 rounds on",
+        Text("crates/megadir-report/src/warning/derive.rs", "const BIMODALITY_ROUNDS_MIN: usize = 20;"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "at most 4096 files or 4 MiB",
+        Text("crates/megadir-bench/src/kind/files/order.rs", "const CONTENTS_MAX: u64 = 4 << 20;"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "Directories are listed 64 KiB per call",
+        Text(
+            "crates/megadir-bench/src/kind/files/listed/windows.rs",
+            "const BUFFER_BYTES: usize = 64 << 10;",
+        ),
+    ),
+    (
+        "METHODOLOGY.md",
+        "missed by more than 2 % is reported",
+        Text("crates/megadir-report/src/warning/derive.rs", "const RATE_KEPT_MIN: f64 = 0.98;"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "(300 rounds of two blocks of 1000 operations",
+        Text("crates/megadir-bench/src/measure/self_check.rs", "const ROUNDS: usize = 300;"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "(within 0.5 %; also for each arm",
+        Text("crates/megadir-report/src/warning/derive.rs", "const UNACCOUNTED_MAX: f64 = 0.005;"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "If timing adds more than 2 % to an arm's operations",
+        Text("crates/megadir-report/src/warning/derive.rs", "const TIMER_COST_WARNED: f64 = 0.02;"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "removed in the last 60 s, or in the last 360 s while the inode table is being written",
+        Fact("Linux, fs/ext4/ialloc.c, `recently_deleted`"),
+    ),
+    (
+        "METHODOLOGY.md",
+        "a device of more than 64 GiB",
+        Text("crates/megadir-bench/src/plan/file_systems.rs", "const DEVICE_BYTES_MAX: u64 = 64 << 30;"),
+    ),
+    ("METHODOLOGY.md", "`--aged N` or `--aged 10x`", Example),
+    (
+        "docs/advice.md",
+        "ext4 with 1 KiB blocks refuses names of 32 characters at 160 000",
+        Text("crates/megadir-cli/tests/it/limits/study.rs", "160 293 were predicted"),
+    ),
+    (
+        "docs/advice.md",
+        "with 69 % live entries the first refusal comes within 8 turnovers",
+        Text("crates/megadir/tests/limits/churn.rs", "(0.3..8.0).contains(&after)"),
+    ),
+    (
+        "docs/advice.md",
+        "at least 8 rounds, 12 if time allows",
+        Text("crates/megadir-advise/src/measure/design.rs", "const ROUNDS_MIN: u32 = 8;"),
+    ),
+    (
+        "docs/advice.md",
+        "at most a quarter of the free space and 1 GiB in all",
+        Text("crates/megadir-advise/src/measure/design.rs", "const BYTES_MAX: u64 = 1 << 30;"),
+    ),
+    ("docs/bench.md", "`--aged 10x` adds twins", Example),
+    (
+        "docs/bench.md",
+        "Five runs per side that scatter by 2 % detect a slowdown of 10 %",
+        Text("crates/megadir-stats/tests/simulation/runs.rs", "runs(random, 5, 1.1, 0.02)"),
+    ),
+    (
+        "docs/commands.md",
+        "runs each command 30 times after a warm-up",
+        Text("crates/megadir-cli/src/cmd/bench/commands.rs", "const ROUNDS: u32 = 30;"),
+    ),
+    ("docs/commands.md", "`--aged 10x`", Example),
+    (
+        "docs/commands.md",
+        "`--timeout` (default 10 minutes)",
+        Text("crates/megadir-bench/src/kind/command/mod.rs", "pub const TIMEOUT_S: u64 = 600;"),
+    ),
+    (
+        "docs/limits.md",
+        "names of 32 characters, or 160 000 on a file system with 1 KiB blocks",
+        Text("crates/megadir-cli/tests/it/limits/study.rs", "160 293 were predicted"),
+    ),
+    ("docs/limits.md", "For a directory on a file system with 1 KiB blocks", Example),
+    (
+        "docs/limits.md",
+        "Creates fail when 4 MiB of it are left",
+        Text("crates/megadir/src/limits/room.rs", "const BTRFS_UNUSED_BYTES: f64 = (4 << 20) as f64;"),
+    ),
+    (
+        "docs/inventory.md",
+        "take more than 4 MiB in a row group",
+        Text(
+            "crates/megadir-inventory/src/file/encode.rs",
+            "const DICTIONARY_PATH_BYTES_MAX: usize = 4 << 20;",
+        ),
+    ),
+    (
+        "docs/inventory.md",
+        "when its paths reach 128 MiB",
+        Text("crates/megadir-inventory/src/file/write.rs", "const GROUP_PATH_BYTES_MAX: usize = 128 << 20;"),
+    ),
+    ("docs/inventory.md", "5000 nested directories with names of 255 bytes have 3.2 GB of paths", Arithmetic),
+    (
+        "docs/inventory.md",
+        "`--memory` plus 112 MiB",
+        Text("crates/megadir-cli/tests/it/deep.rs", "const FIXED_BYTES: u64 = 112 << 20;"),
+    ),
+    (
+        "docs/inventory.md",
+        "(about 20 MiB each)",
+        Text("crates/megadir-cli/tests/it/deep.rs", "const FIXED_BYTES: u64 = 112 << 20;"),
+    ),
+    (
+        "docs/inventory.md",
+        "A step is at least 100 ms (ticks take 10 ms or less but may come late)",
+        Text("crates/megadir-inventory/src/changes/racy.rs", "const TICKS_NS: i64 = 100_000_000;"),
+    ),
+    (
+        "docs/inventory.md",
+        "64 bytes plus the name per entry (9.6 GB for a single directory of a hundred million with names of 32 bytes)",
+        Text("crates/megadir-inventory/src/block/mod.rs", "assert_eq!(size_of::<Packed>(), 64);"),
+    ),
+    (
+        "docs/inventory.md",
+        "64 bytes plus the name each (1 GB for ten million with names of 32 bytes)",
+        Text("crates/megadir-inventory/src/block/mod.rs", "assert_eq!(size_of::<Packed>(), 64);"),
+    ),
+    (
+        "docs/inventory.md",
+        "stay below 128 MiB plus 24 times the longest path",
+        Text("crates/megadir-cli/tests/it/deep.rs", "MEMORY_BYTES + FIXED_BYTES + PATHS * path_bytes"),
+    ),
+    ("docs/list.md", "where `ls` needs 257 MiB", Text(SCAN, "| `ls` | 257 |")),
+    (
+        "docs/list.md",
+        "60 MiB for a million names of 32 bytes",
+        Text(SCAN, "| `megadir list --sort name` | 60 |"),
+    ),
+    ("docs/samples.md", "16 hexadecimal digits after 0x", Example),
+    (
+        "docs/windows.md",
+        "GetFileInformationByHandleEx with 64 KiB",
+        Text("crates/megadir-bench/src/method/windows.rs", "const BUFFER: Option<u64> = Some(64 << 10);"),
+    ),
+    ("docs/windows.md", "times to 100 ns", Fact("FILETIME, Microsoft Win32 reference")),
+    ("docs/windows.md", "ticks of 10 to 16 ms", Fact("GetSystemTimeAdjustment, Microsoft Win32 reference")),
+    (
+        "docs/windows.md",
+        "advances every 15.6 ms at the latest; a file modified within 100 ms of the scan",
+        Text("crates/megadir-inventory/src/scan/clock.rs", "Some(15_625_000)"),
+    ),
+];
+
+/// Units that make a number a figure.
+const UNITS: [&str; 23] = [
+    "%", "x", "×", "ns", "µs", "us", "ms", "s", "min", "minutes", "seconds", "KiB", "MiB", "GiB", "TiB",
+    "kB", "MB", "GB", "TB", "bytes", "times", "rounds", "runs",
+];
+
+/// Figures of a text, e.g. `0.5 %` and `64 MiB`, with the places where they begin.
+fn figures(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut end = 0;
+    for (begin, _) in text.char_indices().filter(|(_, letter)| letter.is_ascii_digit()) {
+        if begin < end || text[..begin].ends_with(|letter: char| letter.is_alphanumeric() || letter == '.') {
+            continue;
+        }
+        let is_part = |letter: char| letter.is_ascii_digit() || letter == '.';
+        let number = text[begin..].split(|letter| !is_part(letter)).next().unwrap_or_default();
+        end = begin + number.len();
+        let rest = &text[end..];
+        let rest = rest.strip_prefix([' ', '\u{a0}', '\u{202f}', '-']).unwrap_or(rest);
+        let is_unit = |letter: char| letter.is_alphanumeric() || letter == '%' || letter == '×';
+        let unit = rest.split(|letter| !is_unit(letter)).next().unwrap_or_default();
+        if UNITS.contains(&unit) {
+            found.push((begin, format!("{} {unit}", number.trim_end_matches('.'))));
+        }
+    }
+    found
+}
+
+/// The text with single spaces and without fenced blocks, whose commands and output other tests compare.
+fn prose(text: &str) -> String {
+    let outside = text.split("```").step_by(2).collect::<Vec<_>>().join(" ");
+    outside.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_figure_on_a_page_is_held() {
+    let mut recorded = BTreeSet::new();
+    for (folder, extension) in [("records", "md"), ("crates/megadir-cli/tests/golden", "txt")] {
+        for path in files(&root().join(folder), extension) {
+            recorded.extend(figures(&read(&path)).into_iter().map(|(_, figure)| figure));
+        }
+    }
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    let mut used = BTreeSet::new();
+    for (page, text) in pages() {
+        let text = prose(&text);
+        let rows = STATED.iter().enumerate().filter(|(_, (of, ..))| *of == page);
+        let held: Vec<(usize, usize)> = rows
+            .flat_map(|(row, (_, words, _))| {
+                text.match_indices(words).map(move |(at, words)| (row, at, words.len()))
+            })
+            .map(|(row, at, length)| {
+                used.insert(row);
+                (at, at + length)
+            })
+            .collect();
+        for (at, figure) in figures(&text) {
+            count += 1;
+            let is_held =
+                recorded.contains(&figure) || held.iter().any(|(from, to)| (from..to).contains(&&at));
+            if !is_held {
+                let around: String =
+                    text[..at].chars().rev().take(50).collect::<Vec<_>>().into_iter().rev().collect();
+                let after: String = text[at..].chars().take(40).collect();
+                wrong.push(format!("{page}: {figure}: ...{around}{after}..."));
+            }
+        }
+    }
+    for (row, (page, words, holder)) in STATED.iter().enumerate() {
+        if !used.contains(&row) {
+            wrong.push(format!("{page} does not say '{words}'"));
+        }
+        match holder {
+            Text(path, text) if !read(&root().join(path)).contains(text) => {
+                wrong.push(format!("{page} says '{words}', but {path} does not have '{text}'"));
+            }
+            Fact("") => wrong.push(format!("{page} says '{words}' without a reference")),
+            Text(..) | Fact(_) | Arithmetic | Example => {}
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "name in STATED what holds these, take them from a record, or leave them out:\n{}",
+        wrong.join("\n")
+    );
+    assert!(count > 150, "{count} figures found: does the test still see them?");
+}
+
+#[test]
+fn figures_are_found_with_their_units() {
+    let found: Vec<String> =
+        figures("at most 64 MiB, 3.5 minutes, 10x, 5-ms pauses, ext4, 1.2.3, 7 files, 2 %.")
+            .into_iter()
+            .map(|(_, figure)| figure)
+            .collect();
+    assert_eq!(found, ["64 MiB", "3.5 minutes", "10 x", "5 ms", "2 %"]);
+}
