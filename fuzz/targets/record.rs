@@ -34,6 +34,6 @@ fn write_and_read(record: &Record) {
     let again = read(&writer.into_inner()[..]);
     assert!(
         again.is_ok_and(|again| again.samples.len() == record.samples.len()),
-        "what was read is a record"
+        "a written record is read back"
     );
 }

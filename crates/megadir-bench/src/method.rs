@@ -89,7 +89,7 @@ pub(crate) fn method_named(name: &str) -> Result<&'static Method, String> {
     let elsewhere = || ELSEWHERE.iter().flat_map(|(_, methods)| methods.iter());
     METHODS.iter().chain(elsewhere()).find(|method| method.name == name).ok_or_else(|| {
         let choices = choices(name, METHODS.iter().map(|method| method.name));
-        format!("there is no method `{name}`: {choices}")
+        format!("unknown method `{name}`: {choices}")
     })
 }
 
@@ -117,7 +117,7 @@ pub fn method_facts(directory: &Dir) -> Vec<MethodFact> {
 
 pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
     if let Some(system) = system_of(method.name) {
-        return Some(format!("a method of {system}"));
+        return Some(format!("a method for {system}"));
     }
     match method.way {
         Way::Path | Way::StdFs | Way::Policy => None,
@@ -159,7 +159,7 @@ mod tests {
         let name = METHODS[0].name;
         let error = method_named(&name[1..]).unwrap_err();
         assert!(
-            error.starts_with(&format!("there is no method `{}`: did you mean '{name}'?", &name[1..])),
+            error.starts_with(&format!("unknown method `{}`: did you mean '{name}'?", &name[1..])),
             "{error}"
         );
     }
@@ -172,7 +172,7 @@ mod tests {
             let reasons: Vec<_> = foreign.map(|method| super::unavailable(method, &here)).collect();
             assert!(reasons.len() > 5, "{system}");
             assert!(
-                reasons.iter().all(|reason| *reason == Some(format!("a method of {system}"))),
+                reasons.iter().all(|reason| *reason == Some(format!("a method for {system}"))),
                 "{reasons:?}"
             );
         }

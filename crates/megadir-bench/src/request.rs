@@ -189,14 +189,14 @@ pub struct Planned {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    #[error("there is no backend `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
+    #[error("unknown backend `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
     UnknownBackend { name: String, known: Vec<String> },
     #[error("{what} cannot be {value}: {allowed}")]
     Value { what: &'static str, value: String, allowed: String },
-    #[error("the files cannot be made: {reason}")]
+    #[error("the files cannot be created: {reason}")]
     Data { reason: String },
     /// The baseline arm cannot run here.
-    #[error("the baseline `{name}` is not available here: {reason}")]
+    #[error("the baseline `{name}` is unavailable here: {reason}")]
     NoBaseline { name: String, reason: String },
     /// Only the baseline is left.
     #[error("nothing is left to compare: {reason}")]
@@ -222,12 +222,12 @@ pub(crate) fn check_reading(
     let low = facts.iter().map(|fact| fact.buffer_bytes.0).min().unwrap_or(0);
     let high = facts.iter().map(|fact| fact.buffer_bytes.1).max().unwrap_or(u64::MAX);
     if let Some(bytes) = buffer_bytes.filter(|bytes| !(low..=high).contains(bytes)) {
-        let allowed = format!("{low} to {high} bytes are possible");
+        let allowed = format!("expected {low} to {high} bytes");
         return refuse("the buffer", format!("{bytes} bytes"), allowed);
     }
     let threads_max = facts.iter().map(|fact| fact.threads_max).max().unwrap_or(u32::MAX);
     if !(1..=threads_max).contains(&threads) {
-        let allowed = format!("1 to {threads_max} are possible");
+        let allowed = format!("expected 1 to {threads_max}");
         return refuse("the number of threads", threads.to_string(), allowed);
     }
     Ok(())

@@ -69,7 +69,7 @@ impl Workspace {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::new(ErrorKind::AlreadyExists, "no free name for a directory of its own"))
+        Err(io::Error::new(ErrorKind::AlreadyExists, "no free name for a private directory"))
     }
 
     pub(crate) fn data_directory(&self, name: &str) -> io::Result<Owned> {
@@ -266,7 +266,7 @@ fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String>
         }
     }
     let Some(whole) = read_marker(&mut marker, name, unfinished) else {
-        return Err("its marker is not one that this program wrote".into());
+        return Err("its marker was not written by this program".into());
     };
     if unfinished {
         check_empty(directory.at()).map_err(words)?;

@@ -116,10 +116,10 @@ fn the_stop_flag_ends_the_filling() {
 fn a_missing_parent_is_one_clear_error() {
     let error = run(Path::new("no/such/parent"), &spec(1, 0)).unwrap_err().to_string();
     assert!(
-        error.starts_with("cannot make the directory 'no/such/parent': No such file or directory"),
+        error.starts_with("cannot create the directory 'no/such/parent': No such file or directory"),
         "{error}"
     );
-    assert!(error.contains("what it lies in, or leads to, must exist"), "{error}");
+    assert!(error.contains("its parent directory, or the target of the link, must exist"), "{error}");
 }
 
 /// An ext4 with very few inodes.

@@ -226,7 +226,8 @@ fn a_directory_that_cannot_be_rehearsed_says_why() {
         let error = rehearse(&path, &spec("git", 1, 1), &mut |_| {}, &NEVER).unwrap_err().to_string();
         assert!(error.starts_with("cannot open") && error.contains(words), "{error}");
         let error = run(&path, &spec("git", 1, 1)).unwrap_err().to_string();
-        let doing = if path.symlink_metadata().is_ok() { "cannot open" } else { "cannot make the directory" };
+        let doing =
+            if path.symlink_metadata().is_ok() { "cannot open" } else { "cannot create the directory" };
         assert!(error.starts_with(doing) && error.contains(words), "{error}");
     }
 }

@@ -15,8 +15,8 @@ use ui::exit;
 
 /// Measure and work on directories with millions of entries
 ///
-/// Exit codes: 0 done; 1 done, but some entries failed; 2 usage; 3 nothing could run; 10 the condition asked
-/// for was met; 11 the condition could not be judged; 130 interrupted.
+/// Exit codes: 0 done; 1 done, but some entries failed; 2 usage; 3 nothing could run; 10 the requested
+/// condition was met; 11 it could not be judged; 130 interrupted.
 #[derive(Parser)]
 #[command(name = "megadir", version, max_term_width = 100, arg_required_else_help = true)]
 struct Cli {

@@ -1,4 +1,4 @@
-//! Atomically replaced output file: written beside the target, locked, then synced and renamed. A killed
+//! Atomically replaced output file: written next to the target, locked, then synced and renamed. A killed
 //! process leaves the target unchanged, and the next run takes over its temporary file.
 //!
 //! A file of the temporary name is taken over only if it is unlocked, belongs to this user (or the old file's

@@ -175,7 +175,7 @@ fn what_may_not_be_read_is_a_row_with_its_error() {
         let denied: Vec<_> = rows.iter().filter(|row| row.error.is_some()).collect();
         assert_eq!(denied[0].error.as_deref(), Some("open: Permission denied"));
         assert_eq!((&denied[0].parent[..], &denied[0].name[..]), (&b"a"[..], &b"b"[..]));
-        assert!(denied[0].facts.inode.is_some(), "its own attributes could be had");
+        assert!(denied[0].facts.inode.is_some(), "its own attributes were read");
         for row in &denied[1..] {
             assert_eq!(row.error.as_deref(), Some("examine: Permission denied"));
             assert_eq!((&row.parent[..], row.facts.errno), (&b"no"[..], Some(13)));
@@ -211,7 +211,7 @@ fn entries_that_come_and_go_are_no_errors() {
             assert!(metadata.is_complete() && events.is_empty(), "round {round}: {events:?}");
             let still = rows.iter().filter(|row| row.name != b"busy" && !row.parent.ends_with(b"busy"));
             // The root, six directories, 6 times 21 entries, 3000 entries (20 of them share names) and a link.
-            assert!(still.count() > 3100, "what nobody touched is there");
+            assert!(still.count() > 3100, "untouched entries are listed");
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });

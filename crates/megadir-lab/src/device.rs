@@ -39,7 +39,7 @@ pub fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> R
     // Release the claim here: mkfs and mount claim the device themselves and would fail.
     match disk.is_same(&claimed) {
         true => Ok(disk),
-        false => Err(refused("its path means another device now".into())),
+        false => Err(refused("its path now names another device".into())),
     }
 }
 
@@ -49,7 +49,7 @@ pub fn check_again(disk: &Disk, control: RunControl<'_>) -> Result<(), LabError>
     let claimed = claim(&disk.path).map_err(&refused)?;
     match disk.is_same(&claimed) {
         true => check_content(&disk.path, &claimed, control).and_then(|found| found.map_err(&refused)),
-        false => Err(refused("its path means another device now".into())),
+        false => Err(refused("its path now names another device".into())),
     }
 }
 
@@ -57,10 +57,10 @@ pub fn check_again(disk: &Disk, control: RunControl<'_>) -> Result<(), LabError>
 pub fn check(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> Result<File, LabError> {
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
     if spec.entry.in_memory() {
-        return Err(refused(format!("{spec} lies in memory and takes no device")));
+        return Err(refused(format!("{spec} is in memory and uses no device")));
     }
     if !erase {
-        return Err(refused("all that is on it would be lost; allow that with --erase-device".into()));
+        return Err(refused("all its data would be lost; allow that with --erase-device".into()));
     }
     let claimed = claim(path).map_err(&refused)?;
     check_content(path, &claimed, control).and_then(|found| found.map_err(&refused))?;
@@ -74,13 +74,13 @@ fn claim(path: &Path) -> Result<File, String> {
     // stat before open: opening some devices has side effects.
     let status = rustix::fs::stat(path).map_err(words)?;
     if FileType::from_raw_mode(status.st_mode) != FileType::BlockDevice {
-        return Err("it is no block device".into());
+        return Err("it is not a block device".into());
     }
     let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC;
     let device = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(device) => File::from(device),
         Err(Errno::BUSY) => {
-            return Err("it is in use: mounted, swapped to, or part of another device".into());
+            return Err("it is in use: mounted, used for swap, or part of another device".into());
         }
         Err(Errno::ROFS | Errno::ACCESS | Errno::PERM) => return Err("it cannot be written to".into()),
         Err(error) => return Err(words(error)),
@@ -88,7 +88,7 @@ fn claim(path: &Path) -> Result<File, String> {
     let opened = rustix::fs::fstat(device.as_fd()).map_err(words)?;
     match opened.st_rdev == status.st_rdev {
         true => Ok(device),
-        false => Err("its path means another device now".into()),
+        false => Err("its path now names another device".into()),
     }
 }
 
@@ -110,14 +110,14 @@ fn check_content(
         Carries::OfTheLab => Ok(()),
         Carries::NothingKnown => match first_data(claimed) {
             Ok(None) => Ok(()),
-            Ok(Some(at)) => Err(format!("it carries data that blkid does not know (at byte {at}); {MAY_GO}")),
+            Ok(Some(at)) => Err(format!("it has data unknown to blkid (at byte {at}); {MAY_GO}")),
             Err(error) => Err(format!("its content is unknown: {}", words(&error))),
         },
     }))
 }
 
 /// Hint: how to mark a device with content as erasable.
-const MAY_GO: &str = "if all of it may go, say so on the device itself, by mkfs.ext4 -L megadir-lab";
+const MAY_GO: &str = "to allow its erasure, label it with mkfs.ext4 -L megadir-lab";
 
 /// Content of a device that may be erased, according to blkid.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -166,12 +166,12 @@ fn judge(code: Option<i32>, said: &[String]) -> Result<Carries, String> {
             (Some(kind), _) => {
                 let label = of("LABEL")
                     .map_or_else(|| "without a label".to_owned(), |label| format!("labelled '{label}'"));
-                Err(format!("it carries {kind} {label}, which the lab has not made; {MAY_GO}"))
+                Err(format!("it has {kind} {label}, not created by this program; {MAY_GO}"))
             }
             (None, Some(table)) => {
-                Err(format!("it carries a partition table ({table}); name one of its partitions"))
+                Err(format!("it has a partition table ({table}); name one of its partitions"))
             }
-            (None, None) => Err("it carries something that blkid has no type for".into()),
+            (None, None) => Err("it has content without a type known to blkid".into()),
         },
         _ => Err(format!("its content is unknown: blkid says '{}'", said.join("; "))),
     }
@@ -204,12 +204,12 @@ mod tests {
             assert_eq!(judge(Some(0), &lines), Ok(Carries::OfTheLab), "{kind}");
         }
         for (code, lines, reason) in [
-            (Some(0), &["TYPE=ext4", "LABEL=home"][..], "it carries ext4 labelled 'home'"),
-            (Some(0), &["TYPE=ext4"], "it carries ext4 without a label"),
-            (Some(0), &["TYPE=LVM2_member", "LABEL=megadir-lab"], "it carries LVM2_member labelled"),
-            (Some(0), &["TYPE=ext4", "LABEL=megadir-lab", "PTTYPE=dos"], "it carries ext4 labelled"),
-            (Some(0), &["PTTYPE=gpt"], "it carries a partition table (gpt)"),
-            (Some(0), &["LABEL=megadir-lab"], "it carries something"),
+            (Some(0), &["TYPE=ext4", "LABEL=home"][..], "it has ext4 labelled 'home'"),
+            (Some(0), &["TYPE=ext4"], "it has ext4 without a label"),
+            (Some(0), &["TYPE=LVM2_member", "LABEL=megadir-lab"], "it has LVM2_member labelled"),
+            (Some(0), &["TYPE=ext4", "LABEL=megadir-lab", "PTTYPE=dos"], "it has ext4 labelled"),
+            (Some(0), &["PTTYPE=gpt"], "it has a partition table (gpt)"),
+            (Some(0), &["LABEL=megadir-lab"], "it has content without a type"),
             (Some(8), &["ambivalent"], "its content is unknown: blkid says 'ambivalent'"),
             (Some(2), &["blkid: error"], "its content is unknown"),
             (None, &[], "its content is unknown"),

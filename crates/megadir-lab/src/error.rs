@@ -10,8 +10,8 @@ use crate::control::words;
 pub enum LabError {
     /// The caller may not mount.
     #[error(
-        "file systems are made and mounted in a mount namespace of the run's own, which needs CAP_SYS_ADMIN, and loop \
-         devices, which need CAP_DAC_OVERRIDE or group disk: run it as root (sudo)"
+        "creating file systems needs a private mount namespace (CAP_SYS_ADMIN) and loop devices \
+         (CAP_DAC_OVERRIDE or group disk): run it as root (sudo)"
     )]
     Privileges,
     /// Unavailable on this machine: shown as a table row; the run continues.
@@ -19,8 +19,9 @@ pub enum LabError {
     Unavailable { name: String, reason: String },
     /// Not enough free space for the image.
     #[error(
-        "'{}' has not enough room for the image of {name}: {} MiB are needed and {} MiB are free; name another \
-         directory with --dir, or make the study smaller", .path.display(), .needed_bytes.div_ceil(1 << 20), .free_bytes >> 20
+        "'{}' has not enough space for the image of {name}: {} MiB needed, {} MiB free; name another \
+         directory with --dir, or make the study \
+         smaller", .path.display(), .needed_bytes.div_ceil(1 << 20), .free_bytes >> 20
     )]
     Room {
         path: PathBuf,
@@ -31,10 +32,10 @@ pub enum LabError {
         free_bytes: u64,
     },
     /// The device must not be erased, or cannot be.
-    #[error("--device '{}' is left alone: {reason}", .path.display())]
+    #[error("--device '{}' was left alone: {reason}", .path.display())]
     Device {
         path: PathBuf,
-        /// Completes the message, after "is left alone:".
+        /// Completes the message, after "was left alone:".
         reason: String,
     },
     #[error("cannot {doing}: {}", words(.source))]
@@ -55,7 +56,7 @@ pub enum LabError {
         /// The whole message.
         reason: &'static str,
     },
-    #[error("interrupted while file systems were made")]
+    #[error("interrupted while file systems were created")]
     Interrupted,
 }
 

@@ -209,7 +209,7 @@ impl Mounted {
         let not_cold = |left: String| LabError::NotCold { name: self.spec.to_string(), left };
         let Some(disk) = &self.disk else { return Err(not_cold("it has no device".into())) };
         if is_mounted(&self.parent, &self.name) {
-            return Err(not_cold("something is still mounted there".into()));
+            return Err(not_cold("another file system is still mounted there".into()));
         }
         let mut tried = 0;
         while disk.is_held() {

@@ -51,7 +51,7 @@ impl Server {
         arguments.extend(own.iter().map(|word| OsStr::new(*word)));
         arguments.extend([OsStr::new("-o"), options.as_ref(), device.as_os_str(), point.as_os_str()]);
         let started = Instant::now();
-        let (waits, lives) = std::io::pipe().map_err(LabError::failed("make a pipe"))?;
+        let (waits, lives) = std::io::pipe().map_err(LabError::failed("create a pipe"))?;
         let keeper = Running::keep("sh", &arguments, waits.into());
         let keeper = keeper.map_err(LabError::failed(format!("start {name}")))?;
         let mut server = Self { lives: Some(lives), keeper };
@@ -62,7 +62,7 @@ impl Server {
             let ended =
                 server.keeper.child.try_wait().map_err(LabError::failed(format!("wait for {name}")))?;
             if ended.is_some() || started.elapsed() > START_MAX {
-                let last = server.keeper.said().pop().unwrap_or_else(|| "it does not say why".to_owned());
+                let last = server.keeper.said().pop().unwrap_or_else(|| "no reason given".to_owned());
                 return Ok(Err(format!("{name}: {last}")));
             }
             if control.stop.load(Ordering::Relaxed) {

@@ -38,7 +38,7 @@ impl Spec {
         let name = words.next().unwrap_or_default();
         let Some(entry) = FILE_SYSTEMS.iter().find(|entry| entry.name == name) else {
             let known = choices(name, FILE_SYSTEMS.iter().map(|entry| entry.name));
-            return Err(format!("no file system '{name}': {known}"));
+            return Err(format!("unknown file system '{name}': {known}"));
         };
         let mut spec = Self { entry, chosen: Vec::new() };
         for word in words {
@@ -57,9 +57,12 @@ impl Spec {
             (old, new) => bare(old) == bare(new),
         };
         match self.chosen.iter().find(|old| clashes(old)) {
-            Some(old) => {
-                Err(format!("'{}': '{}' and '{}' are one too many", self.entry.name, old.text(), new.text()))
-            }
+            Some(old) => Err(format!(
+                "'{}': '{}' and '{}' exclude each other",
+                self.entry.name,
+                old.text(),
+                new.text()
+            )),
             None => Ok(()),
         }
     }
@@ -180,7 +183,7 @@ fn choose(entry: &'static Entry, word: &str) -> Result<Chosen, String> {
     let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
     let Some(variant) = entry.variants.iter().find(|variant| variant.name == name) else {
         let known = choices(name, entry.variants.iter().map(|variant| variant.name));
-        return Err(format!("'{}' has no variant '{name}': {known}", entry.name));
+        return Err(format!("unknown variant '{name}' of '{}': {known}", entry.name));
     };
     let (typed, value) =
         of_value(variant, value).map_err(|wanted| format!("'{}:{word}': {wanted}", entry.name))?;
@@ -197,19 +200,17 @@ fn of_value(variant: &Variant, value: Option<&str>) -> Result<(String, String), 
             let bytes = value.and_then(parse_size).filter(|bytes| sizes.contains(bytes));
             let bytes = bytes.ok_or_else(|| {
                 let sizes: Vec<String> = sizes.iter().map(|bytes| size(*bytes)).collect();
-                format!("'{name}=' is one of {}", sizes.join(", "))
+                format!("'{name}=': expected one of {}", sizes.join(", "))
             })?;
             Ok((size(bytes), bytes.to_string()))
         }
         (Takes::Words(words), value) => match value.filter(|value| words.contains(value)) {
             Some(word) => Ok((word.to_owned(), word.to_owned())),
-            None => Err(format!("'{name}=' is one of {}", words.join(", "))),
+            None => Err(format!("'{name}=': expected one of {}", words.join(", "))),
         },
         (Takes::MountOption, value) => match value.filter(|value| is_option(value)) {
             Some(option) => Ok((option.to_owned(), option.to_owned())),
-            None => {
-                Err(format!("'{name}=' is followed by one option of mount(8), such as {name}=nodiratime"))
-            }
+            None => Err(format!("'{name}=': expected one option of mount(8), such as {name}=nodiratime")),
         },
     }
 }
@@ -297,23 +298,26 @@ mod tests {
     #[test]
     fn what_is_not_known_is_refused_in_one_line_with_the_nearest() {
         for (text, said) in [
-            ("", "no file system '': there are ext2, ext3, ext4,"),
-            ("etx4", "no file system 'etx4': did you mean 'ext4'? there are ext2,"),
+            ("", "unknown file system '': expected one of ext2, ext3, ext4,"),
+            ("etx4", "unknown file system 'etx4': did you mean 'ext4'? expected one of ext2,"),
             (
                 "ext4:large_dri",
-                "'ext4' has no variant 'large_dri': did you mean 'large_dir'? there are block,",
+                "unknown variant 'large_dri' of 'ext4': did you mean 'large_dir'? expected one of block,",
             ),
-            ("ext4:", "'ext4' has no variant '': there are block,"),
-            ("tmpfs:block=1k", "'tmpfs' has no variant 'block': there are mount"),
-            ("ext4:block", "'ext4:block': 'block=' is one of 1k, 2k, 4k,"),
-            ("ext4:block=3k", "'ext4:block=3k': 'block=' is one of 1k,"),
-            ("ext4:block=18014398509481985k", "'ext4:block=18014398509481985k': 'block=' is one of 1k,"),
-            ("ext4:block=+1k", "'ext4:block=+1k': 'block=' is one of 1k,"),
-            ("xfs:ftype=1", "'xfs:ftype=1': 'ftype=' is one of 0"),
+            ("ext4:", "unknown variant '' of 'ext4': expected one of block,"),
+            ("tmpfs:block=1k", "unknown variant 'block' of 'tmpfs': expected one of mount"),
+            ("ext4:block", "'ext4:block': 'block=': expected one of 1k, 2k, 4k,"),
+            ("ext4:block=3k", "'ext4:block=3k': 'block=': expected one of 1k,"),
+            (
+                "ext4:block=18014398509481985k",
+                "'ext4:block=18014398509481985k': 'block=': expected one of 1k,",
+            ),
+            ("ext4:block=+1k", "'ext4:block=+1k': 'block=': expected one of 1k,"),
+            ("xfs:ftype=1", "'xfs:ftype=1': 'ftype=': expected one of 0"),
             ("ext4:large_dir=1", "'ext4:large_dir=1': 'large_dir' takes no value"),
-            ("ext4:dir_index:^dir_index", "'ext4': 'dir_index' and '^dir_index' are one too many"),
-            ("ext4:block=1k:block=2k", "'ext4': 'block=1k' and 'block=2k' are one too many"),
-            ("ext4:mount=a b", "'ext4:mount=a b': 'mount=' is followed by one option of mount(8)"),
+            ("ext4:dir_index:^dir_index", "'ext4': 'dir_index' and '^dir_index' exclude each other"),
+            ("ext4:block=1k:block=2k", "'ext4': 'block=1k' and 'block=2k' exclude each other"),
+            ("ext4:mount=a b", "'ext4:mount=a b': 'mount=': expected one option of mount(8)"),
         ] {
             let error = Spec::parse(text).unwrap_err();
             assert!(error.starts_with(said), "{text}: {error}");

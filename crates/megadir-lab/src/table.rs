@@ -158,7 +158,7 @@ static EXT2: Entry = Entry {
 };
 static EXT3: Entry = Entry {
     name: "ext3",
-    about: "journal; blocks are mapped one by one; hash index",
+    about: "journal; block maps; hash index",
     kind: "ext3",
     make: &["mke2fs", "-q", "-F", "-t", "ext3", "-L", LABEL, "-E", "lazy_itable_init=0,lazy_journal_init=0"],
     variants: EXT2_VARIANTS,
@@ -178,7 +178,7 @@ static NO_FTYPE: Variant = Variant {
     takes: Takes::Words(&["0"]),
     // Only the format without checksums can omit file types.
     changes: Changes::Make(&["-m", "crc=0", "-n", "ftype=0"]),
-    needs: Some("it needs XFS version 4, which kernels of today are mostly built without (XFS_SUPPORT_V4)"),
+    needs: Some("it needs XFS version 4, which most current kernels are built without (XFS_SUPPORT_V4)"),
 };
 static XFS_BLOCK: Variant = Variant {
     name: "block",
@@ -257,7 +257,7 @@ static F2FS: Entry = Entry {
 };
 static REISERFS: Entry = Entry {
     name: "reiserfs",
-    about: "version 3; one tree with the tails of files in it",
+    about: "version 3; one tree, with tails of files in it",
     kind: "reiserfs",
     make: &["mkreiserfs", "-q", "-f", "-l", LABEL],
     package: "reiserfsprogs",

@@ -26,14 +26,14 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 ///
 /// ```
 /// let text = megadir::nearest::choices("getdent", ["std", "getdents"]);
-/// assert_eq!(text, "did you mean 'getdents'? there are std, getdents");
-/// assert_eq!(megadir::nearest::choices("xyz", ["std", "getdents"]), "there are std, getdents");
+/// assert_eq!(text, "did you mean 'getdents'? expected one of std, getdents");
+/// assert_eq!(megadir::nearest::choices("xyz", ["std", "getdents"]), "expected one of std, getdents");
 /// ```
 pub fn choices<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let all = known.join(", ");
     match nearest(name, known) {
-        Some(nearest) => format!("did you mean '{nearest}'? there are {all}"),
-        None => format!("there are {all}"),
+        Some(nearest) => format!("did you mean '{nearest}'? expected one of {all}"),
+        None => format!("expected one of {all}"),
     }
 }

@@ -39,8 +39,8 @@ LEVEL   = number of characters in a directory's name; with sequence, number of d
 OPTION  = \"rest\" | \"from=\" LEVELS | \"under=\" FILES | \"label=\" TEXT
 ```
 
-Names are bytes, and a character is a byte. Two names never share a path, and no file's path is a directory of another file. A layout refuses names for which it
-cannot guarantee this (too short, or with a directory called `..`).
+Names are bytes, and a character is a byte. Two names never share a path, and no file's path is a directory of another file. A layout refuses names that
+would break this rule (too short, or with a directory called `..`).
 
 The rest of this page is generated (`MEGADIR_BLESS=1 cargo test -p megadir-advise --test code golden`).
 

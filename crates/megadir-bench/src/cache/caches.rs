@@ -140,7 +140,7 @@ impl Caches {
         let nothing = cell.cache.drops_names() && sample.read_bytes == Some(0) && !elsewhere;
         (nothing && self.told.insert(cell.id)).then(|| {
             NoteKind::ColdWithoutReads.note(format!(
-                "{}: in round {} nothing was read from the device although the cache was cold",
+                "{}: nothing was read from the device in round {} although the cache was cold",
                 cell.name, sample.round
             ))
         })

@@ -27,7 +27,7 @@ pub(super) fn contents(files: &[FileRead], again: u64) -> Result<(), String> {
     let cached = files.iter().filter(|file| file.given < file.asked).count();
     if cached as f64 > LEFT_MAX * files.len() as f64 {
         return Err(format!(
-            "{cached} of {} files that were read after the drop did not come from the volume: some process has them open",
+            "{cached} of {} files read after the drop did not come from the volume: another process has them open",
             files.len()
         ));
     }
@@ -40,7 +40,7 @@ pub(super) fn names(asked: usize, given: u64, again: u64) -> Result<(), String> 
     let least = PAGE_BYTES.max(NAME_BYTES * asked as u64);
     if given < least {
         return Err(format!(
-            "{asked} names came back for {given} bytes from the volume, and {least} would be few"
+            "{asked} names were found with {given} bytes read from the volume; cold names need at least {least}"
         ));
     }
     not_disturbed(again, given)
@@ -49,7 +49,8 @@ pub(super) fn names(asked: usize, given: u64, again: u64) -> Result<(), String> 
 fn not_disturbed(again: u64, of: u64) -> Result<(), String> {
     if again as f64 > OTHERS_MAX * of as f64 {
         return Err(format!(
-            "{again} bytes were read from the volume while nothing should have been: stop what reads from it, or nothing can be verified"
+            "{again} bytes were read from the volume while it should have been idle, so nothing could be \
+             verified; stop the programs that read from it"
         ));
     }
     Ok(())
@@ -82,7 +83,7 @@ mod tests {
     fn names_are_gone_that_cost_reads_once() {
         assert_eq!(names(64, 16_384, 0), Ok(()));
         assert_eq!(names(2, 4096, 0), Ok(()));
-        assert!(names(64, 4096, 0).unwrap_err().starts_with("64 names came back for 4096 bytes"));
+        assert!(names(64, 4096, 0).unwrap_err().starts_with("64 names were found with 4096 bytes"));
         assert!(names(2, 512, 0).is_err());
         assert!(names(64, 65_536, 6_000).is_err());
     }

@@ -50,7 +50,7 @@ pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
 }
 
 /// A data set that is to become cold.
-#[cfg_attr(windows, expect(dead_code, reason = "only Linux tells what of how many is cached"))]
+#[cfg_attr(windows, expect(dead_code, reason = "only Linux reports cached objects"))]
 struct ColdTarget<'a> {
     data: DataId,
     /// `true` if subdirectories belong to it.

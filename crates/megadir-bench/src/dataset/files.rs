@@ -49,8 +49,8 @@ impl Files {
         let before = made.directories == megadir_record::MakeDirectories::Before;
         if before && files.directories().is_none() {
             return Err(FilesError::Contradiction(format!(
-                "the directories of layout {} are not known before the names: make them on demand, or take md5, hex or \
-                 a layout by digest",
+                "the directories of layout {} are unknown before the names: create them on demand, or use \
+                 names md5 or hex, or layout digest",
                 files.spread_text()
             )));
         }
@@ -194,7 +194,7 @@ impl Files {
         };
         match device_among(bytes, numbers) {
             Some(device) => Err(FilesError::Contradiction(format!(
-                "one of {numbers} names this short is '{device}', which on Windows names a device: fewer files in a directory"
+                "one of {numbers} names this short is '{device}', which names a device on Windows: use fewer files per directory"
             ))),
             None => Ok(()),
         }

@@ -94,7 +94,7 @@ pub enum FilesError {
     #[error("layout {layout}: {reason}")]
     Layout { layout: String, reason: String },
     /// The layout has no place for a name.
-    #[error("layout {layout} has no place for the name '{name}': {reason}")]
+    #[error("layout {layout} does not accept the name '{name}': {reason}")]
     Refused {
         /// The file's name, without its directory.
         name: String,
@@ -112,10 +112,10 @@ pub enum FillError {
     #[error("cannot open '{}': {}{}", .path.display(), words(.source), missing(.source))]
     Open { path: PathBuf, source: std::io::Error },
     /// The directory cannot be made.
-    #[error("cannot make the directory '{}': {}{}", .path.display(), words(.source), missing(.source))]
+    #[error("cannot create the directory '{}': {}{}", .path.display(), words(.source), missing(.source))]
     Directory { path: PathBuf, source: std::io::Error },
     /// No space, inodes or room in the directory.
-    #[error("no room for more files after {made} of {of}: {}", with_cure(.met))]
+    #[error("no more files fit after {made} of {of}: {}", with_cure(.met))]
     NoRoom {
         /// Names processed without error.
         made: u64,
@@ -124,7 +124,7 @@ pub enum FillError {
         met: Box<Explanation>,
     },
     /// A file could not be made for another reason.
-    #[error("cannot make '{name}' (after {made} of {of}): {}", words(.source))]
+    #[error("cannot create '{name}' (after {made} of {of}): {}", words(.source))]
     Make {
         name: String,
         /// Names processed without error.
@@ -139,10 +139,10 @@ pub enum FillError {
 
 fn missing(source: &std::io::Error) -> &'static str {
     match source.kind() {
-        std::io::ErrorKind::NotFound => " (what it lies in, or leads to, must exist)",
-        std::io::ErrorKind::NotADirectory => " (a directory is wanted)",
+        std::io::ErrorKind::NotFound => " (its parent directory, or the target of the link, must exist)",
+        std::io::ErrorKind::NotADirectory => " (expected a directory)",
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-            " ('megadir limits' tells of the directory that it would lie in what has run out)"
+            " ('megadir limits' on its parent directory shows which limit was reached)"
         }
         _ => "",
     }

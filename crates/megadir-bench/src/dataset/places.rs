@@ -26,12 +26,14 @@ impl Places {
                 Ok(layout) => Ok(Self::Layout(layout.at(entries))),
                 Err(error) => Err(FilesError::Layout { layout: layout.clone(), reason: error.to_string() }),
             },
-            Spread::PerDirectory { files: 0 } => contradiction("0 files in a directory: 1 or more".into()),
+            Spread::PerDirectory { files: 0 } => {
+                contradiction("0 files per directory: must be at least 1".into())
+            }
             Spread::PerDirectory { files } => Ok(Self::PerDirectory(*files)),
             Spread::Shape { levels } => match Shape::new(levels) {
                 Ok(shape) if shape.files() == entries => Ok(Self::Shape(shape)),
                 Ok(shape) => contradiction(format!(
-                    "the shape is that of {} files, and {entries} are asked for",
+                    "the shape has {} files, but {entries} were requested",
                     shape.files()
                 )),
                 Err(reason) => contradiction(reason),
@@ -305,15 +307,15 @@ impl Shape {
     pub(super) fn new(levels: &[Level]) -> Result<Self, String> {
         let mut shape = Self { classes: Vec::new(), levels: Vec::new(), files: 0 };
         if !(1..=LEVELS_MAX).contains(&levels.len()) {
-            return Err(format!("a shape has 1 to {LEVELS_MAX} levels, not {}", levels.len()));
+            return Err(format!("expected 1 to {LEVELS_MAX} levels in the shape, found {}", levels.len()));
         }
         for (number, level) in levels.iter().enumerate() {
             let mut first = 0_u64;
             for class in &level.classes {
                 if class.directories == 0 {
-                    return Err("a class of directories of a shape has no directory".into());
+                    return Err("a class of directories in the shape is empty".into());
                 }
-                let too_many = || "the numbers of a shape are too large".to_owned();
+                let too_many = || "the numbers in the shape are too large".to_owned();
                 let of = Class {
                     level: number,
                     first,
@@ -326,7 +328,9 @@ impl Shape {
                 shape.files = shape.files.checked_add(class.files).ok_or_else(too_many)?;
             }
             if first == 0 || (number == 0 && first != 1) {
-                return Err(format!("level {number} of a shape has {first} directories; the top is one"));
+                return Err(format!(
+                    "level {number} of the shape has {first} directories; expected 1 at the top"
+                ));
             }
             shape.levels.push(first);
         }

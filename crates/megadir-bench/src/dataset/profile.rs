@@ -37,9 +37,9 @@ pub enum LookError {
     /// The directory cannot be read.
     #[error(transparent)]
     Read(#[from] Error),
-    #[error("'{}' holds no files", .0.display())]
+    #[error("'{}' contains no files", .0.display())]
     Empty(std::path::PathBuf),
-    #[error("'{}' has more than {LEVELS_MAX} levels, which is the most that is made", .0.display())]
+    #[error("'{}' has more than {LEVELS_MAX} levels, the maximum for data sets", .0.display())]
     Deep(std::path::PathBuf),
     #[error("interrupted")]
     Stopped,

@@ -38,24 +38,24 @@ impl Sizes {
         }
         match law {
             SizeLaw::Fixed => None,
-            SizeLaw::Uniform { low_bytes, high_bytes } if low_bytes > high_bytes => {
-                Some(format!("the smallest size is {low_bytes} bytes and the largest {high_bytes}"))
-            }
+            SizeLaw::Uniform { low_bytes, high_bytes } if low_bytes > high_bytes => Some(format!(
+                "the smallest size ({low_bytes} bytes) is larger than the largest ({high_bytes})"
+            )),
             SizeLaw::Uniform { low_bytes, high_bytes } => {
                 let mean = low_bytes / 2 + high_bytes / 2 + (low_bytes % 2 + high_bytes % 2) / 2;
                 (mean != *size_bytes).then(|| format!("the mean is {mean} bytes, not {size_bytes}"))
             }
             SizeLaw::LogNormal { sigma } if !(*sigma > 0.0 && *sigma <= SIGMA_MAX) => {
-                Some(format!("sigma is {sigma}; it lies above 0 and is at most {SIGMA_MAX}"))
+                Some(format!("sigma is {sigma}: expected more than 0, at most {SIGMA_MAX}"))
             }
             SizeLaw::LogNormal { .. } if *size_bytes == 0 => {
-                Some("a log-normal law has a mean of 1 byte or more".into())
+                Some("the mean of a log-normal distribution must be at least 1 byte".into())
             }
             SizeLaw::LogNormal { .. } => None,
-            SizeLaw::Quantiles { bytes } if bytes.is_empty() => Some("a table of sizes is empty".into()),
+            SizeLaw::Quantiles { bytes } if bytes.is_empty() => Some("the table of sizes is empty".into()),
             SizeLaw::Quantiles { bytes } => {
                 let wrong = !bytes.is_sorted() || bytes.last().is_some_and(|last| *last > 1 << 50);
-                wrong.then(|| "a table of sizes ascends, to 2^50 bytes at most".into())
+                wrong.then(|| "the table of sizes must ascend, to at most 2^50 bytes".into())
             }
         }
     }

@@ -11,16 +11,16 @@ use crate::dataset::{Look, Sizes};
 /// Forms of size distributions, each with its meaning.
 pub const SIZE_LAWS: &[(&str, &str)] = &[
     ("4KiB", "every file has this size"),
-    ("uniform:1KiB-100KiB", "every size between the two is as likely"),
+    ("uniform:1KiB-100KiB", "all sizes between the two are equally likely"),
     (
         "lognormal:50kB+sigma=1",
-        "log-normal with this mean; sigma is that of the natural logarithm, 1 unless given, at most 3",
+        "log-normal with this mean; sigma, of the natural logarithm, is at most 3 [default: 1]",
     ),
 ];
 
 pub const CONTENTS: &[(&str, ContentKind, &str)] = &[
-    ("pseudorandom", ContentKind::Pseudorandom, "bytes that no file system can compress away"),
-    ("hex-digest", ContentKind::HexDigest, "MD5 digests in hex; 32 bytes are one"),
+    ("pseudorandom", ContentKind::Pseudorandom, "bytes that file systems cannot compress"),
+    ("hex-digest", ContentKind::HexDigest, "MD5 digests in hex, 32 bytes each"),
     ("json", ContentKind::Json, "a JSON document of exactly the file's size"),
 ];
 
@@ -37,7 +37,7 @@ pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
                 "uniform" => "uniform:1KiB-100KiB",
                 _ => "lognormal:50kB",
             };
-            return Err(format!("'{text}' says no sizes: write {form}"));
+            return Err(format!("'{text}' has no size: write {form}"));
         }
         None => Sizes::fixed(bytes(text)?),
         Some(("fixed", size)) => Sizes::fixed(bytes(size)?),
@@ -54,7 +54,7 @@ pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
                 None => (law, SIGMA),
                 Some((mean, option)) => {
                     let sigma = option.strip_prefix("sigma=").and_then(|sigma| sigma.parse().ok());
-                    let wrong = || format!("'+{option}' is no option of lognormal: write +sigma=1");
+                    let wrong = || format!("unknown option '+{option}' of lognormal: write +sigma=1");
                     (mean, sigma.ok_or_else(wrong)?)
                 }
             };
@@ -62,7 +62,7 @@ pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
         }
         Some((law, _)) => {
             let known = ["fixed", "uniform", "lognormal"];
-            return Err(format!("there is no law of sizes '{law}': {}", choices(law, known)));
+            return Err(format!("unknown distribution of sizes '{law}': {}", choices(law, known)));
         }
     };
     match sizes.contradiction() {
@@ -76,7 +76,7 @@ pub fn parse_content(text: &str) -> Result<ContentKind, String> {
     let found = CONTENTS.iter().find(|(name, ..)| *name == text);
     found.map(|(_, kind, _)| *kind).ok_or_else(|| {
         let known = CONTENTS.iter().map(|(name, ..)| *name);
-        format!("there is no content '{text}': {}", choices(text, known))
+        format!("unknown content '{text}': {}", choices(text, known))
     })
 }
 
@@ -91,7 +91,7 @@ pub fn parse_spread(text: &str) -> Result<Spread, String> {
         };
     }
     if text == "per-directory" {
-        return Err(format!("'{text}' says no number of files: write per-directory:200"));
+        return Err(format!("'{text}' has no number of files: write per-directory:200"));
     }
     match text.parse::<Layout>() {
         Ok(layout) if layout == Layout::FLAT => Ok(Spread::Flat),
@@ -126,7 +126,7 @@ pub fn write_spread(spread: &Spread) -> String {
                 level.classes.iter().map(|class| class.directories).sum()
             };
             let all: u64 = levels.iter().map(directories).sum();
-            format!("{} directories on {} levels, as in the tree that was looked at", all, levels.len())
+            format!("{} directories on {} levels, as in the copied tree", all, levels.len())
         }
     }
 }
@@ -214,10 +214,10 @@ mod tests {
             ("", "is not a size"),
             ("-1", "is not a size"),
             ("uniform:5", "uniform:1KiB-100KiB"),
-            ("uniform", "'uniform' says no sizes: write uniform:1KiB-100KiB"),
-            ("lognormal", "'lognormal' says no sizes: write lognormal:50kB"),
-            ("uniform:9-5", "the smallest size is 9"),
-            ("lognormal:0", "1 byte or more"),
+            ("uniform", "'uniform' has no size: write uniform:1KiB-100KiB"),
+            ("lognormal", "'lognormal' has no size: write lognormal:50kB"),
+            ("uniform:9-5", "the smallest size (9"),
+            ("lognormal:0", "at least 1 byte"),
             ("lognormal:5+sigma=9", "at most 3"),
             ("lognormal:5+sigma=x", "write +sigma=1"),
             ("lognormal:5+mu=1", "write +sigma=1"),

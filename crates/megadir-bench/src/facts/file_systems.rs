@@ -59,7 +59,7 @@ pub fn file_system_facts(
                 },
             }),
             (_, Some(Err(reason))) => Err(reason),
-            (_, _) => Err(fact.unavailable.unwrap_or_else(|| "it could not be looked at".into())),
+            (_, _) => Err(fact.unavailable.unwrap_or_else(|| "it could not be examined".into())),
         };
         file_systems.push(FileSystemFact { spec: spec.clone(), found });
     }
@@ -90,7 +90,7 @@ fn images_in_memory(directory: &Path) -> Result<Option<String>, LabError> {
     let opened = std::fs::File::open(directory).map_err(|source| unusable(directory, source))?;
     let kind = host::file_system(opened.as_fd()).kind;
     Ok(is_memory(&kind).then(|| {
-        format!("its image would lie on {kind}, in memory, where nothing is cold: give a directory on a disk by --dir")
+        format!("its image would be on {kind}, in memory, where nothing is cold; give a directory on a disk with --dir")
     }))
 }
 
@@ -118,7 +118,7 @@ fn device_bytes(path: &Path) -> Result<u64, LabError> {
     // stat before open: opening some special files has side effects.
     let status = rustix::fs::stat(path).map_err(|error| unusable(error.into()))?;
     if FileType::from_raw_mode(status.st_mode) != FileType::BlockDevice {
-        return Err(refused("it is no block device".into()));
+        return Err(refused("it is not a block device".into()));
     }
     let mut device = std::fs::File::open(path).map_err(unusable)?;
     device.seek(SeekFrom::End(0)).map_err(unusable)

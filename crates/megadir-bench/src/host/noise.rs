@@ -52,7 +52,10 @@ pub(crate) fn probe(machine: &Machine) -> Vec<Note> {
 fn standing(machine: &Machine) -> Vec<Note> {
     let mut notes = Vec::new();
     if let Some(version) = &machine.wine {
-        notes.push(NoteKind::Wine.note(format!("this ran under Wine {version}: it says nothing of Windows")));
+        notes.push(
+            NoteKind::Wine
+                .note(format!("this ran under Wine {version}, so the results do not hold for Windows")),
+        );
     }
     let pressure = &machine.pressure;
     let processors = f64::from(machine.processors);
@@ -64,7 +67,7 @@ fn standing(machine: &Machine) -> Vec<Note> {
     }
     if let Some(percent) = pressure.others_busy_percent.filter(|percent| *percent > OTHERS_PERCENT_MAX) {
         notes.push(NoteKind::Load.note(format!(
-            "others used {percent:.0} % of the time of {processors} processors while the run waited for 200 ms"
+            "other processes used {percent:.0} % of the time of {processors} processors during 200 ms before the run"
         )));
     }
     let stalls =
@@ -152,8 +155,8 @@ mod tests {
         let notes = standing(&noisy);
         let kinds: Vec<&str> = notes.iter().map(|note| note.kind.as_str()).collect();
         assert_eq!(kinds, ["wine", "load", "governor"]);
-        assert_eq!(notes[0].text, "This ran under Wine 8.0: it says nothing of Windows.");
-        assert!(notes[1].text.starts_with("Others used 60 % of the time"), "{}", notes[1].text);
+        assert_eq!(notes[0].text, "This ran under Wine 8.0, so the results do not hold for Windows.");
+        assert!(notes[1].text.starts_with("Other processes used 60 % of the time"), "{}", notes[1].text);
         assert!(notes[2].text.contains("`Balanced, on battery`"), "{}", notes[2].text);
     }
 }

@@ -96,7 +96,7 @@ fn busy(before: ProcessorTimes, after: ProcessorTimes) -> Option<f64> {
 }
 
 /// Returns the memory available for new allocations, bytes.
-#[expect(dead_code, reason = "for file systems in memory, which the lab does not make here")]
+#[expect(dead_code, reason = "for file systems in memory, which cannot be created here")]
 pub(crate) fn available_bytes() -> Option<u64> {
     let limit = system::job_limits().memory_bytes;
     Some(system::memory()?.available_bytes.min(limit.unwrap_or(u64::MAX)))

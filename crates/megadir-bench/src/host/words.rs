@@ -161,7 +161,7 @@ pub(crate) fn settings(of: &Settings) -> String {
     // A share has the settings of its server, which are unknown here.
     let of_ntfs = of.is_ntfs && !of.is_remote;
     let words = [
-        when(of.is_remote, "share of another machine"),
+        when(of.is_remote, "network share"),
         when(of.flags & VOLUME_READ_ONLY != 0, "read-only"),
         when(of.flags & VOLUME_COMPRESSED != 0, "compressed volume"),
         of_ntfs.then(|| short_names(of.short_names, of.no_short_names)),
@@ -174,9 +174,9 @@ pub(crate) fn settings(of: &Settings) -> String {
 /// Describes the creation of 8.3 names: the registry decides for all volumes, or leaves it to each.
 fn short_names(registry: Option<u32>, volume_has_none: Option<bool>) -> &'static str {
     match (registry, volume_has_none) {
-        (Some(0), _) | (Some(2), Some(false)) => "8.3 names made",
-        (Some(1), _) | (Some(2), Some(true)) => "8.3 names not made",
-        (Some(3), _) => "8.3 names made on the system volume only",
+        (Some(0), _) | (Some(2), Some(false)) => "8.3 names created",
+        (Some(1), _) | (Some(2), Some(true)) => "8.3 names not created",
+        (Some(3), _) => "8.3 names created on the system volume only",
         _ => "8.3 names unknown",
     }
 }

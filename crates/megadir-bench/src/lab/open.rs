@@ -60,7 +60,7 @@ impl Lab {
         }
         let disk = self.disk(spec, backing, workspace, control)?;
         let name = format!("fs{}", self.made.replace(self.made.get() + 1));
-        let point = workspace.data_directory(&name).map_err(LabError::failed("make a mount point"))?;
+        let point = workspace.data_directory(&name).map_err(LabError::failed("create a mount point"))?;
         drop(point);
         Mounted::make(spec, backing, disk, (workspace, workspace.path()), &name, control)
     }
@@ -82,7 +82,7 @@ impl Lab {
                 let others = images.iter().filter_map(|(image, most)| Some((image.upgrade()?, *most)));
                 let may_grow = others.map(|(image, most)| room::unwritten_bytes(&image, most)).sum();
                 room::for_image(spec, &self.path, workspace, *written_bytes, may_grow)?;
-                let image = image::make(workspace, *bytes).map_err(LabError::failed("make an image"))?;
+                let image = image::make(workspace, *bytes).map_err(LabError::failed("create an image"))?;
                 let image = Arc::new(image);
                 images.push((Arc::downgrade(&image), *written_bytes));
                 let attached = Disk::attach(image, spec.takes_large_sectors());

@@ -20,7 +20,7 @@ pub(super) fn for_image(
     bytes: u64,
     may_grow: u64,
 ) -> Result<(), LabError> {
-    let space = rustix::fs::fstatvfs(directory).map_err(LabError::failed("ask for free space"))?;
+    let space = rustix::fs::fstatvfs(directory).map_err(LabError::failed("query free space"))?;
     let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
     check(spec, path, bytes.saturating_add(may_grow), free_bytes)
 }

@@ -12,7 +12,7 @@ use crate::os::Owned;
 use crate::workspace::Leftovers;
 
 /// Reason for every refusal.
-pub(crate) const LINUX_ONLY: &str = "file systems are made and mounted for a run on Linux only";
+pub(crate) const LINUX_ONLY: &str = "file systems can be created for a run on Linux only";
 
 /// Never constructed.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ const fn examined(examiner: &'static str, order: AskingOrder) -> Way {
 
 /// Every method, the one that others are compared with first.
 pub(super) static METHODS: &[Method] = &[
-    method("readdir-lstat", "readdir, then lstat of each entry by its path", C_LIBRARY, Way::Path),
+    method("readdir-lstat", "readdir, then lstat of each entry by path", C_LIBRARY, Way::Path),
     method(
         "readdir-fstatat",
         "readdir, then fstatat of each entry relative to the directory",
@@ -23,13 +23,13 @@ pub(super) static METHODS: &[Method] = &[
     ),
     method(
         "getdents-statx",
-        "getdents64, then statx of each entry, asking for type, size and time only",
+        "getdents64, then statx of each entry, only type, size and time",
         GETDENTS,
         examined("statx", AskingOrder::Listing),
     ),
     method(
         "getdents-statx-inode",
-        "the same in the order of inode numbers, in windows of 100 000 entries, by a thread of its own",
+        "the same in inode order, in windows of 100 000 entries, by a separate thread",
         GETDENTS,
         examined("statx", AskingOrder::Inode),
     ),
@@ -37,23 +37,23 @@ pub(super) static METHODS: &[Method] = &[
         threads: Threads::Asked,
         ..method(
             "threads",
-            "getdents64; threads take buffers in turns and ask for their entries by statx",
+            "getdents64; each thread takes a buffer and calls statx for its entries",
             CHUNK,
             examined("statx", AskingOrder::Chunks),
         )
     },
     Method {
-        needs: Some("cargo feature io-uring, and a kernel that allows it"),
+        needs: Some("cargo feature io-uring, and a kernel that permits it"),
         ..method(
             "uring",
-            "getdents64, then statx through io_uring, hundreds of entries a call",
+            "getdents64, then statx through io_uring, hundreds of entries per call",
             GETDENTS,
             examined("uring", AskingOrder::Listing),
         )
     },
     method("std-fs", "Rust's std::fs::read_dir, then DirEntry::metadata", C_LIBRARY, Way::StdFs),
     Method {
-        needs: Some("cargo feature cpp, and a C++ compiler when built"),
+        needs: Some("cargo feature cpp, and a C++ compiler at build time"),
         tells: Tells::Times,
         ..method(
             "cpp-filesystem",
@@ -64,13 +64,13 @@ pub(super) static METHODS: &[Method] = &[
     },
     Method {
         threads: Threads::Processors,
-        ..method("policy", "what the library picks for the directory", None, Way::Policy)
+        ..method("policy", "the library's choice for the directory", None, Way::Policy)
     },
     Method {
         needs: Some("root, and XFS"),
         ..method(
             "xfs-bulkstat",
-            "getdents64, then the inodes by number, hundreds a call",
+            "getdents64, then the inodes by number, hundreds per call",
             GETDENTS,
             examined("xfs-bulkstat", AskingOrder::Listing),
         )
@@ -79,7 +79,7 @@ pub(super) static METHODS: &[Method] = &[
         needs: Some("root, and btrfs"),
         ..method(
             "btrfs-search",
-            "getdents64, then the inodes from the tree of the subvolume, hundreds a call",
+            "getdents64, then the inodes from the subvolume's tree, hundreds per call",
             GETDENTS,
             examined("btrfs-search", AskingOrder::Listing),
         )

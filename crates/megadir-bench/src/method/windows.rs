@@ -17,7 +17,7 @@ const fn listed(backend: &'static str) -> Way {
 pub(super) static METHODS: &[Method] = &[
     method(
         "find-and-ask-each",
-        "FindFirstFileW, then GetFileAttributesExW of each entry by its path",
+        "FindFirstFileW, then GetFileAttributesExW of each entry by path",
         SYSTEMS_OWN,
         Way::Examined {
             backend: "find-first-file",
@@ -27,30 +27,30 @@ pub(super) static METHODS: &[Method] = &[
     ),
     method(
         "find-first-file-basic",
-        "FindFirstFileExW(Basic), an entry a call, without short names",
+        "FindFirstFileExW(Basic), one entry per call, without short names",
         SYSTEMS_OWN,
         listed("find-first-file-basic"),
     ),
     method(
         "find-first-file",
-        "FindFirstFileExW(Standard), an entry a call, with short names",
+        "FindFirstFileExW(Standard), one entry per call, with short names",
         SYSTEMS_OWN,
         listed("find-first-file"),
     ),
     method(
         "find-first-file-large",
-        "FindFirstFileExW(Standard, LARGE_FETCH), an entry a call, larger buffers below",
+        "FindFirstFileExW(Standard, LARGE_FETCH), one entry per call, larger internal buffers",
         SYSTEMS_OWN,
         listed("find-first-file-large"),
     ),
     method(
         "find-first-file-basic-large",
-        "FindFirstFileExW(Basic, LARGE_FETCH), an entry a call, larger buffers below",
+        "FindFirstFileExW(Basic, LARGE_FETCH), one entry per call, larger internal buffers",
         SYSTEMS_OWN,
         listed("find-first-file-basic-large"),
     ),
     Method {
-        needs: Some("cargo feature cpp, and mingw's g++ when built"),
+        needs: Some("cargo feature cpp, and mingw's g++ at build time"),
         tells: Tells::Seconds,
         ..method(
             "cpp-filesystem",
@@ -61,28 +61,28 @@ pub(super) static METHODS: &[Method] = &[
     },
     method(
         "by-handle-full",
-        "GetFileInformationByHandleEx(FileFullDirectoryInfo), a buffer of 64 KiB a call, all entries of each",
+        "GetFileInformationByHandleEx(FileFullDirectoryInfo), a buffer of 64 KiB per call, all its entries",
         BUFFER,
         listed("by-handle-full"),
     ),
     method("by-handle-full-1m", "the same with a buffer of 1 MiB", LARGE_BUFFER, listed("by-handle-full")),
     method(
         "by-handle",
-        "GetFileInformationByHandleEx(FileIdBothDirectoryInfo), with file numbers and short names",
+        "GetFileInformationByHandleEx(FileIdBothDirectoryInfo), with file IDs and short names",
         BUFFER,
         listed("by-handle"),
     ),
     method(
         "nt-query",
-        "NtQueryDirectoryFile(FileIdFullDirectoryInformation), a buffer of 64 KiB a call",
+        "NtQueryDirectoryFile(FileIdFullDirectoryInformation), a buffer of 64 KiB per call",
         BUFFER,
         listed("nt-query"),
     ),
     Method {
-        needs: Some("Windows 8 or later, and a file system that knows it"),
+        needs: Some("Windows 8 or later, and a file system that supports it"),
         ..method(
             "nt-query-extended",
-            "NtQueryDirectoryFile(FileIdExtdDirectoryInformation), file numbers of 128 bits",
+            "NtQueryDirectoryFile(FileIdExtdDirectoryInformation), 128-bit file IDs",
             BUFFER,
             listed("nt-query-extended"),
         )
@@ -91,17 +91,17 @@ pub(super) static METHODS: &[Method] = &[
         needs: Some("Windows 10 1709 or later"),
         ..method(
             "nt-query-ex",
-            "NtQueryDirectoryFileEx(FileIdFullDirectoryInformation), a buffer of 64 KiB a call",
+            "NtQueryDirectoryFileEx(FileIdFullDirectoryInformation), a buffer of 64 KiB per call",
             BUFFER,
             listed("nt-query-ex"),
         )
     },
     method(
         "std-fs",
-        "Rust's std::fs::read_dir, then DirEntry::metadata, which the listing has told",
+        "Rust's std::fs::read_dir, then DirEntry::metadata, which comes from the listing",
         SYSTEMS_OWN,
         Way::StdFs,
     ),
     // One thread: the listing has all attributes.
-    method("policy", "what the library picks for the directory", None, Way::Policy),
+    method("policy", "the library's choice for the directory", None, Way::Policy),
 ];

@@ -123,7 +123,7 @@ fn what_is_removed_while_it_is_open_has_no_names() {
     match status_of(&file).unwrap().links {
         1 if megadir_testkit::require::is_wine() => {
             let test = megadir_testkit::require::test_name(module_path!(), line!());
-            megadir_testkit::require::unavailable(&test, "Wine does not tell that a file is being removed");
+            megadir_testkit::require::unavailable(&test, "Wine does not report that a file is being removed");
         }
         links => assert_eq!(links, 0),
     }

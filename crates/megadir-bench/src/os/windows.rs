@@ -276,17 +276,17 @@ pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
 pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
     let unsupported = |reason: &str| io::Error::new(io::ErrorKind::Unsupported, reason);
     if facts::is_remote(at) {
-        return Err(unsupported("the volume is another machine's"));
+        return Err(unsupported("the volume is on another machine"));
     }
     // Use the volume's own name: the path may begin with another drive letter if the volume is mounted in a
     // folder.
     let volume = volume_settings::device(at)
-        .map_err(|error| unsupported(&format!("the volume has no name of its own ({error})")))?;
+        .map_err(|error| unsupported(&format!("the volume has no name ({error})")))?;
     let volume = OsString::from_wide(&volume);
     let volume = std::fs::OpenOptions::new().write(true).share_mode(7).open(volume)?;
     volume.sync_all().map_err(|error| match error.raw_os_error() {
         Some(ERROR_INVALID_FUNCTION | ERROR_NOT_SUPPORTED) => {
-            unsupported("the volume cannot be written back as a whole")
+            unsupported("the system cannot flush the whole volume")
         }
         _ => error,
     })

@@ -36,7 +36,7 @@ pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<()
         arms.cells.iter().filter(|cell| cell.role != Role::AgainstItself).cloned().collect();
     if let Some(cell) = cells.iter().find(|cell| !looks(&cell.work)) {
         let allowed = format!(
-            "study `{}` makes files itself ({}); those that look at directories take it: listing, lookup, attributes, stat-or-list",
+            "study `{}` creates its files itself ({}); only listing, lookup, attributes and stat-or-list support it",
             study.meta.name, cell.name
         );
         return refuse("given".into(), allowed);
@@ -44,13 +44,12 @@ pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<()
     let mut aged: Vec<(DataId, DataId)> = Vec::new();
     for data in arms.data.clone() {
         let DataSource::Made(made) = &data.source else {
-            let allowed =
-                "an existing directory has the age that it has: give --entries to make some below it";
+            let allowed = "the age of an existing directory cannot be changed; give --entries to create directories below it";
             return refuse("given".into(), allowed.into());
         };
         let files = by.files(data.entries);
         if files == 0 || files.saturating_add(data.entries) > ENTRIES_MAX {
-            let allowed = format!("with the files that stay, 1 to {ENTRIES_MAX} are possible");
+            let allowed = format!("expected 1 to {ENTRIES_MAX} together with the files that stay");
             return refuse(format!("{files} files"), allowed);
         }
         if made.when == When::BeforeRun {
@@ -76,7 +75,7 @@ pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<()
         let name = axes.name();
         arms.cells.push(Cell { id, name, groups: Vec::new(), role: Role::Arm, data: *data, axes, ..cell });
     }
-    arms.pairs(AGED_GROUP, "What does it cost that a directory has held more files?", pairs);
+    arms.pairs(AGED_GROUP, "How much slower are directories that have held more files?", pairs);
     Ok(())
 }
 
@@ -126,9 +125,9 @@ mod tests {
             let error = planned(study, aged, &[1000]).expect_err("refused").to_string();
             assert!(error.contains(words), "{error}");
         };
-        refused("fill", AgedBy::Files(5), "study `fill` makes files itself");
-        refused("limits", AgedBy::Files(5), "study `limits` makes files itself");
+        refused("fill", AgedBy::Files(5), "study `fill` creates its files itself");
+        refused("limits", AgedBy::Files(5), "study `limits` creates its files itself");
         refused("listing", AgedBy::Files(0), "0 files");
-        refused("listing", AgedBy::Times(1_000_000), "1 to 100000000 are possible");
+        refused("listing", AgedBy::Times(1_000_000), "expected 1 to 100000000");
     }
 }

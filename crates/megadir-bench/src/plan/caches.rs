@@ -40,11 +40,9 @@ pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<V
         (true, false) => refuse(
             "the cache",
             "vfs-cold",
-            "that drops the caches of the whole machine before every block; allow it with --drop-caches",
+            "it drops the caches of the whole machine before every block; allow that with --drop-caches",
         ),
-        (false, true) => {
-            refuse("--drop-caches", "given", "nothing is to be dropped; ask for it with --cache vfs-cold")
-        }
+        (false, true) => refuse("--drop-caches", "given", "no cache state needs it; add --cache vfs-cold"),
         _ => Ok(states),
     }
 }
@@ -95,12 +93,12 @@ pub(super) fn rounds_of_chains(
 }
 
 /// Reason why files that arms make are not re-created.
-const OWN_FILES: &str = "cannot be had: the arms make their files themselves";
+const OWN_FILES: &str = "is unavailable: the arms create their files themselves";
 
 fn reason_against(fact: Option<&CacheFact>) -> Option<String> {
     match fact {
-        None => Some("is not known here".to_owned()),
-        Some(fact) => fact.unavailable.as_ref().map(|reason| format!("cannot be had here: {reason}")),
+        None => Some("is unknown here".to_owned()),
+        Some(fact) => fact.unavailable.as_ref().map(|reason| format!("is unavailable here: {reason}")),
     }
 }
 
@@ -112,7 +110,7 @@ pub(super) fn rounds(request: &Request<'_>, states: &[CacheState], of_size: u32)
             what: "the number of rounds",
             value: rounds.to_string(),
             allowed: format!(
-                "with a cold cache at least {COLD_ROUNDS_MIN} are needed: each drop is one sample"
+                "a cold cache needs at least {COLD_ROUNDS_MIN}, because each drop gives one sample"
             ),
         }),
         Some(rounds) => Ok(rounds),
@@ -153,15 +151,14 @@ fn available(state: CacheState, cells: &[Cell], facts: &[CacheFact], arms: &mut 
         let none = !cells.iter().any(|cell| applies(state, cell, &arms.data));
         none.then(|| match state {
             CacheState::Unseen => format!(
-                "cannot be had: all files are made anew before every block, which is left to data sets of the run's own of up to {UNSEEN_ENTRIES_MAX} files \
-                 that no arm changes"
+                "is unavailable: it recreates all files before every block, which is limited to data sets \
+                 created by the run, of at most {UNSEEN_ENTRIES_MAX} files, that no arm changes"
             ),
             CacheState::DataCold => {
-                "makes no difference: no arm reads what files contain, so it would be warm by another name"
-                    .into()
+                "makes no difference: no arm reads file contents, so it would equal warm".into()
             }
             CacheState::Warm | CacheState::VfsCold | CacheState::FsCold => {
-                "cannot be had: every arm changes what it works on".into()
+                "is unavailable: every arm changes its files".into()
             }
         })
     });
@@ -277,7 +274,7 @@ fn contrast(cells: &[Cell], twins: &[Twin], arms: &mut Arms<'_>) {
             });
         }
     }
-    arms.pairs("cache", "What does a cold cache cost?", pairs);
+    arms.pairs("cache", "How much does a cold cache cost?", pairs);
 }
 
 /// Returns the number of operations after a drop: a repeated operation would be warm.

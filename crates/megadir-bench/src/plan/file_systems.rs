@@ -93,14 +93,15 @@ fn check(request: &Request<'_>) -> Result<(), PlanError> {
     if let Target::Existing { path, .. } = &request.target {
         return refuse(
             &format!("combined with '{path}' itself"),
-            "data are made on file systems made for the run: give --entries, or name with --dir an empty directory for the images",
+            "the data are created on file systems created for the run; give --entries, or an empty \
+             directory for the images with --dir",
         );
     }
     let all = request.file_systems;
     let twice =
         all.iter().enumerate().find(|(place, one)| all[..*place].iter().any(|old| old.spec == one.spec));
     match twice {
-        Some((_, one)) => refuse(&format!("'{}' twice", one.spec), "each file system is named once"),
+        Some((_, one)) => refuse(&format!("'{}' twice", one.spec), "name each file system once"),
         None => Ok(()),
     }
 }
@@ -108,7 +109,7 @@ fn check(request: &Request<'_>) -> Result<(), PlanError> {
 fn none_left(unavailable: &[Unavailable]) -> PlanError {
     let reason = |gone: &Unavailable| format!("{}: {}", gone.name, gone.reason);
     let reasons: Vec<String> = unavailable.iter().map(reason).collect();
-    PlanError::Nothing { reason: format!("no file system can be had: {}", reasons.join("; ")) }
+    PlanError::Nothing { reason: format!("no file system is available: {}", reasons.join("; ")) }
 }
 
 /// Adds the arms, data sets and groups of one file system.
@@ -188,7 +189,7 @@ fn contrast(whole: &mut Plan) {
             groups.push(FILE_SYSTEM_GROUP.to_owned());
         }
     }
-    let title = "What does the file system make of it?".to_owned();
+    let title = "How do the file systems compare?".to_owned();
     whole.groups.push(Group::new(FILE_SYSTEM_GROUP, title, false, GroupRule::Pairs { pairs }));
 }
 
@@ -243,7 +244,7 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
             Backing::Device { path, bytes: there } => {
                 let least = bytes(place, false);
                 if least > *there {
-                    let reason = format!("it needs {} and '{path}' has {}", mib(least), mib(*there));
+                    let reason = format!("it needs {}, and '{path}' has {}", mib(least), mib(*there));
                     gone.push((FsId(place as u32), reason));
                 }
                 Place::Device { path: path.clone() }
@@ -251,8 +252,11 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
             Backing::Memory { bytes_max } => {
                 let (least, needed) = (bytes(place, false), bytes(place, keeps));
                 if least > *bytes_max {
-                    let reason =
-                        format!("it needs {} of memory and may take {}", mib(least), mib(*bytes_max));
+                    let reason = format!(
+                        "it needs {} of memory, and at most {} are allowed",
+                        mib(least),
+                        mib(*bytes_max)
+                    );
                     gone.push((FsId(place as u32), reason));
                 }
                 Place::Memory { bytes: needed.min(*bytes_max) }
@@ -333,8 +337,9 @@ fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
             None => plan.file_systems[index].made_anew = true,
             Some(why) if makes_after_removing(plan, id) => {
                 let text = format!(
-                    "Without a journal the driver of {label} passes one by one over files removed in the last minutes whenever it makes one, \
-                     and a new file system for each life, which alone would keep them apart, cannot be had: {why}"
+                    "Without a journal, the driver of {label} skips recently removed inodes one by one on \
+                     every create, so blocks affect later blocks. Reformatting before each round would \
+                     prevent that, but is not possible: {why}"
                 );
                 notes.push(NoteKind::RemovedRemembered.note(text));
             }
@@ -347,7 +352,7 @@ fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
 /// Returns the reason why a file system cannot be reformatted before each life.
 fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
     if !plan.rules.fresh_mounts {
-        return Some("what was made on it must stay".into());
+        return Some("its data must stay".into());
     }
     let here = plan.data.iter().filter(|data| data.on == Some(on));
     let stays = here.clone().any(|data| {
@@ -356,7 +361,7 @@ fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
         !by_arms || chains.collect::<BTreeSet<u32>>().len() > 1
     });
     match backing {
-        _ if stays => Some("what was made on it must stay".into()),
+        _ if stays => Some("its data must stay".into()),
         Backing::Device { path, bytes } if *bytes > DEVICE_BYTES_MAX => {
             Some(format!("'{path}' is larger than {} GiB", DEVICE_BYTES_MAX >> 30))
         }

@@ -142,7 +142,7 @@ fn what_has_one_value_of_everything_is_told_to_take_two_of_something() {
     (spec.workers, spec.sync, spec.cold) = (vec![2], vec![megadir_record::SyncPolicy::Never], Vec::new());
     spec.access.truncate(1);
     let error = plan(&study, &Request::bare(Preset::Quick, 7)).expect_err("nothing to compare");
-    assert!(error.to_string().ends_with("name two of one of them"), "{error}");
+    assert!(error.to_string().ends_with("give one option two values"), "{error}");
 }
 
 /// Plans the study of small files with the requested and the available cache states.
@@ -211,7 +211,12 @@ fn small_files_are_looked_at_read_and_removed_cold_where_file_systems_are_made_f
     assert!(extra.iter().all(|cell| cell.groups.is_empty() && work(cell).operation == FileOperation::Create));
     let plan = small(&[VfsCold], &[VfsCold]).expect("a plan");
     assert_eq!(done(&plan, VfsCold).len(), all.len() + 3, "once more by name");
-    assert!(small(&[VfsCold], &[Warm]).expect_err("nothing").to_string().contains("no state of the cache"));
+    assert!(
+        small(&[VfsCold], &[Warm])
+            .expect_err("nothing")
+            .to_string()
+            .contains("none of the requested cache states")
+    );
 }
 
 #[test]
@@ -260,8 +265,8 @@ fn what_cannot_be_planned_says_why() {
         assert!(error.contains(says), "{error}");
     };
     let existing = Target::Existing { path: "/data".into(), entries: 5 };
-    refused(existing, Vec::new(), "directory of the run's own");
-    refused(Target::Made { entries: vec![10, 20] }, Vec::new(), "one number is possible");
+    refused(existing, Vec::new(), "only in a private directory");
+    refused(Target::Made { entries: vec![10, 20] }, Vec::new(), "expected one number");
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn of_files(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Pla
         | Kind::StatSome(_)
         | Kind::FillUntilFull(_)
         | Kind::Command(_) => {
-            return Err(PlanError::Nothing { reason: "the study says nothing to do".into() });
+            return Err(PlanError::Nothing { reason: "the study has no work".into() });
         }
     };
     ordered(study, request, &SizeSpec { rounds, ..size.clone() }, arms, Some(order))
@@ -169,8 +169,8 @@ fn refuse_chosen(study: &Study, request: &Request<'_>, refused: Refused) -> Resu
     }
     let name = &study.meta.name;
     let allowed = match &study.kind {
-        Kind::StatAll(_) | Kind::StatSome(_) => format!("the methods of study `{name}` have their own"),
-        _ => format!("study `{name}` lists nothing, so it has none"),
+        Kind::StatAll(_) | Kind::StatSome(_) => format!("the methods of study `{name}` choose their own"),
+        _ => format!("study `{name}` lists no directory, so it uses none"),
     };
     let what = match refused {
         Refused::BackendsAndBuffers => "backends or buffers",
@@ -186,8 +186,8 @@ fn sizes(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Vec<u6
     refuse_chosen(study, request, Refused::Readings)?;
     match &request.target {
         Target::Existing { path, .. } => {
-            let allowed = "files are made, changed and removed in a directory of the run's own only: \
-                           give --entries, or name an empty one";
+            let allowed = "files are created, changed and removed only in a private directory; give \
+                --entries, or an empty directory";
             refuse("the directory", path.clone(), allowed.into())
         }
         Target::Made { entries } if entries.is_empty() => {
@@ -209,7 +209,7 @@ fn one_size(sizes: &[u64]) -> Result<u64, PlanError> {
         _ => Err(PlanError::Value {
             what: "the number of entries",
             value: "several".into(),
-            allowed: "one number is possible".into(),
+            allowed: "expected one number".into(),
         }),
     }
 }
@@ -244,7 +244,7 @@ fn ordered(
     }
     if groups.is_empty() {
         let reason = match notes.as_slice() {
-            [] => "every option has one value; name two of one of them".to_owned(),
+            [] => "every option has one value; give one option two values".to_owned(),
             notes => notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; "),
         };
         return Err(PlanError::Nothing { reason });
@@ -271,9 +271,9 @@ fn ordered(
     check_epochs(&plan)?;
     if request.until.is_some() && !crate::schedule::compares(&plan) {
         return Err(PlanError::Value {
-            what: "the width to stop at",
+            what: "the target width",
             value: "given".into(),
-            allowed: format!("study `{}` compares no arms here, so give --rounds alone", study.meta.name),
+            allowed: format!("study `{}` compares no arms here; give only --rounds", study.meta.name),
         });
     }
     Ok(Planned { plan, notes })
@@ -294,13 +294,11 @@ fn check_data(plan: &Plan) -> Result<(), PlanError> {
                 _ if !flat => {
                     let spread = write_spread(&made.spread);
                     return refuse(format!(
-                        "arm '{name}' works in one directory, and they would be spread ({spread}): --layout flat"
+                        "arm '{name}' works in one directory, but they would be spread ({spread}); use --layout flat"
                     ));
                 }
                 _ if made.when == When::ByArms => {
-                    return refuse(format!(
-                        "arm '{name}' makes none, and its data are to be made by the arms"
-                    ));
+                    return refuse(format!("arm '{name}' creates none, but the arms must create its data"));
                 }
                 _ => {}
             }
@@ -368,17 +366,13 @@ fn rules(study: &Study, request: &Request<'_>, size: &SizeSpec, order: Order) ->
 fn check_values(request: &Request<'_>) -> Result<(), PlanError> {
     let refuse = |what, value: String, allowed: String| Err(PlanError::Value { what, value, allowed });
     if let Some(rounds) = request.rounds.filter(|rounds| !(1..=ROUNDS_MAX).contains(rounds)) {
-        return refuse("the number of rounds", rounds.to_string(), format!("1 to {ROUNDS_MAX} are possible"));
+        return refuse("the number of rounds", rounds.to_string(), format!("expected 1 to {ROUNDS_MAX}"));
     }
     check_until(request)?;
     if let Target::Made { entries } = &request.target
         && let Some(entries) = entries.iter().find(|entries| !(1..=ENTRIES_MAX).contains(*entries))
     {
-        return refuse(
-            "the number of entries",
-            entries.to_string(),
-            format!("1 to {ENTRIES_MAX} are possible"),
-        );
+        return refuse("the number of entries", entries.to_string(), format!("expected 1 to {ENTRIES_MAX}"));
     }
     request.backends.iter().try_for_each(|name| backend_fact(request.facts, name).map(drop))
 }

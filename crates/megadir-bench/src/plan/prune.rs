@@ -58,7 +58,7 @@ pub(crate) fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, Pl
             Some(rule) if arms > 0 => groups.push(Group { rule, ..group }),
             _ => notes.push(
                 NoteKind::GroupLeftOut
-                    .note(format!("group `{}`: an arm that it needs is left out", group.name)),
+                    .note(format!("group `{}`: an arm that it needs is omitted", group.name)),
             ),
         }
     }
@@ -81,7 +81,7 @@ fn with_baselines(plan: &Plan, gone: &[(CellId, String)]) -> Vec<(CellId, String
         plan.file_systems.len() > 1 && of_plan(*id).role == Role::Baseline && !of_plan(*id).cache.is_cold()
     });
     for (baseline, reason) in baselines {
-        let reason = format!("the baseline there is not available: {reason}");
+        let reason = format!("the baseline there is unavailable: {reason}");
         let others = plan.cells.iter().map(|cell| cell.id).filter(|id| on(*id) == on(*baseline));
         let others: Vec<CellId> = others.filter(|id| all.iter().all(|(gone, _)| gone != id)).collect();
         all.extend(others.into_iter().map(|id| (id, reason.clone())));

@@ -43,28 +43,28 @@ pub(super) fn check_epochs(plan: &Plan) -> Result<(), PlanError> {
         return Ok(());
     }
     if !(at_least..=EPOCHS_MAX).contains(&epochs) {
-        return refuse(format!(
-            "1 or {at_least} to {EPOCHS_MAX} are possible: fewer have no interval of their own"
-        ));
+        return refuse(format!("expected 1, or {at_least} to {EPOCHS_MAX}, because fewer give no interval"));
     }
     if rounds < ROUNDS_OF_EPOCH * epochs {
         let (least, most) = (ROUNDS_OF_EPOCH * epochs, rounds / ROUNDS_OF_EPOCH);
         return refuse(format!(
-            "each has at least {ROUNDS_OF_EPOCH} rounds; give --rounds {least}, or at most {most} epochs"
+            "each epoch needs at least {ROUNDS_OF_EPOCH} rounds; give --rounds {least}, or at most {most} epochs"
         ));
     }
     if stop != Stop::Rounds {
-        return refuse("with --until the rounds are not known beforehand, so they cannot be split".into());
+        return refuse(
+            "with --until the number of rounds is unknown in advance, so they cannot be split".into(),
+        );
     }
     let made = |data: &Data| data.source.made().is_some_and(|made| made.when == When::BeforeRun);
     if order.depends() || !plan.data.iter().all(made) {
         return refuse(
-            "data that is there already, or that the arms make in every round, cannot be made anew".into(),
+            "existing data, and data that the arms create in every round, cannot be recreated".into(),
         );
     }
     let renewable = |cell: &Cell| matches!(cell.work, Work::List { .. } | Work::Lookup { .. });
     match plan.cells.iter().find(|cell| !renewable(cell)) {
-        Some(cell) => refuse(format!("the work of `{}` is tied to one data set; 1 is possible", cell.name)),
+        Some(cell) => refuse(format!("the work of `{}` is tied to one data set; expected 1", cell.name)),
         None => Ok(()),
     }
 }
@@ -78,20 +78,16 @@ pub(super) fn check_until(request: &Request<'_>) -> Result<(), PlanError> {
         None => return Ok(()),
         Some(HalfWidth::Fraction(value)) if !usable(value, 1.0) => {
             let value = format!("{} %", 100.0 * value);
-            return refuse("the width to stop at", value, "above 0 and up to 100 % are possible");
+            return refuse("the target width", value, "expected above 0 and up to 100 %");
         }
         Some(HalfWidth::Absolute(value)) if !usable(value, 1e12) => {
-            return refuse(
-                "the width to stop at",
-                format!("{value} ns"),
-                "above 0 and up to 1000 s are possible",
-            );
+            return refuse("the target width", format!("{value} ns"), "expected above 0 and up to 1000 s");
         }
         Some(_) => {}
     }
     match request.rounds {
         Some(rounds) if rounds < ROUNDS_FEWEST => {
-            let allowed = "with a width to stop at, 6 and more are possible: fewer have no interval";
+            let allowed = "a target width needs at least 6, because fewer give no interval";
             refuse("the number of rounds", rounds.to_string(), allowed)
         }
         _ => Ok(()),
@@ -108,14 +104,14 @@ const OPERATIONS: std::ops::RangeInclusive<u64> = 10..=1 << 16;
 /// Sets the rate of all arms, which must do single operations.
 pub(super) fn set_rate(study: &Study, rate_per_s: u64, cells: &mut [Cell]) -> Result<(), PlanError> {
     let refuse = |allowed: String| {
-        Err(PlanError::Value { what: "the rate", value: format!("{rate_per_s} a second"), allowed })
+        Err(PlanError::Value { what: "the rate", value: format!("{rate_per_s}/s"), allowed })
     };
     if !(1..=RATE_MAX).contains(&rate_per_s) {
-        return refuse(format!("1 to {RATE_MAX} operations a second are possible"));
+        return refuse(format!("expected 1 to {RATE_MAX} operations per second"));
     }
     if !cells.iter().all(|cell| matches!(cell.work, Work::Lookup { .. })) {
         return refuse(format!(
-            "study `{}` is not of single operations that can start at any time, as those of `lookup` are",
+            "study `{}` has no single operations to schedule; use a study such as `lookup`",
             study.meta.name
         ));
     }

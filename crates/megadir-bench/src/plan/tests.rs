@@ -135,7 +135,7 @@ fn an_existing_directory_has_one_size() {
     let target = Target::Existing { path: "d".into(), entries: 5_000 };
     let planned = plan(&listing(), &Request { target, ..request(&facts) }).unwrap();
     assert!(!group_names(&planned).contains(&"growth"));
-    assert!(planned.notes[0].text.contains("one size only"));
+    assert!(planned.notes[0].text.contains("only one size"));
     assert_eq!(estimate(&planned.plan).inodes, 0);
 }
 
@@ -148,17 +148,11 @@ fn impossible_values_are_refused_with_what_is_allowed() {
         (Request { rounds: Some(0), ..base() }, "1 to 100000"),
         (Request { until: Some(HalfWidth::Fraction(-0.1)), ..base() }, "above 0 and up to 100 %"),
         (Request { until: Some(HalfWidth::Absolute(f64::INFINITY)), ..base() }, "above 0 and up to 1000 s"),
-        (
-            Request { until: Some(HalfWidth::Fraction(0.1)), rounds: Some(5), ..base() },
-            "6 and more are possible",
-        ),
-        (Request { epochs: Some(0), ..base() }, "1 or 5 to 1000 are possible"),
-        (Request { epochs: Some(4), ..base() }, "1 or 5 to 1000 are possible"),
+        (Request { until: Some(HalfWidth::Fraction(0.1)), rounds: Some(5), ..base() }, "needs at least 6"),
+        (Request { epochs: Some(0), ..base() }, "expected 1, or 5 to 1000"),
+        (Request { epochs: Some(4), ..base() }, "expected 1, or 5 to 1000"),
         (Request { epochs: Some(5), rounds: Some(9), ..base() }, "give --rounds 10, or at most 4 epochs"),
-        (
-            Request { epochs: Some(5), until: Some(HalfWidth::Fraction(0.1)), ..base() },
-            "not known beforehand",
-        ),
+        (Request { epochs: Some(5), until: Some(HalfWidth::Fraction(0.1)), ..base() }, "unknown in advance"),
         (Request { target: made(0), ..base() }, "1 to 100000000"),
         (Request { target: made(u64::MAX), ..base() }, "1 to 100000000"),
         (Request { buffers_bytes: vec![0], ..base() }, "4096 to 16777216 bytes"),
@@ -221,11 +215,11 @@ fn a_study_of_refusals_has_one_arm_and_is_asked_nothing_of_listings() {
     let about = with(|request| request.target = Target::Made { entries: vec![5_000] }).unwrap();
     assert!(matches!(about.plan.cells[0].work, Work::FillUntilRefused { entries_about: 5_000, .. }));
     for (planned, says) in [
-        (with(|request| request.backends = vec!["std".into()]), "lists nothing"),
+        (with(|request| request.backends = vec!["std".into()]), "lists no directory"),
         (with(|request| request.target = Target::Made { entries: vec![1, 2] }), "one number"),
         (
             with(|request| request.target = Target::Existing { path: "d".into(), entries: 5_000 }),
-            "name an empty one",
+            "or an empty directory",
         ),
     ] {
         let error = planned.unwrap_err();
@@ -338,7 +332,7 @@ fn look_ups_on_one_size_do_not_grow_and_have_no_backends() {
     let target = Target::Existing { path: "/d".into(), entries: 5000 };
     let planned = plan(&lookup(), &Request { target, ..request(&facts) }).unwrap();
     assert!(planned.plan.groups.iter().all(|group| group.name != "growth"));
-    assert!(planned.notes.iter().any(|note| note.text.contains("one size only")));
+    assert!(planned.notes.iter().any(|note| note.text.contains("only one size")));
     let refused = plan(&lookup(), &Request { threads: vec![2], ..request(&facts) });
     assert!(matches!(refused, Err(PlanError::Value { .. })));
 }
@@ -365,10 +359,12 @@ fn data_that_an_arm_has_no_use_for_are_refused_before_anything_is_made() {
     assert!(error.contains("works in one directory") && error.contains("--layout flat"), "{error}");
     study.data.spread = Spread::Flat;
     study.data.when = When::ByArms;
-    assert!(plan(&study, &request(&facts)).unwrap_err().to_string().contains("made by the arms"));
+    assert!(
+        plan(&study, &request(&facts)).unwrap_err().to_string().contains("the arms must create its data")
+    );
     study.data =
         Made { spread: Spread::Layout { layout: "decimal:1/1".into() }, ..Made::flat(NameScheme::Md5, 0) };
-    assert!(plan(&study, &request(&facts)).unwrap_err().to_string().contains("has no place"));
+    assert!(plan(&study, &request(&facts)).unwrap_err().to_string().contains("does not accept the name"));
 }
 
 #[test]

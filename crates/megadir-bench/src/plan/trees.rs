@@ -13,7 +13,7 @@ pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Fil
     let most = |sharing| workers(plan, data, sharing).max();
     match (most(Sharing::Own), most(Sharing::Same)) {
         (Some(_), Some(_)) => Err(FilesError::Contradiction(
-            "workers with sets of their own and workers that share one cannot work on the same data".into(),
+            "workers with their own files and workers that share files cannot use the same data set".into(),
         )),
         (Some(own), None) => {
             let files = Files::new(made, plan.seed, data.entries)?;

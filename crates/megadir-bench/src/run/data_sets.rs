@@ -157,7 +157,7 @@ impl<'a> DataSetDir<'a> {
         let path = workspace.path().join(&name);
         let unusable = |source| RunError::Directory { path: path.clone(), source };
         let DataSource::Made(made) = &data.source else {
-            return Err(unusable(std::io::Error::other("made and existing directories in one plan")));
+            return Err(unusable(std::io::Error::other("created and existing directories in one plan")));
         };
         let sets = trees(plan, data).map_err(FillError::Files)?;
         let directory = workspace.data_directory(&name).map_err(unusable)?;
@@ -459,7 +459,7 @@ impl UsageCounter<'_> {
 
 /// Returns the error for a tree deeper than any that this program makes.
 pub(crate) fn too_deep() -> std::io::Error {
-    std::io::Error::other("directories are nested deeper than this program makes them")
+    std::io::Error::other("directories are nested deeper than this program creates them")
 }
 
 fn pass_failed(source: std::io::Error) -> WorkError {

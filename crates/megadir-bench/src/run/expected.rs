@@ -163,7 +163,7 @@ pub(crate) fn recreate_files(
         if filling.filled.made != files.entries() {
             let made = filling.filled.made;
             return Err(failed(std::io::Error::other(format!(
-                "{made} of {} files were made",
+                "{made} of {} files were created",
                 files.entries()
             ))));
         }
@@ -189,7 +189,7 @@ fn remove(files: &Files, directory: &Dir, control: RunControl<'_>) -> Result<(),
 }
 
 fn failed(source: std::io::Error) -> WorkError {
-    WorkError::Stage { stage: "making the files anew", source }
+    WorkError::Stage { stage: "recreating the files", source }
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl Intact {
             if data.source.made().is_none() {
                 return Err(WorkError::Program(text));
             }
-            notes.push(NoteKind::DataChanged.note(format!("{text}; it was made again")));
+            notes.push(NoteKind::DataChanged.note(format!("{text}; it was recreated")));
             self.0[data.id.0 as usize].used_up = true;
             self.make_ready(data.id, dirs)?;
         }
@@ -95,9 +95,9 @@ pub(crate) fn changed(
     let (had, has) = (before.entries, now.entries);
     Ok(match now {
         now if now == before => None,
-        _ if had != has => Some(format!("it had {had} files and directories and has {has}")),
-        now if now.paths != before.paths => Some("names are not the same".into()),
-        _ => Some("sizes, modes or modification times are not the same".into()),
+        _ if had != has => Some(format!("it had {had} files and directories and now has {has}")),
+        now if now.paths != before.paths => Some("names have changed".into()),
+        _ => Some("sizes, modes or modification times have changed".into()),
     })
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn remake(data: DataId, dirs: &mut DataDirs<'_>) -> Result<(), WorkEr
     let failed = |error: RunError| match error {
         RunError::Interrupted => WorkError::Stopped,
         error => WorkError::Stage {
-            stage: "making the data set again",
+            stage: "recreating the data set",
             source: std::io::Error::other(error.to_string()),
         },
     };

@@ -177,9 +177,7 @@ fn record(
         }
         // The rounds end at once for the same reason.
         Err(WorkError::Stopped) => Ok(None),
-        Err(error) => {
-            Err(RunError::Arm { arm: "the run's check of itself".into(), reason: error.to_string() })
-        }
+        Err(error) => Err(RunError::Arm { arm: "the run's self-check".into(), reason: error.to_string() }),
     };
     notes.iter().try_for_each(|note| listeners.note(note))?;
     let null_loop_ns = *checked.as_ref().unwrap_or(&None);
@@ -252,17 +250,14 @@ pub(crate) fn check(
 pub(crate) fn notes_on(check: &SelfCheck) -> Vec<Note> {
     let mut notes = Vec::new();
     if !check.cycle_counter {
-        let text = "the cycle counter is not invariant, or the kernel does not tell the time by it; the monotonic clock was used";
+        let text = "the cycle counter is not invariant, or the kernel does not use it as its clock; the monotonic clock was used";
         notes.push(NoteKind::NoCycleCounter.note(text.into()));
     }
     if check.null_loop_ns > NULL_NS_MAX {
         let cost = check.null_loop_ns;
-        let build = if cfg!(debug_assertions) {
-            "; this program was built without optimisation, which explains it"
-        } else {
-            ""
-        };
-        let text = format!("the measured loop costs {cost:.0} ns an operation with nothing in it{build}");
+        let build =
+            if cfg!(debug_assertions) { ", because this program was built without optimization" } else { "" };
+        let text = format!("the empty measurement loop costs {cost:.0} ns per operation{build}");
         notes.push(NoteKind::SlowLoop.note(text));
     }
     notes
@@ -281,7 +276,7 @@ impl Operation for Itself<'_> {
     fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
         match os::ask_itself(self.directory) {
             Ok(()) => Ok(1),
-            Err(source) => Err(WorkError::Stage { stage: "asking the directory about itself", source }),
+            Err(source) => Err(WorkError::Stage { stage: "querying the directory's attributes", source }),
         }
     }
 

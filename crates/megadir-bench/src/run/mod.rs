@@ -55,7 +55,7 @@ pub struct RunRequest<'a> {
 fn way_out(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-            "; data is made below it, so name a directory that you can write with --dir"
+            "; data is created below it, so name a writable directory with --dir"
         }
         _ => "",
     }
@@ -86,7 +86,8 @@ pub enum RunError {
     #[error("cannot use '{}': {}{}", .path.display(), words(.source), way_out(.source))]
     Directory { path: PathBuf, source: io::Error },
     /// Not enough space or inodes for the plan's data sets.
-    #[error("'{}' has not enough {what}: about {} are needed and {} are free", .path.display(), amount(.what, *.needed), amount(.what, *.free))]
+    #[error("'{}' has not enough {what}: about {} needed, {} \
+        free", .path.display(), amount(.what, *.needed), amount(.what, *.free))]
     Room {
         path: PathBuf,
         /// Resource that is short.
@@ -106,24 +107,25 @@ pub enum RunError {
     #[error("the data set of {made} files lists {seen} entries")]
     Lost { made: u64, seen: u64 },
     /// A data set has the right number of files, but other names.
-    #[error("the data set of {made} files has other names than were made")]
+    #[error("the data set of {made} files has unexpected names")]
     OtherNames { made: u64 },
     /// A file system could not be made, mounted or unmounted.
     #[error(transparent)]
     Lab(LabError),
     /// The file system that holds the images was full when something failed.
-    #[error("{error}; '{}', where the images lie, has no room left: make some, or name another directory with --dir", .path.display())]
+    #[error("{error}; '{}', which holds the images, is full: free some space, or name another directory \
+        with --dir", .path.display())]
     ImagesFull { path: PathBuf, error: Box<Self> },
     /// An observer failed: the record cannot be written.
     #[error("cannot write the record: {}", words(.0))]
     Listener(#[source] io::Error),
     /// The run's own directory could not be removed.
-    #[error("cannot remove '{}': {}; the next run will", .path.display(), words(.source))]
+    #[error("cannot remove '{}': {}; the next run removes it", .path.display(), words(.source))]
     Clean { path: PathBuf, source: io::Error },
     /// The run failed, and so did the cleanup after it.
     #[error("{error}; after that: {cleaning}")]
     Uncleaned { error: Box<Self>, cleaning: Box<Self> },
-    #[error("the record cannot be gone on with: {reason}")]
+    #[error("the record cannot be resumed: {reason}")]
     Resume { reason: String },
     /// The caller stopped it before anything was measured.
     #[error("interrupted before anything was measured")]

@@ -92,7 +92,7 @@ pub(super) fn check_machine(begun: &Record, machine: &Machine) -> Result<(), Run
     for (what, then, now) in facts {
         if then != now {
             let name = |value: Option<&String>| value.map_or("unknown", |name| name.as_str()).to_owned();
-            let reason = format!("the {what} was '{}' and is '{}'", name(then), name(now));
+            let reason = format!("the {what} was '{}' and is now '{}'", name(then), name(now));
             return Err(RunError::Resume { reason });
         }
     }
@@ -113,13 +113,13 @@ pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Mach
     }
     let (then, now) = (&begun.header.plan, &prepared.plan);
     if then.cells.len() != now.cells.len() {
-        return differs("an arm of its plan is not available any more".into());
+        return differs("an arm of its plan is no longer available".into());
     }
     let finds = |plan: &Plan| -> Vec<Option<(u64, u64)>> {
         plan.cells.iter().map(|cell| cell.work.expected(0, 0)).collect()
     };
     if finds(then) != finds(now) {
-        return differs("files of the directory have other sizes or times".into());
+        return differs("sizes or times of the files have changed".into());
     }
     let later = begun.epochs.iter().rfind(|later| later.epoch == prepared.epoch);
     let hash = |place: usize| match (prepared.epoch, later) {
@@ -130,7 +130,7 @@ pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Mach
         |(place, (_, now)): &(usize, (&Data, &Data))| hash(*place).is_some_and(|hash| Some(hash) != now.hash);
     match then.data.iter().zip(&now.data).enumerate().find(changed).map(|(_, pair)| pair) {
         Some((then, now)) => differs(format!(
-            "the directory held {} entries and holds {}, or others",
+            "the directory's entries have changed ({} before, {} now)",
             then.entries, now.entries
         )),
         None => Ok(()),
@@ -140,8 +140,8 @@ pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Mach
 /// Describes the access to an image; empty for other places.
 fn image(place: &Place) -> String {
     match place {
-        Place::Image { direct_io: Some(true), .. } => "read and written past the page cache".into(),
-        Place::Image { .. } => "read and written through the page cache".into(),
+        Place::Image { direct_io: Some(true), .. } => "accessed with direct I/O".into(),
+        Place::Image { .. } => "accessed through the page cache".into(),
         Place::Device { .. } | Place::Memory { .. } => String::new(),
     }
 }
@@ -150,7 +150,7 @@ fn image(place: &Place) -> String {
 fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> {
     if then.plan.unavailable.len() < prepared.plan.unavailable.len() {
         let gone = prepared.plan.unavailable.last()?;
-        return Some(format!("{} cannot be had any more: {}", gone.name, gone.reason));
+        return Some(format!("{} is no longer available: {}", gone.name, gone.reason));
     }
     for (then, now) in then.plan.file_systems.iter().zip(&prepared.plan.file_systems) {
         let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "nothing".into());
@@ -161,14 +161,14 @@ fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> 
         ];
         if let Some((what, then_is, now_is)) = facts.into_iter().find(|(_, then, now)| then != now) {
             let name = &then.name;
-            return Some(format!("the {what} of {name} was '{then_is}' and is '{now_is}'"));
+            return Some(format!("the {what} of {name} was '{then_is}' and is now '{now_is}'"));
         }
     }
     let features = |mounts: &[LabMount]| -> Vec<Option<Vec<String>>> {
         mounts.iter().map(|mount| mount.file_system.features.clone()).collect()
     };
     let differ = features(&then.file_systems) != features(&prepared.volumes.describe());
-    differ.then(|| "file systems are made with other features now".to_owned())
+    differ.then(|| "file systems are now created with other features".to_owned())
 }
 
 /// Returns the first difference between two descriptions of a file system and its mount. In a record made for
@@ -183,7 +183,7 @@ fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Opt
     ];
     for (what, both) in named {
         if let Some((then, now)) = both.filter(|(then, now)| then != now) {
-            return Some(format!("its {what} '{then}' and now '{now}'; name the same place with --dir"));
+            return Some(format!("its {what} '{then}', now '{now}'; name the same place with --dir"));
         }
     }
     let bytes = |of: &FileSystem| Some(of.block_bytes?.saturating_mul(of.blocks?.0));
@@ -193,7 +193,7 @@ fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Opt
     let size = |bytes| amount("space", bytes);
     apart.then(|| {
         format!(
-            "its file system was of {} and is of {}; name the same place with --dir",
+            "its file system had {} and now has {}; name the same place with --dir",
             size(then),
             size(now)
         )
@@ -222,13 +222,13 @@ mod tests {
         let less_free = FileSystem { blocks: Some((1 << 20, 1)), ..then.clone() };
         assert_eq!(tells(&less_free, false), "");
         let device = FileSystem { device: Some("/dev/vdb".into()), ..then.clone() };
-        assert!(tells(&device, false).contains("device was '/dev/vda' and now '/dev/vdb'"));
+        assert!(tells(&device, false).contains("device was '/dev/vda', now '/dev/vdb'"));
         assert_eq!(tells(&FileSystem { device: None, ..then.clone() }, false), "");
         let options = FileSystem { mount_options: Some("rw".into()), ..then.clone() };
-        assert!(tells(&options, false).contains("mount options were 'rw,noatime' and now 'rw'"));
+        assert!(tells(&options, false).contains("mount options were 'rw,noatime', now 'rw'"));
         assert_eq!(tells(&options, true), "");
         let larger = FileSystem { blocks: Some((1 << 21, 5)), ..then.clone() };
-        assert!(tells(&larger, true).contains("was of 4.0 GiB and is of 8.0 GiB"));
+        assert!(tells(&larger, true).contains("had 4.0 GiB and now has 8.0 GiB"));
         assert_eq!(tells(&FileSystem { blocks: None, ..then.clone() }, true), "");
     }
 }

@@ -156,7 +156,7 @@ fn round_dirs<'a>(
 
 fn stopped(plan: &Plan, cell: &Cell, refused: &Refused) -> Note {
     if let Work::Command(_) = cell.work {
-        let text = format!("`{}`: {}; the arm is left out from here on", cell.name, refused.cause);
+        let text = format!("`{}`: {}; the arm is omitted from here on", cell.name, refused.cause);
         return NoteKind::ProgramFailed.note(text);
     }
     let others = match plan.stopped_by(cell.id).count() {
@@ -165,13 +165,13 @@ fn stopped(plan: &Plan, cell: &Cell, refused: &Refused) -> Note {
         others => format!("the arm and the {others} that need its files are"),
     };
     NoteKind::IndexFull.note(format!(
-        "{}: directory index full at {} entries, not blocks and not inodes ({}); {others} left out from here on",
+        "{}: directory index full at {} entries, not blocks and not inodes ({}); {others} omitted from here on",
         cell.name, refused.entries, refused.cause
     ))
 }
 
 fn room_reused() -> Note {
-    let text = "what a round made was removed before the next, for want of room to keep it to the end";
+    let text = "the files of each round were removed before the next, because there is not enough room to keep them to the end";
     NoteKind::RoomReused.note(text.into())
 }
 
@@ -189,19 +189,22 @@ fn difference(sample: &Sample, expected: (u64, u64), cell: &Cell) -> Option<Stri
         let differs = (counted.entries, counted.hash) != expected;
         let (seen, there) = (counted.entries, expected.0);
         return differs.then(|| {
-            format!("`{arm}`: in round {round} the result was another than before the run ({seen} lines or entries, {there} expected)")
+            format!(
+                "`{arm}`: in round {round} the result differed from the trial before the run ({seen} \
+                lines or entries, {there} expected)"
+            )
         });
     }
     if !cell.work.lists() {
         let differs = (counted.entries, counted.hash) != expected;
-        return differs.then(|| format!("{arm}: in round {round} other names were found than there are"));
+        return differs
+            .then(|| format!("{arm}: in round {round} the names found were not the expected names"));
     }
     if counted.entries != expected.0 {
         let (seen, there) = (counted.entries, expected.0);
-        return Some(format!("{arm} saw {seen} entries in round {round} where {there} were before the run"));
+        return Some(format!("{arm} saw {seen} entries in round {round}; expected {there}"));
     }
-    (counted.hash != expected.1)
-        .then(|| format!("{arm} saw other names in round {round} than there were before the run"))
+    (counted.hash != expected.1).then(|| format!("{arm} did not see the expected names in round {round}"))
 }
 
 fn void(
@@ -248,7 +251,7 @@ impl Disturbed {
             VoidReason::ClockJump => "a clock jumped",
         };
         let text = format!(
-            "in round {round} {what}; no more rounds may be measured again: it counts, as do later ones that are disturbed"
+            "in round {round} {what}; the limit of repeated rounds is reached, so this round and later disturbed rounds count"
         );
         (self.rounds == 1).then(|| NoteKind::Noisy.note(text))
     }
@@ -260,14 +263,13 @@ fn tell_outcome(
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<(), RunError> {
     if !outcome.steady {
-        let text = "the warm-up ended at its limit and the series still had a trend".to_owned();
+        let text = "the warm-up reached its limit while times still had a trend".to_owned();
         listeners.note(&NoteKind::NotSteady.note(text))?;
     }
     let (lost, redone) = (outcome.lost, outcome.redone);
     if lost + disturbed > 0 {
         let text = format!(
-            "{redone} void rounds were measured again, as many as may be; of the others {disturbed} were disturbed and count all the \
-             same, {lost} stay void"
+            "{redone} void rounds were repeated, the maximum; {disturbed} further disturbed rounds count, and {lost} stay void"
         );
         listeners.note(&NoteKind::Noisy.note(text))?;
     }

@@ -172,7 +172,7 @@ pub(crate) fn rebuild_for_epoch(
     let arms = prepared.plan.cells.len();
     verify(prepared, &made.usages)?;
     if prepared.plan.cells.len() < arms {
-        let reason = "it was available in the first epoch and is not any more".into();
+        let reason = "it was available in the first epoch and no longer is".into();
         return Err(RunError::Arm { arm: "an arm".into(), reason });
     }
     prepared.record_expected()
@@ -213,7 +213,8 @@ fn leftovers(path: &Path, heartbeat: &AtomicU64) -> Vec<Note> {
 
 /// Returns the note that written data may not be on disk yet.
 fn not_written_back() -> Note {
-    let text = "whether what is made is on the disk was not waited for: having a volume written back takes an administrator, and a volume that can be";
+    let text = "the run did not wait for its data to reach the disk: flushing a volume needs an \
+        administrator, and a volume that supports it";
     NoteKind::NotWrittenBack.note(text.into())
 }
 
@@ -332,7 +333,8 @@ pub(crate) fn check_room(plan: &Plan, volume: &Volume) -> Result<Vec<Note>, RunE
                 return room(what, fullest, fit.entries);
             }
             let note = NoteKind::IndexFull.note(format!(
-                "an arm is to make {fullest} files in one directory, which is sure to take {} such names only: it is stopped where it is full",
+                "an arm creates {fullest} files in one directory, which certainly takes only {} such names; \
+                 the arm stops where it is full",
                 fit.entries
             ));
             if !notes.contains(&note) {
@@ -408,7 +410,7 @@ fn prediction(directory: &Dir, name_bytes: u16, entries_about: u64) -> Result<Pr
     let of_index = |ceiling: &&Ceiling| ceiling.limit == Limit::DirectoryIndex;
     let (Some(_), Some(capacity)) = (found.ceilings.iter().find(of_index), &found.judgement.capacity) else {
         return Err(format!(
-            "directories of {} have no index that fills up; those of ext4 have",
+            "directories of {} have no index that fills up; use ext4",
             found.facts.file_system
         ));
     };
@@ -417,9 +419,9 @@ fn prediction(directory: &Dir, name_bytes: u16, entries_about: u64) -> Result<Pr
     let fits = entries_about as f64 / all.likely.max(1) as f64;
     if !(1.0 / FACTOR..=FACTOR).contains(&fits) {
         return Err(format!(
-            "with blocks of {block_bytes} bytes a directory takes about {} such names, and this size of the study is meant for \
-             about {entries_about}: take another size (--published is for blocks of 4096 bytes), say --entries {}, or \
-             another file system",
+            "with blocks of {block_bytes} bytes a directory takes about {} such names, but this size of the \
+             study is for about {entries_about}; choose another size (--published is for blocks of 4096 \
+             bytes), e.g. --entries {}, or another file system",
             all.likely, all.likely
         ));
     }
@@ -428,7 +430,7 @@ fn prediction(directory: &Dir, name_bytes: u16, entries_about: u64) -> Result<Pr
     if let Some(sooner) = sooner {
         let (limit, low, high) = (sooner.limit, sooner.more.low, all.high);
         return Err(format!(
-            "{limit} may run out before the index is full: enough for {low} files, up to {high} are needed"
+            "{limit} may run out before the index is full: enough for {low} files, up to {high} needed"
         ));
     }
     let basis = format!(

@@ -87,7 +87,7 @@ fn one_task(
             Err(WorkError::Stopped) => return Err(RunError::Interrupted),
             Err(WorkError::Program(reason)) => {
                 if place == 0 {
-                    let what = format!("`{}`, which it would be compared with, failed: {reason}", name());
+                    let what = format!("the baseline `{}` failed: {reason}", name());
                     without_reference = Some(what);
                 }
                 refused.push((*id, reason));
@@ -137,7 +137,7 @@ fn try_in(
         let cell = &dirs.plan.cells[id.0 as usize];
         command(cell).map(|work| Program::of(dirs.plan, cell, work, worker))
     };
-    let none = || WorkError::Program("it is no program".into());
+    let none = || WorkError::Program("it is not a program".into());
     let mut own = program(id).ok_or_else(none)?;
     let mut of_reference = program(reference).ok_or_else(none)?;
     let changes = command(&dirs.plan.cells[id.0 as usize]).is_some_and(|work| work.changes);
@@ -152,7 +152,8 @@ fn try_in(
     match change {
         Some(change) if !changes && made => {
             return Err(WorkError::Program(format!(
-                "it changes the data set ({change}); if it is meant to, say so (changes = true, --changes), and the data is made again before each run"
+                "it changes the data set ({change}); if that is intended, add --changes (changes = true), \
+                 and the data is recreated before each run"
             )));
         }
         Some(change) if !changes => {
@@ -168,7 +169,7 @@ fn try_in(
     if changes {
         let (left, others) = (found.lines, expected.map_or(0, |expected| expected.lines));
         return Err(WorkError::Program(format!(
-            "its work is unequal: it leaves {left} files and directories, or others, where {others} are expected"
+            "its work is unequal: it does not leave the expected files and directories ({left} left, {others} expected)"
         )));
     }
     let directory = &dirs.directories[data.0 as usize];

@@ -172,15 +172,15 @@ impl Volumes {
     ) -> Result<(), LabError> {
         let on = plan.data[data.0 as usize].on;
         let not_ours = || LabError::NotCold {
-            name: "the directory that was named".into(),
-            left: "only what is made and mounted for the run is unmounted".into(),
+            name: "the given directory".into(),
+            left: "only file systems created for the run are unmounted".into(),
         };
         let volume =
             self.all.iter_mut().find(|volume| volume.on == on && on.is_some()).ok_or_else(not_ours)?;
         let here = || plan.data.iter().filter(|data| data.on == on);
         let by_arms = |data: &Data| data.source.made().is_some_and(|made| made.when == When::ByArms);
         if as_what == MountedAs::Another && !here().all(by_arms) {
-            let doing = "make a file system anew that holds what is needed";
+            let doing = "reformat a file system whose data is still needed";
             return Err(failed(doing, io::ErrorKind::DirectoryNotEmpty.into()));
         }
         let nowhere = || Dir::open(NOWHERE).map_err(|error| failed("open /proc", error.into()));
@@ -195,7 +195,7 @@ impl Volumes {
                 MountedAs::ItIs => workspace.open_data_directory(&name),
                 MountedAs::Another => workspace.data_directory(&name),
             };
-            let opened = opened.map_err(|error| failed("open a data set again", error))?;
+            let opened = opened.map_err(|error| failed("reopen a data set", error))?;
             directories[data.id.0 as usize] = Dir::from_descriptor(opened, workspace.path().join(name));
         }
         Ok(())
@@ -233,7 +233,7 @@ impl Volumes {
 impl Volume {
     fn of(on: FsId, mounted: Mounted) -> Result<Self, LabError> {
         let path = mounted.path().to_owned();
-        let root = mounted.open().map_err(|error| failed("open a file system that was mounted", error))?;
+        let root = mounted.open().map_err(|error| failed("open a mounted file system", error))?;
         let directory = Dir::from_descriptor(root, &path);
         let kind = host::file_system(directory.at()).kind;
         Ok(Self { on: Some(on), path, directory, kind, workspace: None, mounted: Some(mounted) })
@@ -262,14 +262,14 @@ impl Volume {
             }
             MountedAs::Another => mounted.reformat(control)?,
         }
-        let open = || mounted.open().map_err(|error| failed("open a file system again", error));
+        let open = || mounted.open().map_err(|error| failed("reopen a file system", error));
         self.directory = Dir::from_descriptor(open()?, &self.path);
         if let Some(closed) = closed {
             let opened = match as_what {
                 MountedAs::ItIs => closed.open(open()?),
                 MountedAs::Another => closed.make(open()?, now_unix_s()),
             };
-            self.workspace = Some(opened.map_err(|error| failed("open the run's directory again", error))?);
+            self.workspace = Some(opened.map_err(|error| failed("reopen the run's directory", error))?);
         }
         Ok(())
     }
@@ -294,7 +294,7 @@ pub(crate) fn kinds(volumes: &Volumes, plan: &Plan) -> Vec<String> {
 pub(crate) fn notes_on(found: &Leftovers) -> Vec<Note> {
     let note = |text| NoteKind::Leftovers.note(text);
     let removed =
-        found.removed.iter().map(|name| note(format!("removed {name}, left by a run that was killed")));
+        found.removed.iter().map(|name| note(format!("removed {name}, a leftover of a killed run")));
     let left = found.left.iter().map(|(name, reason)| note(format!("left {name} alone: {reason}")));
     removed.chain(left).collect()
 }

@@ -50,7 +50,7 @@ pub(super) fn made<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Made, D
         when: spec.when.unwrap_or(flat.when),
         ..flat
     };
-    // Check with one file: the number of files is not known here, and whether the fields are compatible does
+    // Check with one file: the number of files is unknown here, and whether the fields are compatible does
     // not depend on it.
     match Files::new(&made, 0, 1) {
         Ok(_) => Ok(made),
@@ -134,7 +134,7 @@ mod tests {
         for (fields, says) in [
             (md5.to_owned(), "neither"),
             (format!("{md5}size_bytes = 1\nsizes = \"1\""), "both"),
-            (format!("{md5}size_bytes = 1\nspread = \"decimal:3/3\""), "has no place"),
+            (format!("{md5}size_bytes = 1\nspread = \"decimal:3/3\""), "does not accept the name"),
             (
                 "names = \"sequence\"\nsize_bytes = 1\nspread = \"prefix:2\"\ndirectories = \"before\""
                     .into(),

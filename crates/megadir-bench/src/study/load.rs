@@ -41,7 +41,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StudyError {
-    #[error("there is no study `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
+    #[error("unknown study `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
     Unknown { name: String, known: Vec<String> },
     /// The file is not a valid study.
     #[error("{file}:{line}:{column}: {reason}")]
@@ -135,19 +135,20 @@ impl StudyFile {
         let mut given = sections.into_iter().filter_map(|(name, kind)| Some((name, kind?)));
         let (section, kind) = match (given.next(), given.next()) {
             (None, _) => {
-                return Err(format!("it says nothing to do: one of [{}] is needed", names.join("], [")));
+                return Err(format!("it has no work: add one of [{}]", names.join("], [")));
             }
             (Some((one, _)), Some((other, _))) => {
-                return Err(format!("it has [{one}] and [{other}]: a study has one of them"));
+                return Err(format!("it has both [{one}] and [{other}]; remove one"));
             }
             (Some(one), None) => one,
         };
         if section != "baseline" && groups {
-            let text = "[[compare]], [[decompose]] and [[grow]] are about listing: they need a [baseline]";
+            let text =
+                "[[compare]], [[decompose]] and [[grow]] are for listing studies, which have a [baseline]";
             return Err(format!("{text}, not a [{section}]"));
         }
         if section != "baseline" && of_windows {
-            return Err("[windows] is for studies that list".into());
+            return Err("[windows] is for listing studies".into());
         }
         let meta = Meta { name, question, source, keeps, mends, published, claims };
         let study = Study { meta, sizes: size, rules, data, kind };
@@ -196,10 +197,10 @@ fn contradiction(study: &Study, section: &str) -> Option<String> {
         ("redone_fraction_max", rules.redone_fraction_max),
     ];
     if let Some((name, value)) = fractions.iter().find(|(_, value)| !(*value > 0.0 && *value < 1.0)) {
-        return Some(format!("rules.{name} is {value}; it must lie between 0 and 1"));
+        return Some(format!("rules.{name} is {value}: expected a value between 0 and 1"));
     }
     if study.kind.makes_files() && rules.warm_up_rounds_min > 0 {
-        let text = "has nothing to warm up: rules.warm_up_rounds_min = 0";
+        let text = "has nothing to warm up: set rules.warm_up_rounds_min = 0";
         return Some(format!("a study with [{section}] {text}"));
     }
     study.kind.contradiction().or_else(|| smaller_contradiction(study, sizes))
@@ -218,10 +219,8 @@ fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String>
             .then(|| "size.smaller must ascend from 1 or more to below size.entries".into()),
         Kind::Fill(_) => None,
         _ if sizes.iter().all(|size| size.smaller.is_empty()) => None,
-        Kind::List(_) => Some("size.smaller is for look-ups; [[grow]] says it by fractions".into()),
-        _ => {
-            Some("size.smaller is for look-ups ([lookup], [attributes], [ask]), [fill] and [command]".into())
-        }
+        Kind::List(_) => Some("size.smaller is for lookup studies; [[grow]] has fractions instead".into()),
+        _ => Some("size.smaller is only for [lookup], [attributes], [ask], [fill] and [command]".into()),
     }
 }
 
@@ -243,9 +242,9 @@ mod tests {
         let all = names.join(", ");
         assert_eq!(
             error.to_string(),
-            format!("there is no study `listnig`: did you mean 'listing'? there are {all}")
+            format!("unknown study `listnig`: did you mean 'listing'? expected one of {all}")
         );
-        assert!(built_in("zzzzzzz").unwrap_err().to_string().contains("`: there are listing"));
+        assert!(built_in("zzzzzzz").unwrap_err().to_string().contains("`: expected one of listing"));
     }
 
     #[test]
@@ -254,7 +253,7 @@ mod tests {
             BUILT_IN[0].text.replace(r#""sort", "attributes", "format-long""#, r#""sort", "format-long""#);
         assert_ne!(text, BUILT_IN[0].text);
         let Err(StudyError::Contradiction { reason, .. }) = from_text("own.toml", &text) else { panic!() };
-        assert_eq!(reason, "format-long needs the stage `attributes`");
+        assert_eq!(reason, "the stage format-long needs the stage `attributes`");
         let lookup = BUILT_IN.iter().find(|study| study.name == "lookup").unwrap().text;
         let windows = "\n[windows]\nquestion = \"x\"\nunlike = \"x\"\nbaseline = { backend = \"std\", buffer_bytes = 1, threads = 1 }\n";
         let Err(StudyError::Contradiction { reason, .. }) =
@@ -262,7 +261,7 @@ mod tests {
         else {
             panic!()
         };
-        assert_eq!(reason, "[windows] is for studies that list");
+        assert_eq!(reason, "[windows] is for listing studies");
     }
 
     #[test]
@@ -290,7 +289,7 @@ mod tests {
         for (from, to, says) in [
             ("rounds = 30", "rounds = 0", "1 round"),
             ("equivalence_band = 0.03", "equivalence_band = 3.0", "between 0 and 1"),
-            ("stage = \"keep\"", "stage = \"sort\"", "once each"),
+            ("stage = \"keep\"", "stage = \"sort\"", "may appear once"),
             ("fractions = [0.01, 0.1, 1.0]", "fractions = [0.1, 0.01]", "ascend"),
         ] {
             let text = BUILT_IN[0].text.replacen(from, to, 1);
@@ -306,7 +305,7 @@ mod tests {
         for (from, to, says) in [
             ("[refusal]", baseline, "[baseline] and [refusal]"),
             ("warm_up_rounds_min = 0", "warm_up_rounds_min = 1", "nothing to warm up"),
-            ("entries = 160_000\n", "entries = 160_000\nsmaller = [1]\n", "for look-ups"),
+            ("entries = 160_000\n", "entries = 160_000\nsmaller = [1]\n", "only for [lookup]"),
             ("[refusal]\ntitle", "[refusl]\ntitle", "refusal"),
         ] {
             let error = from_text("own.toml", &own.replacen(from, to, 1)).unwrap_err().to_string();

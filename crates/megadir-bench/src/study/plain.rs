@@ -4,7 +4,7 @@ use megadir::nearest::choices;
 
 /// Rust's types as serde names them, and their plain names.
 const TYPES: [(&str, &str); 12] = [
-    ("a string", "a text in quotes"),
+    ("a string", "a string in quotes"),
     ("a sequence", "a list in [ ]"),
     ("a map", "a table"),
     ("a boolean", "true or false"),
@@ -26,8 +26,8 @@ pub fn plain(message: &str) -> String {
             // serde puts the expected words in backquotes.
             let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
             return match known.is_empty() {
-                true => format!("there is no {what} '{word}' here"),
-                false => format!("there is no {what} '{word}': {}", choices(word, known.iter().copied())),
+                true => format!("unknown {what} '{word}'"),
+                false => format!("unknown {what} '{word}': {}", choices(word, known.iter().copied())),
             };
         }
     }
@@ -38,7 +38,7 @@ pub fn plain(message: &str) -> String {
         if let Some((found, expected)) =
             message.strip_prefix(start).and_then(|rest| rest.split_once(", expected "))
         {
-            return format!("this is {}, and {} is wanted", found_words(found), expected_words(expected));
+            return format!("expected {}, found {}", expected_words(expected), found_words(found));
         }
     }
     message
@@ -53,7 +53,7 @@ fn expected_words(expected: &str) -> String {
 fn found_words(found: &str) -> String {
     let (kind, value) = found.split_once(' ').unwrap_or((found, ""));
     match kind {
-        "string" => format!("the text {value}"),
+        "string" => format!("the string {value}"),
         "integer" | "floating" => {
             format!("the number {}", value.trim_start_matches("point ").trim_matches('`'))
         }
@@ -74,27 +74,21 @@ mod tests {
             ("missing field `name`", "the key 'name' is missing"),
             (
                 "invalid type: string \"many\", expected u64",
-                "this is the text \"many\", and a whole number is wanted",
+                "expected a whole number, found the string \"many\"",
             ),
             (
                 "invalid type: integer `3`, expected a string",
-                "this is the number 3, and a text in quotes is wanted",
+                "expected a string in quotes, found the number 3",
             ),
-            (
-                "invalid value: integer `-1`, expected u32",
-                "this is the number -1, and a whole number is wanted",
-            ),
-            (
-                "invalid type: integer `3`, expected struct Size",
-                "this is the number 3, and a table is wanted",
-            ),
+            ("invalid value: integer `-1`, expected u32", "expected a whole number, found the number -1"),
+            ("invalid type: integer `3`, expected struct Size", "expected a table, found the number 3"),
             ("duplicate key", "duplicate key"),
         ] {
             assert_eq!(plain(message), expected);
         }
         let variant = plain("unknown variant `wrm`, expected `warm` or `cold`");
-        assert!(variant.starts_with("there is no value 'wrm': ") && variant.contains("warm"), "{variant}");
+        assert!(variant.starts_with("unknown value 'wrm': ") && variant.contains("warm"), "{variant}");
         let field = plain("unknown field `cachee`, expected one of `cache`, `name`");
-        assert!(field.starts_with("there is no key 'cachee': ") && field.contains("cache"), "{field}");
+        assert!(field.starts_with("unknown key 'cachee': ") && field.contains("cache"), "{field}");
     }
 }

@@ -73,7 +73,7 @@ fn only_what_may_go_is_erased() {
     let lab = require!(open(directory.path()));
     let disk = require!(Disk::new());
     disk.is_refused(&lab, "ext4", false, "would be lost; allow that with --erase-device");
-    disk.is_refused(&lab, "tmpfs", true, "lies in memory");
+    disk.is_refused(&lab, "tmpfs", true, "is in memory");
     // The disk is empty, so it may be erased; afterwards it holds the lab's file systems, which may be erased
     // too.
     for name in ["ext4", "xfs", "btrfs", "ntfs-3g", "ext2"] {
@@ -104,7 +104,7 @@ fn what_has_become_somebodys_is_not_made_anew() {
     let error = mounted.reformat(SIGNALS).unwrap_err();
     assert!(matches!(error, LabError::Device { .. }), "{error:?}");
     let text = error.to_string();
-    assert!(text.contains("it carries ext2 labelled 'home', which the lab has not made"), "{text}");
+    assert!(text.contains("it has ext2 labelled 'home', not created by this program"), "{text}");
     drop(mounted);
     let tells = Command::new("e2label").arg(disk.path()).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&tells.stdout).trim(), "home");
@@ -116,21 +116,21 @@ fn what_somebody_made_is_left_alone() {
     let lab = require!(open(directory.path()));
     let disk = require!(Disk::new());
     require!(run(Command::new("mkfs.ext4").args(["-q", "-F", "-L", "home"]).arg(disk.path())));
-    disk.is_refused(&lab, "xfs", true, "it carries ext4 labelled 'home', which the lab has not made");
+    disk.is_refused(&lab, "xfs", true, "it has ext4 labelled 'home', not created by this program");
     require!(run(Command::new("mkswap").args(["-f", "-L", "megadir-lab"]).arg(disk.path())));
-    disk.is_refused(&lab, "ext4", true, "it carries swap labelled 'megadir-lab'");
+    disk.is_refused(&lab, "ext4", true, "it has swap labelled 'megadir-lab'");
     let disk = require!(Disk::new());
     // A partition table with one partition.
     let mut table = [0; 512];
     table[446..462].copy_from_slice(&[0, 0, 2, 0, 0x83, 0, 0, 0, 0, 8, 0, 0, 0, 0, 8, 0]);
     table[510..].copy_from_slice(&[0x55, 0xaa]);
     disk.write(&table, 0);
-    disk.is_refused(&lab, "ext4", true, "it carries a partition table (dos)");
+    disk.is_refused(&lab, "ext4", true, "it has a partition table (dos)");
     // Content unknown to blkid: at the beginning, at the end, and spread like encrypted data without a header.
     for (at, length) in [(0, 16), (DISK_BYTES - 16, 16), (64 << 20, 64 << 20)] {
         let disk = require!(Disk::new());
         disk.write(&vec![0x5a; length], at);
-        disk.is_refused(&lab, "ext4", true, "it carries data that blkid does not know (at byte ");
+        disk.is_refused(&lab, "ext4", true, "it has data unknown to blkid (at byte ");
     }
 }
 
@@ -146,7 +146,7 @@ fn what_is_swapped_to_is_left_alone() {
     }
     let refused = disk.make(&lab, "ext4", true).unwrap_err().to_string();
     run(Command::new("swapoff").arg(disk.path())).unwrap();
-    assert!(refused.contains("it is in use: mounted, swapped to"), "{refused}");
+    assert!(refused.contains("it is in use: mounted, used for swap"), "{refused}");
 }
 
 #[test]
@@ -159,8 +159,8 @@ fn what_is_no_device_is_left_alone() {
         let backing = Backing::Device { path: path.to_owned(), erase: true };
         lab.make(&spec("ext4"), &backing, SIGNALS).unwrap_err().to_string()
     };
-    assert!(refused(&file).contains("it is no block device"));
-    assert!(refused(Path::new("/dev/null")).contains("it is no block device"));
+    assert!(refused(&file).contains("it is not a block device"));
+    assert!(refused(Path::new("/dev/null")).contains("it is not a block device"));
     assert!(refused(Path::new("/dev/no-such-disk")).contains("No such file"));
     assert_eq!(std::fs::read(&file).unwrap(), b"precious");
 }

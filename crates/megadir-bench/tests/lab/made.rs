@@ -35,7 +35,7 @@ fn each_is_made_mounted_and_gone_again() {
             Place::Image { direct_io, .. } => {
                 assert_eq!(attached(directory.path()).len(), 1);
                 assert!(direct_io.is_some());
-                assert!(described.tool.unwrap().contains('.'), "{name} tells its version");
+                assert!(described.tool.unwrap().contains('.'), "{name} prints its version");
             }
             Place::Device { .. } => panic!("no device was named"),
         }

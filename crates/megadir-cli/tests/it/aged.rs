@@ -26,7 +26,10 @@ fn look_ups(on: &Recipe, directory: &Path) -> Result<(String, serde_json::Value)
     assert_eq!(output.status.code(), Some(0), "{out}{err}");
     assert!(!out.contains("unequal"), "{out}");
     let lines = std::fs::read_to_string(directory.join(on.name)).expect("a record");
-    let built = lines.lines().find(|line| line.contains("\"line\":\"built\"")).expect("what was built");
+    let built = lines
+        .lines()
+        .find(|line| line.contains("\"line\":\"built\""))
+        .expect("the line of built directories");
     let built = serde_json::from_str(built).expect("JSON");
     Ok((out.split_whitespace().collect::<Vec<_>>().join(" "), built))
 }
@@ -54,7 +57,7 @@ fn ext4_keeps_the_size_of_an_aged_directory_and_btrfs_gives_it_back() {
                 assert!(out.contains("it gave back what it had grown to"), "{out}");
             }
         }
-        assert!(out.contains("What does it cost that a directory has held more files?"), "{out}");
+        assert!(out.contains("How much slower are directories that have held more files?"), "{out}");
     }
 }
 
@@ -64,5 +67,5 @@ fn what_cannot_be_aged_is_refused_in_a_line() {
     let output = output_of(directory.path(), &["bench", "run", "smallfile", "--aged", "10x"]);
     let err = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{err}");
-    assert!(err.contains("study `smallfile` makes files itself") && err.lines().count() == 1, "{err}");
+    assert!(err.contains("study `smallfile` creates its files itself") && err.lines().count() == 1, "{err}");
 }

@@ -247,7 +247,7 @@ fn a_list_of_paths_is_all_that_is_looked_at() {
     fs::write(&list, "tree/d/../a\0tree/a\0").unwrap();
     let output = lab.changes(&["--files0-from", "list"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("'..' behind a name may lead anywhere"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("'..' after a name may lead anywhere"));
     fs::write(&list, "tree/a\0/elsewhere\0tree/nothing\0").unwrap();
     let output = lab.changes(&["--files0-from", "list"]);
     assert_eq!(output.status.code(), Some(1));
@@ -309,7 +309,7 @@ fn bad_inventories_and_trees_are_refused_in_a_line() {
     assert_eq!(
         lab.lines(&["elsewhere"]),
         ["modified elsewhere (ctime)"],
-        "renaming changes that of the root itself"
+        "renaming changes the ctime of the root"
     );
 }
 
@@ -321,7 +321,7 @@ fn what_may_not_be_read_is_neither_removed_nor_forgotten() {
     fs::set_permissions(lab.tree().join("d/below"), PermissionsExt::from_mode(0o700)).unwrap();
     fs::write(lab.tree().join("a"), "changed").unwrap();
     if !rustix::process::geteuid().is_root() {
-        return require::not_run("what_may_not_be_read", "root alone can become nobody");
+        return require::not_run("what_may_not_be_read", "only root can change its user");
     }
     let nobody = |options: &[&str]| lab.command(options).uid(65534).gid(65534).output().unwrap();
     let output = nobody(&[]);
@@ -340,7 +340,7 @@ fn what_may_not_be_read_is_neither_removed_nor_forgotten() {
 #[test]
 fn what_may_not_be_examined_keeps_its_row() {
     if !rustix::process::geteuid().is_root() {
-        return require::not_run("what_may_not_be_examined", "root alone can become nobody");
+        return require::not_run("what_may_not_be_examined", "only root can change its user");
     }
     let lab = Lab::new();
     fs::set_permissions(lab.scratch.path(), PermissionsExt::from_mode(0o777)).unwrap();
@@ -392,5 +392,5 @@ fn killed_at_any_moment_an_update_leaves_a_whole_inventory() {
     before_each_call(CHANGING_CALLS, 1, command, look);
     assert!(old >= 4 && new >= 1, "{old} times the old one was left, {new} times the new one");
     let output = lab.changes(&["--update"]);
-    assert!(output.status.success(), "what was killed is in nobody's way: {output:?}");
+    assert!(output.status.success(), "a killed run blocks no later run: {output:?}");
 }

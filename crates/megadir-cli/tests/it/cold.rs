@@ -22,12 +22,12 @@ fn what_is_not_allowed_or_cannot_be_had_is_refused_before_anything_is_written() 
     let at = directory.path();
     let small = ["lookup", "--quick", "--entries", "100"];
     let with = |more: &[&'static str]| bench_run(at, &[&small[..], more].concat());
-    says(&with(&["--cache", "vfs-cold"]), 2, "allow it with --drop-caches");
-    says(&with(&["--drop-caches"]), 2, "nothing is to be dropped; ask for it with --cache vfs-cold");
+    says(&with(&["--cache", "vfs-cold"]), 2, "allow that with --drop-caches");
+    says(&with(&["--drop-caches"]), 2, "no cache state needs it; add --cache vfs-cold");
     says(&with(&["--cache", "frozen"]), 2, "expected one of warm, unseen, data-cold, vfs-cold");
     says(&with(&["--cache", "data-cold"]), 3, "nothing is left to compare");
     let on_tmpfs = ["--dir", "/dev/shm", "--cache", "vfs-cold", "--drop-caches"];
-    says(&with(&on_tmpfs), 3, "tmpfs has no cold state: its cache is its storage");
+    says(&with(&on_tmpfs), 3, "tmpfs has no cold state: it stores its data in the cache");
     says(&with(&["--dir", "/dev/shm", "--dry-run"]), 0, "cache warm: available");
     says(&with(&["--dir", "/dev/shm", "--dry-run"]), 0, "vfs-cold: unavailable: tmpfs has no cold state");
     assert!(is_empty(at));
@@ -57,7 +57,7 @@ fn cold_blocks_read_from_the_device_and_warm_ones_do_not() {
     let arguments = [study.as_str(), "--quick", "--entries", "3000", "--dir", below, "--seed", "3"];
     let cold = ["--cache", "warm,vfs-cold", "--drop-caches", "--output", "r"];
     let output = bench_run(at, &[&arguments[..], &cold].concat());
-    says(&output, 0, "What does a cold cache cost?");
+    says(&output, 0, "How much does a cold cache cost?");
     says(&output, 0, "dropping the caches of the whole machine before each of 22 blocks");
     says(&output, 0, "vfs-cold against itself");
     let record = std::fs::read_to_string(at.join("r")).expect("readable");
@@ -84,5 +84,5 @@ fn cold_blocks_read_from_the_device_and_warm_ones_do_not() {
     let cut: String = record.lines().take(30).map(|line| format!("{line}\n")).collect();
     std::fs::write(at.join("cut"), cut).expect("writable");
     says(&bench_run(at, &["--resume", "cut"]), 2, "allow it again with --drop-caches");
-    says(&bench_run(at, &["--resume", "cut", "--drop-caches"]), 0, "What does a cold cache cost?");
+    says(&bench_run(at, &["--resume", "cut", "--drop-caches"]), 0, "How much does a cold cache cost?");
 }

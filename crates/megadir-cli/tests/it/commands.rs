@@ -23,7 +23,7 @@ struct Scratch(tempfile::TempDir);
 struct Run {
     record: Record,
     table: String,
-    told: String,
+    errors: String,
     code: Option<i32>,
 }
 
@@ -51,17 +51,17 @@ impl Scratch {
     fn run(&self, arguments: &[&str]) -> Run {
         let output = self.megadir(arguments);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (table, told) = (text(&output.stdout), text(&output.stderr));
+        let (table, errors) = (text(&output.stdout), text(&output.stderr));
         let file = std::fs::File::open(self.path("run.jsonl"));
-        let file = file.unwrap_or_else(|error| panic!("no record ({error}): {told}"));
+        let file = file.unwrap_or_else(|error| panic!("no record ({error}): {errors}"));
         let record = read(BufReader::new(file)).expect("a record");
         let left: Vec<PathBuf> = std::fs::read_dir(self.0.path())
             .expect("the directory is there")
             .map(|entry| entry.expect("an entry").path())
             .filter(|path| path.to_string_lossy().contains("megadir-bench-"))
             .collect();
-        assert!(left.is_empty(), "{left:?}: {told}");
-        Run { record, table, told, code: output.status.code() }
+        assert!(left.is_empty(), "{left:?}: {errors}");
+        Run { record, table, errors, code: output.status.code() }
     }
 
     /// Writes a program: a shell script that gets the number of its runs in `$run`, from 1.
@@ -85,7 +85,7 @@ impl Run {
 
     fn cell(&self, name: &str) -> &Cell {
         let found = self.cells().iter().find(|cell| cell.name == name);
-        found.unwrap_or_else(|| panic!("no arm {name}: {}", self.told))
+        found.unwrap_or_else(|| panic!("no arm {name}: {}", self.errors))
     }
 
     fn work(&self, name: &str) -> &CommandWork {
@@ -113,7 +113,7 @@ impl Run {
 fn programs_that_print_the_same_names_are_compared_in_fresh_processes_and_random_order() {
     let scratch = Scratch::new();
     let run = scratch.commands(&NAMES, &[]);
-    assert_eq!(run.code, Some(0), "{}", run.told);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
     assert!(run.record.end.as_ref().is_some_and(|end| end.complete));
     let names: Vec<&str> = run.cells().iter().map(|cell| cell.name.as_str()).collect();
     assert_eq!(names, ["ls -U", "ls -U (itself)", "find", "megadir list"]);
@@ -149,9 +149,9 @@ fn programs_that_print_the_same_names_are_compared_in_fresh_processes_and_random
 fn a_missing_program_is_a_note_and_the_next_one_is_the_baseline() {
     let scratch = Scratch::new();
     let run = scratch.commands(&["no-such-program {dir}", "ls -U {dir}", "find {dir}"], &[]);
-    assert_eq!(run.code, Some(0), "{}", run.told);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
     assert_eq!(run.cell("ls -U").role, Role::Baseline);
-    let note = "`no-such-program`: there is no program `no-such-program` on PATH.";
+    let note = "`no-such-program`: `no-such-program` is not on PATH.";
     assert_eq!(run.notes("arm-left-out"), [note]);
     assert!(run.table.replace('\n', " ").contains(note), "{}", run.table);
     let none = scratch.megadir(&["bench", "commands", "no-such-program {dir}", "--entries", "5"]);
@@ -167,23 +167,22 @@ fn other_output_is_refused_as_unequal_with_the_first_line_that_differs() {
     let more = scratch.script("more", "ls -U $1; echo 0-more");
     let run = scratch
         .commands(&["ls -U {dir}", &less, &more, "find {dir}"], &["-N", "ls", "-N", "less", "-N", "more"]);
-    assert_eq!(run.code, Some(0), "{}", run.told);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
     let notes = run.notes("arm-left-out");
     let [less, more] = notes[..] else { panic!("{notes:?}") };
     assert!(less.starts_with("`less`: its work is unequal: only `ls` prints 'a"), "{less}");
-    assert!(less.contains("lines against 200 of `ls`"), "{less}");
-    let expected =
-        "`more`: its work is unequal: only `more` prints '0-more' (201 lines against 200 of `ls`).";
+    assert!(less.contains("lines, `ls` printed 200"), "{less}");
+    let expected = "`more`: its work is unequal: only `more` prints '0-more' (201 lines, `ls` printed 200).";
     assert_eq!(more, expected);
     // The number alone, or nothing, may be asked for.
     std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
     let changed = scratch.script("changed", "ls -U $1 | sed s/^/x/");
     let run = scratch.commands(&["ls -U {dir}", &changed], &["--same", "count", "-N", "ls", "-N", "changed"]);
-    assert_eq!((run.notes("arm-left-out").len(), run.samples("changed").count()), (0, 6), "{}", run.told);
+    assert_eq!((run.notes("arm-left-out").len(), run.samples("changed").count()), (0, 6), "{}", run.errors);
     std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
     let run = scratch.commands(&["ls -U {dir}", "true"], &["--same", "unequal"]);
     assert_eq!(run.samples("true").count(), 6);
-    assert!(run.table.contains("unequal work, on purpose"), "{}", run.table);
+    assert!(run.table.contains("unequal work, intended"), "{}", run.table);
 }
 
 #[test]
@@ -193,12 +192,12 @@ fn a_program_that_fails_in_a_round_ends_its_arm_and_no_other() {
     let fails = scratch
         .script("fails", "[ $run -gt 30 ] && echo first >&2 && echo 'it broke' >&2 && exit 3\nls -U $1");
     let run = scratch.commands(&["ls -U {dir}", &fails], &["--rounds", "40", "-N", "ls", "-N", "fails"]);
-    assert_eq!(run.code, Some(0), "{}", run.told);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
     assert_eq!(run.samples("ls").count(), 40);
     let last =
         run.record.samples.iter().rfind(|sample| sample.cell == run.cell("fails").id).expect("a sample");
     let refused = last.refused.as_ref().expect("the arm was stopped");
-    assert_eq!(refused.cause, "it ended with exit code 3: it broke");
+    assert_eq!(refused.cause, "it exited with code 3: it broke");
     let after = run.record.samples.iter().filter(|sample| sample.refused.is_some()).count();
     assert_eq!(after, 1);
     let said = run.table.replace('\n', " ");
@@ -212,13 +211,13 @@ fn a_program_that_fails_in_a_round_ends_its_arm_and_no_other() {
     let run = scratch.commands(&["ls -U {dir}", "ls {dir}/none", "find {dir}"], &[]);
     let notes = run.notes("arm-left-out");
     assert!(
-        notes[0].starts_with("`ls {dir}/none`: it ended with exit code 2: ls: cannot access '{dir}/none'"),
+        notes[0].starts_with("`ls {dir}/none`: it exited with code 2: ls: cannot access '{dir}/none'"),
         "{notes:?}"
     );
     std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
     let run =
         scratch.commands(&["sh -c 'exit 4'", "sh -c 'exit 5'"], &["--same", "exit-code", "--exit-code", "4"]);
-    assert_eq!(run.notes("arm-left-out"), ["`sh -c 'exit 5'`: it ended with exit code 5."]);
+    assert_eq!(run.notes("arm-left-out"), ["`sh -c 'exit 5'`: it exited with code 5."]);
     assert_eq!(run.samples("sh -c 'exit 4'").count(), 6);
 }
 
@@ -227,13 +226,13 @@ fn a_program_that_does_not_end_is_stopped_at_the_time_limit_with_all_that_it_sta
     let scratch = Scratch::new();
     let hangs = scratch.script("hangs", "sleep 4321 &\nsleep 4321");
     let run = scratch.commands(&["ls -U {dir}", &hangs], &["--timeout", "1s", "-N", "ls", "-N", "hangs"]);
-    assert_eq!(run.code, Some(0), "{}", run.told);
-    assert_eq!(run.notes("arm-left-out"), ["`hangs`: it took longer than 1 s."]);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    assert_eq!(run.notes("arm-left-out"), ["`hangs`: it ran longer than the time limit of 1 s."]);
     std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
     // What a program leaves behind does not hold up its end, and does not live on.
     let leaves = scratch.script("leaves", "sleep 4321 &\nls -U $1");
     let run = scratch.commands(&["ls -U {dir}", &leaves], &["-N", "ls", "-N", "leaves"]);
-    assert_eq!(run.samples("leaves").count(), 6, "{}", run.told);
+    assert_eq!(run.samples("leaves").count(), 6, "{}", run.errors);
     let living = Command::new("pgrep").args(["-f", "sleep 4321"]).output().expect("pgrep starts");
     assert_eq!(String::from_utf8_lossy(&living.stdout), "");
 }
@@ -242,7 +241,7 @@ fn a_program_that_does_not_end_is_stopped_at_the_time_limit_with_all_that_it_sta
 fn a_command_without_the_directory_is_a_warning() {
     let scratch = Scratch::new();
     let run = scratch.commands(&["ls -U {dir}", "echo {n}"], &["--same", "unequal"]);
-    let note = "`echo {n}` does not contain {dir}: it is not given the data set.";
+    let note = "`echo {n}` does not contain {dir}, so it is not given the data set.";
     assert_eq!(run.notes("without-directory"), [note]);
     assert!(run.table.replace('\n', " ").contains(note), "{}", run.table);
 }
@@ -254,8 +253,9 @@ fn a_program_that_changes_the_data_set_is_found_and_the_data_is_made_again() {
     let run = scratch.commands(&["ls -U {dir}", &touches], &["-N", "ls", "-N", "touches"]);
     let notes = run.notes("arm-left-out");
     assert!(
-        notes[0]
-            .starts_with("`touches`: it changes the data set (it had 200 files and directories and has 201)"),
+        notes[0].starts_with(
+            "`touches`: it changes the data set (it had 200 files and directories and now has 201)"
+        ),
         "{notes:?}"
     );
     assert!(notes[0].contains("--changes"), "{notes:?}");
@@ -266,7 +266,7 @@ fn a_program_that_changes_the_data_set_is_found_and_the_data_is_made_again() {
     let notes = run.notes("data-changed");
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(
-        ["`later`", "changed the data set in round", "it was made again"]
+        ["`later`", "changed the data set in round", "it was recreated"]
             .iter()
             .all(|part| notes[0].contains(part)),
         "{notes:?}"
@@ -285,10 +285,11 @@ fn programs_that_remove_get_all_files_again_before_each_run() {
     let commands = ["rm -rf {dir}", "find {dir} -mindepth 1 -delete", &counts, &spares];
     let names = ["-N", "rm", "-N", "find", "-N", "counts", "-N", "spares"];
     let run = scratch.commands(&commands, &[&names[..], &["--changes"]].concat());
-    assert_eq!(run.code, Some(0), "{}", run.told);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
     let notes = run.notes("arm-left-out");
     assert!(
-        notes.len() == 1 && notes[0].starts_with("`spares`: its work is unequal: it leaves "),
+        notes.len() == 1
+            && notes[0].starts_with("`spares`: its work is unequal: it does not leave the expected files "),
         "{notes:?}"
     );
     for name in ["rm", "find", "counts"] {
@@ -317,7 +318,7 @@ fn output_preparation_shell_and_tree_are_as_the_options_say() {
     let options =
         ["--prepare", &prepare, "--to", "file", "--layout", "per-directory:50", "-N", "ls", "-N", "takes"];
     let run = scratch.commands(&["ls -U {dir}", &takes], &options);
-    assert_eq!((run.notes("arm-left-out"), run.samples("takes").count()), (Vec::new(), 6), "{}", run.told);
+    assert_eq!((run.notes("arm-left-out"), run.samples("takes").count()), (Vec::new(), 6), "{}", run.errors);
     assert!(
         run.table.contains("output to a file") && run.samples("ls").all(|sample| sample.counted.entries == 4)
     );
@@ -328,11 +329,11 @@ fn output_preparation_shell_and_tree_are_as_the_options_say() {
         (run.notes("arm-left-out"), run.samples("cp -r {out}").count()),
         (Vec::new(), 6),
         "{}",
-        run.told
+        run.errors
     );
     std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
     let run = scratch.commands(&["ls -U {dir} | wc -l", "echo {n} | cat"], &["--shell"]);
-    assert_eq!(run.notes("arm-left-out"), Vec::<&str>::new(), "{}", run.told);
+    assert_eq!(run.notes("arm-left-out"), Vec::<&str>::new(), "{}", run.errors);
     assert!(run.notes("shell-start")[0].contains("its start alone takes"), "{:?}", run.notes("shell-start"));
     assert!(run.table.contains("run by a shell"));
     let refused = scratch.megadir(&["bench", "commands", "ls -U {dir} | wc -l"]);
@@ -365,7 +366,7 @@ fn a_run_that_was_killed_goes_on_in_its_record() {
     let cut = lines.iter().enumerate().filter(|(_, line)| is_measured(line)).nth(21).expect("a line").0;
     std::fs::write(scratch.path("run.jsonl"), lines[..=cut].join("\n") + "\n").expect("written");
     let resumed = scratch.run(&["bench", "run", "--resume", "run.jsonl"]);
-    assert_eq!(resumed.code, Some(0), "{}", resumed.told);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.errors);
     let measured = resumed.record.samples.iter().filter(|sample| sample.phase == Phase::Measure);
     let blocks: BTreeSet<(u32, u32)> = measured.map(|sample| (sample.round, sample.cell.0)).collect();
     assert_eq!((blocks.len(), resumed.record.samples.len()), (36, samples));
@@ -386,7 +387,7 @@ fn studies_of_commands_take_every_axis_that_others_take() {
     let fixed = ["bench", "run", "study.toml", "--quick", "--seed", "7", "--output", "run.jsonl"];
     let axes = ["--fs", "ext4,xfs", "--cache", "warm,fs-cold", "--aged", "2x"];
     let run = scratch.run(&[&fixed[..], &axes].concat());
-    assert_eq!(run.code, Some(0), "{}", run.told);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
     let plan = &run.record.header.plan;
     assert_eq!(plan.file_systems.len(), 2);
     for cache in [CacheState::Warm, CacheState::FsCold] {
@@ -424,29 +425,29 @@ fn mistakes_in_a_study_of_commands_are_named() {
         ("name = \"names\"", "name = \"names\"\nsame = \"line\"", "lines"),
         ("name = \"names\"", "name = \"names\"\ntimeout_s = 0", "timeout_s = 0"),
         ("name = \"names\"", "name = \"names\"\nspread = \"prefx:2\"", "prefx"),
-        ("name = \"tree\"", "name = \"names\"", "`names` is there twice"),
+        ("name = \"tree\"", "name = \"names\"", "`names` appears twice"),
         ("[command]", "[remove]\ndirectories = [1]\nworkers = [1]\n[command]", "[remove] and [command]"),
     ] {
         let text = study.replacen(from, to, 1);
         assert_ne!(text, study, "{from}");
         std::fs::write(scratch.path("study.toml"), text).expect("written");
         let output = scratch.megadir(&["bench", "run", "study.toml", "--dry-run"]);
-        let told = String::from_utf8_lossy(&output.stderr);
+        let errors = String::from_utf8_lossy(&output.stderr);
         assert!(
-            output.status.code() == Some(2) && told.contains("study.toml:") && told.contains(says),
-            "{says}: {told}"
+            output.status.code() == Some(2) && errors.contains("study.toml:") && errors.contains(says),
+            "{says}: {errors}"
         );
     }
     for (arguments, says) in [
-        (&["ls {dir}", "-N", "a", "-N", "b"][..], "-N is given 2 times, and there are 1 commands"),
-        (&["ls {dir}", "--timeout", "0s"], "no command would end in time"),
+        (&["ls {dir}", "-N", "a", "-N", "b"][..], "-N was given 2 times for 1 commands"),
+        (&["ls {dir}", "--timeout", "0s"], "no command could finish in time"),
         (&["ls {dir}", "--same", "lins"], "lines"),
-        (&[" "], "a command is empty"),
+        (&[" "], "the command is empty"),
         (&["ls {dir}", "--export", "parquets"], "markdown"),
     ] {
         let output = scratch.megadir(&[&["bench", "commands"], arguments].concat());
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && told.contains(says), "{says}: {told}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && errors.contains(says), "{says}: {errors}");
     }
 }
 
@@ -455,7 +456,7 @@ fn exported_reports_lie_beside_the_record_and_a_shared_record_names_no_path() {
     let scratch = Scratch::new();
     let own = scratch.script("own", "ls -U $1");
     let run = scratch.commands(&["ls -U {dir}", &own], &["--export", "json,csv", "--share"]);
-    assert_eq!(run.code, Some(0), "{}", run.told);
+    assert_eq!(run.code, Some(0), "{}", run.errors);
     let text = std::fs::read_to_string(scratch.path("run.jsonl")).expect("a record");
     let place = scratch.0.path().to_string_lossy().into_owned();
     assert!(!text.contains(&place) && text.contains("... {dir}"), "{text}");
@@ -489,7 +490,7 @@ fn a_delay_is_found_and_equal_commands_rarely_differ() {
         let rounds = if full() { "60" } else { "12" };
         let names = ["-N", "one", "-N", "later", "-N", "same", "--export", "json", "--rounds", rounds];
         let run = scratch.commands(&commands, &[&names[..], &["--same", "exit-code"]].concat());
-        assert_eq!(run.code, Some(0), "{}", run.told);
+        assert_eq!(run.code, Some(0), "{}", run.errors);
         let report = scratch.path("run.json");
         found += u32::from(is_slower(&report, "later"));
         wrong += u32::from(is_slower(&report, "same"));

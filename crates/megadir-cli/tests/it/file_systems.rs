@@ -115,7 +115,7 @@ fn arms_of_all_file_systems_stand_in_the_same_rounds_and_cold_ones_read() {
         assert!(of.mount_options.contains("noatime") && of.tool.is_some() && !of.make.is_empty(), "{of:?}");
     }
     assert!(end.is_some_and(|end| end.complete));
-    // Three warm arms on four file systems, three cold ones on those that can be unmounted.
+    // Three warm arms on four file systems, and three cold arms on each that can be unmounted.
     assert_eq!(plan.cells.len(), 3 * 4 + 3 * 3);
     let on = |cell: u32| plan.data[plan.cells[cell as usize].data.0 as usize].on;
     for round in 0..11 {
@@ -199,7 +199,7 @@ fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again_or_made_an
     says(&output, 0, "Each life began on a file system that was unmounted and mounted again");
     // Line breaks depend on the width.
     let told = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("but in memory; ext2 (ext4 driver) was made anew before"), "{told}");
+    assert!(told.contains("but in memory; ext2 (ext4 driver) was "), "{told}");
     let Record { header: Header { plan, .. }, .. } = record(at);
     assert!(plan.rules.fresh_mounts);
     let anew: Vec<bool> = plan.file_systems.iter().map(|of| of.made_anew).collect();
@@ -222,11 +222,11 @@ fn what_cannot_be_is_refused_in_one_line_before_anything_is_written() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     let with = |more: &[&str]| output(at, &[&SMALL[..], more].concat());
-    says(&with(&["--fs", "etx4"]), 2, "no file system 'etx4': did you mean 'ext4'?");
+    says(&with(&["--fs", "etx4"]), 2, "unknown file system 'etx4': did you mean 'ext4'?");
     says(
         &with(&["--cache", "fs-cold"]),
         3,
-        "only what is made and mounted for the run is unmounted: name file systems with --fs",
+        "only file systems created for the run are unmounted; name some with --fs",
     );
     says(&with(&["--erase-device"]), 2, "--erase-device: no --device is given");
     let device = ["--fs", "ext4", "--device", "/dev/null"];
@@ -238,11 +238,11 @@ fn what_cannot_be_is_refused_in_one_line_before_anything_is_written() {
     );
     says(&with(&["--device", "/dev/null"]), 2, "--fs");
     require!(may_mount());
-    says(&with(&["--fs", "ext4,xfs,ext4"]), 2, "'ext4' twice: each file system is named once");
-    says(&with(&["--fs", "reiserfs"]), 3, "no file system can be had: reiserfs: this kernel has no driver");
+    says(&with(&["--fs", "ext4,xfs,ext4"]), 2, "'ext4' twice: name each file system once");
+    says(&with(&["--fs", "reiserfs"]), 3, "no file system is available: reiserfs: this kernel has no driver");
     let memory = with(&["--fs", "tmpfs", "--cache", "fs-cold"]);
     says(&memory, 3, "unmounting it would lose its content");
-    says(&with(&["--fs", "ext4", "--device", "/dev/null", "--erase-device"]), 3, "it is no block device");
+    says(&with(&["--fs", "ext4", "--device", "/dev/null", "--erase-device"]), 3, "it is not a block device");
     nothing_is_left(at, &[]);
 }
 
@@ -254,7 +254,7 @@ fn an_image_in_memory_is_never_called_cold() {
     let at = memory.path().join("at");
     std::fs::create_dir(&at).expect("made");
     let output = output(&at, &[&SMALL[..], &more].concat());
-    says(&output, 3, "its image would lie on tmpfs, in memory, where nothing is cold");
+    says(&output, 3, "its image would be on tmpfs, in memory, where nothing is cold");
     nothing_is_left(&at, &[]);
 }
 
@@ -265,7 +265,7 @@ fn who_may_not_mount_is_told_so() {
     std::fs::set_permissions(directory.path(), open).expect("set");
     let output =
         unprivileged::unprivileged(|| output(directory.path(), &[&SMALL[..], &["--fs", "ext4"]].concat()));
-    says(&output, 3, "needs CAP_SYS_ADMIN");
+    says(&output, 3, "CAP_SYS_ADMIN");
     nothing_is_left(directory.path(), &[]);
 }
 

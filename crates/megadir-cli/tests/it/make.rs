@@ -9,7 +9,7 @@ use megadir_testkit::require::have;
 
 use crate::support::{megadir, output_of, text};
 
-// Numbers of directories and files with a digit are those of md5sum over `1:0`, `1:1` and so on.
+// The numbers of directories and files per digit follow from md5sum over `1:0`, `1:1` and so on.
 
 struct Ran {
     code: Option<i32>,
@@ -181,16 +181,16 @@ fn what_has_no_place_is_refused_before_anything_is_made() {
         ),
         (
             &["--layout", "prefix:9/9", "--names", "hex"],
-            "layout prefix:9/9 has no place for the name '910a2dec89025cc1': it has 16 bytes, and the layout needs at least 18",
+            "layout prefix:9/9 does not accept the name '910a2dec89025cc1': it has 16 bytes, and the layout needs at least 18",
         ),
         (
             &["--layout", "squid", "--names", "md5"],
-            "layout sequence:16/256 has no place for the name '81b206a89f89d5b1123b87606075c6a8': it is not a number of 8 \
+            "layout sequence:16/256 does not accept the name '81b206a89f89d5b1123b87606075c6a8': it is not a number of 8 \
              upper-case hex digits (use --names upper-hex)",
         ),
         (
             &["--layout", "paperclip", "--names", "sequence", "--dry-run"],
-            "layout decimal:3/3/3 has no place for the name 'file000000000000': it is not a decimal number of at most 9 \
+            "layout decimal:3/3/3 does not accept the name 'file000000000000': it is not a decimal number of at most 9 \
              digits without leading zeros (use --names decimal)",
         ),
     ] {
@@ -199,12 +199,12 @@ fn what_has_no_place_is_refused_before_anything_is_made() {
         assert!(!at.join("d").exists());
     }
     let missing = run_make(at, &["no/such", "-n", "1", "--dry-run"]);
-    let said = "No such file or directory (what it lies in, or leads to, must exist)";
+    let said = "No such file or directory (its parent directory, or the target of the link, must exist)";
     gives(&missing, 3, "", &format!("megadir: cannot open 'no/such': {said}\n"));
     let missing = run_make(at, &["no/such", "-n", "1"]);
-    gives(&missing, 3, "", &format!("megadir: cannot make the directory 'no/such': {said}\n"));
+    gives(&missing, 3, "", &format!("megadir: cannot create the directory 'no/such': {said}\n"));
     std::fs::write(at.join("file"), "").unwrap();
-    let said = "cannot open 'file': Not a directory (a directory is wanted)";
+    let said = "cannot open 'file': Not a directory (expected a directory)";
     gives(&run_make(at, &["file", "-n", "1"]), 3, "", &format!("megadir: {said}\n"));
 }
 

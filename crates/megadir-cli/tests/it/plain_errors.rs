@@ -75,11 +75,15 @@ fn a_study_file_is_refused_in_plain_words() {
     let directory = tempfile::tempdir().expect("a directory");
     let study = include_str!("../../../../studies/listing.toml");
     for (from, to, words) in [
-        ("name = ", "nam = ", "there is no key 'nam': did you mean 'name'?"),
-        ("[rules]", "[rules]\nsurprise = 1", "there is no key 'surprise'"),
-        ("warm_up_s_max", "warm_up_max", "there is no key 'warm_up_max'"),
-        ("confidence = 0.95", "confidence = \"high\"", "this is the text \"high\", and a number is wanted"),
-        ("[size.quick]\nentries = ", "[size.quick]\nentries = -", "this is the number -"),
+        ("name = ", "nam = ", "unknown key 'nam': did you mean 'name'?"),
+        ("[rules]", "[rules]\nsurprise = 1", "unknown key 'surprise'"),
+        ("warm_up_s_max", "warm_up_max", "unknown key 'warm_up_max'"),
+        ("confidence = 0.95", "confidence = \"high\"", "expected a number, found the string \"high\""),
+        (
+            "[size.quick]\nentries = ",
+            "[size.quick]\nentries = -",
+            "expected a whole number, found the number -",
+        ),
     ] {
         let changed = study.replacen(from, to, 1);
         assert!(changed != study, "nothing to change: {from}");

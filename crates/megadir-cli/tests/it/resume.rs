@@ -106,7 +106,7 @@ fn a_run_killed_again_and_again_goes_on_in_the_balanced_order() {
             break;
         }
         let samples = record(&path).samples;
-        assert!(samples.starts_with(&before), "what was in the record stays there");
+        assert!(samples.starts_with(&before), "earlier samples stay in the record");
         (before, kills) = (samples, kills + 1);
     }
     assert!(kills >= 2, "{kills} kills");
@@ -245,7 +245,7 @@ fn a_run_goes_on_where_it_began_from_wherever_that_is_asked() {
     let other = |path: &Path| rustix::fs::statvfs(path).expect("a file system").f_fsid;
     if other(shm) != other(at) {
         let run = ["bench", "run", "--resume", "record", "--dir", "/dev/shm"];
-        says(&output_of(at, &run), 3, "the record cannot be gone on with");
+        says(&output_of(at, &run), 3, "the record cannot be resumed");
     }
 }
 
@@ -269,7 +269,7 @@ fn what_is_not_the_same_any_more_is_not_gone_on_with() {
     std::fs::remove_file(at.join("mine/7")).expect("removed");
     let length = path.metadata().expect("there").len();
     let changed = output_of(at, &["bench", "run", "--resume", "record"]);
-    says(&changed, 3, "held 1200 entries and holds 1199");
+    says(&changed, 3, "entries have changed (1200 before, 1199 now)");
     assert_eq!(path.metadata().expect("there").len(), length);
     let mixed = output_of(at, &["bench", "run", "lookup", "--resume", "record"]);
     says(&mixed, 2, "cannot be used with");

@@ -132,7 +132,7 @@ fn killed_at_any_moment_the_old_inventory_is_whole() {
     before_each_call(CHANGING_CALLS, 1, command, look);
     assert!(old >= 4 && new >= 1, "{old} times the old one was left, {new} times the new one");
     assert!(output_of(scratch.path(), &arguments).status.success());
-    assert_eq!(names(scratch.path()), ["inventory", "tree"], "nothing of what was killed is left");
+    assert_eq!(names(scratch.path()), ["inventory", "tree"], "the killed scan left no file");
 }
 
 #[test]

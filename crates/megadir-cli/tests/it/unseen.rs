@@ -20,7 +20,7 @@ use crate::support::megadir;
 #[test]
 fn what_was_renamed_and_cannot_be_read_is_never_removed() {
     if !rustix::process::geteuid().is_root() {
-        return require::not_run("what_was_renamed_and_cannot_be_read", "root alone can become nobody");
+        return require::not_run("what_was_renamed_and_cannot_be_read", "only root can change its user");
     }
     let scratch = tempfile::tempdir().unwrap();
     fs::set_permissions(scratch.path(), PermissionsExt::from_mode(0o777)).unwrap();

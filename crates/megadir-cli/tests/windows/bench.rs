@@ -67,7 +67,7 @@ fn the_study_of_listings_runs_on_all_backends_and_is_reported() {
         "nt-query-ex",
     ] {
         // An arm, or a note with the reason why there is none.
-        let known = [format!("\"backend\":\"{backend}\""), format!("{backend} is not available here")];
+        let known = [format!("\"backend\":\"{backend}\""), format!("{backend} is unavailable here")];
         assert!(known.iter().any(|words| record.contains(words)), "{backend}");
     }
     assert!(record.contains("\"decomposition\"") && text.contains("Machine:"), "{text}");

@@ -48,7 +48,7 @@ fn small_files_are_worked_on_by_processes() {
     // Without administrator rights the volume cannot be flushed, and the report says so.
     let text = report.to_string();
     let at_end = text.contains("\"sync\":\"at-end\"");
-    assert!(at_end || text.contains("only administrators have a whole volume made durable"), "{text}");
+    assert!(at_end || text.contains("flushing a whole volume needs an administrator"), "{text}");
     assert!(!text.contains("\"owner_and_mode\":true"));
 }
 
@@ -66,7 +66,7 @@ fn directories_are_filled_and_layouts_written() {
     }
 }
 
-/// Number of files below a directory, without those that vanish meanwhile.
+/// Number of files below a directory, without files that vanish meanwhile.
 fn files_below(path: &Path) -> usize {
     let Ok(entries) = std::fs::read_dir(path) else { return 0 };
     let count = |path: &Path| if path.is_dir() { files_below(path) } else { 1 };

@@ -8,7 +8,7 @@ fn the_room_of_the_volume_bounds_a_directory() {
     let (code, text, complaint) = megadir(scratch.path(), &["limits", "--size", "100kB", "tree"]);
     assert_eq!((code, complaint.as_str()), (Some(0), ""), "{text}");
     for part in
-        ["more entries fit before creating one fails", "51 (measured: counted)", "blocks", "of a volume"]
+        ["more entries fit before creating one fails", "51 (measured: counted)", "blocks", "per volume"]
     {
         assert!(text.contains(part), "no {part:?} in {text}");
     }

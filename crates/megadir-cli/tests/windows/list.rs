@@ -18,7 +18,7 @@ fn every_backend_lists_the_same_with_sizes_and_times() {
     assert_eq!(names.len(), 51);
     assert!(names.contains(&"below".to_owned()) && names.contains(&"file 49".to_owned()), "{names:?}");
     let long = sorted(&["list", "--fields=type,size,mtime,name", "tree"]);
-    assert_eq!(sorted(&["list", "--long", "tree"]), long, "what Windows does not tell takes no columns");
+    assert_eq!(sorted(&["list", "--long", "tree"]), long, "attributes that Windows lacks have no columns");
     assert!(
         long.iter().any(|line| line.starts_with("file\t49\t20") && line.ends_with("\tfile 49")),
         "{long:?}"

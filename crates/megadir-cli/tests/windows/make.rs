@@ -49,7 +49,7 @@ fn files_are_made_once_and_again_only_what_is_missing() {
     let scratch = tempfile::tempdir().unwrap();
     let at = scratch.path();
     let words = ["d", "-n", "50", "--size", "100KiB"];
-    let said = |told: &str| (Some(0), format!("megadir: 'd': {told}\n"));
+    let said = |summary: &str| (Some(0), format!("megadir: 'd': {summary}\n"));
     assert_eq!(make(at, &words), said("created 50 files"));
     let whole = below(&at.join("d"));
     assert!(whole.values().flatten().all(|content| content.len() == 102_400) && whole.contains_key(FIRST));
@@ -165,7 +165,7 @@ fn links_are_not_followed() {
     link.args(["/c", "mklink", "/J"]).arg(at.join("d").join("8")).arg(at.join("outside"));
     let made = link.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     if require::is_wine() {
-        return require::unavailable("make beside a junction", "Wine shows none");
+        return require::unavailable("make next to a junction", "Wine shows none");
     }
     assert!(made.unwrap().success() && at.join("d").join("8").symlink_metadata().unwrap().is_symlink());
     let (code, said) = make(at, &["d", "-n", "100", "--layout", "prefix:1"]);

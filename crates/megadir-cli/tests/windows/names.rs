@@ -44,9 +44,9 @@ fn scan_and_notice_in(directory: &Path, path: &str, tree: &Path) {
     assert_eq!(changes(directory, &[]), [""; 0], "{path}");
     let new = tree.join("new file");
     fs::write(&new, "x").unwrap();
-    let told = changes(directory, &[path]);
-    assert_eq!(told.len(), 1, "{path}: {told:?}");
-    assert!(told[0].starts_with("added") && told[0].ends_with("new file"), "{path}: {told:?}");
+    let found = changes(directory, &[path]);
+    assert_eq!(found.len(), 1, "{path}: {found:?}");
+    assert!(found[0].starts_with("added") && found[0].ends_with("new file"), "{path}: {found:?}");
     fs::remove_file(new).unwrap();
 }
 
@@ -77,7 +77,7 @@ fn paths_beyond_260_characters_are_read_with_and_without_their_prefix() {
     fs::remove_file(deep.join("at the end")).unwrap();
     scan(scratch.path(), "tree");
     fs::write(deep.join("late"), "").unwrap();
-    let told = changes(scratch.path(), &[]);
+    let found = changes(scratch.path(), &[]);
     assert!(told.len() == 1 && told[0].ends_with("-x\\late"), "{told:?}");
 }
 
@@ -167,7 +167,7 @@ fn devices_are_refused_as_directories_and_taken_as_outputs() {
     assert_eq!(left, ["tree"], "no temporary file stays");
 }
 
-/// Such names are possible with the prefix, or on other systems.
+/// These names are possible with the prefix, or on other systems.
 #[test]
 fn files_with_reserved_names_are_listed_and_compared() {
     let scratch = tree();
@@ -224,7 +224,7 @@ fn upper_and_lower_case_lead_to_the_same_and_are_told_apart_in_names() {
     fs::write(scratch.path().join("list"), "TREE\\FILE 7\0tree\\Below\\EMPTY\0").unwrap();
     assert_eq!(changes(scratch.path(), &["--files0-from", "list"]), [""; 0]);
     fs::write(scratch.path().join("tree").join("file 7"), "more than it held before").unwrap();
-    let told = changes(scratch.path(), &["--files0-from", "list"]);
+    let found = changes(scratch.path(), &["--files0-from", "list"]);
     assert!(told.len() == 1 && told[0].starts_with("modified") && told[0].contains("file 7 ("), "{told:?}");
     scan(scratch.path(), "tree");
     // Through a third name: Wine treats a rename that changes only case as a no-op.
@@ -233,7 +233,7 @@ fn upper_and_lower_case_lead_to_the_same_and_are_told_apart_in_names() {
         fs::rename(tree.join(from), tree.join("aside")).unwrap();
         fs::rename(tree.join("aside"), tree.join(to)).unwrap();
     }
-    let told = changes(scratch.path(), &["tree"]);
+    let found = changes(scratch.path(), &["tree"]);
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(told[0], "renamed      tree\\below -> tree\\Below");
     assert!(told[1].starts_with("renamed      tree\\file 3 -> tree\\FILE 3"), "{told:?}");
@@ -287,7 +287,7 @@ fn directories_that_tell_case_apart_are_read_name_by_name() {
     }
     scan_and_notice(scratch.path(), "tree");
     fs::write(tree.join("NAME"), "333").unwrap();
-    let told = changes(scratch.path(), &["tree"]);
+    let found = changes(scratch.path(), &["tree"]);
     assert!(told.len() == 1 && told[0].contains("\\NAME ("), "{told:?}");
 }
 

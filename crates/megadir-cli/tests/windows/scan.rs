@@ -36,7 +36,7 @@ fn what_is_scanned_has_not_changed() {
         );
         rows += 1;
     }
-    assert_eq!(rows, 1 + 51 + 2, "the root, what is in it, and below");
+    assert_eq!(rows, 1 + 51 + 2, "the root and everything below it");
     let (code, text, complaint) = megadir(scratch.path(), &["changes", "inventory", "tree"]);
     assert_eq!(code, Some(0), "{complaint}");
     // All files are younger than the resolution of the scan's clock.
@@ -145,7 +145,7 @@ fn a_scan_that_is_killed_leaves_a_whole_inventory() {
         assert_eq!(rows, 1 + 51 + 2, "killed after {pause_ms} ms");
     }
     scan(scratch.path(), &[]);
-    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 2, "what was left was taken over");
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 2, "leftovers were reused");
 }
 
 #[test]

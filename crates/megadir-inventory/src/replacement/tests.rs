@@ -105,7 +105,7 @@ fn who_may_read_the_old_file_may_read_the_new_one() {
         let _ = command("Z:\\bin\\chmod").args(["0606", "inventory"]).status();
         let begun = std::time::Instant::now();
         while list(&path) == list(&beside) {
-            assert!(begun.elapsed().as_secs() < 60, "the mode stays as it was");
+            assert!(begun.elapsed().as_secs() < 60, "the mode did not change");
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     } else {

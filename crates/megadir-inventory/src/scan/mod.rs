@@ -89,7 +89,7 @@ pub enum ScanEvent<'a> {
 type Watch<'w> = dyn FnMut(ScanEvent<'_>) -> ControlFlow<()> + 'w;
 
 /// Scans trees into a sink. Rows come when all has been read, in the order of their keys; what a tree holds beyond
-/// [`ScanOptions::memory_bytes`] waits in temporary files. `None` is returned when `watch` told to end.
+/// [`ScanOptions::memory_bytes`] waits in temporary files. Returns `None` if `watch` requested a stop.
 ///
 /// ```
 /// use megadir_inventory::{OwnedRow, ScanOptions, scan};

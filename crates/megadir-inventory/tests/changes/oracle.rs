@@ -77,7 +77,7 @@ pub(crate) fn lines(changes: &[Change]) -> BTreeSet<String> {
         line(change.kind.name(), &from, &text(&change.path), &fields, change.suspect)
     };
     let lines: BTreeSet<String> = changes.iter().map(line).collect();
-    assert_eq!(lines.len(), changes.len(), "a change was told twice: {changes:?}");
+    assert_eq!(lines.len(), changes.len(), "a change was reported twice: {changes:?}");
     lines
 }
 

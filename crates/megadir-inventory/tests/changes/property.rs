@@ -111,7 +111,7 @@ fn round(sequence: &mut Sequence, scan: u64) {
         told, expected,
         "seed {seed}, scan {scan}, {options:?}\n{done:?}\nbefore {listed:#?}\nnow {now:#?}"
     );
-    assert_eq!(oracle::of_rows(&mut snapshot.rows()), now, "seed {seed}: what is held after scan {scan}");
+    assert_eq!(oracle::of_rows(&mut snapshot.rows()), now, "seed {seed}: rows after scan {scan}");
     assert_eq!(watch.entries.load(Ordering::Relaxed), now.len() as u64 - 1, "each entry is asked about once");
     *listed = now;
 }

@@ -56,7 +56,7 @@ fn look_ups_make_no_system_call() {
 #[test]
 fn what_could_not_be_read_is_read_once_it_can_be() {
     if !rustix::process::geteuid().is_root() {
-        return require::not_run("what_could_not_be_read", "root alone can become nobody");
+        return require::not_run("what_could_not_be_read", "only root can change its user");
     }
     let scratch = tempfile::tempdir().unwrap();
     fs::set_permissions(scratch.path(), PermissionsExt::from_mode(0o755)).unwrap();

@@ -29,15 +29,18 @@ impl Model for Fat {
     }
 
     fn about(&self) -> &'static str {
-        "65 536 records of 32 bytes in a directory, from the kernel's source; not run"
+        "65 536 records of 32 bytes in a directory, from the kernel's source; not tested"
     }
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
         let fixed_root = facts.space.blocks < FAT32_CLUSTERS_MIN && facts.inode == FAT_ROOT_INODE;
         match fixed_root {
-            true => {
-                records(facts, FAT16_ROOT_RECORDS, "512 records in a root of FAT16, as a rule", fat_records)
-            }
+            true => records(
+                facts,
+                FAT16_ROOT_RECORDS,
+                "usually 512 records in a root directory of FAT16",
+                fat_records,
+            ),
             false => records(
                 facts,
                 (2 << 20) / RECORD_BYTES - FAT_DOTS,
@@ -54,7 +57,7 @@ impl Model for ExFat {
     }
 
     fn about(&self) -> &'static str {
-        "8 388 608 records of 32 bytes in a directory, from the kernel's source; not run"
+        "8 388 608 records of 32 bytes in a directory, from the kernel's source; not tested"
     }
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {

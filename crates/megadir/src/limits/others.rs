@@ -39,14 +39,14 @@ impl Model for Ntfs {
     }
 
     fn about(&self) -> &'static str {
-        "2^32 - 1 files of a volume, whatever directory they are in; documented, not run"
+        "2^32 - 1 files per volume, in any directories; documented, not tested"
     }
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
         // A 1 KiB record in the file table, and an index entry with the UTF-16 name; short names (8.3) take
         // another one.
         let entry_bytes = 1024.0 + 1.4 * (82.0 + 2.0 * facts.names.value.mean());
-        numbered(facts, u64::from(u32::MAX), "2^32 - 1 files of a volume, documented", entry_bytes)
+        numbered(facts, u64::from(u32::MAX), "2^32 - 1 files per volume, documented", entry_bytes)
     }
 }
 
@@ -56,7 +56,7 @@ impl Model for Zfs {
     }
 
     fn about(&self) -> &'static str {
-        "2^48 entries in a directory; documented, not run"
+        "2^48 entries in a directory; documented, not tested"
     }
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {

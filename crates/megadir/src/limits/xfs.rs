@@ -28,7 +28,7 @@ impl Model for Xfs {
     }
 
     fn about(&self) -> &'static str {
-        "32 GiB of entries in a directory; their packing was measured, the end was not reached"
+        "32 GiB of entries in a directory; their density was measured, the limit was not reached"
     }
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
@@ -42,7 +42,7 @@ impl Model for Xfs {
         let gauge = Gauge {
             bytes: facts.directory_bytes,
             full_bytes: DATA_BYTES_MAX,
-            basis: basis("32 GiB, of the format"),
+            basis: basis("32 GiB, from the format"),
         };
         let now =
             facts.entries.as_ref().map_or(Span::exact((entries * gauge.used()) as u64), |now| now.value);

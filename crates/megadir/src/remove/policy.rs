@@ -61,8 +61,8 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Btrfs),
         order: Order::InodeDescending,
         window_bytes: WINDOW_BYTES,
-        reason: "btrfs moves all that follows an item in its leaf when that goes, and nothing follows the last; each call that \
-                 lists goes through all removals that are not in its tree yet, hence few calls",
+        reason: "removing an item in btrfs moves all later items of its leaf, so the last items go first; \
+            each listing call scans all uncommitted removals, so few calls are made",
     },
     Row {
         file_system: Some(FileSystem::Tmpfs),
@@ -75,7 +75,7 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Ntfs),
         order: Order::Listed,
         window_bytes: LISTED_BYTES,
-        reason: "NTFS lists by name and continues after the last name, whatever was removed meanwhile",
+        reason: "NTFS lists by name and continues after the last name, even if names were removed meanwhile",
     },
     Row {
         file_system: None,

@@ -231,7 +231,7 @@ fn read_options(options: &WalkOptions) -> ReadOptions {
 pub(super) fn check(options: &WalkOptions, path: &Path) -> Result<()> {
     ReadOptions { threads: options.threads, ..read_options(options) }.check("walk", path)?;
     if options.queue_directories_max == 0 {
-        let reason = "a queue of 0 directories: walk needs room for 1 at least";
+        let reason = "a queue of 0 directories: must be at least 1";
         return Err(Error::new("walk", path, ErrorKind::BadOption, reason));
     }
     Ok(())

@@ -33,15 +33,12 @@ pub(super) fn drop_all(top: BorrowedFd<'_>, deep: bool, control: RunControl<'_>)
         Ok(())
     })?;
     if pages == 0 {
-        return Err(refused(
-            CacheState::DataCold,
-            "the files are empty: there is nothing in them to be cold",
-        ));
+        return Err(refused(CacheState::DataCold, "the files are empty, so they have no contents to drop"));
     }
     if left as f64 > LEFT_MAX * pages as f64 {
         let holder = holder.unwrap_or_default();
         let reason = format!(
-            "{left} of {pages} pages stay in the cache, of '{holder}' first: some process has them mapped"
+            "{left} of {pages} pages stay in the cache, first of '{holder}': another process has them mapped"
         );
         return Err(refused(CacheState::DataCold, reason));
     }

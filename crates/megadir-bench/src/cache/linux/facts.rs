@@ -14,7 +14,7 @@ use crate::host;
 const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 
 /// Reason for not unmounting the file system of a user's directory.
-const NOT_OURS: &str = "only what is made and mounted for the run is unmounted: name file systems with --fs";
+const NOT_OURS: &str = "only file systems created for the run are unmounted; name some with --fs";
 
 /// `true` if file systems of this type live in memory.
 pub(crate) fn is_memory(kind: &str) -> bool {
@@ -32,10 +32,10 @@ fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
         return None;
     }
     if is_memory(file_system) {
-        return Some(format!("{file_system} has no cold state: its cache is its storage"));
+        return Some(format!("{file_system} has no cold state: it stores its data in the cache"));
     }
     if !is_known(file_system) {
-        return Some(format!("what {file_system} has cached is not known, so nothing could be verified"));
+        return Some(format!("it is unknown what {file_system} has cached, so nothing could be verified"));
     }
     match state {
         CacheState::Warm | CacheState::Unseen | CacheState::DataCold => None,
@@ -48,7 +48,7 @@ fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
 fn may_drop() -> Result<(), String> {
     OpenOptions::new().write(true).open(DROP_CACHES).map_err(|error| {
         format!(
-            "{DROP_CACHES} cannot be written ({error}): only root may, and hardly ever within a container"
+            "{DROP_CACHES} cannot be written ({error}): it needs root, and containers usually do not allow it"
         )
     })?;
     OpenOptions::new()
@@ -67,13 +67,13 @@ mod tests {
     #[test]
     fn memory_has_no_cold_state_and_users_may_not_drop() {
         for state in [CacheState::DataCold, CacheState::VfsCold] {
-            assert!(unavailable(state, "tmpfs").unwrap().contains("its cache is its storage"));
-            assert!(unavailable(state, "overlay").unwrap().contains("is not known"));
+            assert!(unavailable(state, "tmpfs").unwrap().contains("it stores its data in the cache"));
+            assert!(unavailable(state, "overlay").unwrap().contains("it is unknown"));
         }
         assert_eq!(unavailable(CacheState::Warm, "tmpfs"), None);
         assert_eq!(unavailable(CacheState::DataCold, "ext4"), None);
         let refused = unprivileged::unprivileged(|| unavailable(CacheState::VfsCold, "ext4"));
-        assert!(refused.unwrap().contains("only root may"));
+        assert!(refused.unwrap().contains("it needs root"));
         let facts = cache_facts(&Dir::open("/dev/shm").unwrap());
         assert_eq!(facts.iter().filter(|fact| fact.unavailable.is_none()).count(), 2, "{facts:?}");
     }

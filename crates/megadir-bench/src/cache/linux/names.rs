@@ -119,7 +119,7 @@ fn what_is_left(
 /// Checks that names which were just looked up are found in the cache; otherwise a miss would prove nothing.
 fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Refusal> {
     if sample.is_empty() {
-        return Err("the data set is empty: there is nothing to be cold".to_owned().into());
+        return Err("the data set is empty, so it has nothing to drop".to_owned().into());
     }
     let mut found = 0;
     for path in sample {
@@ -127,14 +127,16 @@ fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Refu
             Ok(true) => found += 1,
             Ok(false) => {}
             Err(error) => {
-                return Err(format!("names cannot be looked for in the cache (Linux 5.12): {error}").into());
+                return Err(
+                    format!("the cache cannot be searched for names (needs Linux 5.12): {error}").into()
+                );
             }
         }
     }
     if found * 2 < sample.len() {
         let of = sample.len();
         return Err(format!(
-            "of {of} names just asked about {found} are found in the cache: nothing could be verified"
+            "only {found} of {of} names that were just looked up are in the cache, so nothing could be verified"
         )
         .into());
     }
@@ -147,9 +149,7 @@ fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
     let first = String::from_utf8_lossy(held.first()?);
     let (held, of) = (held.len(), sample.len());
     (held * CACHED_ONE_IN > of).then(|| {
-        format!(
-            "{held} of {of} names that were drawn are still cached, '{first}' first: some process uses them"
-        )
+        format!("{held} of {of} sampled names are still cached, first '{first}': another process uses them")
     })
 }
 
@@ -158,7 +158,7 @@ pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<
     match sample.iter().filter(|path| look(directory, path).unwrap_or(false)).count() {
         0 => Ok(()),
         held => {
-            let reason = format!("{held} of {} names are cached just after it was mounted", sample.len());
+            let reason = format!("{held} of {} names are cached right after mounting", sample.len());
             Err(refused(CacheState::FsCold, reason))
         }
     }
@@ -186,7 +186,7 @@ pub(crate) fn verify_cold(
     if thread_waits().read_sectors > before {
         return Ok(());
     }
-    let reason = format!("{} names came back without a read from the device", sample.len());
+    let reason = format!("{} names were found without a read from the device", sample.len());
     Err(refused(state, reason))
 }
 
@@ -202,14 +202,15 @@ pub(super) fn drain(
     let mut all_told = false;
     loop {
         let unwritten = unwritten_bytes()
-            .ok_or_else(|| refused(state, "/proc/meminfo does not tell what is still to be written"))?;
+            .ok_or_else(|| refused(state, "/proc/meminfo does not report unwritten data"))?;
         if unwritten <= UNWRITTEN_BYTES_MAX {
             return Ok(());
         }
         if started.elapsed() > DRAIN_MAX {
             let (mib, s) = (unwritten >> 20, DRAIN_MAX.as_secs());
-            let reason =
-                format!("after {s} s {mib} MiB still wait to be written: stop what writes on this machine");
+            let reason = format!(
+                "{mib} MiB are still unwritten after {s} s; stop the programs that write on this machine"
+            );
             return Err(refused(state, reason));
         }
         control.check()?;

@@ -118,7 +118,7 @@ fn contents_that_stay_are_noticed() {
     assert!(reason(contents::drop_all(directory.as_fd(), true, SIGNALS)).contains("the files are empty"));
     let running = Running::start(&mount.path());
     let refused = reason(contents::drop_all(directory.as_fd(), true, SIGNALS));
-    assert!(refused.contains("of 'asleep' first: some process has them mapped"), "{refused}");
+    assert!(refused.contains("first of 'asleep': another process has them mapped"), "{refused}");
     drop(running);
     contents::drop_all(directory.as_fd(), true, SIGNALS).unwrap();
     // Put the program into a subdirectory.
@@ -130,7 +130,7 @@ fn contents_that_stay_are_noticed() {
 /// Drops names until they are gone: a drop fails legitimately while a build or another test writes, fills the
 /// kernel's cache of names, or drops the caches too.
 fn unless_others_are_busy(mut drop_all: impl FnMut() -> Result<(), WorkError>) -> Result<(), WorkError> {
-    let of_others = ["the kernel still holds", "still wait to be written", "nothing could be verified"];
+    let of_others = ["the kernel still holds", "are still unwritten", "nothing could be verified"];
     let started = Instant::now();
     loop {
         match drop_all() {
@@ -165,14 +165,14 @@ fn names_go(recipe: &Recipe) -> Result<(), String> {
     assert!(thread_waits().read_sectors > before, "{}: the first stat read nothing", recipe.name);
     are_there(directory.as_fd(), &drawn).unwrap();
     let warm = reason(verify_cold(CacheState::VfsCold, directory.as_fd(), &drawn));
-    assert!(warm.contains("64 names came back without a read"), "{warm}");
+    assert!(warm.contains("64 names were found without a read"), "{warm}");
     // Names in use stay cached, and this is detected.
     let held: Vec<File> = drawn
         .iter()
         .map(|path| File::open(mount.path().join(std::str::from_utf8(path).unwrap())).unwrap())
         .collect();
     let refused = reason(evict());
-    assert!(refused.contains("64 of 64 names that were drawn are still cached"), "{refused}");
+    assert!(refused.contains("64 of 64 sampled names are still cached"), "{refused}");
     drop(held);
     evict().unwrap();
     verify_cold(CacheState::VfsCold, directory.as_fd(), &drawn).unwrap();

@@ -55,12 +55,12 @@ pub(super) fn drop_all(
         Ok(())
     })?;
     if bytes == 0 {
-        return Err(refuse("the files are empty: there is nothing in them to be cold"));
+        return Err(refuse("the files are empty, so they have no contents to drop"));
     }
     if drawn.is_empty() {
         return Err(refuse(format!(
-            "no file of {OUTSIDE_BYTES_MIN} bytes or more is there that is neither compressed nor has holes: of others it cannot be told \
-             whether they are cold"
+            "all files are smaller than {OUTSIDE_BYTES_MIN} bytes, compressed or sparse, so it cannot be \
+             verified that they are cold"
         )));
     }
     let read = read_all(top, &drawn, control, read_bytes)?;

@@ -70,7 +70,8 @@ pub(super) fn verify_cold(
 }
 
 /// Reason for not dismounting anything.
-const NOT_OURS: &str = "only a volume that is made for the run could be dismounted, and none is on Windows";
+const NOT_OURS: &str =
+    "only a volume created for the run could be dismounted, and no volume is created on Windows";
 
 /// Returns a function from a state to the reason if it is unavailable on `directory`.
 pub(super) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
@@ -79,7 +80,7 @@ pub(super) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String>
         CacheState::Warm | CacheState::Unseen => None,
         CacheState::DataCold => unverified.clone(),
         CacheState::VfsCold => unverified.clone().or_else(|| {
-            let denied = |error| format!("only an administrator may empty the file cache ({error})");
+            let denied = |error| format!("emptying the file cache needs an administrator ({error})");
             file_cache::may_forget().map_err(denied).err()
         }),
         CacheState::FsCold => Some(NOT_OURS.to_owned()),
@@ -89,21 +90,19 @@ pub(super) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String>
 /// Returns the reason if no state can be verified on a volume.
 fn why_unverified(directory: Borrowed<'_>) -> Option<String> {
     if facts::is_remote(directory) {
-        return Some(
-            "the machine that shares it has a cache of its own, which cannot be dropped from here".to_owned(),
-        );
+        return Some("the server has its own cache, which cannot be dropped from here".to_owned());
     }
     let kind = volume_settings::volume(directory)
         .map_or_else(|_| "this file system".to_owned(), |volume| volume.file_system);
     if !KNOWN.contains(&kind.as_str()) {
-        return Some(format!("what {kind} has cached is not known, so nothing could be verified"));
+        return Some(format!("it is unknown what {kind} has cached, so nothing could be verified"));
     }
     Reads::of(directory).and_then(|reads| reads.now()).map_err(|error| not_counted(&error)).err()
 }
 
 fn not_counted(error: &io::Error) -> String {
     let words = words(error);
-    format!("the volume does not tell how much is read from it ({words}), so nothing could be verified")
+    format!("the volume does not report how much is read from it ({words}), so nothing could be verified")
 }
 
 /// Counter of bytes read from a volume by all processes. The volume counts while this exists, so never during a

@@ -20,7 +20,7 @@ pub(super) fn drop_all(
 ) -> Result<(), WorkError> {
     let refuse = |reason: String| refused(CacheState::VfsCold, reason);
     if sample.is_empty() {
-        return Err(refuse("the data set is empty: there is nothing to be cold".to_owned()));
+        return Err(refuse("the data set is empty, so it has nothing to drop".to_owned()));
     }
     let reads = Reads::of(directory).map_err(|error| refuse(not_counted(&error)))?;
     forget(directory, control)?;

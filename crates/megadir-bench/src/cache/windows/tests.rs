@@ -54,9 +54,9 @@ fn contents_are_cold_only_if_the_volume_gave_them() {
     // 64 files are sampled from both directories.
     contents_with(&directory, FILE_BYTES, 0).unwrap();
     let cached = contents_with(&directory, FILE_BYTES - 1, 0).unwrap_err().to_string();
-    assert!(cached.contains("64 of 64 files that were read"), "{cached}");
+    assert!(cached.contains("64 of 64 files read"), "{cached}");
     let disturbed = contents_with(&directory, FILE_BYTES, 64 * FILE_BYTES).unwrap_err().to_string();
-    assert!(disturbed.contains("stop what reads from it"), "{disturbed}");
+    assert!(disturbed.contains("stop the programs that read from it"), "{disturbed}");
     for file in 0..FILES {
         let folder = if file % 2 == 0 { "." } else { "below" };
         let path = directory.path().join(folder).join(format!("file{file}"));
@@ -84,7 +84,7 @@ fn names_are_cold_only_if_the_volume_was_read() {
         names::verify_cold(CacheState::VfsCold, directory.at(), &sample, volume)
     };
     come_back([0, 16_384, 16_384]).unwrap();
-    assert!(come_back([5, 5, 5]).unwrap_err().to_string().contains("2 names came back for 0 bytes"));
+    assert!(come_back([5, 5, 5]).unwrap_err().to_string().contains("2 names were found with 0 bytes"));
 }
 
 #[test]
@@ -92,14 +92,14 @@ fn states_are_refused_with_a_reason_or_can_be_had() {
     let (_made, directory) = tree();
     let unavailable = refusals(&directory);
     assert_eq!(unavailable(CacheState::Warm), None);
-    assert!(unavailable(CacheState::FsCold).unwrap().contains("none is on Windows"));
+    assert!(unavailable(CacheState::FsCold).unwrap().contains("no volume is created on Windows"));
     let counts = Reads::of(directory.at()).and_then(|reads| reads.now());
     match counts {
         // Wine, and volumes in memory.
         Err(_) => {
             for state in [CacheState::DataCold, CacheState::VfsCold] {
                 let reason = unavailable(state).unwrap();
-                assert!(reason.contains("does not tell how much is read from it"), "{reason}");
+                assert!(reason.contains("does not report how much is read from it"), "{reason}");
             }
         }
         Ok(_) => assert_eq!(unavailable(CacheState::DataCold), None),
@@ -111,7 +111,7 @@ fn unless_others_read(mut evict: impl FnMut() -> Result<(), WorkError>) -> Resul
     let mut left = 50;
     loop {
         match evict().map_err(|error| error.to_string()) {
-            Err(reason) if left > 0 && reason.contains("stop what reads from it") => {
+            Err(reason) if left > 0 && reason.contains("stop the programs that read from it") => {
                 left -= 1;
                 std::thread::sleep(std::time::Duration::from_millis(200));
             }
@@ -126,7 +126,7 @@ fn states_can_be_had_where_the_volume_counts() {
     let reads = match Reads::of(directory.at()).and_then(|reads| reads.now().map(|_| reads)) {
         Ok(reads) => reads,
         Err(error) => {
-            let reason = format!("the volume does not count what is read: {error}");
+            let reason = format!("the volume does not count its reads: {error}");
             let note = if is_wine() { unavailable } else { not_run };
             return note("cold caches", &reason);
         }

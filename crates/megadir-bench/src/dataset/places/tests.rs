@@ -128,12 +128,12 @@ fn what_cannot_be_is_refused() {
     let refuse = |spread: Spread, entries| {
         Files::new(&Made { spread, ..Made::flat(NameScheme::Md5, 0) }, 5, entries).unwrap_err().to_string()
     };
-    assert!(refuse(shape(), 99).contains("100 files, and 99"));
-    assert!(refuse(Spread::PerDirectory { files: 0 }, 1).contains("1 or more"));
+    assert!(refuse(shape(), 99).contains("100 files, but 99"));
+    assert!(refuse(Spread::PerDirectory { files: 0 }, 1).contains("at least 1"));
     assert!(refuse(Spread::Shape { levels: vec![] }, 0).contains("levels"));
     let two_tops = vec![Level { classes: vec![class(2, 1)] }];
-    assert!(refuse(Spread::Shape { levels: two_tops }, 1).contains("top is one"));
+    assert!(refuse(Spread::Shape { levels: two_tops }, 1).contains("1 at the top"));
     let none = vec![Level { classes: vec![class(1, 1), class(0, 1)] }];
-    assert!(refuse(Spread::Shape { levels: none }, 2).contains("no directory"));
+    assert!(refuse(Spread::Shape { levels: none }, 2).contains("in the shape is empty"));
     assert!(refuse(layout("prefix:0"), 2).contains("prefix:0"));
 }

@@ -118,17 +118,17 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn bits_without_a_name_are_told_too() {
+    fn bits_without_a_name_are_returned_too() {
         assert_eq!(named(0x8000_0022, super::EXT4_COMPAT), ["0x2", "dir_index", "0x80000000"]);
     }
 
     #[test]
-    fn file_systems_tell_what_they_were_made_with() {
+    fn features_of_a_new_file_system_are_read() {
         for (kind, feature) in [(&EXT4, "dir_index"), (&XFS, "crc"), (&BTRFS, "extended_iref")] {
             let mount = require!(Mount::make(kind));
-            let told = features(File::open(mount.path()).unwrap().as_fd());
-            let told = told.unwrap_or_else(|| panic!("{} tells nothing", mount.path().display()));
-            assert!(told.iter().any(|name| name == feature), "{feature}: {told:?}");
+            let found = features(File::open(mount.path()).unwrap().as_fd());
+            let found = found.unwrap_or_else(|| panic!("no features of {}", mount.path().display()));
+            assert!(found.iter().any(|name| name == feature), "{feature}: {found:?}");
         }
         assert_eq!(features(File::open("/proc").unwrap().as_fd()), None);
     }

@@ -292,7 +292,7 @@ mod tests {
         let mount = require!(Mount::make(&EXT4));
         let directory = std::fs::File::open(mount.path()).unwrap();
         let told = file_system(directory.as_fd());
-        let made = told.made_unix_s.expect("ext4 tells when it was made");
+        let made = told.made_unix_s.expect("ext4 reports its creation time");
         assert!((before - 1..before + 600).contains(&made), "{made} {before}");
         assert!(told.written_bytes.is_some() && told.block_stack.len() >= 2, "{told:?}");
         assert!(told.features.is_some_and(|features| !features.is_empty()));

@@ -42,15 +42,15 @@ fn volumes_tell_what_they_can_and_what_they_are_set_to() {
         last_access: Some(0x8000_0003),
         ..Settings::default()
     };
-    assert_eq!(settings(&ntfs), "8.3 names not made, last-access times not updated");
+    assert_eq!(settings(&ntfs), "8.3 names not created, last-access times not updated");
     let own = Settings { no_short_names: None, last_access: Some(0x8000_0002), flags: 0x8_8000, ..ntfs };
     assert_eq!(settings(&own), "read-only, compressed volume, 8.3 names unknown, last-access times updated");
     let all = Settings { short_names: Some(0), last_access: None, ..ntfs };
-    assert_eq!(settings(&all), "8.3 names made, last-access updates unknown");
+    assert_eq!(settings(&all), "8.3 names created, last-access updates unknown");
     let dev = Settings { dev_drive: Some(true), trusted: Some(true), ..Settings::default() };
     assert_eq!(settings(&dev), "Dev Drive, trusted");
     // This machine's registry does not apply to another machine's share.
-    assert_eq!(settings(&Settings { is_remote: true, ..ntfs }), "share of another machine");
+    assert_eq!(settings(&Settings { is_remote: true, ..ntfs }), "network share");
     assert_eq!(settings(&Settings { dev_drive: Some(false), ..Settings::default() }), "");
 }
 

@@ -33,7 +33,7 @@ fn below(
 ) -> Result<(), WorkError> {
     let failed = |source| WorkError::Stage { stage: "checking the data set", source };
     if depth > LEVELS_MAX {
-        return Err(failed(std::io::Error::other("a program made directories that are nested too deep")));
+        return Err(failed(std::io::Error::other("a program created directories that are nested too deep")));
     }
     let mut directories = Vec::new();
     let listed = each_entry_of_run(directory, control, &mut |name, kind| {

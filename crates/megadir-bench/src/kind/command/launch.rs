@@ -139,7 +139,10 @@ impl Launcher {
         loop {
             control.check()?;
             if started.elapsed() > timeout {
-                return Err(WorkError::Program(format!("it took longer than {} s", timeout.as_secs())));
+                return Err(WorkError::Program(format!(
+                    "it ran longer than the time limit of {} s",
+                    timeout.as_secs()
+                )));
             }
             let mut polled = vec![PollFd::new(&self.control, PollFlags::IN)];
             polled.extend(self.output.as_ref().map(|output| PollFd::new(output, PollFlags::IN)));
@@ -171,7 +174,7 @@ impl Launcher {
     }
 }
 
-/// Reads what is there, all of it if the program ended; `false` at the end of the output.
+/// Reads the available output, all of it if the program ended; `false` at the end of the output.
 fn drain(
     output: &mut Option<File>,
     buffer: &mut [u8],
@@ -205,8 +208,8 @@ impl Drop for Launcher {
 /// Describes why a program failed: its exit code or signal, and the last line of its errors.
 pub(super) fn describe(status: ExitStatus, errors: &File) -> String {
     let how = match (status.code(), status.signal()) {
-        (Some(code), _) => format!("it ended with exit code {code}"),
-        (None, Some(signal)) => format!("signal {signal} ended it"),
+        (Some(code), _) => format!("it exited with code {code}"),
+        (None, Some(signal)) => format!("it was killed by signal {signal}"),
         (None, None) => "it ended".to_owned(),
     };
     match last_line(errors) {

@@ -5,7 +5,7 @@
 //! | `words` | a command line as words, with its placeholders |
 //! | `program` | programs on this machine, with their versions |
 //! | `plan` | arms and groups |
-//! | `lines` | what was printed, as a count and an order-independent hash |
+//! | `lines` | the printed lines, as a count and an order-independent hash |
 //! | `fingerprint` | names and attributes of a data set, to notice that a program changed it |
 //! | `launch` | the small process that starts the program, waits for it and times it |
 //! | `run` | one run: launch, read the output, compare |
@@ -57,7 +57,7 @@ pub struct CommandGroup {
     /// `true` if the group answers the study's question.
     #[serde(default)]
     pub answers: bool,
-    /// What makes the arms' work equal [default: their lines; if they change the data, what they leave].
+    /// Criterion of equal work [default: the printed lines; if the arms change the data, the remaining files].
     pub same: Option<SameWork>,
     #[serde(default = "pipe")]
     pub output: OutputTo,
@@ -100,21 +100,21 @@ impl CommandSpec {
     /// Returns the first contradiction of a well-formed specification.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.groups.is_empty() {
-            return Some("command.groups needs one group or more".into());
+            return Some("command.groups needs at least one group".into());
         }
         let twice = |place: usize| {
             let name = &self.groups[place].name;
             self.groups[..place].iter().any(|group| group.name == *name)
         };
         if let Some(place) = (0..self.groups.len()).find(|place| twice(*place)) {
-            return Some(format!("the command group `{}` is there twice", self.groups[place].name));
+            return Some(format!("the command group `{}` appears twice", self.groups[place].name));
         }
         self.groups.iter().find_map(CommandGroup::contradiction)
     }
 }
 
 impl CommandGroup {
-    /// What makes the arms' work equal.
+    /// Returns the criterion of equal work.
     pub(crate) fn same(&self) -> SameWork {
         self.same.unwrap_or(if self.changes { SameWork::Left } else { SameWork::Lines })
     }
@@ -122,10 +122,10 @@ impl CommandGroup {
     fn contradiction(&self) -> Option<String> {
         let of = |text: &str| Some(format!("the command group `{}` {text}", self.name));
         if self.arms.is_empty() {
-            return of("needs one arm or more");
+            return of("needs at least one arm");
         }
         if self.timeout_s == 0 {
-            return of("has timeout_s = 0: no program would end in time");
+            return of("has timeout_s = 0: no program would finish in time");
         }
         if let Some(spread) = &self.spread
             && let Err(reason) = crate::dataset::parse_spread(spread)

@@ -32,7 +32,7 @@ pub(crate) fn commands(
     arms: &mut Arms<'_>,
 ) -> Result<(), PlanError> {
     if cfg!(not(target_os = "linux")) {
-        return Err(PlanError::Nothing { reason: "programs are measured on Linux only".into() });
+        return Err(PlanError::Nothing { reason: "programs can be measured on Linux only".into() });
     }
     for group in &spec.groups {
         let installed = installed(spec, group, request, arms)?;
@@ -100,7 +100,7 @@ fn warn(group: &CommandGroup, installed: &[Installed<'_>], arms: &mut Arms<'_>) 
     for one in installed {
         let line = CommandLine::parse(&one.arm.run, group.shell);
         if line.is_ok_and(|line| !line.names("{dir}")) {
-            let text = format!("`{}` does not contain {{dir}}: it is not given the data set", one.arm.run);
+            let text = format!("`{}` does not contain {{dir}}, so it is not given the data set", one.arm.run);
             arms.note(NoteKind::WithoutDirectory, text);
         }
     }
@@ -120,8 +120,8 @@ fn data_of(group: &CommandGroup, set: &Data, arms: &mut Arms<'_>) -> Result<Opti
             let writes =
                 group.output == OutputTo::File || lines.into_iter().any(|line| line.contains("{out}"));
             let why = match (spread.is_some(), group.changes, writes) {
-                (_, true, _) => "its programs change what they work on, and the directory is yours",
-                (_, _, true) => "its programs write beside the data set, and the directory is yours",
+                (_, true, _) => "its programs change the files, and the directory is yours",
+                (_, _, true) => "its programs write next to the data set, and the directory is yours",
                 (true, ..) => "it needs files in many directories",
                 (false, false, false) => "",
             };
@@ -193,9 +193,9 @@ fn on_data(
     arms.groups.push(Group::new(name, title, group.answers, GroupRule::Compare { baseline }));
 }
 
-/// Returns what a reader must know beside every result of a group.
+/// Returns remarks for every result of a group.
 fn said(group: &CommandGroup) -> String {
-    let unequal = (group.same() == SameWork::Unequal).then_some("unequal work, on purpose");
+    let unequal = (group.same() == SameWork::Unequal).then_some("unequal work, intended");
     let code = (group.same() == SameWork::ExitCode).then_some("only exit codes were compared");
     let shell = group.shell.then_some("run by a shell");
     let null = (group.output == OutputTo::Null).then_some("output to /dev/null");

@@ -59,12 +59,12 @@ pub(super) fn find(word: &str, path: Option<&OsStr>) -> Result<PathBuf, String> 
         let file = Path::new(word);
         return match std::path::absolute(file) {
             Ok(file) if runs(&file) => Ok(file),
-            _ => Err(format!("'{word}' is no program")),
+            _ => Err(format!("'{word}' is not a program")),
         };
     }
     let folders = path.map(|path| std::env::split_paths(path).collect::<Vec<_>>()).unwrap_or_default();
     let found = folders.iter().map(|folder| folder.join(word)).find(|file| runs(file));
-    found.ok_or_else(|| format!("there is no program `{word}` on PATH"))
+    found.ok_or_else(|| format!("`{word}` is not on PATH"))
 }
 
 #[cfg(unix)]

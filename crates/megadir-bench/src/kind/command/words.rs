@@ -41,7 +41,7 @@ impl CommandLine {
     /// A sentence, if it is empty, has an open quote, or needs a shell and has none.
     pub fn parse(line: &str, shell: bool) -> Result<Self, String> {
         if line.trim().is_empty() {
-            return Err("a command is empty".into());
+            return Err("the command is empty".into());
         }
         let words = match shell {
             true => vec![SHELL.to_owned(), "-c".to_owned(), line.to_owned()],

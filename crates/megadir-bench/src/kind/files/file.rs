@@ -97,7 +97,7 @@ impl<'a> FileOps<'a> {
         content: Bytes<'_>,
     ) -> Result<bool, Outcome> {
         let mut file =
-            system::create(at, name, self.owner.as_ref()).map_err(met("making a file", Step::Create))?;
+            system::create(at, name, self.owner.as_ref()).map_err(met("creating a file", Step::Create))?;
         self.write(&mut file, size_bytes, content).map_err(met("writing a file", Step::Write))?;
         if let Some(owner) = &self.owner {
             owner.give(&file)?;
@@ -200,5 +200,5 @@ pub(crate) fn make_directories(top: Borrowed<'_>, path: &[u8]) -> Result<(), Out
         Err(error) if error.kind() == ErrorKind::NotFound => all(),
         made => made,
     }
-    .map_err(met("making a directory", Step::MakeDirectory))
+    .map_err(met("creating a directory", Step::MakeDirectory))
 }

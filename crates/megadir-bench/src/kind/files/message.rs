@@ -88,7 +88,7 @@ impl<R: Read> Lines<R> {
                 Err(error) => return Err(error),
             }
             if self.pending.len() > LINE_BYTES_MAX {
-                return Err(io::Error::other("a message that has no end"));
+                return Err(io::Error::other("a message without an end"));
             }
         }
     }

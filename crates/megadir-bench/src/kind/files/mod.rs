@@ -98,11 +98,11 @@ impl Workload for Files<'_> {
     fn unavailable(&self, directory: &Dir) -> Option<String> {
         let DataSource::Made(made) = &self.data.source else {
             return Some(
-                "it works on files that the run has made, and leaves a directory of yours alone".into(),
+                "it changes files, so it needs files created by the run, not a directory of yours".into(),
             );
         };
         if self.work.workers.kind == WorkerKind::Process && self.command.is_none() {
-            return Some("this program has no way of starting processes that work".into());
+            return Some("this program cannot start worker processes".into());
         }
         refused(&self.work).or_else(|| file::refused(&self.work, directory.at())).or_else(|| {
             let task = self.tasks(FIRST)?.pop()?;
@@ -113,11 +113,11 @@ impl Workload for Files<'_> {
             let beyond = matches!(made.spread, megadir_record::Spread::Shape { .. })
                 && self.work.to > self.data.entries;
             if beyond {
-                return Some("a shape that was copied has no place for files beyond its own".into());
+                return Some("a copied shape has no directories for additional files".into());
             }
             let unknown =
                 self.work.operation == FileOperation::MakeDirectories && set.files.directories().is_none();
-            unknown.then(|| "the directories of this layout are not known before the names".into())
+            unknown.then(|| "the directories of this layout are unknown before the names".into())
         })
     }
 
@@ -125,7 +125,7 @@ impl Workload for Files<'_> {
         let workers = &self.work.workers;
         let threads = workers.kind == WorkerKind::Thread && workers.count > 1;
         let error = threads.then(threads::shares_descriptors).flatten()?;
-        let text = format!("threads share one table of descriptors, whose lock they wait for: {error}");
+        let text = format!("threads share one descriptor table and wait for its lock: {error}");
         Some(NoteKind::SharedDescriptors.note(text))
     }
 
@@ -182,36 +182,36 @@ fn refused(work: &FileWork) -> Option<String> {
     let only_looks = matches!(operation, FileOperation::Read | FileOperation::Stat);
     match (operation, access) {
         (FileOperation::Create, Access::Name { order: FileOrder::Listing | FileOrder::Inode }) => {
-            return says("files that are to be made have no order of listing or inodes yet");
+            return says("files that do not exist yet have no listing or inode order");
         }
         (FileOperation::MakeDirectories, Access::Name { order }) if *order != FileOrder::AsWritten => {
-            return says("directories are made in their own order only");
+            return says("directories can only be created in the order as-written");
         }
         _ => {}
     }
     let all_in_one = workers.count > 1 && workers.sharing == Sharing::Same;
     if all_in_one && *access == Access::Directory && (only_looks || *operation == FileOperation::Unlink) {
-        return says("workers in one tree that list it would each work on the files of all");
+        return says("workers that list one shared tree would each process all files");
     }
     if *owner_and_mode && !writes {
-        return says("owner and mode are given to files that are made or made again only");
+        return says("owner and mode can only be set on files that are created or rewritten");
     }
     if only_looks && *sync != SyncPolicy::Never {
-        return says("there is nothing to make durable in reading and looking");
+        return says("reads and attribute queries have no data to sync");
     }
     if !writes && *sync == SyncPolicy::EachFile {
-        return says("only files that are written can be made durable one by one");
+        return says("only written files can be synced one by one");
     }
     if *operation == FileOperation::MakeDirectories && *sync == SyncPolicy::FileAndDirectory {
-        return says("directories are made durable at the end or never");
+        return says("directories can only be synced at the end or never");
     }
     if workers.count == 0 || work.from >= work.to {
-        return says("there is nothing to do");
+        return says("it has no files to work on");
     }
     let listed = matches!(access, Access::Name { order: FileOrder::Listing | FileOrder::Inode });
     let files = work.to - work.from;
     (listed && files > LISTED_MAX).then(|| {
-        format!("an order of {files} files by listing or inode is more than is kept in memory ({LISTED_MAX})")
+        format!("the listing or inode order of {files} files is too large for memory (at most {LISTED_MAX})")
     })
 }
 

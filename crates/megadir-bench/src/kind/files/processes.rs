@@ -16,7 +16,7 @@ use crate::kind::files::worker::{Report, Worker};
 use crate::measure::{Calibration, Stopwatch};
 use crate::os::{At, Owned};
 
-const STAGE: &str = "a worker process";
+const STAGE: &str = "worker process";
 
 #[derive(Debug)]
 pub(crate) struct Processes {
@@ -87,7 +87,7 @@ impl Processes {
             match worker.answer(control)? {
                 Said::Done { report, latency } => {
                     if latency.is_some_and(|latency| !stopwatch.merge_written(&latency)) {
-                        return Err(failed(io::Error::other("its times make no sense")));
+                        return Err(failed(io::Error::other("its times are inconsistent")));
                     }
                     reports.push(report);
                 }
@@ -121,14 +121,14 @@ impl Process {
         // It may be exiting, or hang.
         let _ = self.child.kill();
         let how = match self.child.wait() {
-            Ok(status) => format!("{}: ended before its work was done ({status}): {error}", self.number),
+            Ok(status) => format!("{}: exited before its work was done ({status}): {error}", self.number),
             Err(_) => format!("{}: {error}", self.number),
         };
         failed(io::Error::other(how))
     }
 
     fn unexpected(&self, said: &Said) -> WorkError {
-        failed(io::Error::other(format!("{}: said {said:?} out of turn", self.number)))
+        failed(io::Error::other(format!("{}: unexpected message {said:?}", self.number)))
     }
 }
 

@@ -81,7 +81,7 @@ impl Task {
         if make {
             match os::make_directory(data.at(), name.as_str()) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(failed("making a worker's directory")(error));
+                    return Err(failed("creating a worker's directory")(error));
                 }
                 _ => {}
             }

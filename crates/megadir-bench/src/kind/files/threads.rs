@@ -71,11 +71,11 @@ pub(crate) fn shares_descriptors() -> Option<std::io::Error> {
 
 /// Windows has one handle table per process, without a lock that every open takes.
 #[cfg(windows)]
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere it may be forbidden")]
+#[expect(clippy::unnecessary_wraps, reason = "not allowed in some sandboxes")]
 fn own_table() -> std::io::Result<()> {
     Ok(())
 }
 
 fn panicked() -> WorkError {
-    WorkError::Stage { stage: "a worker", source: std::io::Error::other("panicked; what it said is above") }
+    WorkError::Stage { stage: "a worker", source: std::io::Error::other("panicked; its message is above") }
 }

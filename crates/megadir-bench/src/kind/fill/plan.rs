@@ -30,7 +30,7 @@ pub(crate) fn fills(
     let entries = *sizes.last().unwrap_or(&1);
     let buckets = u64::from(spec.buckets);
     if !(2..=100).contains(&buckets) || entries < buckets {
-        let allowed = format!("2 to 100 buckets are possible, and no more than the {entries} files");
+        let allowed = format!("expected 2 to 100, and at most the {entries} files");
         return Err(PlanError::Value { what: "the number of buckets", value: buckets.to_string(), allowed });
     }
     let create = |from, to| {
@@ -88,5 +88,5 @@ fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork
         [pair("creating", entries, create, created), pair("removing", entries, remove, removed)]
     });
     let pairs = pairs.collect();
-    arms.pairs("population", "Does it cost more to create or remove a file among many?", pairs);
+    arms.pairs("population", "Is creating or removing a file slower among many files?", pairs);
 }

@@ -38,7 +38,7 @@ fn failed(stage: &'static str) -> impl Fn(io::Error) -> WorkError {
 impl Workload for FillUntilFull {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
         cfg!(windows)
-            .then(|| "no file system of Windows has an index that is full before the volume".to_owned())
+            .then(|| "no file system of Windows has an index that is full before the volume is".to_owned())
     }
 
     fn setup(
@@ -59,7 +59,7 @@ impl Workload for FillUntilFull {
         _stopwatch: &mut Stopwatch,
         control: RunControl<'_>,
     ) -> Result<Counted, WorkError> {
-        let making = failed("making a directory");
+        let making = failed("creating a directory");
         os::make_directory(parent.at(), FILLED).map_err(&making)?;
         let directory = os::open_below(parent.at(), FILLED).map_err(making)?;
         let names = Names { scheme: self.scheme, seed: self.block_seed };
@@ -76,7 +76,7 @@ impl Workload for FillUntilFull {
                 }
             }
         }
-        unreachable!("every directory refuses a file in the end")
+        unreachable!("the directory never refused a file")
     }
 
     fn teardown(&mut self, parent: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
@@ -93,9 +93,10 @@ fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Resul
     match explanation {
         Some(explanation) if explanation.limit == Limit::DirectoryIndex => Ok(()),
         Some(explanation) => {
-            let reason = format!("after {made} files another limit was met than the index: {explanation}");
+            let reason =
+                format!("after {made} files a limit other than the index was reached: {explanation}");
             Err(WorkError::Stage { stage: "filling", source: io::Error::other(reason) })
         }
-        None => Err(WorkError::Stage { stage: "making a file", source }),
+        None => Err(WorkError::Stage { stage: "creating a file", source }),
     }
 }

@@ -39,9 +39,9 @@ impl LayoutSpec {
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.layouts.len() < 2 || self.read_orders.is_empty() {
             return Some(
-                "layout.layouts needs two layouts or more, layout.read_orders one order or more".into(),
+                "layout.layouts needs at least two layouts, layout.read_orders at least one order".into(),
             );
         }
-        self.directories.is_empty().then(|| "layout.directories needs one value or more".into())
+        self.directories.is_empty().then(|| "layout.directories needs at least one value".into())
     }
 }

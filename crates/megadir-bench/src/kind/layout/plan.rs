@@ -56,7 +56,7 @@ pub(crate) fn layouts(
         return Err(PlanError::Value {
             what: "the layouts",
             value: spec.layouts.join(","),
-            allowed: "name two or more that differ; the others are compared with the first".into(),
+            allowed: "name at least two different layouts; all are compared with the first".into(),
         });
     };
     let pair = |variant: &Variant, at: &str, arm, to| Pair {
@@ -70,13 +70,13 @@ pub(crate) fn layouts(
     let written =
         others.iter().map(|(variant, arm)| pair(variant, "writing all files", arm.create, base.create));
     let written = written.collect();
-    arms.pairs("write", "Does the layout matter to writing?", written);
+    arms.pairs("write", "Does the layout affect writing?", written);
     for (place, order) in spec.read_orders.iter().enumerate() {
         let at = format!("reading all files{}", order_words(*order));
         let read = others.iter().map(|(variant, arm)| pair(variant, &at, arm.read[place], base.read[place]));
         let read = read.collect();
         let group = if place == 0 { "read".to_owned() } else { format!("read-{}", place + 1) };
-        arms.pairs(&group, &format!("Does the layout matter to reading{}?", order_words(*order)), read);
+        arms.pairs(&group, &format!("Does the layout affect reading{}?", order_words(*order)), read);
     }
     // The study's question is about storing files: writing and reading.
     arms.answers("write");
@@ -86,7 +86,7 @@ pub(crate) fn layouts(
     });
     let walked: Vec<Pair> = walked.collect();
     if !walked.is_empty() {
-        arms.pairs("walk", "Does the layout matter to going through all files?", walked);
+        arms.pairs("walk", "Does the layout affect walking all files?", walked);
     }
     let before: Vec<CellId> = all.iter().filter_map(|(_, arm)| arm.make_directories).collect();
     for arm in before {
@@ -103,7 +103,7 @@ fn possible(
     arms: &mut Arms<'_>,
 ) -> Result<Vec<Variant>, PlanError> {
     if !(1..=WORKERS_MAX).contains(&spec.writers) {
-        let allowed = format!("1 to {WORKERS_MAX} are possible");
+        let allowed = format!("expected 1 to {WORKERS_MAX}");
         return Err(PlanError::Value {
             what: "the number of writers",
             value: spec.writers.to_string(),

@@ -133,7 +133,7 @@ impl ListSpec {
     /// Returns the first contradiction of a well-formed specification.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.compare.is_empty() && self.decompose.is_empty() && self.grow.is_empty() {
-            let text = "it has no group: at least one of [[compare]], [[decompose]], [[grow]] is needed";
+            let text = "it has no group; add [[compare]], [[decompose]] or [[grow]]";
             return Some(text.into());
         }
         let of_programs = self.decompose.iter().flat_map(|group| [&group.slow, &group.fast]);
@@ -154,7 +154,7 @@ fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {
     let first = steps.first()?;
     if first.backend.is_none() || first.stage.is_some() {
         return Some(format!(
-            "the first step (`{}`) names a backend and reads; it adds no stage",
+            "the first step (`{}`) must name a backend and read, without further stages",
             first.factor
         ));
     }
@@ -162,7 +162,7 @@ fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {
         steps[1..].iter().find(|s| s.backend.is_none() && s.buffer_bytes.is_none() && s.stage.is_none())
     {
         return Some(format!(
-            "the step `{}` changes nothing: it needs a backend, a buffer or a stage",
+            "the step `{}` changes nothing; add a backend, a buffer or a stage",
             step.factor
         ));
     }
@@ -175,26 +175,29 @@ fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {
 pub(crate) fn stages_contradiction(stages: &[Stage]) -> Option<String> {
     let has = |stage| stages.contains(&stage);
     if stages.first() != Some(&Stage::Read) {
-        return Some("stages begin with `read`".into());
+        return Some("the first stage must be `read`".into());
     }
     if !stages.is_sorted_by_key(|stage| order(*stage)) || stages.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Some("stages come once each, in this order: read, keep, sort, attributes, extended-attributes, format-long or format-raw, write".into());
-    }
-    let needs_keep = [Stage::Sort, Stage::Attributes, Stage::ExtendedAttributes, Stage::FormatLong];
-    if needs_keep.into_iter().any(has) && !has(Stage::Keep) {
-        return Some("sort, attributes, extended-attributes and format-long need the stage `keep`".into());
-    }
-    if has(Stage::FormatLong) && !has(Stage::Attributes) {
-        return Some("format-long needs the stage `attributes`".into());
-    }
-    if has(Stage::FormatRaw) && (has(Stage::Keep) || has(Stage::FormatLong)) {
         return Some(
-            "format-raw formats what is in the reader's buffer: it goes with neither keep nor format-long"
+            "each stage may appear once, in this order: read, keep, sort, attributes, \
+            extended-attributes, format-long or format-raw, write"
                 .into(),
         );
     }
+    let needs_keep = [Stage::Sort, Stage::Attributes, Stage::ExtendedAttributes, Stage::FormatLong];
+    if needs_keep.into_iter().any(has) && !has(Stage::Keep) {
+        return Some(
+            "the stages sort, attributes, extended-attributes and format-long need the stage `keep`".into(),
+        );
+    }
+    if has(Stage::FormatLong) && !has(Stage::Attributes) {
+        return Some("the stage format-long needs the stage `attributes`".into());
+    }
+    if has(Stage::FormatRaw) && (has(Stage::Keep) || has(Stage::FormatLong)) {
+        return Some("format-raw formats the reader's buffer, so it excludes keep and format-long".into());
+    }
     if has(Stage::Write) && !has(Stage::FormatLong) && !has(Stage::FormatRaw) {
-        return Some("write needs something formatted: format-long or format-raw".into());
+        return Some("the stage write needs the stage format-long or format-raw".into());
     }
     None
 }

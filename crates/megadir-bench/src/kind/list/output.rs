@@ -121,7 +121,7 @@ impl Sink {
         if lines == expected {
             return Ok(());
         }
-        let text = format!("{lines} lines were formatted where {entries} entries make {expected}");
+        let text = format!("{lines} lines were formatted; {entries} entries should give {expected}");
         Err(WorkError::Stage { stage: "format", source: std::io::Error::other(text) })
     }
 
@@ -132,7 +132,7 @@ impl Sink {
             return Ok(());
         }
         let text = format!(
-            "{} lines of {} bytes came out of the pipe where {} of {} bytes were written",
+            "{} lines ({} bytes) were read from the pipe, but {} ({} bytes) were written",
             drained.lines, drained.bytes, written.lines, written.bytes
         );
         Err(WorkError::Stage { stage: "write", source: std::io::Error::other(text) })
@@ -256,19 +256,19 @@ mod tests {
         for piped in [false, true] {
             assert_eq!(lines(&[b"one", b"t\nw\no", &[b'x'; 5000]], 3, piped), Ok(()));
             let error = lines(&[b"one", b"two"], 3, piped).unwrap_err();
-            assert_eq!(error, "format: 3 lines were formatted where 3 entries make 4");
+            assert_eq!(error, "format: 3 lines were formatted; 3 entries should give 4");
         }
     }
 
     #[test]
     fn lines_that_do_not_arrive_as_written_are_an_error() {
         let listed = with_sink(true, |sink| {
-            sink.line().extend_from_slice(b"a name with a newline that nobody told the sink of\n");
+            sink.line().extend_from_slice(b"a name with a newline that the sink did not count!\n");
             sink.end_line()
         });
         assert_eq!(
             listed.unwrap_err().to_string(),
-            "write: 2 lines of 52 bytes came out of the pipe where 1 of 52 bytes were written"
+            "write: 2 lines (52 bytes) were read from the pipe, but 1 (52 bytes) were written"
         );
     }
 }

@@ -41,7 +41,7 @@ impl Arms<'_> {
         let fact = backend_fact(self.facts, &reading.backend)?;
         check_reading(self.facts, Some(reading.buffer_bytes), reading.threads)?;
         if let Some(reason) = &fact.unavailable {
-            return Ok(Err(format!("{} is not available here: {reason}", fact.name)));
+            return Ok(Err(format!("{} is unavailable here: {reason}", fact.name)));
         }
         if reading.threads > fact.threads_max {
             let (name, most, threads) = (fact.name, fact.threads_max, reading.threads);
@@ -71,7 +71,7 @@ pub(crate) fn chosen(request: &Request<'_>, base: &Base, arms: &mut Arms<'_>) ->
         buffer_bytes: request.buffers_bytes.clone(),
         threads: request.threads.clone(),
     };
-    let title = "How do the chosen ways compare with the baseline?".to_owned();
+    let title = "How do the chosen methods compare with the baseline?".to_owned();
     compare(&CompareSpec { name: "chosen".to_owned(), title, answers: true, arms: vec![arm] }, base, arms)
 }
 
@@ -207,16 +207,13 @@ fn sizes(spec: &GrowSpec, arms: &mut Arms<'_>) -> Option<Vec<DataId>> {
     entries.dedup();
     entries.retain(|entries| *entries > 0);
     if entries.len() < 2 {
-        let text = format!(
-            "group `{}`: a directory of {largest} entries has no smaller ones to grow from",
-            spec.name
-        );
+        let text = format!("group `{}`: growth needs smaller sizes than {largest} entries", spec.name);
         arms.note(NoteKind::GroupLeftOut, text);
         return None;
     }
     let made: Option<Vec<DataId>> = entries.iter().map(|entries| arms.data_of(*entries)).collect();
     if made.is_none() {
-        let text = format!("group `{}`: an existing directory has one size only", spec.name);
+        let text = format!("group `{}`: an existing directory has only one size", spec.name);
         arms.note(NoteKind::GroupLeftOut, text);
     }
     made

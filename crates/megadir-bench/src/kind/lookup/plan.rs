@@ -58,7 +58,7 @@ fn compare(all: &[One], arms: &mut Arms<'_>) {
     let Some(baseline) = all.first().map(|one| one.arm) else { return };
     arms.join(baseline, "lookup");
     arms.join(CellId(baseline.0 + 1), "lookup");
-    let title = "What does it cost to ask whether a name exists?".to_owned();
+    let title = "How much does a lookup of a name cost?".to_owned();
     let rule = GroupRule::Compare { baseline };
     arms.groups.push(Group::new("lookup", title, false, rule));
 }
@@ -79,7 +79,7 @@ fn absent(all: &[One], arms: &mut Arms<'_>) {
         arm: one.arm,
         to: other.arm,
     });
-    arms.pairs("absent", "Do absent names cost more than present ones?", pairs.collect());
+    arms.pairs("absent", "Do absent names cost more than present names?", pairs.collect());
 }
 
 /// Contrasts other distributions of names with one constant name.
@@ -103,7 +103,7 @@ fn patterns(all: &[One], arms: &mut Arms<'_>) {
         arm: one.arm,
         to: other.arm,
     });
-    arms.pairs("pattern", "What does asking for one and the same name hide?", pairs.collect());
+    arms.pairs("pattern", "How much faster are lookups of one repeated name?", pairs.collect());
 }
 
 /// Contrasts names relative to the directory with whole paths.
@@ -121,7 +121,7 @@ fn by_name(all: &[One], arms: &mut Arms<'_>) {
         arm: one.arm,
         to: other.arm,
     });
-    arms.pairs("call", "What does asking by the whole path cost?", pairs.collect());
+    arms.pairs("call", "How much do lookups by the whole path cost?", pairs.collect());
 }
 
 fn growth(all: &[One], arms: &mut Arms<'_>) {
@@ -139,8 +139,8 @@ fn growth(all: &[One], arms: &mut Arms<'_>) {
     if series.is_empty() {
         if sizes == 1 {
             let why = match arms.data[0].source {
-                DataSource::Existing { .. } => "an existing directory has one size only",
-                DataSource::Made { .. } => "one size was asked for",
+                DataSource::Existing { .. } => "an existing directory has only one size",
+                DataSource::Made { .. } => "only one size was requested",
             };
             arms.note(NoteKind::GroupLeftOut, format!("group `growth`: {why}"));
         }

@@ -22,7 +22,7 @@ impl RemoveSpec {
     pub(crate) fn contradiction(&self) -> Option<String> {
         let ascend = self.directories.is_sorted_by(|a, b| a < b) && self.workers.is_sorted_by(|a, b| a < b);
         let some = self.directories.first().is_some_and(|first| *first > 0) && !self.workers.is_empty();
-        let text = "remove.directories and remove.workers need one value or more each, ascending from 1";
+        let text = "remove.directories and remove.workers need at least one value each, ascending from 1";
         (!(ascend && some)).then(|| text.into())
     }
 }

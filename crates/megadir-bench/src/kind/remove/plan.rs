@@ -33,7 +33,7 @@ pub(crate) fn removals(
     arms: &mut Arms<'_>,
 ) -> Result<Order, PlanError> {
     if let Some(count) = spec.workers.iter().find(|count| !(1..=WORKERS_MAX).contains(*count)) {
-        let allowed = format!("1 to {WORKERS_MAX} are possible");
+        let allowed = format!("expected 1 to {WORKERS_MAX}");
         return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
     }
     let mut all = Vec::new();
@@ -85,7 +85,7 @@ pub(crate) fn removals(
     let (against_loop, against_rm) = (against(Remover::PlainLoop), against(Remover::Rm));
     arms.pairs("workers", "Do more workers help?", more);
     arms.answers("workers");
-    arms.pairs("loop", "Who is faster than a loop in one thread?", against_loop);
+    arms.pairs("loop", "Which method is faster than a loop in one thread?", against_loop);
     arms.pairs("rm", "Is the library faster than rm -rf?", against_rm);
     Ok(Order::Chains)
 }

@@ -52,20 +52,16 @@ pub(crate) fn small_files(
     arms: &mut Arms<'_>,
 ) -> Result<Order, PlanError> {
     if let Some(count) = spec.workers.iter().find(|count| !(1..=WORKERS_MAX).contains(*count)) {
-        let allowed = format!("1 to {WORKERS_MAX} are possible");
+        let allowed = format!("expected 1 to {WORKERS_MAX}");
         return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
     }
     let (Some(&fewest), Some(_), Some(_)) = (spec.workers.first(), spec.sync.first(), spec.access.first())
     else {
-        return Err(PlanError::Nothing {
-            reason: "the study names no workers, sync policy or access".into(),
-        });
+        return Err(PlanError::Nothing { reason: "the study has no workers, sync policy or access".into() });
     };
     let first = states.first();
     if first.is_none() {
-        return Err(PlanError::Nothing {
-            reason: "no state of the cache that was asked for can be had".into(),
-        });
+        return Err(PlanError::Nothing { reason: "none of the requested cache states is available".into() });
     }
     let mut chains = Chains { spec, made, entries, chain: 0 };
     let mut all = Vec::new();
@@ -267,11 +263,11 @@ fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
             to: find(one, one.workers, one.sync, one.cold.as_deref(), access)?,
         })
     });
-    arms.pairs("scaling", "What do more workers do to the wall time per file?", scaling);
+    arms.pairs("scaling", "How do more workers change the wall time per file?", scaling);
     arms.answers("scaling");
-    arms.pairs("durability", "What does it cost that files are on the disk?", durable);
-    arms.pairs("cache", "What does a cold cache cost?", cold);
-    arms.pairs("discrete", "What does it matter that names are known?", discrete);
+    arms.pairs("durability", "How much does durability cost?", durable);
+    arms.pairs("cache", "How much does a cold cache cost?", cold);
+    arms.pairs("discrete", "How much faster are operations if the names are known?", discrete);
 }
 
 fn durable_name(sync: SyncPolicy) -> &'static str {

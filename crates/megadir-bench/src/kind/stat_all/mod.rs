@@ -24,7 +24,7 @@ impl StatAllSpec {
     /// Returns the first contradiction of a well-formed specification.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.threads.is_empty() || self.threads.contains(&0) {
-            return Some("attributes.threads needs at least one number, each of 1 or more".into());
+            return Some("attributes.threads needs at least one number, each at least 1".into());
         }
         self.methods.iter().find_map(|name| method_named(name).err())
     }

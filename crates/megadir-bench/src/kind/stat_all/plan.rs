@@ -31,8 +31,7 @@ pub(crate) fn attributes(
             let arm = arms.arm(&group, data, &work(way, true));
             series[place + 1].1.push(arm);
         }
-        let title =
-            format!("How fast are name, size and time of every file found out, of {}?", grouped(entries));
+        let title = format!("How fast are name, size and time of all {} files read?", grouped(entries));
         let answers = Some(entries) == largest;
         arms.groups.push(Group::new(group, title, answers, GroupRule::Compare { baseline }));
     }
@@ -59,7 +58,7 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
     if let Some(threads) =
         threads.iter().find(|threads| !(1..=megadir::THREADS_MAX).contains(&(**threads as usize)))
     {
-        let allowed = format!("1 to {} are possible", megadir::THREADS_MAX);
+        let allowed = format!("expected 1 to {}", megadir::THREADS_MAX);
         return Err(PlanError::Value { what: "the number of threads", value: threads.to_string(), allowed });
     }
     let mut ways = Vec::new();
@@ -75,7 +74,7 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
     }
     let none_has_threads = ways.iter().all(|(method, _)| method.threads != Threads::Asked);
     if let Some(threads) = request.threads.first().filter(|_| none_has_threads) {
-        let allowed = "no method that can be had here has threads".to_owned();
+        let allowed = "no method available here has threads".to_owned();
         return Err(PlanError::Value { what: "the number of threads", value: threads.to_string(), allowed });
     }
     Ok(ways)
@@ -99,9 +98,9 @@ fn fact<'a>(request: &Request<'a>, name: &str) -> Result<Result<&'a MethodFact, 
         return Ok(fact.unavailable.clone().map_or(Ok(fact), Err));
     }
     if let Some(system) = system_of(name) {
-        return Ok(Err(format!("a method of {system}")));
+        return Ok(Err(format!("a method for {system}")));
     }
-    let unknown = method_named(name).err().unwrap_or_else(|| "nothing is known of it here".into());
+    let unknown = method_named(name).err().unwrap_or_else(|| "it is unknown here".into());
     Err(PlanError::Value { what: "the method", value: name.to_owned(), allowed: unknown })
 }
 
@@ -132,8 +131,8 @@ fn way_name((method, threads): &Way) -> String {
 fn growth(series: Vec<(String, Vec<CellId>)>, arms: &mut Arms<'_>) {
     if series.iter().all(|(_, cells)| cells.len() < 2) {
         let why = match arms.data[0].source {
-            DataSource::Existing { .. } => "an existing directory has one size only",
-            DataSource::Made { .. } => "one size was asked for",
+            DataSource::Existing { .. } => "an existing directory has only one size",
+            DataSource::Made { .. } => "only one size was requested",
         };
         arms.note(NoteKind::GroupLeftOut, format!("group `growth`: {why}"));
         return;

@@ -20,7 +20,7 @@ pub(crate) fn remove_content(directory: BorrowedFd<'_>, keep: &[u8], heartbeat: 
 
 fn remove_below(directory: BorrowedFd<'_>, keep: &[u8], depth: u32, heartbeat: &Beat) -> io::Result<()> {
     if depth > DEPTH_MAX {
-        return Err(io::Error::other("directories are nested deeper than this program makes them"));
+        return Err(io::Error::other("directories are nested deeper than this program creates them"));
     }
     let mut buffer = Vec::with_capacity(BUFFER_BYTES);
     for _ in 0..PASSES_MAX {
@@ -47,7 +47,7 @@ fn remove_below(directory: BorrowedFd<'_>, keep: &[u8], depth: u32, heartbeat: &
             return Ok(());
         }
     }
-    Err(io::Error::other("something keeps making files in the directory"))
+    Err(io::Error::other("another process keeps creating files in the directory"))
 }
 
 /// Removes a directory below `parent` with everything in it.

@@ -24,7 +24,7 @@ pub(crate) fn remove_content(directory: Borrowed<'_>, keep: &[u8], heartbeat: &B
 
 fn remove_below(directory: Borrowed<'_>, keep: &[u8], depth: u32, heartbeat: &Beat) -> io::Result<()> {
     if depth > DEPTH_MAX {
-        return Err(io::Error::other("directories are nested deeper than this program makes them"));
+        return Err(io::Error::other("directories are nested deeper than this program creates them"));
     }
     for _ in 0..PASSES_MAX {
         let (mut found, mut removed) = (false, false);
@@ -53,7 +53,7 @@ fn remove_below(directory: Borrowed<'_>, keep: &[u8], depth: u32, heartbeat: &Be
             std::thread::sleep(WAIT);
         }
     }
-    Err(io::Error::other("something keeps making files in the directory, or keeps them open"))
+    Err(io::Error::other("another process keeps creating files in the directory, or holds them open"))
 }
 
 /// Removes a directory below `parent` with everything in it.

@@ -126,7 +126,7 @@ fn small_directories_of_the_runs_own_can_be_made_anew_before_every_block() {
         let planned =
             plan(&built_in("lookup").unwrap(), &Request { cache_facts: &facts, ..request(target) }).unwrap();
         let told = planned.notes.iter().find(|note| note.text.contains("state unseen")).unwrap();
-        assert!(told.text.contains("data sets of the run's own of up to 10000 files"), "{}", told.text);
+        assert!(told.text.contains("data sets created by the run, of at most 10000 files"), "{}", told.text);
         assert!(cold(&planned.plan).is_empty());
     }
 }
@@ -137,21 +137,21 @@ fn what_cannot_be_had_is_left_out_or_refused() {
     none[2].unavailable = Some("only root may".into());
     let left = planned("lookup", &BOTH, &none, None).unwrap();
     assert!(cold(&left.plan).is_empty() && left.plan.groups.iter().all(|group| group.name != "cache"));
-    assert!(left.notes.iter().any(|note| note.text.contains("vfs-cold cannot be had here: only root may")));
+    assert!(left.notes.iter().any(|note| note.text.contains("vfs-cold is unavailable here: only root may")));
     let refused = |study, caches: &[CacheState], facts: &[CacheFact], rounds| {
         planned(study, caches, facts, rounds).unwrap_err().to_string()
     };
     assert!(refused("lookup", &[CacheState::VfsCold], &none, None).contains("only root may"));
-    assert!(refused("lookup", &[CacheState::VfsCold], &[], None).contains("is not known here"));
-    assert!(refused("lookup", &BOTH, &facts(), Some(10)).contains("at least 11 are needed"));
+    assert!(refused("lookup", &[CacheState::VfsCold], &[], None).contains("is unknown here"));
+    assert!(refused("lookup", &BOTH, &facts(), Some(10)).contains("needs at least 11"));
     let changes = refused("limits", &[CacheState::VfsCold], &facts(), None);
-    assert!(changes.contains("every arm changes what it works on"), "{changes}");
+    assert!(changes.contains("every arm changes its files"), "{changes}");
     // A permission that no state needs, and a state without its permission.
     let useless = refused("lookup", &[CacheState::DataCold], &facts(), None);
     assert!(useless.contains("--cache vfs-cold"), "{useless}");
     let request = Request { drop_caches: false, caches: BOTH.to_vec(), ..bare() };
     let forbidden = plan(&built_in("lookup").unwrap(), &request).unwrap_err().to_string();
-    assert!(forbidden.contains("allow it with --drop-caches"), "{forbidden}");
+    assert!(forbidden.contains("allow that with --drop-caches"), "{forbidden}");
     let request = Request { caches: vec![CacheState::Warm, CacheState::DataCold], ..bare() };
     let same = plan(
         &built_in("listing").unwrap(),
@@ -159,7 +159,7 @@ fn what_cannot_be_had_is_left_out_or_refused() {
     );
     let same = same.unwrap();
     assert!(cold(&same.plan).is_empty());
-    assert!(same.notes.iter().any(|note| note.text.contains("warm by another name")));
+    assert!(same.notes.iter().any(|note| note.text.contains("it would equal warm")));
 }
 
 fn bare() -> Request<'static> {

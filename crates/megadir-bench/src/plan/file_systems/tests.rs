@@ -25,7 +25,7 @@ fn found(name: &str, backing: Backing) -> FileSystemFact {
     let state = |state: CacheState| CacheFact {
         state,
         name: state.name().into(),
-        unavailable: (in_memory && state.is_cold()).then(|| "its cache is its storage".to_owned()),
+        unavailable: (in_memory && state.is_cold()).then(|| "it stores its data in the cache".to_owned()),
     };
     let found = FoundFileSystem {
         label: if name == "ext2" { "ext2 (ext4 driver)".into() } else { name.into() },
@@ -119,7 +119,7 @@ fn what_one_cannot_do_is_left_out_there_alone() {
     assert!(on(0).any(|cell| cell.cache == CacheState::FsCold));
     assert!(!on(1).any(|cell| cell.cache.is_cold()));
     assert!(notes.iter().all(|note| note.text.starts_with("tmpfs: ")), "{notes:?}");
-    assert!(notes.iter().any(|note| note.text.contains("its cache is its storage")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.text.contains("it stores its data in the cache")), "{notes:?}");
     assert!(plan.unavailable.is_empty());
 }
 
@@ -132,18 +132,18 @@ fn what_cannot_be_had_is_named_with_its_reason() {
     assert_eq!(names, ["reiserfs", "jfs"]);
     assert_eq!((plan.file_systems.len(), plan.file_systems[0].id), (1, FsId(0)));
     let none = refused("lookup", &[gone("reiserfs")]);
-    assert_eq!(none, "nothing is left to compare: no file system can be had: reiserfs: no driver here");
+    assert_eq!(none, "nothing is left to compare: no file system is available: reiserfs: no driver here");
     // A plan with cold states only has nothing to measure in memory.
     let memory = found("tmpfs", Backing::Memory { bytes_max: 8 * GIB });
     let plan = planned("lookup", &[memory, image("xfs")], &[CacheState::FsCold]).unwrap().plan;
     assert_eq!((plan.unavailable[0].name.as_str(), plan.file_systems.len()), ("tmpfs", 1));
-    assert!(plan.unavailable[0].reason.contains("its cache is its storage"), "{:?}", plan.unavailable);
+    assert!(plan.unavailable[0].reason.contains("it stores its data in the cache"), "{:?}", plan.unavailable);
 }
 
 #[test]
 fn what_does_not_go_together_is_refused() {
     let twice = refused("lookup", &[image("ext4"), image("xfs"), image("ext4")]);
-    assert_eq!(twice, "--fs cannot be 'ext4' twice: each file system is named once");
+    assert_eq!(twice, "--fs cannot be 'ext4' twice: name each file system once");
     let facts = [image("ext4")];
     let target = Target::Existing { path: "/data".into(), entries: 5000 };
     let request = Request { file_systems: &facts, target, ..Request::bare(Preset::Quick, 7) };
@@ -232,8 +232,8 @@ fn what_lies_in_memory_comes_last_and_what_is_written_for_a_states_sake_is_in_no
 fn what_is_too_small_for_the_files_is_left_out_with_figures() {
     let small = |backing| [image("ext4"), found("xfs", backing)];
     for (backing, said) in [
-        (Backing::Memory { bytes_max: GIB / 2 }, " MiB of memory and may take 512 MiB"),
-        (Backing::Device { path: "/dev/x".into(), bytes: 1000 << 20 }, " MiB and '/dev/x' has 1000 MiB"),
+        (Backing::Memory { bytes_max: GIB / 2 }, " MiB of memory, and at most 512 MiB are allowed"),
+        (Backing::Device { path: "/dev/x".into(), bytes: 1000 << 20 }, " MiB, and '/dev/x' has 1000 MiB"),
     ] {
         let plan = planned("lookup", &small(backing), &[]).unwrap().plan;
         let reason = &plan.unavailable[0].reason;
@@ -263,10 +263,10 @@ fn a_baseline_that_is_gone_on_one_takes_that_one_alone() {
         let of = |cell: &&Cell| cell.role == Role::Baseline && cell.name.ends_with(name);
         whole.cells.iter().find(of).unwrap().id
     };
-    let gone = [(baseline("xfs"), "it is not to be had".to_owned())];
+    let gone = [(baseline("xfs"), "it is unavailable".to_owned())];
     let left = prune(whole.clone(), &gone).unwrap();
     assert_eq!((on(&left.plan, "ext4"), on(&left.plan, "xfs")), (on(&whole, "ext4"), 0));
-    assert!(left.notes.iter().any(|note| note.text.contains("it is not to be had")), "{:?}", left.notes);
+    assert!(left.notes.iter().any(|note| note.text.contains("it is unavailable")), "{:?}", left.notes);
     let both = [gone[0].clone(), (baseline("ext4"), "nor here".to_owned())];
     assert!(matches!(prune(whole, &both), Err(PlanError::Nothing { .. })));
 }
@@ -284,7 +284,7 @@ fn a_file_system_that_goes_takes_its_arms_and_leaves_the_rest_in_order() {
     assert_eq!((&left.data, &left.file_systems), (&alone.data, &alone.file_systems));
     assert_eq!(left.unavailable[0].reason, "its index is full");
     let all = [0, 1, 2].map(|id| (FsId(id), "gone".to_owned()));
-    assert!(without(whole, &all).unwrap_err().to_string().contains("no file system can be had"));
+    assert!(without(whole, &all).unwrap_err().to_string().contains("no file system is available"));
 }
 
 /// Returns the names of reformatted file systems in a plan, and the notes on the others.
@@ -316,17 +316,17 @@ fn lives_begin_on_a_new_file_system_where_the_disk_tells_what_was_removed() {
 }
 
 #[test]
-fn where_no_new_file_system_can_be_had_that_is_noted() {
+fn a_file_system_that_cannot_be_reformatted_is_noted() {
     // Directories filled before the run must stay.
     let (anew, noted) = lives("fill", &[image("ext2"), image("ext4")]);
     assert_eq!((anew.len(), noted.len()), (0, 1), "{noted:?}");
-    assert!(noted[0].starts_with("Without a journal the driver of ext2 (ext4 driver) passes"), "{noted:?}");
-    assert!(noted[0].ends_with("cannot be had: what was made on it must stay."), "{noted:?}");
+    assert!(noted[0].starts_with("Without a journal, the driver of ext2 (ext4 driver) skips"), "{noted:?}");
+    assert!(noted[0].ends_with("is not possible: its data must stay."), "{noted:?}");
     // No arm creates files after a removal.
     assert_eq!(lives("layout", &[image("ext2")]), (vec![], vec![]));
     let device = |bytes| found("ext2", Backing::Device { path: "/dev/sdz".into(), bytes });
     assert_eq!(lives("smallfile", &[device(20 << 30)]).0, ["ext2"]);
     let (anew, noted) = lives("smallfile", &[device(65 << 30)]);
     assert_eq!(anew, [""; 0]);
-    assert!(noted[0].ends_with("cannot be had: '/dev/sdz' is larger than 64 GiB."), "{noted:?}");
+    assert!(noted[0].ends_with("is not possible: '/dev/sdz' is larger than 64 GiB."), "{noted:?}");
 }

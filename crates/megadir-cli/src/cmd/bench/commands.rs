@@ -23,10 +23,10 @@ const ROUNDS: u32 = 30;
 /// Measure command lines, e.g. 'ls -U {dir}' 'find {dir}'
 ///
 /// Creates files below the current directory, runs each command in random order in every round, and compares the
-/// commands with the first. In a command, {dir} is the directory of the files, {n} their number, {out} a path
-/// for its output that does not exist yet, and {megadir} this program. Commands must print the same lines, in any order,
-/// unless --same says otherwise; their own ways of writing {dir} before a name do not count. No shell is involved without
-/// --shell. Linux only.
+/// commands with the first. In a command, {dir} is the directory of the files, {out} a path for its output
+/// that does not exist yet, {megadir} this program, and n in braces the number of files. Unless --same is given, all
+/// commands must print the same lines, in any order; prefixes such as {dir} before a name do not count. Without --shell
+/// no shell is involved. Linux only.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Command lines; the first is the baseline
@@ -35,16 +35,16 @@ pub(crate) struct Args {
     /// Name of a command in tables, once for each in order [default: the command without {dir}]
     #[arg(short = 'N', long = "name", value_name = "NAME")]
     names: Vec<String>,
-    /// What must be equal: lines, count, exit-code, left, unequal [default: lines; with --changes, left]
+    /// Criterion of equal work: lines, count, exit-code, left, unequal [default: lines; with --changes, left]
     ///
-    /// lines: the same lines in any order. count: their number. exit-code: nothing else. left: what is left of the
-    /// files. unequal: nothing, on purpose; the report says so.
+    /// lines: the same lines in any order. count: the number of lines. exit-code: only the exit code. left: the remaining
+    /// files. unequal: intentionally unequal work; the report notes it.
     #[arg(long, value_name = "WHAT", value_parser = word::<SameWork>)]
     same: Option<SameWork>,
     /// Destination of the output: pipe (read to its end), null, file [default: pipe]
     #[arg(long, value_name = "WHERE", value_parser = word::<OutputTo>)]
     to: Option<OutputTo>,
-    /// Have /bin/sh interpret the commands; the time of its start is reported
+    /// Run the commands with /bin/sh; its start time is reported
     #[arg(long)]
     shell: bool,
     /// The commands change or remove the files, which are created again before each run
@@ -56,13 +56,13 @@ pub(crate) struct Args {
     /// Exit code of success
     #[arg(long, value_name = "CODE", default_value_t = 0)]
     exit_code: i32,
-    /// Time limit of one run; a command that exceeds it is left out from there on
+    /// Time limit of one run; a command that exceeds it is omitted from then on
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = megadir::quantity::age_s)]
     timeout: u64,
     /// Layout of the files: flat, per-directory:200, prefix:2/2, git, ... [default: flat]
     #[arg(long, value_name = "LAYOUT", value_parser = parse_spread)]
     layout: Option<Spread>,
-    /// Write the report in these formats too, beside the record: markdown, json, csv, html, svg, ...
+    /// Also write the report in these formats, next to the record: markdown, json, csv, html, svg, ...
     #[arg(long, value_name = "FORMAT,...", value_delimiter = ',', value_parser = report::formats())]
     export: Vec<String>,
     #[command(flatten)]
@@ -101,12 +101,10 @@ impl Args {
     fn study(&self) -> Result<Study, CliError> {
         if self.names.len() > self.commands.len() {
             let (names, commands) = (self.names.len(), self.commands.len());
-            return Err(CliError::usage(format!(
-                "-N is given {names} times, and there are {commands} commands"
-            )));
+            return Err(CliError::usage(format!("-N was given {names} times for {commands} commands")));
         }
         if self.timeout == 0 {
-            return Err(CliError::usage("--timeout 0s: no command would end in time"));
+            return Err(CliError::usage("--timeout 0s: no command could finish in time"));
         }
         let parse = |line: &String| CommandLine::parse(line, self.shell).map_err(CliError::usage);
         let lines = self.commands.iter().map(parse).collect::<Result<Vec<_>, _>>()?;

@@ -124,7 +124,7 @@ pub(crate) fn check_export(name: &str) -> Result<(), CliError> {
     }
 }
 
-/// Writes the report of a record beside it, and returns the new file.
+/// Writes the report of a record next to it, and returns the new file.
 pub(crate) fn export(path: &Path, opened: &Opened, name: &str) -> Result<PathBuf, CliError> {
     let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
     let ready = prepare(path, opened, format, None)?;

@@ -37,7 +37,7 @@ pub(crate) struct Args {
     pub(in crate::cmd) quiet: bool,
     /// Update the inventory after all changes have been printed
     ///
-    /// The inventory stays as it is if something could not be read that it does not record as unreadable. All entries are held in
+    /// The inventory stays unchanged if an entry could not be read that it does not record as unreadable. All entries are held in
     /// memory until it is written: 64 bytes and the name each, 1 GB for ten million with names of 32 bytes. 'megadir scan' writes a
     /// new inventory within --memory.
     #[arg(long)]

@@ -30,7 +30,7 @@ pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Re
     for path in bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
         let path = PathBuf::from(&*megadir::names::to_os(path)?);
         let Some(absolute) = absolute(&here, &path).map(as_named) else {
-            unknown.push((path, "'..' behind a name may lead anywhere: name it without"));
+            unknown.push((path, "'..' after a name may lead anywhere; give the path without it"));
             continue;
         };
         let found = roots.iter().enumerate().find_map(|(index, names)| {
@@ -48,7 +48,9 @@ pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Re
     }
     if below.is_empty() && unknown.is_empty() {
         let list = quoted(list);
-        return Err(CliError::usage(format!("--files0-from {list}: no path in it, each is ended by NUL")));
+        return Err(CliError::usage(format!(
+            "--files0-from {list}: contains no path (each must end with NUL)"
+        )));
     }
     Ok((below, unknown))
 }

@@ -51,7 +51,7 @@ pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
     if by_contents && more.high >= UNKNOWN_FROM.saturating_mul(more.low.max(1)) {
         let (least, most, first) = (amount(more.low), amount(more.high), runs_out(limit));
         return format!(
-            "{place}: not known how many more entries fit: at least {least}, at most {most}; probably {first} first."
+            "{place}: it is unknown how many more entries fit: at least {least}, at most {most}; probably {first} first."
         );
     }
     let about = if more.is_exact() { "" } else { "about " };

@@ -94,8 +94,8 @@ pub(crate) struct Args {
     pub(super) null: bool,
     /// Print one JSON object per entry
     ///
-    /// Fields: v (format version, 1), dir (if names have a path), name, type, inode, and those of --long or
-    /// --fields. A name that is not UTF-8 is printed as name_hex, the hex digits of its bytes (dir_hex likewise).
+    /// Fields: v (format version, 1), dir (if names have a path), name, type, inode, and the fields of --long
+    /// or --fields. A name or dir that is not UTF-8 is printed as name_hex or dir_hex, the hex digits of its bytes.
     /// With --count: v, dir, count. With --estimate: v, dir, entries, low, high, basis. Numbers are exact integers
     /// of up to 64 bits; do not read inodes and sizes beyond 2^53 as doubles.
     #[arg(long, help_heading = "Output")]

@@ -28,7 +28,7 @@ pub(super) enum Named {
     Iso,
     /// Seconds since 1970-01-01 UTC, to the nanosecond.
     Epoch,
-    /// How long ago, in one unit.
+    /// Age in one unit.
     Relative,
 }
 

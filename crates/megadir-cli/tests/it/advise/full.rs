@@ -76,7 +76,7 @@ fn one(
     let measured = &seen["measured"];
     let line = format!(
         "{name}\t{files}\t{writers}\t{churn}\t{}\t{:.1} s\t{}\t{}\t{} files, {} rounds\t{}\n",
-        if who.is_ok() { "root" } else { "nobody" },
+        if who.is_ok() { "root" } else { "user" },
         took.as_secs_f64(),
         seen["layout"]["name"],
         seen["rule"],

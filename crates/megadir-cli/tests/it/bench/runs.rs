@@ -54,9 +54,11 @@ fn look_ups_find_what_is_there_in_made_and_in_existing_directories() {
     let output = output_of(at, &quick);
     says(&output, 0, "the record is");
     let report = text(&output.stdout);
-    for words in
-        ["Do absent names cost more than present ones?", "absent, popular names of 2 000", "less than linear"]
-    {
+    for words in [
+        "Do absent names cost more than present names?",
+        "absent, popular names of 2 000",
+        "less than linear",
+    ] {
         assert!(report.contains(words), "{words} is not in {report}");
     }
     assert!(!report.contains("UNEQUAL"), "{report}");
@@ -70,7 +72,7 @@ fn look_ups_find_what_is_there_in_made_and_in_existing_directories() {
     says(
         &output_of(at, &["bench", "run", "lookup", "--threads", "2"]),
         2,
-        "study `lookup` lists nothing, so it has none",
+        "study `lookup` lists no directory, so it uses none",
     );
 }
 
@@ -116,7 +118,7 @@ fn a_record_of_windows_is_reported_and_not_gone_on_with() {
     says(
         &output_of(scratch.path(), &["bench", "run", "--resume", "record", "--dir", "."]),
         3,
-        "cannot be gone on with: the kernel was",
+        "cannot be resumed: the kernel was",
     );
     assert_eq!(names(scratch.path()), ["record"]);
 }

@@ -84,27 +84,30 @@ fn a_device_is_erased_only_when_that_is_allowed_and_it_may_go() {
     refused(&["tmpfs", "--device", device, "--erase-device"], "memory");
     let file = scratch.path().join("file");
     std::fs::write(&file, "precious").expect("written");
-    refused(&["ext4", "--device", file.to_str().expect("UTF-8"), "--erase-device"], "no block device");
+    refused(&["ext4", "--device", file.to_str().expect("UTF-8"), "--erase-device"], "not a block device");
     assert_eq!(std::fs::read(&file).expect("there"), b"precious");
     // Nothing has been written to the disk so far.
     assert_eq!(disk.content().len(), 0);
     require!(run(Command::new("mkfs.ext4").args(["-q", "-F", "-L", "home"]).arg(device)));
     let before = disk.content();
-    refused(&["ext4", "--device", device, "--erase-device"], "it carries ext4 labelled 'home'");
+    refused(&["ext4", "--device", device, "--erase-device"], "it has ext4 labelled 'home'");
     assert!(disk.content() == before, "it was written to");
     require!(run(Command::new("wipefs").args(["--all", "--quiet"]).arg(device)));
     // The disk holds data that blkid does not know; then data that may be erased, and data that the lab wrote.
-    refused(&["ext4", "--device", device, "--erase-device"], "it carries data that blkid does not know");
+    refused(&["ext4", "--device", device, "--erase-device"], "it has data unknown to blkid");
     require!(run(Command::new("mkfs.ext4").args(["-q", "-F", "-L", "megadir-lab"]).arg(device)));
     for name in ["ext4", "xfs"] {
         let ran = with(&[name, "--device", device, "--erase-device"]);
         assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
         let text = std::fs::read_to_string(&record).expect("there");
-        assert!(text.contains(&format!("\"on\":\"device\",\"path\":\"{device}\"")), "the place is not told");
+        assert!(
+            text.contains(&format!("\"on\":\"device\",\"path\":\"{device}\"")),
+            "the record omits the place"
+        );
         std::fs::remove_file(&record).expect("removed");
     }
     let shared = with(&["ext4", "--device", device, "--erase-device", "--share"]);
     assert_eq!(shared.status.code(), Some(0), "{}", text(&shared.stderr));
     let text = std::fs::read_to_string(&record).expect("there");
-    assert!(!text.contains(device), "the device is told");
+    assert!(!text.contains(device), "the record names the device");
 }

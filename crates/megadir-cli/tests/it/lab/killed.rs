@@ -240,7 +240,7 @@ fn a_run_that_is_told_to_end_leaves_nothing_but_its_record() {
         let (status, said) = run.finish();
         assert_eq!(status.code(), Some(130), "{said}");
         assert!(run.record().exists() && said.contains("--resume"), "{said}");
-        assert_gone(&run.below(), "told to end");
+        assert_gone(&run.below(), "terminated");
         assert_eq!(std::fs::read_dir(run.below()).expect("there").count(), 0);
     }
 }

@@ -101,7 +101,7 @@ fn studies_run_on_every_file_system_of_this_machine() {
             let on = |sample: &&megadir_record::Sample| plan.data[data(sample).0 as usize].on == Some(of.id);
             assert!(record.samples.iter().filter(on).count() > 0, "{study}: nothing on {}", of.label);
             if let Place::Image { direct_io, .. } = of.place {
-                assert!(direct_io.is_some(), "{study}: whether {} had direct I/O is not told", of.label);
+                assert!(direct_io.is_some(), "{study}: no direct_io for {}", of.label);
             }
         }
         assert!(record.samples.iter().all(|sample| sample.refused.is_none()));
@@ -176,7 +176,7 @@ fn images_that_could_fill_up_the_disk_are_refused_in_one_line() {
         assert_eq!(refused.status.code(), Some(3), "{message}");
         let last = message.lines().last().expect("a line");
         assert!(
-            last.contains("has not enough room for the image of ext4") && last.contains("--dir"),
+            last.contains("has not enough space for the image of ext4") && last.contains("--dir"),
             "{message}"
         );
     }

@@ -21,11 +21,11 @@ pub(crate) fn copy_for_all(directory: &Path) -> PathBuf {
 
 /// Returns an error with the reason if file systems cannot be created here.
 pub(crate) fn privileged() -> Result<(), String> {
-    let told = output_of(".", &["bench", "filesystems", "ext4", "--json", "--dir", "/tmp"]);
-    match text(&told.stdout).contains(r#""available":true,"proven":true"#) {
+    let output = output_of(".", &["bench", "filesystems", "ext4", "--json", "--dir", "/tmp"]);
+    match text(&output.stdout).contains(r#""available":true,"proven":true"#) {
         true => Ok(()),
         false => {
-            Err(format!("ext4 on an image is not to be had: {}{}", text(&told.stdout), text(&told.stderr)))
+            Err(format!("ext4 on an image is unavailable: {}{}", text(&output.stdout), text(&output.stderr)))
         }
     }
 }

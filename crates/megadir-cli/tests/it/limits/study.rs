@@ -51,7 +51,7 @@ fn a_file_system_that_is_not_fit_for_it_is_refused_with_what_would_be() {
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0, "no record of nothing");
     for (arguments, word) in [
         (["--backend", "std"], "study `limits` lists nothing"),
-        (["--entries", "10k,20k"], "one number is possible"),
+        (["--entries", "10k,20k"], "expected one number"),
     ] {
         let all: Vec<&str> = ["bench", "run", "limits"].into_iter().chain(arguments).collect();
         run(scratch.path(), &all).complains(2, &[word]);

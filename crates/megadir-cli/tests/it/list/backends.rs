@@ -1,4 +1,4 @@
-//! `megadir backends`: backends that can read a directory, those that cannot, and the one chosen.
+//! `megadir backends`: available and unavailable backends of a directory, and the chosen backend.
 
 use megadir::{BACKENDS, EXAMINERS};
 use megadir_testkit::mount::{BTRFS, EXT4, Mount, TMPFS, XFS};

@@ -101,7 +101,7 @@ fn usage_errors_are_found_before_anything_is_read() {
             ][..],
         ),
         (&["--backend", "zzzzzzzz"], &["'zzzzzzzz'", "std, readdir, getdents, split"]),
-        (&["--backend", ""], &["invalid value ''", "there are std"]),
+        (&["--backend", ""], &["invalid value ''", "expected one of std"]),
         (&["--buffer", "10"], &["'10'", "too small", "write 4KiB to 16MiB", "takes 280 bytes"]),
         (&["--buffer", "4095"], &["too small"]),
         (&["--buffer", "16777217"], &["too large", "write 4KiB to 16MiB"]),

@@ -75,7 +75,7 @@ fn what_cannot_be_had_is_refused_in_one_line() {
     };
     refused(&["-l", "--examiner", "statq"], 2, &["'statq'", "did you mean 'statx'?"]);
     refused(&["-l", "--examiner", "bulkstat"], 2, &["did you mean 'xfs-bulkstat'?"]);
-    refused(&["-l", "--examiner", "xyz"], 2, &["there are std, statx, fstatat"]);
+    refused(&["-l", "--examiner", "xyz"], 2, &["expected one of std, statx, fstatat"]);
     refused(&["--examiner", "statx"], 2, &["--examiner needs --long"]);
     refused(&["--examiner", "statx", "--estimate"], 2, &["--examiner"]);
     let mount = require!(Mount::make(&TMPFS));

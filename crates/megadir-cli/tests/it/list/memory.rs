@@ -194,7 +194,7 @@ fn the_pages_state_the_limits_that_are_held_here() {
     let page = include_str!("../../../../../docs/list.md");
     let examining = format!("at most {} MiB of memory", EXAMINING >> 20);
     let both = format!(
-        "at most {} MiB beside the program's own code for a million entries ({} MiB with attributes)",
+        "at most {} MiB excluding the program's own code for a million entries ({} MiB with attributes)",
         STREAMING >> 20,
         EXAMINING >> 20
     );

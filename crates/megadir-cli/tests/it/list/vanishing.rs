@@ -61,7 +61,7 @@ fn change(directory: &Path, options: &[&str]) {
         *times.entry(name).or_insert(0) += 1;
     }
     for index in (1..flat.entries).step_by(2) {
-        assert_eq!(times.get(&flat.name(index)), Some(&1), "an entry that nobody touched, {options:?}");
+        assert_eq!(times.get(&flat.name(index)), Some(&1), "an untouched entry, {options:?}");
     }
 }
 

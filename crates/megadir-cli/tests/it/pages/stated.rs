@@ -81,7 +81,7 @@ const STATED: &[(&str, &str, Holder)] = &[
     ),
     (
         "docs/list.md",
-        "at most 8 MiB beside the program's own code",
+        "at most 8 MiB excluding the program's own code",
         Text("crates/megadir-cli/tests/it/list/memory.rs", "const STREAMING: u64 = 8 << 20;"),
     ),
     // METHODOLOGY.md in its order.

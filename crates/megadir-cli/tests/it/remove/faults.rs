@@ -145,7 +145,7 @@ fn what_was_read_before_an_error_goes() {
     require!(have("strace"));
     let scratch = scratch_in_memory();
     let at = scratch.path();
-    // Several calls, of which the fourth and all later ones fail: 128 KiB hold about 4000 names.
+    // Several calls; the fourth and all later calls fail: 128 KiB hold about 4000 names.
     std::fs::create_dir(at.join("t")).unwrap();
     megadir_testkit::tree::Flat::plain(20_000).build(&at.join("t/d"));
     let (injected, code, said) = with_error(at, "getdents64", "EIO", "4+");

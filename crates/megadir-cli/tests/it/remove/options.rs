@@ -97,7 +97,7 @@ fn a_rate_is_kept() {
     fill(at, &names.iter().map(String::as_str).collect::<Vec<_>>());
     let started = Instant::now();
     done(&run(at, &["remove", "--yes", "--rate", "100/s", "t"]));
-    // 61 entries, of which the first few may be removed at once.
+    // 61 entries; the first few may be removed at once.
     assert!(started.elapsed() > Duration::from_millis(350), "{:?}", started.elapsed());
     assert!(!at.join("t").exists());
     // The rate applies to all paths of a list together.
@@ -182,7 +182,7 @@ fn few_descriptors_are_enough() {
     fill(at, &many.iter().map(String::as_str).collect::<Vec<_>>());
     let mut command = std::process::Command::new("prlimit");
     require!(have("prlimit"));
-    // Paths in 300 directories, each of which is opened.
+    // Paths in 300 directories, all opened.
     command.arg("--nofile=24").arg(program()).args(["remove", "--yes", "t"]).args(&many).current_dir(at);
     done(&finish(&mut command));
     assert!(!at.join("t").exists() && many.iter().all(|path| !at.join(path).exists()));

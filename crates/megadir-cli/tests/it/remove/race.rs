@@ -101,7 +101,7 @@ fn nothing_outside_is_touched_while_links_take_the_place_of_directories() {
     }
     witness.is_untouched();
     assert!(swaps > rounds * 10, "{swaps} swaps in {rounds} rounds");
-    assert!(disturbed > 0, "no removal met what was swapped");
+    assert!(disturbed > 0, "no removal met a swapped entry");
     // Without an attacker, the same command removes the rest.
     if at.join("t").exists() {
         let ran = run(at, &["remove", "--yes", "t"]);

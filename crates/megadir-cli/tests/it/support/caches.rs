@@ -9,7 +9,7 @@ pub(crate) fn caches_are_dropped() -> RwLockWriteGuard<'static, ()> {
     CACHES.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps other tests from dropping the caches, for a test that counts what is read from devices.
+/// Keeps other tests from dropping the caches, for a test that counts reads from devices.
 pub(crate) fn caches_are_kept() -> RwLockReadGuard<'static, ()> {
     CACHES.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -144,7 +144,7 @@ pub(crate) fn unprivileged(scratch: &TempDir) -> Result<PathBuf, String> {
     Ok(copy)
 }
 
-/// Runs a copy of the program as the user `nobody`.
+/// Runs a copy of the program as an unprivileged user.
 #[track_caller]
 pub(crate) fn run_as_nobody(program: &Path, directory: &Path, arguments: &[&str]) -> Ran {
     let mut command = Command::new("setpriv");

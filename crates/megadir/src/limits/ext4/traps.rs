@@ -93,8 +93,9 @@ fn shrunk(facts: &Facts, judgement: &Judgement, past: Past) -> Option<Trap> {
     }
     let plan = judgement.plan.map_or(0, |plan| plan.churning);
     let text = format!(
-        "Names have come and gone: the directory holds {:.0} % of the entries of one of its size without removals (below {:.0} % \
-         counts as churn). Only names with a similar hash reuse the space of a removed name, so the index keeps growing. \
+        "Names have come and gone: the directory holds {:.0} % of the entries that fit its size without \
+         removals (below {:.0} % counts as churn). Only names with a similar hash reuse the space of a \
+         removed name, so the index keeps growing. \
          Keep at most {plan} entries, and watch its size (megadir limits --watch).",
         100.0 * part,
         100.0 * GROWN_MIN

@@ -157,7 +157,9 @@ impl Worker<'_, '_, '_> {
 
     /// By `..` of a directory in it, or by names from the root; checks the identity and reports a failure.
     fn reach(&mut self, node: &Node, below: Option<&Directory>) -> Result<Arc<Directory>, ()> {
-        let Some(identity) = node.identity() else { unreachable!("what was closed or given away is known") };
+        let Some(identity) = node.identity() else {
+            unreachable!("closed or returned directories have an identity")
+        };
         if let Some(below) = below
             && let Ok(Some(above)) = self.with_descriptors(|_| Opener::above(below, &identity))
         {

@@ -1,17 +1,17 @@
-//! Who removes: programs with their options; the tree comes after them.
+//! Programs that remove trees, with their options.
 
 use super::super::tools::{Program, Tools};
 
 /// A program that removes a tree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contender {
-    /// Its name in tables, as one would type it, without the tree.
+    /// Name in tables: the command line without the tree.
     pub(crate) name: &'static str,
-    /// What is started.
+    /// Program to start.
     pub(crate) program: Program,
-    /// Its options; the tree comes after them.
+    /// Options, before the tree.
     pub(crate) options: &'static [&'static str],
-    /// What comes after the tree.
+    /// Arguments after the tree.
     pub(crate) expression: &'static [&'static str],
 }
 
@@ -21,9 +21,9 @@ const fn contender(name: &'static str, program: Program, options: &'static [&'st
     Contender { name, program, options, expression: &[] }
 }
 
-/// This workspace's command, to which all others are compared.
+/// This workspace's command, the reference of all comparisons.
 pub(crate) const OURS: &str = "megadir remove";
-/// The same once more: what differs there is noise.
+/// The same command: its difference is noise.
 pub(crate) const AGAIN: &str = "megadir remove (again)";
 pub(crate) const RM: &str = "rm -rf";
 pub(crate) const FIND: &str = "find -delete";
@@ -40,7 +40,7 @@ pub(crate) static CONTENDERS: &[Contender] = &[
     contender(PYTHON, Program::Python, &["-c", RMTREE]),
 ];
 
-/// Returns the contenders with one of these words in their names (none is all), whose programs are there; and always ours.
+/// Returns the installed contenders with one of these words in their names (all without words), and always ours.
 pub(crate) fn choose(only: &[String], tools: &Tools) -> Vec<&'static Contender> {
     let asked = |one: &Contender| {
         one.name == OURS || only.is_empty() || only.iter().any(|word| one.name.contains(word.as_str()))

@@ -1,4 +1,4 @@
-//! Measures one comparison on one file system after the other.
+//! Measures comparisons, one file system at a time.
 
 use super::super::arms::{DIRECTORY, Part};
 use super::super::child::{Bench, Sample, to_null};
@@ -14,7 +14,7 @@ use super::shapes::{SHAPES, Shape};
 use megadir_stats::permutation::SplitMix64;
 use std::time::Instant;
 
-/// Returns the comparisons asked for; all parts ask for all.
+/// Returns the requested comparisons: all if all parts are requested.
 pub(crate) fn chosen(parts: &[Part]) -> Vec<&'static Shape> {
     let asked = |shape: &&Shape| {
         parts.iter().any(|part| matches!(part, Part::All | Part::Remove) || *part == shape.part)
@@ -33,9 +33,9 @@ pub(crate) fn measure(
     println!("\n== {}: removing {}", kind.name, shape.name);
     let started = Instant::now();
     let mut ground = Ground::make(kind, scratch.path(), shape, plan.entries, interrupt)?;
-    println!("{} made in {:.0} s", shape.about(plan.entries), started.elapsed().as_secs_f64());
+    println!("{} created in {:.0} s", shape.about(plan.entries), started.elapsed().as_secs_f64());
     let mut contenders = choose(plan.only, plan.tools);
-    // Others recurse or use whole paths, which are too long here.
+    // Other programs recurse or use whole paths, which are too long here.
     contenders.retain(|one| !shape.is_chain || [OURS, AGAIN, RM].contains(&one.name));
     let mut results = Results::default();
     let mut random = SplitMix64::new(plan.seed);
@@ -46,7 +46,7 @@ pub(crate) fn measure(
             interrupt.check()?;
         }
     }
-    println!("measured in {:.0} s in all", started.elapsed().as_secs_f64());
+    println!("measured in {:.0} s in total", started.elapsed().as_secs_f64());
     let direct = if ground.lab().direct_io { "with" } else { "WITHOUT" };
     let mut text = format!(
         "## {}, removing {}\n\n* {}; before each run the image is copied back, mounted {direct} direct I/O and {}\n",
@@ -62,19 +62,19 @@ pub(crate) fn measure(
     Ok(Compared { file_system: kind.name, judged: judge(shape, &results), text })
 }
 
-/// Runs a contender once; what it was to remove must be gone, and nothing else.
+/// Runs a contender once; the tree must be gone, and nothing else.
 fn remove(ground: &Ground, contender: &Contender, plan: &Plan<'_>) -> Result<Sample, String> {
     let root = ground.lab().path();
     let bench = Bench { tools: plan.tools, root, entries: plan.entries };
     bench.touch(contender.program)?;
     let mut command = bench.program(contender.program)?;
     command.args(contender.options).arg(DIRECTORY).args(contender.expression);
-    // Who says what it has done says it to nobody here.
+    // Summaries on standard output are discarded.
     command.stderr(std::process::Stdio::null());
     let sample = to_null(&mut command)?;
     let left = std::fs::symlink_metadata(root.join(DIRECTORY));
     match left {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(sample),
-        _ => Err(format!("{} left something of the tree", contender.name)),
+        _ => Err(format!("{} did not remove the whole tree", contender.name)),
     }
 }

@@ -1,4 +1,4 @@
-//! The file system that a tree is removed on, again and again as it was made.
+//! File system that is restored from an image before each removal.
 
 use super::super::interrupt::Interrupt;
 use super::super::lab::{Kind, Lab};
@@ -7,14 +7,14 @@ use crate::process;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A file system with a tree, and its image as it was with the tree in it.
+/// File system with a tree, and its image with the complete tree.
 pub(crate) struct Ground {
     lab: Lab,
     kept: PathBuf,
 }
 
 impl Ground {
-    /// Makes the file system and the tree, and keeps the image.
+    /// Creates the file system and the tree, and keeps the image.
     pub(crate) fn make(
         kind: &'static Kind,
         folder: &Path,
@@ -22,7 +22,7 @@ impl Ground {
         entries: u64,
         interrupt: &Interrupt,
     ) -> Result<Self, String> {
-        // Room for the contents beside what the inodes need.
+        // Space for the contents, in addition to the inodes.
         let room = shape.files(entries) + shape.bytes(entries) / (16 << 10);
         let mut lab = Lab::make(kind, folder, room)?;
         shape.make(lab.path(), entries, interrupt)?;
@@ -33,7 +33,7 @@ impl Ground {
         Ok(Self { lab, kept })
     }
 
-    /// Brings the tree back, in the state of the cache that the shape is removed in.
+    /// Restores the tree and the shape's cache state.
     pub(crate) fn restore(&mut self, shape: &Shape) -> Result<(), String> {
         self.lab.detach()?;
         copy(&self.kept, self.lab.image())?;
@@ -41,7 +41,6 @@ impl Ground {
         if shape.is_cold { self.lab.cool() } else { shape.warm(self.lab.path()) }
     }
 
-    /// Returns the file system.
     pub(crate) fn lab(&self) -> &Lab {
         &self.lab
     }
@@ -53,7 +52,7 @@ impl Drop for Ground {
     }
 }
 
-/// Copies an image without its holes, to stable storage, so that writing it back disturbs nobody later.
+/// Copies an image without its holes to stable storage, so that writing it back disturbs no later run.
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     let cp = process::find_tool("cp").ok_or("no cp")?;
     process::output(Command::new(cp).arg("--sparse=always").arg(from).arg(to))?;

@@ -1,4 +1,4 @@
-//! What removing must reach: against whom, how many times faster, and in how much memory.
+//! Targets of removal: minimum speed against other programs, and maximum memory.
 
 use super::super::arms::Part;
 use super::super::rounds::Results;
@@ -7,14 +7,14 @@ use super::super::targets::{Judged, at_least_judged, at_most_judged};
 use super::contenders::{FIND, OURS, PYTHON, RM, RMZ};
 use super::shapes::Shape;
 
-/// So many times faster than rm a tree is removed.
+/// Minimum speed-up over `rm -rf` on a tree.
 const TREE_RATIO: f64 = 1.7;
-/// So many times faster than Python's function a directory is removed.
+/// Minimum speed-up over Python's `rmtree` on a directory.
 const PYTHON_RATIO: f64 = 1.3;
-/// Peak memory, whatever is removed, MiB.
+/// Maximum peak memory, MiB.
 const PEAK_MIB: f64 = 64.0;
 
-/// Judges one comparison; those whose contenders did not run are left out.
+/// Judges one comparison; omits targets whose contenders did not run.
 pub(crate) fn judge(shape: &Shape, results: &Results) -> Vec<Judged> {
     let ratio = |to: &str| Figure::ratio(&results.walls_s(to), &results.walls_s(OURS));
     let text = |what: String| format!("{}: {what}", shape.name);

@@ -1,7 +1,7 @@
-//! Removing: contenders that destroy what they are measured on, so that each run begins with the same image.
+//! Removal: contenders destroy their data, so each run starts from the same image.
 //!
-//! A tree is made once in a file system of its own, whose image is kept; before each run the image is copied back, mounted,
-//! and brought into memory or dropped from it. So each contender finds the very same file system, block for block.
+//! A tree is created once in its own file system, and the image is kept. Before each run the image is copied back and
+//! mounted, and the tree is read into the cache or dropped from it. Each contender gets the same file system, block for block.
 
 mod contenders;
 mod drive;

@@ -1,4 +1,4 @@
-//! What is removed: trees and single directories, on which file systems, and in which state of the cache.
+//! Trees and single directories to remove, with their file systems and cache states.
 
 use super::super::arms::{DIRECTORY, Part};
 use super::super::fill;
@@ -7,29 +7,29 @@ use rustix::fs::{CWD, Mode, OFlags};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The size of files that are not empty, bytes.
+/// Size of files that are not empty, bytes.
 const FILE_BYTES: usize = 50_000;
-/// The directories of a tree.
+/// Number of directories in a tree.
 const DIRECTORIES: u64 = 1000;
 
 /// One comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// What it is, in a heading.
+    /// Name in headings.
     pub(crate) name: &'static str,
-    /// The word on the command line that asks for it.
+    /// Word on the command line that selects it.
     pub(crate) part: Part,
-    /// The file systems it is removed on.
+    /// File systems to remove it on.
     pub(crate) file_systems: &'static [&'static str],
-    /// How many directories below the tree's root; 0: all files are in the root.
+    /// Number of directories below the root; 0: all files are in the root.
     directories: u64,
-    /// Each directory is in the one before and has one file.
+    /// Each directory is in the preceding directory and has one file.
     pub(crate) is_chain: bool,
-    /// One file for so many of `--entries`.
+    /// Divisor of `--entries` that gives the number of files.
     entries_per_file: u64,
-    /// The size of each file, bytes.
+    /// Size of each file, bytes.
     file_bytes: usize,
-    /// Whether it is dropped from the caches before each run.
+    /// `true` if it is dropped from the caches before each run.
     pub(crate) is_cold: bool,
 }
 
@@ -73,17 +73,17 @@ pub(crate) static SHAPES: &[Shape] = &[
 ];
 
 impl Shape {
-    /// Returns how many files it has where `--entries` asks for so many.
+    /// Returns the number of files for this value of `--entries`.
     pub(crate) fn files(&self, entries: u64) -> u64 {
         if self.is_chain { self.directories } else { (entries / self.entries_per_file).max(1) }
     }
 
-    /// Returns how many bytes its files have in all.
+    /// Returns the total size of its files, bytes.
     pub(crate) fn bytes(&self, entries: u64) -> u64 {
         self.files(entries) * self.file_bytes as u64
     }
 
-    /// Says what is in it.
+    /// Describes its content.
     pub(crate) fn about(&self, entries: u64) -> String {
         let files = self.files(entries);
         let size = if self.file_bytes == 0 {
@@ -94,19 +94,19 @@ impl Shape {
         match self.directories {
             0 => format!("{files} {size} in one directory"),
             directories if self.is_chain => {
-                format!("{files} {size}, one in each of {directories} directories, each in the one before")
+                format!("{files} {size}, one in each of {directories} nested directories")
             }
             directories => format!("{files} {size} in {directories} directories"),
         }
     }
 
-    /// Makes it below the root of a file system, on stable storage when it returns.
+    /// Creates it below the root of a file system; on return it is on stable storage.
     pub(crate) fn make(&self, root: &Path, entries: u64, interrupt: &Interrupt) -> Result<(), String> {
         let (path, files) = (root.join(DIRECTORY), self.files(entries));
         if self.directories == 0 {
             return fill::fill(&path, files, interrupt).map(|_| ());
         }
-        let cannot = |error: std::io::Error| format!("cannot make {}: {error}", path.display());
+        let cannot = |error: std::io::Error| format!("cannot create {}: {error}", path.display());
         if self.is_chain {
             return chain(root, self.directories).map_err(|error| cannot(error.into()));
         }
@@ -127,7 +127,7 @@ impl Shape {
         rustix::fs::syncfs(&directory).map_err(|error| cannot(error.into()))
     }
 
-    /// Reads all of it into the caches: names, inodes and contents.
+    /// Reads all names, inodes and contents into the caches.
     pub(crate) fn warm(&self, root: &Path) -> Result<(), String> {
         if self.is_chain {
             return warm_chain(&root.join(DIRECTORY))
@@ -156,7 +156,7 @@ impl Shape {
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Creates a chain and syncs it. Its path may be longer than `PATH_MAX`, so each level is opened below the one before.
+/// Creates a chain and syncs it. Its path may be longer than `PATH_MAX`, so each level is opened relative to the level above.
 fn chain(root: &Path, directories: u64) -> rustix::io::Result<()> {
     let mut at = rustix::fs::openat(CWD, root, FOLDER, Mode::empty())?;
     for level in 0..=directories {

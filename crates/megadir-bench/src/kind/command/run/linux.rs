@@ -200,7 +200,7 @@ impl<'a> Program<'a> {
         control: RunControl<'_>,
         read: &mut dyn FnMut(&[u8]),
     ) -> Result<Ended, WorkError> {
-        let worker = self.worker.ok_or_else(|| WorkError::Program("nothing can launch it here".into()))?;
+        let worker = self.worker.ok_or_else(|| WorkError::Program("no process can launch it here".into()))?;
         let line = CommandLine::parse(line, self.work.shell).map_err(WorkError::Program)?;
         let with = Placeholders {
             dir: &paths.directory,
@@ -227,7 +227,7 @@ impl<'a> Program<'a> {
 impl Workload for Program<'_> {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
         let missing = self.worker.is_none();
-        missing.then(|| "the process that would launch it cannot be started here".into())
+        missing.then(|| "the process that launches it cannot be started here".into())
     }
 
     fn setup(
@@ -267,7 +267,7 @@ fn null() -> Result<OwnedFd, WorkError> {
 }
 
 fn no_place() -> WorkError {
-    WorkError::Program("its output needs a directory of the run's own: give --entries".into())
+    WorkError::Program("its output needs a private directory: give --entries".into())
 }
 
 fn read_file(file: &mut File, read: &mut dyn FnMut(&[u8])) -> std::io::Result<()> {
@@ -316,7 +316,7 @@ pub(crate) fn printed_otherwise(
         Ok::<_, WorkError>((counted, lines))
     };
     let ((of_reference, expected), (of_other, found)) = (printed(reference)?, printed(other)?);
-    let counts = format!("{} lines against {} of `{one}`", of_other.entries, of_reference.entries);
+    let counts = format!("{} lines, `{one}` printed {}", of_other.entries, of_reference.entries);
     if expected.len() == LINES_MAX || found.len() == LINES_MAX || hides_lines(other) {
         return Ok(Some(counts));
     }

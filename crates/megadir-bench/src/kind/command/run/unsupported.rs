@@ -26,13 +26,13 @@ impl<'a> Program<'a> {
         _directory: &Dir,
         _control: RunControl<'_>,
     ) -> Result<Counted, WorkError> {
-        Err(WorkError::Program("programs are measured on Linux only".into()))
+        Err(WorkError::Program("programs can be measured on Linux only".into()))
     }
 }
 
 impl Workload for Program<'_> {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
-        Some("programs are measured on Linux only".into())
+        Some("programs can be measured on Linux only".into())
     }
 
     fn run(

@@ -57,7 +57,7 @@ fn asks_by_name() -> bool {
     *ASKS.get_or_init(|| wine_version().is_none())
 }
 
-const NO_DIRECTORY_SYNC: &str = "Windows documents no call that makes a directory's names durable";
+const NO_DIRECTORY_SYNC: &str = "Windows documents no call that syncs a directory";
 
 pub(crate) fn sync_directory(_directory: Borrowed<'_>) -> io::Result<()> {
     Err(io::Error::new(ErrorKind::Unsupported, NO_DIRECTORY_SYNC))
@@ -71,17 +71,13 @@ pub(crate) fn is_of_one_file(error: &io::Error) -> bool {
 /// Returns the reason why this system does not support the work.
 pub(crate) fn refused(work: &FileWork, directory: Borrowed<'_>) -> Option<String> {
     if work.owner_and_mode {
-        return Some(
-            "files of Windows have no owner and mode that a program gives by chown and chmod".into(),
-        );
+        return Some("files on Windows have no owner and mode to set with chown and chmod".into());
     }
     match work.sync {
         SyncPolicy::FileAndDirectory => Some(NO_DIRECTORY_SYNC.into()),
         // Only a trial shows whether the volume can be flushed.
         SyncPolicy::AtEnd => os::sync(directory).err().map(|error| {
-            format!(
-                "only administrators have a whole volume made durable, where the system can do that: {error}"
-            )
+            format!("flushing a whole volume needs an administrator, and support by the system: {error}")
         }),
         SyncPolicy::Never | SyncPolicy::EachFile => None,
     }

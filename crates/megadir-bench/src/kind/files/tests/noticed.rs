@@ -120,7 +120,7 @@ fn what_windows_has_no_call_for_is_refused_with_the_reason() {
     };
     assert!(reason(&|work| work.owner_and_mode = true).is_some_and(|why| why.contains("chown")));
     let both = reason(&|work| work.sync = SyncPolicy::FileAndDirectory);
-    assert!(both.is_some_and(|why| why.contains("directory's names")));
+    assert!(both.is_some_and(|why| why.contains("syncs a directory")));
     assert_eq!(reason(&|work| work.sync = SyncPolicy::EachFile), None);
     // Without the privilege it is refused; with it, it works.
     let at_end = FileWork { sync: SyncPolicy::AtEnd, ..work(FileOperation::Create, BY_NAME) };

@@ -161,7 +161,7 @@ fn a_program_that_is_no_worker_is_noticed() {
     let this = || std::env::current_exe().unwrap();
     let with = |program, word: &str| WorkerCommand { program, arguments: vec![word.into()] };
     let (error, _) = prepare_with(&with(this(), "--list"), SIGNALS);
-    assert!(error.to_string().contains(": ended before its work was done"), "{error}");
+    assert!(error.to_string().contains(": exited before its work was done"), "{error}");
     let (error, _) = prepare_with(&with(this().with_extension("none"), ""), SIGNALS);
     assert!(error.to_string().contains(if cfg!(windows) { "not found" } else { "No such file" }), "{error}");
     // A worker that never answers is waited for until cancellation.
@@ -198,7 +198,7 @@ fn a_worker_that_dies_at_work_is_noticed() {
     let ready = files.setup(&directory, FIRST, 1, SIGNALS);
     let done = ready.and_then(|()| files.run(&directory, 1, &mut stopwatch, SIGNALS));
     let error = done.unwrap_err().to_string();
-    assert!(error.contains("ended before its work was done"), "{error}");
+    assert!(error.contains("exited before its work was done"), "{error}");
 }
 
 /// Waits until each of three workers has created some files.
@@ -283,7 +283,7 @@ fn nobody_outlives_a_run_that_is_killed() {
         if now == before {
             break;
         }
-        assert!(start.elapsed() < PATIENCE, "somebody works on");
+        assert!(start.elapsed() < PATIENCE, "a worker still runs");
         before = now;
     }
 }

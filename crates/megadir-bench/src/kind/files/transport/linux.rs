@@ -103,19 +103,19 @@ impl Guest {
 
     pub(crate) fn take_all(&mut self) -> io::Result<(Owned, Barrier)> {
         let Ok([data, barrier]) = <[OwnedFd; 2]>::try_from(take_over(&self.0.from)?) else {
-            return Err(io::Error::other("no task was handed over"));
+            return Err(io::Error::other("no task was passed"));
         };
         Ok((data, Barrier(barrier)))
     }
 
     pub(crate) fn take_data(&mut self) -> io::Result<Owned> {
-        take_over(&self.0.from)?.pop().ok_or_else(|| io::Error::other("no directory was handed over"))
+        take_over(&self.0.from)?.pop().ok_or_else(|| io::Error::other("no directory was passed"))
     }
 
     /// Checks that the run is still the parent: it may have died before the death signal was set up.
     pub(crate) fn check_parent(&self, run: u32) -> io::Result<()> {
         let parent = getppid().map(|parent| parent.as_raw_nonzero().get().unsigned_abs());
-        if parent == Some(run) { Ok(()) } else { Err(io::Error::other("the run that started it has ended")) }
+        if parent == Some(run) { Ok(()) } else { Err(io::Error::other("the run that started it has exited")) }
     }
 
     pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
@@ -123,7 +123,7 @@ impl Guest {
     }
 
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<M> {
-        self.0.hear()?.ok_or_else(|| io::Error::other("the run says nothing"))
+        self.0.hear()?.ok_or_else(|| io::Error::other("the run does not answer"))
     }
 }
 

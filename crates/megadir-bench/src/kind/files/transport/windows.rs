@@ -73,7 +73,7 @@ impl Host {
     /// Puts the worker into the job, then passes the data directory, the barrier and the answer pipe.
     pub(crate) fn hand_all(&self, worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
         let Some(answers) = link.answers.take() else {
-            return Err(io::Error::other("it has everything already"));
+            return Err(io::Error::other("it already has all it needs"));
         };
         let to = worker.as_handle();
         self.job.add(to)?;
@@ -182,7 +182,7 @@ impl Guest {
 
     pub(crate) fn take_all(&mut self) -> io::Result<(Owned, Barrier)> {
         let handed: Handed =
-            self.hear().map_err(|error| io::Error::new(error.kind(), "no task was handed over"))?;
+            self.hear().map_err(|error| io::Error::new(error.kind(), "no task was passed"))?;
         self.answers = Some(take(handed.answers)?.into());
         Ok((take(handed.data)?, Barrier(take(handed.barrier)?.into())))
     }
@@ -200,12 +200,12 @@ impl Guest {
     pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
         match &mut self.answers {
             Some(answers) => say(answers, message),
-            None => Err(io::Error::other("no task was handed over")),
+            None => Err(io::Error::other("no task was passed")),
         }
     }
 
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<M> {
-        self.lines.hear()?.ok_or_else(|| io::Error::other("the run says nothing"))
+        self.lines.hear()?.ok_or_else(|| io::Error::other("the run does not answer"))
     }
 }
 

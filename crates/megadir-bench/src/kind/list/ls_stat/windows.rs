@@ -17,7 +17,7 @@ const NOT_FOUND: i32 = 2;
 
 pub(crate) fn lacks(stage: Stage) -> Option<String> {
     let lacking = stage == Stage::ExtendedAttributes;
-    lacking.then(|| "extended attributes are asked for as ls does, on Linux".to_owned())
+    lacking.then(|| "extended attributes are queried as in ls, on Linux".to_owned())
 }
 
 /// Vanished entries keep empty attributes and are counted; any other error ends the listing.

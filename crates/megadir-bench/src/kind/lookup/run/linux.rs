@@ -13,7 +13,7 @@ use crate::os::Borrowed;
 pub(crate) type Name = CString;
 
 pub(crate) fn unavailable(call: LookupCall, _directory: &Dir, _present: Option<CString>) -> Option<String> {
-    (call != LookupCall::Fstatat).then(|| "a call of Windows".to_owned())
+    (call != LookupCall::Fstatat).then(|| "a Windows call".to_owned())
 }
 
 pub(crate) fn prepare(

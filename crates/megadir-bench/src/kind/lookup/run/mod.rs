@@ -93,7 +93,7 @@ impl<'a> Lookup<'a> {
 impl Workload for Lookup<'_> {
     fn unavailable(&self, directory: &Dir) -> Option<String> {
         let none = self.presence == Presence::Present && self.source.entries() == 0;
-        let none = none.then(|| "there is no name to ask for".to_owned());
+        let none = none.then(|| "the directory has no name to look up".to_owned());
         let present = (self.source.entries() > 0).then(|| self.source.name(Presence::Present, 0, self.seed));
         none.or_else(|| system::unavailable(self.call, directory, present))
     }
@@ -105,9 +105,9 @@ impl Workload for Lookup<'_> {
         operations: u64,
         _signals: RunControl<'_>,
     ) -> Result<(), WorkError> {
-        let anew = self.presence == Presence::Absent && self.keys == Keys::Random;
+        let fresh = self.presence == Presence::Absent && self.keys == Keys::Random;
         self.blocks += 1;
-        let indices = self.draw(block, if anew { operations } else { operations.min(NAMES_MAX) });
+        let indices = self.draw(block, if fresh { operations } else { operations.min(NAMES_MAX) });
         let name = |index| self.source.name(self.presence, index, self.seed);
         let prepared = system::prepare(self.call, directory, indices.into_iter().map(name));
         self.names = prepared.map_err(|source| WorkError::Stage { stage: "the names", source })?;

@@ -24,14 +24,15 @@ const BACKSLASH: u16 = b'\\' as u16;
 /// Returns the reason why a call is unavailable here; `present` is a name that should exist.
 pub(crate) fn unavailable(call: LookupCall, directory: &Dir, present: Option<CString>) -> Option<String> {
     match call {
-        LookupCall::Fstatat => Some("a call of Linux".to_owned()),
+        LookupCall::Fstatat => Some("a Linux call".to_owned()),
         LookupCall::AttributesByPath => None,
         LookupCall::AttributesByHandle => {
             let name = present?;
             let is_there = os::status(directory.at(), name.as_bytes()).is_ok();
             let is_found = os::facts_of(directory.at(), name.as_bytes()).is_ok();
             // Wine 8 looks in the current directory instead.
-            (is_there && !is_found).then(|| format!("{} finds nothing below a handle here", call.name()))
+            (is_there && !is_found)
+                .then(|| format!("{} does not work relative to a handle here", call.name()))
         }
     }
 }

@@ -22,7 +22,7 @@ fn rm() -> Command {
 /// Returns the reason why `rm` is unavailable.
 pub(crate) fn unavailable() -> Option<String> {
     let found = rm().arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    found.err().map(|error| format!("no program rm: {error}"))
+    found.err().map(|error| format!("the program rm is missing: {error}"))
 }
 
 /// Returns the names in a directory, as arguments of `rm`.

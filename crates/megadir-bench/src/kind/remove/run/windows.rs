@@ -9,7 +9,7 @@ use megadir_sys::usage::Usage;
 use super::failed;
 use crate::control::WorkError;
 
-const REASON: &str = "rm -rf is a program of Linux";
+const REASON: &str = "rm -rf needs Linux";
 
 /// Returns the reason why `rm` is unavailable.
 pub(crate) fn unavailable() -> Option<String> {

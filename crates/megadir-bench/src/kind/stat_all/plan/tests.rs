@@ -72,7 +72,7 @@ fn published_figures_stand_beside_groups_that_there_are() {
         for figure in &planned.plan.published {
             let group = figure.group.as_deref().unwrap();
             assert!(planned.plan.groups.iter().any(|one| one.name == group), "{group}");
-            assert!(figure.unlike.is_some(), "{}: why nothing, where ours is not to be had", figure.what);
+            assert!(figure.unlike.is_some(), "{}: no reason although ours is unavailable", figure.what);
             let first = figure.what.ends_with(", first run");
             assert_eq!(figure.ours.is_none(), first, "{}: all is cached", figure.what);
         }
@@ -131,10 +131,10 @@ fn methods_of_other_systems_are_left_out_with_one_line() {
     let (own, others) = (METHODS[0].name, METHODS[1].name);
     let named = study(&format!("\"{own}\", \"{}\", \"{others}\"", foreign.0));
     let planned = plan(&named, &request(&methods)).unwrap();
-    let told = format!("Method {}: a method of {}.", foreign.0, foreign.1);
+    let told = format!("Method {}: a method for {}.", foreign.0, foreign.1);
     assert_eq!(planned.notes.iter().map(|note| &note.text).collect::<Vec<_>>(), [&told]);
     let error = plan(&study(&format!("\"{}\"", foreign.0)), &request(&methods)).unwrap_err();
-    assert!(error.to_string().ends_with(&format!("a method of {}", foreign.1)), "{error}");
+    assert!(error.to_string().ends_with(&format!("a method for {}", foreign.1)), "{error}");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn threads_that_no_method_has_are_refused() {
     let methods = facts(&several.iter().map(|method| method.name).collect::<Vec<_>>());
     let chosen = Request { threads: vec![1], ..request(&methods) };
     let error = plan(&built_in("attributes").unwrap(), &chosen).unwrap_err();
-    assert!(error.to_string().contains("no method that can be had here has threads"), "{error}");
+    assert!(error.to_string().contains("no method available here has threads"), "{error}");
 }
 
 #[cfg(not(windows))]
@@ -156,7 +156,7 @@ fn threads_can_be_chosen_and_backends_cannot() {
     let planned = planned("attributes", &chosen).unwrap();
     let groups: Vec<&str> = planned.plan.groups.iter().map(|group| group.name.as_str()).collect();
     assert_eq!(groups, ["5000 files"]);
-    assert!(planned.notes[0].text.contains("one size only"));
+    assert!(planned.notes[0].text.contains("only one size"));
     for study in ["attributes", "stat-or-list"] {
         let refused = Request { backends: vec!["std".into()], ..request(&methods) };
         let error = plan(&built_in(study).unwrap(), &refused).unwrap_err();

@@ -64,9 +64,9 @@ impl Workload for Ask<'_> {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
         let known = self.source.entries();
         if self.files > FILES_MAX {
-            return Some(format!("names of at most {FILES_MAX} files are kept for one operation"));
+            return Some(format!("one operation takes the names of at most {FILES_MAX} files"));
         }
-        (self.files > known).then(|| format!("only {known} names of the directory are known"))
+        (self.files > known).then(|| format!("only {known} names in the directory are known"))
     }
 
     fn setup(
