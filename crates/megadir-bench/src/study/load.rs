@@ -37,6 +37,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "smallfile", text: include_str!("../../../../studies/smallfile.toml") },
     BuiltIn { name: "remove", text: include_str!("../../../../studies/remove.toml") },
     BuiltIn { name: "limits", text: include_str!("../../../../studies/limits.toml") },
+    BuiltIn { name: "peers", text: include_str!("../../../../studies/peers.toml") },
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
