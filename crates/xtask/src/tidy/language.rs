@@ -39,7 +39,6 @@ static PENDING: &[&str] = &[
     "crates/megadir-cli/",
     "crates/megadir-inventory/",
     "crates/megadir-report/",
-    "crates/xtask/src/speed/remove/",
     "records/2026-11-21-attributes.md",
     "records/2026-11-21-speed.md",
     "records/2026-11-22-smallfile-file-systems/README.md",
