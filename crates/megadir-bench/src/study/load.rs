@@ -6,6 +6,7 @@ use megadir_record::{Claims, Made, Published};
 use serde::Deserialize;
 
 use super::plain::plain;
+use super::unknown_keys::unknown_key;
 use super::{Meta, RulesSpec, SizeSpec, Sizes, Study};
 use crate::kind::Kind;
 use crate::kind::command::CommandSpec;
@@ -167,6 +168,10 @@ pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
         let reason = plain(error.message());
         StudyError::Syntax { file: file.to_owned(), line, column, reason }
     })?;
+    if let Some((offset, reason)) = unknown_key(text) {
+        let (line, column) = position(text, offset);
+        return Err(StudyError::Syntax { file: file.to_owned(), line, column, reason });
+    }
     let contradiction = |reason| StudyError::Contradiction { file: file.to_owned(), reason };
     let study = read.study().map_err(contradiction)?;
     // The Windows part is checked on every system.
