@@ -1,6 +1,6 @@
 //! The least that scanning a tree can cost: its walk, with the attributes that a scan asks for, and nothing
-//! made of them. `bare_walk DIRECTORY [THREADS]` prints how many entries there are. The yardstick of `cargo
-//! xtask speed`: what a scan takes beyond this is sorting, encoding and writing.
+//! made of them. `bare_walk DIRECTORY [THREADS]` prints the number of entries. What a scan
+//! takes beyond this is sorting, encoding and writing; docs/speed.md has the command that compares them.
 
 #![expect(clippy::print_stdout, reason = "an example talks to the terminal")]
 

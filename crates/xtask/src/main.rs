@@ -25,7 +25,7 @@ struct Cli {
 enum Task {
     /// Run all checks for a change, cheap stages first
     Ci(ci::Args),
-    /// Measure every figure of speed and memory in README and docs/speed.md; Linux, as root
+    /// Install the programs that megadir is compared with and run the study `peers`; Linux, as root
     #[cfg(target_os = "linux")]
     Speed(speed::Args),
     /// Check structure and style beyond compiler and clippy

@@ -6,6 +6,7 @@ use megadir_record::{Claims, Made, Published};
 use serde::Deserialize;
 
 use super::plain::plain;
+use super::unknown_keys::unknown_key;
 use super::{Meta, RulesSpec, SizeSpec, Sizes, Study};
 use crate::kind::Kind;
 use crate::kind::command::CommandSpec;
@@ -37,6 +38,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "smallfile", text: include_str!("../../../../studies/smallfile.toml") },
     BuiltIn { name: "remove", text: include_str!("../../../../studies/remove.toml") },
     BuiltIn { name: "limits", text: include_str!("../../../../studies/limits.toml") },
+    BuiltIn { name: "peers", text: include_str!("../../../../studies/peers.toml") },
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -167,6 +169,10 @@ pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
         let reason = plain(error.message());
         StudyError::Syntax { file: file.to_owned(), line, column, reason }
     })?;
+    if let Some((offset, reason)) = unknown_key(text) {
+        let (line, column) = position(text, offset);
+        return Err(StudyError::Syntax { file: file.to_owned(), line, column, reason });
+    }
     let contradiction = |reason| StudyError::Contradiction { file: file.to_owned(), reason };
     let study = read.study().map_err(contradiction)?;
     // The Windows part is checked on every system.

@@ -4,6 +4,7 @@
 mod data;
 mod load;
 mod plain;
+mod unknown_keys;
 
 use megadir_record::{CacheState, Claims, Made, Published};
 use serde::Deserialize;

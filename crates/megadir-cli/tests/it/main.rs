@@ -43,6 +43,8 @@ mod make;
 #[cfg(target_os = "linux")]
 mod million;
 #[cfg(target_os = "linux")]
+mod peers;
+#[cfg(target_os = "linux")]
 mod remove;
 #[cfg(target_os = "linux")]
 mod replay;

@@ -4,7 +4,6 @@
 use super::instructions::{knows, optimised_binary};
 use super::stage::{Context, Report};
 use crate::process;
-use crate::speed::lab::{Kind, Lab};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -18,25 +17,22 @@ const NOTHING_COULD_RUN: i32 = 3;
 
 struct PrivateFs {
     study: &'static str,
-    kind: Kind,
+    /// Value of `--fs`.
+    name: &'static str,
     /// `true` if the study cannot run without it.
     needed: bool,
 }
 
 /// A new ext4: it creates files slowly if many were removed recently, and builds remove thousands.
-const FRESH: Kind = Kind { name: "ext4", mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000"] };
+const FRESH: &str = "ext4";
 
 /// Studies with a file system of their own; for `limits`, one whose directories are soon full.
 static FILE_SYSTEMS: &[PrivateFs] = &[
-    PrivateFs {
-        study: "limits",
-        kind: Kind { name: "ext4", mkfs: &["mkfs.ext4", "-q", "-F", "-b", "1024", "-O", "^has_journal"] },
-        needed: true,
-    },
-    PrivateFs { study: "fill", kind: FRESH, needed: false },
-    PrivateFs { study: "layout", kind: FRESH, needed: false },
-    PrivateFs { study: "smallfile", kind: FRESH, needed: false },
-    PrivateFs { study: "remove", kind: FRESH, needed: false },
+    PrivateFs { study: "limits", name: "ext4:block=1k:^has_journal", needed: true },
+    PrivateFs { study: "fill", name: FRESH, needed: false },
+    PrivateFs { study: "layout", name: FRESH, needed: false },
+    PrivateFs { study: "smallfile", name: FRESH, needed: false },
+    PrivateFs { study: "remove", name: FRESH, needed: false },
 ];
 
 /// Additional run, for a report that no study gives.
@@ -117,13 +113,8 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
     if own.is_some_and(|own| own.needed) && !root {
         return Ok(Some("it mounts a file system, which needs root".to_owned()));
     }
-    let kind = own.filter(|_| root).map(|own| &own.kind);
-    // Unmounted at the end of this function, before the folder of the image is removed.
-    let image = tempfile::tempdir_in(context.scratch()?)
-        .map_err(|error| format!("cannot create a folder: {error}"))?;
-    let lab = kind.map(|kind| Lab::make(kind, image.path(), 0)).transpose()?;
-    if let Some(lab) = &lab {
-        command.arg("--dir").arg(lab.path());
+    if let Some(own) = own.filter(|_| root) {
+        command.args(["--fs", own.name]);
     }
     if !context.full {
         command.arg("--quick");

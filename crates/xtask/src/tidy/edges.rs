@@ -36,7 +36,7 @@ static ALLOWED: &[Allowed] = &[
         ],
     ),
     allowed(TESTKIT, &["megadir", "megadir-lab"]),
-    allowed("xtask", &["megadir-stats"]),
+    allowed("xtask", &[]),
 ];
 
 /// For tests of any crate, and for nothing else.

@@ -20,7 +20,7 @@ use crate::exit::CliError;
 use crate::parse;
 
 /// Version of this program among the programs of a study.
-const VERSION: &str = concat!("megadir ", env!("CARGO_PKG_VERSION"));
+const VERSION: &str = concat!("megadir ", env!("CARGO_PKG_VERSION"), " (the running executable)");
 /// Directories of this size are measured themselves.
 const EXISTING_ENTRIES_MIN: u64 = 1_000;
 

@@ -113,6 +113,10 @@ const BLOCKS: &[Block] = &[
             Smaller(&[("commands ", "commands --entries 50 --rounds 7 "), ("1000", "10")]),
         )],
     ),
+    (
+        "docs/commands.md",
+        &[("megadir bench run peers", Elsewhere("takes minutes; the tests `peers` run it"))],
+    ),
     ("docs/inventory.md", &[("SELECT path, size", QUERY)]),
     ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),

@@ -206,7 +206,7 @@ impl<'a> Program<'a> {
             dir: &paths.directory,
             entries: self.entries,
             out: &paths.out,
-            megadir: worker.program.as_os_str(),
+            megadir: &itself(),
         };
         let errors = File::from(rustix::fs::memfd_create("errors", MemfdFlags::CLOEXEC).map_err(failed)?);
         let environment = self.work.environment.clone().into_iter();
@@ -259,6 +259,12 @@ impl Workload for Program<'_> {
 /// Returns the path of a name in a directory's parent.
 fn beside(directory: &OsStr, name: &str) -> OsString {
     Path::new(directory).parent().unwrap_or(Path::new("/")).join(name).into_os_string()
+}
+
+/// Path of the running executable for all processes of the run, even if its file was replaced. `/proc/self/exe`
+/// would be the shell if a shell interprets the line.
+fn itself() -> OsString {
+    format!("/proc/{}/exe", std::process::id()).into()
 }
 
 fn null() -> Result<OwnedFd, WorkError> {

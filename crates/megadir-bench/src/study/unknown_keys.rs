@@ -1,0 +1,130 @@
+//! Misspelt keys in `[claims]` and `[[published]]`, whose types are the record's and accept further keys, because
+//! records of later programs may have some.
+
+use megadir::nearest::choices;
+use megadir_record::claims::{
+    AsSlow, ClaimedGrowth, FileSystemClaim, FileSystemClaims, ListedAttributes, SlowerPairs, Takes,
+};
+use megadir_record::{Claims, ContentKind, Published};
+use serde_json::Value;
+use toml::de::{DeTable, DeValue};
+
+/// Returns the byte offset of the first unknown key, and a sentence about it. A text that is no TOML has none.
+pub(super) fn unknown_key(text: &str) -> Option<(usize, String)> {
+    let study = DeTable::parse(text).ok()?;
+    let study = study.get_ref();
+    let known = |key: &str, value: serde_json::Result<Value>| {
+        study.get(key).and_then(|found| below(found.get_ref(), &value.unwrap_or_default(), key))
+    };
+    let claims = known("claims", serde_json::to_value(every_claim()));
+    claims.or_else(|| known("published", serde_json::to_value(full_published())))
+}
+
+/// Compares the keys of a value, and of all tables in it, with those of a value that has every key.
+fn below(found: &DeValue<'_>, full: &Value, place: &str) -> Option<(usize, String)> {
+    match (found, full) {
+        (DeValue::Table(table), Value::Object(known)) => table.iter().find_map(|(key, value)| {
+            let name = key.get_ref().as_ref();
+            match known.get(name) {
+                Some(full) => below(value.get_ref(), full, &format!("{place}.{name}")),
+                None => {
+                    let choices = choices(name, known.keys().map(String::as_str));
+                    Some((key.span().start, format!("there is no key '{name}' in [{place}]: {choices}")))
+                }
+            }
+        }),
+        (DeValue::Array(all), Value::Array(full)) => {
+            all.iter().find_map(|one| below(one.get_ref(), full.first()?, place))
+        }
+        // A list's only element may be written without the list; reading it reports that.
+        _ => None,
+    }
+}
+
+/// Claims with every key. A new field is missing here until it is added.
+fn every_claim() -> Claims {
+    let text = String::new;
+    let claim = FileSystemClaim { words: text(), of: text(), than: vec![text()], takes: Takes::More };
+    let listed = ListedAttributes { methods: vec![text()], in_kind: vec![text()], least: 0, most: 0 };
+    Claims {
+        who: text(),
+        // Only `true` is written.
+        buffer_is_the_cause: true,
+        growth: Some(ClaimedGrowth::Linear),
+        flat_filling: true,
+        slower_pairs: vec![SlowerPairs { group: text(), words: text(), layout: Some(text()) }],
+        listed_attributes: Some(listed),
+        as_slow: Some(AsSlow { method: text(), needs: text(), words: text() }),
+        file_systems: Some(FileSystemClaims { words: text(), each: vec![claim], disks_only: true }),
+    }
+}
+
+/// A published figure with every key, in a list.
+fn full_published() -> [Published; 1] {
+    let text = || Some(String::new());
+    [Published {
+        what: String::new(),
+        value: 0.0,
+        unit: String::new(),
+        group: text(),
+        ours: text(),
+        unlike: text(),
+        entries: Some(0),
+        content: Some(ContentKind::Json),
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BUILT_IN, from_text};
+
+    #[test]
+    fn a_misspelt_key_of_a_claim_is_refused_with_its_place_and_the_nearest_word() {
+        for (study, from, to, says) in [
+            (
+                "listing",
+                "growth = ",
+                "grwth = ",
+                "there is no key 'grwth' in [claims]: did you mean 'growth'?",
+            ),
+            (
+                "listing",
+                "buffer_is_the_cause = true",
+                "buffer_is_the_case = true",
+                "there is no key 'buffer_is_the_case' in [claims]: did you mean 'buffer_is_the_cause'?",
+            ),
+            (
+                "layout",
+                "layout = \"prefix:2/2\"\n\n[[claims.slower_pairs]]",
+                "layouts = \"prefix:2/2\"\n\n[[claims.slower_pairs]]",
+                "there is no key 'layouts' in [claims.slower_pairs]: did you mean 'layout'?",
+            ),
+            (
+                "smallfile",
+                "disks_only = true",
+                "disk_only = true",
+                "there is no key 'disk_only' in [claims.file_systems]: did you mean 'disks_only'?",
+            ),
+            (
+                "smallfile",
+                "{ words = \"ext3 is slow\", of",
+                "{ words = \"ext3 is slow\", thn = [], of",
+                "there is no key 'thn' in [claims.file_systems.each]: did you mean 'than'?",
+            ),
+            (
+                "listing",
+                "ours = \"slow\"",
+                "our = \"slow\"",
+                "there is no key 'our' in [published]: did you mean 'ours'?",
+            ),
+        ] {
+            let own = BUILT_IN.iter().find(|one| one.name == study).unwrap().text;
+            let text = own.replacen(from, to, 1);
+            assert_ne!(text, own, "{from}");
+            let changed = text.lines().zip(own.lines()).position(|(one, other)| one != other).unwrap() + 1;
+            let error = from_text("own.toml", &text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("own.toml:{changed}:")), "{error}");
+            assert!(error.contains(says) && !error.contains('\n'), "{error}");
+        }
+    }
+}

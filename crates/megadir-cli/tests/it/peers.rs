@@ -1,0 +1,132 @@
+//! The study `peers`: megadir and whatever comparable programs are installed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufReader;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use megadir_bench::study::{Kind, built_in};
+use megadir_record::jsonl::read;
+use megadir_record::{Cell, Phase, Record, Role, Work};
+use megadir_testkit::require;
+use megadir_testkit::require::{full, have};
+
+use crate::support::megadir;
+
+const STUDY: &str = include_str!("../../../../studies/peers.toml");
+/// Installed programs of the test; the study's other programs are missing.
+const INSTALLED: [&str; 6] = ["ls", "find", "du", "rm", "mkdir", "wc"];
+
+/// Makes a directory of programs: links to installed ones, a `fd` that lists like find, and a `megadir` that must
+/// not be run.
+fn programs(directory: &Path) {
+    std::fs::create_dir(directory).expect("made");
+    for name in INSTALLED {
+        symlink(Path::new("/usr/bin").join(name), directory.join(name)).expect("linked");
+    }
+    let script = |name: &str, text: &str| {
+        let path = directory.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("written");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("executable");
+    };
+    script("fd", "exec find \"$3\"");
+    script("megadir", "echo ran >> /proc/self/cwd/other-megadir-ran; exit 9");
+}
+
+fn record(path: &Path) -> Record {
+    read(BufReader::new(std::fs::File::open(path).expect("a record"))).expect("a record that can be read")
+}
+
+/// Names of the study's groups with the number of their arms.
+fn declared() -> BTreeMap<String, usize> {
+    let study = built_in("peers").expect("a built-in study");
+    let Kind::Command(spec) = study.kind else { panic!("{:?}", study.kind) };
+    spec.groups.iter().map(|group| (group.name.clone(), group.arms.len())).collect()
+}
+
+#[test]
+fn installed_programs_are_measured_in_every_group_and_missing_ones_are_named() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    programs(&scratch.path().join("bin"));
+    // Warm-up takes seconds otherwise, and this test is about no times.
+    let study = STUDY.replace("warm_up_s_max = 3", "warm_up_s_max = 0");
+    assert_ne!(study, STUDY);
+    std::fs::write(scratch.path().join("peers.toml"), study).expect("written");
+    let words = ["bench", "run", "peers.toml", "--quick", "--entries", "60", "--rounds", "2", "-o", "record"];
+    let output = megadir(scratch.path(), &words).env("PATH", scratch.path().join("bin")).output();
+    let output = output.expect("the program starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(!scratch.path().join("other-megadir-ran").exists(), "{told}");
+
+    let record = record(&scratch.path().join("record"));
+    let measured = |cell: &Cell| {
+        let of = |sample: &&megadir_record::Sample| sample.cell == cell.id && sample.phase == Phase::Measure;
+        record.samples.iter().filter(of).count()
+    };
+    let (mut arms, mut programs) = (BTreeMap::<&str, usize>::new(), BTreeSet::new());
+    for cell in &record.header.plan.cells {
+        let Work::Command(work) = &cell.work else { panic!("{cell:?}") };
+        assert_eq!(measured(cell), 2, "{}: {told}", cell.name);
+        assert!(cell.role != Role::Baseline || work.program() == "{megadir}", "{}", cell.name);
+        if cell.role != Role::AgainstItself {
+            *arms.entry(&work.task).or_default() += 1;
+        }
+        programs.insert(work.program());
+        if work.program() == "{megadir}" {
+            let version = work.version.as_deref().unwrap_or_default();
+            assert!(version.ends_with("(the running executable)"), "{version}");
+        }
+    }
+    assert_eq!(programs, BTreeSet::from(["{megadir}", "du", "fd", "find", "ls", "rm"]));
+    // An arm of the study is in the plan or in a note.
+    let declared = declared();
+    assert_eq!(
+        arms.keys().map(|name| (*name).to_owned()).collect::<Vec<_>>(),
+        declared.keys().cloned().collect::<Vec<_>>()
+    );
+    let left_out: Vec<&str> = record
+        .notes
+        .iter()
+        .filter(|note| note.kind == "arm-left-out")
+        .map(|note| note.text.as_str())
+        .collect();
+    assert_eq!(
+        arms.values().sum::<usize>() + left_out.len(),
+        declared.values().sum::<usize>(),
+        "{left_out:#?}"
+    );
+    for name in ["bfs", "fdfind", "eza", "diskus", "dust", "dua", "gdu", "rmz", "rsync", "python3"] {
+        let missing = format!("there is no program `{name}` on PATH");
+        assert!(left_out.iter().any(|note| note.contains(&missing)), "{name}: {left_out:#?}");
+    }
+    for name in ["megadir remove", "rm -rf", "find -delete"] {
+        let cell = record.header.plan.cells.iter().find(|cell| cell.name == name).expect(name);
+        let Work::Command(work) = &cell.work else { panic!("{cell:?}") };
+        assert_eq!(work.expected.map(|expected| expected.lines), Some(0), "{name} leaves files");
+    }
+}
+
+#[test]
+fn all_groups_run_cold_on_fresh_file_systems() {
+    // Minutes, even at the quick size.
+    if !full() {
+        return;
+    }
+    require!(have("mkfs.xfs"));
+    let scratch = tempfile::tempdir().expect("a directory");
+    let words =
+        ["bench", "run", "peers", "--quick", "--fs", "ext4,xfs", "--cache", "warm,fs-cold", "-o", "record"];
+    let output = megadir(scratch.path(), &words).output().expect("the program starts");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let record = record(&scratch.path().join("record"));
+    let cold = record.header.plan.cells.iter().filter(|cell| cell.cache.is_cold());
+    let tasks: BTreeSet<String> = cold
+        .filter_map(|cell| match &cell.work {
+            Work::Command(work) => Some(work.task.clone()),
+            _ => None,
+        })
+        .collect();
+    let all: BTreeSet<String> = declared().into_keys().filter(|name| !name.starts_with("remove-")).collect();
+    assert_eq!(tasks, all);
+}

@@ -1,0 +1,133 @@
+//! `cargo xtask speed`: builds megadir, installs the programs it is compared with, and runs the study `peers`.
+//!
+//! The study, its rounds and its report are megadir's own: `megadir bench run peers` needs nothing of this. Debian
+//! has bfs, fd-find, gdu, rsync and GNU's tools; a program that is missing is left out of the study, with a note.
+
+use crate::process;
+use crate::workspace::{Workspace, cargo};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Options of the study unless others are given: three fresh file systems, cached and uncached.
+const OPTIONS: [&str; 4] = ["--fs", "ext4,xfs,btrfs", "--cache", "warm,fs-cold"];
+
+/// Program of crates.io, in the version that published figures used or a tested one.
+struct Peer {
+    package: &'static str,
+    program: &'static str,
+    version: &'static str,
+}
+
+static PEERS: &[Peer] = &[
+    Peer { package: "fd-find", program: "fd", version: "10.5.0" },
+    Peer { package: "rmz", program: "rmz", version: "3.2.1" },
+    Peer { package: "eza", program: "eza", version: "0.23.5" },
+    Peer { package: "du-dust", program: "dust", version: "1.2.7" },
+    Peer { package: "dua-cli", program: "dua", version: "2.32.2" },
+    Peer { package: "diskus", program: "diskus", version: "0.9.0" },
+];
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Install nothing: measure with the programs that are present
+    #[arg(long)]
+    installed: bool,
+    /// Options of `megadir bench run peers` [default: --fs ext4,xfs,btrfs --cache warm,fs-cold]
+    #[arg(last = true, value_name = "OPTION")]
+    options: Vec<String>,
+}
+
+/// Runs the study; the default options need root.
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    let workspace = Workspace::find()?;
+    let mut build = Command::new(cargo());
+    process::run(build.current_dir(&workspace.root).args([
+        "build",
+        "--release",
+        "--locked",
+        "--package",
+        "megadir-cli",
+    ]))?;
+    let tools = workspace.target.join("tools");
+    if !args.installed {
+        for peer in PEERS {
+            // The study leaves a missing program out and says so.
+            if let Err(why) = install(&tools, peer) {
+                eprintln!("xtask: {} is not installed: {why}", peer.program);
+            }
+        }
+    }
+    let folder = tools.join("bin");
+    link_interpreter(&folder)?;
+    let mut study = Command::new(workspace.target.join("release/megadir"));
+    study.args(["bench", "run", "peers"]).env("PATH", before_path(folder)?);
+    match args.options.is_empty() {
+        true => study.args(OPTIONS),
+        false => study.args(&args.options),
+    };
+    process::run(&mut study)
+}
+
+/// Installs a program of crates.io in its version, unless it is there.
+fn install(root: &Path, peer: &Peer) -> Result<(), String> {
+    let path = root.join("bin").join(peer.program);
+    let said = process::output(Command::new(&path).arg("--version")).unwrap_or_default();
+    if said.split_whitespace().any(|word| word.trim_start_matches('v') == peer.version) {
+        return Ok(());
+    }
+    let mut command = Command::new(cargo());
+    command.args(["install", peer.package, "--locked", "--version", peer.version, "--root"]).arg(root);
+    process::run(&mut command)
+}
+
+/// Links the real interpreter: the `python3` on `PATH` may be a script that searches for it each time.
+fn link_interpreter(folder: &Path) -> Result<(), String> {
+    let Some(python) = process::find_tool("python3") else { return Ok(()) };
+    let printed = process::output(Command::new(python).args(["-c", "import sys; print(sys.executable)"]))?;
+    let link = folder.join("python3");
+    let made = std::fs::create_dir_all(folder).and_then(|()| match std::fs::remove_file(&link) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => std::os::unix::fs::symlink(printed.trim(), &link),
+    });
+    made.map_err(|error| format!("cannot link {}: {error}", link.display()))
+}
+
+/// Returns `PATH` with a folder before the others.
+fn before_path(folder: PathBuf) -> Result<std::ffi::OsString, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder).chain(std::env::split_paths(&path));
+    std::env::join_paths(folders).map_err(|error| format!("cannot extend PATH: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn options_after_two_dashes_are_the_studys() {
+        let args = Cli::parse_from(["speed", "--installed", "--", "--quick", "--fs", "xfs"]).args;
+        assert!(args.installed);
+        assert_eq!(args.options, ["--quick", "--fs", "xfs"]);
+    }
+
+    #[test]
+    fn a_folder_comes_first_on_path() {
+        let path = before_path(PathBuf::from("/tools/bin")).unwrap();
+        assert_eq!(std::env::split_paths(&path).next(), Some(PathBuf::from("/tools/bin")));
+    }
+
+    #[test]
+    fn every_program_that_is_installed_is_in_the_study() {
+        let study = include_str!("../../../studies/peers.toml");
+        for Peer { program, .. } in PEERS {
+            assert!(study.contains(&format!("run = \"{program} ")), "{program}");
+        }
+    }
+}
