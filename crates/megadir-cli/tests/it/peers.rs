@@ -97,7 +97,7 @@ fn installed_programs_are_measured_in_every_group_and_missing_ones_are_named() {
         "{left_out:#?}"
     );
     for name in ["bfs", "fdfind", "eza", "diskus", "dust", "dua", "gdu", "rmz", "rsync", "python3"] {
-        let missing = format!("there is no program `{name}` on PATH");
+        let missing = format!("`{name}` is not on PATH");
         assert!(left_out.iter().any(|note| note.contains(&missing)), "{name}: {left_out:#?}");
     }
     for name in ["megadir remove", "rm -rf", "find -delete"] {
