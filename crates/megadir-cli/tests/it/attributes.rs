@@ -52,7 +52,9 @@ fn first_runs_are_on_files_that_nobody_has_seen() {
         here.path(),
         &["bench", "run", "attributes", "--quick", "--entries", "20", "--cache", "warm,unseen"],
     );
-    for says in ["The source's table, measured here", " first, unseen ", " second ", "of all 20 files read? (unseen)"] {
+    for says in
+        ["The source's table, measured here", " first, unseen ", " second ", "of all 20 files read? (unseen)"]
+    {
         assert!(all.contains(says), "nothing about '{says}' in:\n{all}");
     }
     let record = record(here.path());
