@@ -29,7 +29,7 @@ fn below(found: &DeValue<'_>, full: &Value, place: &str) -> Option<(usize, Strin
                 Some(full) => below(value.get_ref(), full, &format!("{place}.{name}")),
                 None => {
                     let choices = choices(name, known.keys().map(String::as_str));
-                    Some((key.span().start, format!("there is no key '{name}' in [{place}]: {choices}")))
+                    Some((key.span().start, format!("unknown key '{name}' in [{place}]: {choices}")))
                 }
             }
         }),
@@ -81,41 +81,36 @@ mod tests {
     #[test]
     fn a_misspelt_key_of_a_claim_is_refused_with_its_place_and_the_nearest_word() {
         for (study, from, to, says) in [
-            (
-                "listing",
-                "growth = ",
-                "grwth = ",
-                "there is no key 'grwth' in [claims]: did you mean 'growth'?",
-            ),
+            ("listing", "growth = ", "grwth = ", "unknown key 'grwth' in [claims]: did you mean 'growth'?"),
             (
                 "listing",
                 "buffer_is_the_cause = true",
                 "buffer_is_the_case = true",
-                "there is no key 'buffer_is_the_case' in [claims]: did you mean 'buffer_is_the_cause'?",
+                "unknown key 'buffer_is_the_case' in [claims]: did you mean 'buffer_is_the_cause'?",
             ),
             (
                 "layout",
                 "layout = \"prefix:2/2\"\n\n[[claims.slower_pairs]]",
                 "layouts = \"prefix:2/2\"\n\n[[claims.slower_pairs]]",
-                "there is no key 'layouts' in [claims.slower_pairs]: did you mean 'layout'?",
+                "unknown key 'layouts' in [claims.slower_pairs]: did you mean 'layout'?",
             ),
             (
                 "smallfile",
                 "disks_only = true",
                 "disk_only = true",
-                "there is no key 'disk_only' in [claims.file_systems]: did you mean 'disks_only'?",
+                "unknown key 'disk_only' in [claims.file_systems]: did you mean 'disks_only'?",
             ),
             (
                 "smallfile",
                 "{ words = \"ext3 is slow\", of",
                 "{ words = \"ext3 is slow\", thn = [], of",
-                "there is no key 'thn' in [claims.file_systems.each]: did you mean 'than'?",
+                "unknown key 'thn' in [claims.file_systems.each]: did you mean 'than'?",
             ),
             (
                 "listing",
                 "ours = \"slow\"",
                 "our = \"slow\"",
-                "there is no key 'our' in [published]: did you mean 'ours'?",
+                "unknown key 'our' in [published]: did you mean 'ours'?",
             ),
         ] {
             let own = BUILT_IN.iter().find(|one| one.name == study).unwrap().text;

@@ -31,8 +31,8 @@ fn methods_are_compared_on_files_of_their_own() {
         &["bench", "run", "attributes", "--quick", "--entries", "300,1200", "--rounds", "6"],
     );
     for says in [
-        "of 1 200?",
-        "of 300?",
+        "of all 1 200 files read?",
+        "of all 300 files read?",
         "speed-up",
         "getdents-statx-inode    1 200",
         "The claim of the article that std::filesystem",
@@ -52,7 +52,9 @@ fn first_runs_are_on_files_that_nobody_has_seen() {
         here.path(),
         &["bench", "run", "attributes", "--quick", "--entries", "20", "--cache", "warm,unseen"],
     );
-    for says in ["The source's table, measured here", " first, unseen ", " second ", "of 20? (unseen)"] {
+    for says in
+        ["The source's table, measured here", " first, unseen ", " second ", "of all 20 files read? (unseen)"]
+    {
         assert!(all.contains(says), "nothing about '{says}' in:\n{all}");
     }
     let record = record(here.path());
@@ -92,5 +94,5 @@ fn the_list_of_studies_names_the_methods_and_what_they_need() {
     let here = tempfile::tempdir().expect("a directory");
     let all = printed(here.path(), &["bench", "list"]);
     assert!(all.contains("method readdir-lstat: readdir, then lstat of each entry by path\n"), "{all}");
-    assert!(all.contains("hundreds a call (needs root, and XFS)\n"), "{all}");
+    assert!(all.contains("hundreds per call (needs root, and XFS)\n"), "{all}");
 }

@@ -55,9 +55,9 @@ fn installed_programs_are_measured_in_every_group_and_missing_ones_are_named() {
     let words = ["bench", "run", "peers.toml", "--quick", "--entries", "60", "--rounds", "2", "-o", "record"];
     let output = megadir(scratch.path(), &words).env("PATH", scratch.path().join("bin")).output();
     let output = output.expect("the program starts");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{told}");
-    assert!(!scratch.path().join("other-megadir-ran").exists(), "{told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert!(!scratch.path().join("other-megadir-ran").exists(), "{errors}");
 
     let record = record(&scratch.path().join("record"));
     let measured = |cell: &Cell| {
@@ -67,7 +67,7 @@ fn installed_programs_are_measured_in_every_group_and_missing_ones_are_named() {
     let (mut arms, mut programs) = (BTreeMap::<&str, usize>::new(), BTreeSet::new());
     for cell in &record.header.plan.cells {
         let Work::Command(work) = &cell.work else { panic!("{cell:?}") };
-        assert_eq!(measured(cell), 2, "{}: {told}", cell.name);
+        assert_eq!(measured(cell), 2, "{}: {errors}", cell.name);
         assert!(cell.role != Role::Baseline || work.program() == "{megadir}", "{}", cell.name);
         if cell.role != Role::AgainstItself {
             *arms.entry(&work.task).or_default() += 1;

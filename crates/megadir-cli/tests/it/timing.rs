@@ -101,9 +101,9 @@ fn a_rate_is_kept_or_said_not_to_be() {
 #[test]
 fn a_rate_that_cannot_be_is_refused() {
     for (study, rate, words) in [
-        ("lookup", "0", "1 to 10000000 operations a second are possible"),
-        ("lookup", "11M", "1 to 10000000 operations a second are possible"),
-        ("listing", "10", "study `listing` is not of single operations that can start at any time"),
+        ("lookup", "0", "expected 1 to 10000000 operations per second"),
+        ("lookup", "11M", "expected 1 to 10000000 operations per second"),
+        ("listing", "10", "study `listing` has no single operations to schedule"),
     ] {
         let output = output_of(".", &["bench", "run", study, "--dry-run", "--rate", rate]);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -72,7 +72,7 @@ fn small_files_tell_nothing() {
     assert!(refused.contains("the files are empty"), "{refused}");
     std::fs::write(made.path().join("small"), "in the file table").unwrap();
     let refused = contents_with(&directory, 0, 0).unwrap_err().to_string();
-    assert!(refused.contains("no file of 4096 bytes or more"), "{refused}");
+    assert!(refused.contains("all files are smaller than 4096 bytes"), "{refused}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Figures with a unit in the prose of README.md, METHODOLOGY.md and docs/*.md: each is in a record, in compared
-//! output, or in the table below, which names the place that makes it true.
+//! output, or in the table below, which names its evidence.
 
 use std::collections::BTreeSet;
 
 use super::figures::{files, pages, read, root};
 
-/// What makes a figure true.
+/// Evidence for a figure.
 enum Holder {
     /// A file of the repository with this text: a constant, a test, a record (which the page rounds).
     Text(&'static str, &'static str),
@@ -26,7 +26,7 @@ const REMOVE: &str = "records/2026-11-21-remove.md";
 
 /// Words of a page, wherever its lines break, with what holds their figures.
 const STATED: &[(&str, &str, Holder)] = &[
-    // The README's and docs/speed.md's figures are those of the records, rounded.
+    // Figures of the README and docs/speed.md are rounded from the records.
     (
         "README.md",
         "The first name appears after 1.7 to 3.2 ms, with `ls -U` after 1.1 ms",
