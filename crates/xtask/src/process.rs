@@ -70,6 +70,19 @@ pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(Exi
     }
 }
 
+/// Status and combined output of a command without input, with the lines of both streams in order.
+pub(crate) fn merged(command: &mut Command) -> Result<(ExitStatus, String), String> {
+    let pipe = std::io::pipe().and_then(|(reader, writer)| Ok((reader, writer.try_clone()?, writer)));
+    let (mut reader, twin, writer) = pipe.map_err(|error| cannot("run", command, &error))?;
+    let mut child = start(command.stdin(Stdio::null()).stdout(twin).stderr(writer))?;
+    // The command holds the pipe's write ends: without this the reader would never see the end.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes).map_err(|error| cannot("read the output of", command, &error))?;
+    let status = child.wait().map_err(|error| cannot("wait for", command, &error))?;
+    Ok((status, String::from_utf8_lossy(&bytes).into_owned()))
+}
+
 /// Finds `tool` by its absolute path, on `PATH`, or in the folders of system tools.
 pub(crate) fn find_tool(tool: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -117,6 +130,12 @@ mod tests {
         let (status, text) =
             run_at_most(&mut shell("echo a; echo b >&2; exit 3"), Duration::from_secs(60)).unwrap();
         assert_eq!((status.code(), text.as_str()), (Some(3), "a\nb\n"));
+    }
+
+    #[test]
+    fn lines_of_both_streams_keep_their_order() {
+        let (status, text) = merged(&mut shell("echo a; echo b >&2; echo c; exit 101")).unwrap();
+        assert_eq!((status.code(), text.as_str()), (Some(101), "a\nb\nc\n"));
     }
 
     #[test]

@@ -116,8 +116,8 @@ fn no_level_is_handed_to_another_thread() {
                 let what = format!(
                     "{operation}, {depth} deep, {files} files each: {futexes} futex, {others} others"
                 );
-                // Handing levels over to other workers took two per level.
-                assert!(futexes < depth / 8, "{what}");
+                // Handing levels over to other workers took two per level. A loaded machine adds some per thousand calls.
+                assert!(futexes < depth / 2, "{what}");
                 assert!(others < (12 + 2 * files) * depth + HARNESS_CALLS, "{what}");
                 assert!(
                     before.is_none_or(|before| others < before * 44 / 10 + HARNESS_CALLS),

@@ -10,6 +10,7 @@ mod lints;
 mod packages;
 mod smoke;
 mod stage;
+mod suites;
 mod test;
 mod windows;
 mod wine;

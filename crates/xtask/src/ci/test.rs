@@ -1,63 +1,74 @@
 //! Runs all tests, and collects the reasons why tests could not run: one line each in `MEGADIR_NOT_RUN_LOG`,
 //! written by one `write` with `O_APPEND`. "not run" is a failure if `MEGADIR_REQUIRE_ALL=1`, "unavailable"
-//! never is. The result lines of cargo test move to the end, so that the sum over `test result:` lines is
+//! never is. The result lines of the suites move to the end, so that the sum over `test result:` lines is
 //! right.
 
 use super::stage::{Context, Report};
-use crate::process;
-use std::io::{BufRead, BufReader};
+use super::suites::{self, Suite};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// Words of `cargo test`, and the words that select tests.
+struct Run {
+    words: &'static [&'static str],
+    filters: &'static [&'static str],
+}
 
 /// Default build first, then optional parts.
-const RUNS: [&[&str]; 3] = [
-    &["test", "--workspace", "--locked", "--no-fail-fast"],
-    &[
-        "test",
-        "--locked",
-        "--no-fail-fast",
-        "--package=megadir-sys",
-        "--package=megadir",
-        "--package=megadir-bench",
-        "--features=megadir/io-uring,megadir-bench/cpp,megadir-bench/io-uring",
-        "--lib",
-        "--test=uring",
-        "--",
-        "uring",
-        "cpp",
-        "methods",
-    ],
-    &[
-        "test",
-        "--locked",
-        "--no-fail-fast",
-        // With the features of the first run, so that nothing is rebuilt.
-        "--workspace",
-        "--features=megadir-report/parquet,megadir-report/schema",
-        "--test=report",
-        "--",
-        "parquet",
-        "schema",
-    ],
+const RUNS: [Run; 3] = [
+    Run { words: &["test", "--workspace", "--locked"], filters: &[] },
+    Run {
+        words: &[
+            "test",
+            "--locked",
+            "--package=megadir-sys",
+            "--package=megadir",
+            "--package=megadir-bench",
+            "--features=megadir/io-uring,megadir-bench/cpp,megadir-bench/io-uring",
+            "--lib",
+            "--test=uring",
+        ],
+        filters: &["uring", "cpp", "methods"],
+    },
+    Run {
+        words: &[
+            "test",
+            "--locked",
+            // With the features of the first run, so that nothing is rebuilt.
+            "--workspace",
+            "--features=megadir-report/parquet,megadir-report/schema",
+            "--test=report",
+        ],
+        filters: &["parquet", "schema"],
+    },
 ];
+
+/// Doc tests, which cargo builds and runs itself.
+const DOC_TESTS: &[&str] = &["test", "--workspace", "--locked", "--no-fail-fast", "--doc"];
 
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let log = context.scratch()?.join("not-run.log");
     std::fs::write(&log, "").map_err(|error| format!("cannot empty {}: {error}", log.display()))?;
-    let mut all = Ended { succeeded: true, ..Ended::default() };
-    for words in RUNS {
-        let mut command = context.cargo(words);
-        command.env("MEGADIR_NOT_RUN_LOG", &log);
-        if context.full {
-            command.env("MEGADIR_FULL", "1");
-        }
-        println!("$ {}", process::show(&command));
-        let ended = run_tests(&mut command)?;
-        all.succeeded &= ended.succeeded;
-        all.results.extend(ended.results);
-        all.failed.extend(ended.failed);
+    let mut all = Vec::new();
+    for Run { words, filters } in RUNS {
+        all.extend(suites::build(&mut context.cargo(words), filters, &context.workspace.root)?);
     }
-    Ok(report_of(all, &read(&log)?))
+    let doc = context.cargo(DOC_TESTS);
+    all.push(Suite { name: "doc".to_owned(), title: "     Running doc tests".to_owned(), command: doc });
+    for suite in &mut all {
+        suite.command.env("MEGADIR_NOT_RUN_LOG", &log).env("CARGO_TERM_COLOR", "never");
+        if context.full {
+            suite.command.env("MEGADIR_FULL", "1");
+        }
+    }
+    let ended = Mutex::new(Ended { succeeded: true, ..Ended::default() });
+    suites::run(all, &|title, text, succeeded| {
+        let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.take(title.to_owned());
+        text.lines().for_each(|line| ended.take(line.to_owned()));
+        ended.succeeded &= succeeded;
+    })?;
+    Ok(report_of(ended.into_inner().unwrap_or_else(PoisonError::into_inner), &read(&log)?))
 }
 
 pub(super) fn report_of(ended: Ended, log: &str) -> Report {
@@ -92,24 +103,6 @@ impl Ended {
             self.failed.push(line);
         }
     }
-}
-
-/// Runs the command, shows its output, and keeps lines for the summary.
-fn run_tests(command: &mut Command) -> Result<Ended, String> {
-    // One pipe for both streams: cargo prints the suite's name to one, the suite its result to the other.
-    let pipe = std::io::pipe().and_then(|(reader, writer)| Ok((reader, writer.try_clone()?, writer)));
-    let (reader, twin, writer) = pipe.map_err(|error| process::cannot("run", command, &error))?;
-    command.stdin(Stdio::null()).stdout(twin).stderr(writer).env("CARGO_TERM_COLOR", "never");
-    let mut child = process::start(command)?;
-    // The command holds the pipe's write ends: without this the reader would never see the end.
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let cannot = |error: std::io::Error| process::cannot("run", command, &error);
-    let mut ended = Ended::default();
-    for line in BufReader::new(reader).split(b'\n') {
-        ended.take(String::from_utf8_lossy(&line.map_err(cannot)?).into_owned());
-    }
-    ended.succeeded = child.wait().map_err(cannot)?.success();
-    Ok(ended)
 }
 
 fn totals(results: &[String]) -> String {
@@ -178,11 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn result_lines_are_kept_and_both_streams_are_read() {
-        let script = "echo '     Running unittests a' >&2; echo 'test b ... FAILED'; echo 'test c ... ok'
-            echo 'test result: FAILED. 1 passed; 1 failed'; exit 101";
-        let ended = run_tests(&mut process::shell(script)).unwrap();
-        assert!(!ended.succeeded);
+    fn result_lines_are_kept() {
+        let text = "     Running unittests a\ntest b ... FAILED\ntest c ... ok\n\
+            test result: FAILED. 1 passed; 1 failed";
+        let mut ended = Ended::default();
+        text.lines().for_each(|line| ended.take(line.to_owned()));
         assert_eq!(ended.results, ["     Running unittests a", "test result: FAILED. 1 passed; 1 failed"]);
         assert_eq!(ended.failed, ["test b ... FAILED"]);
     }
