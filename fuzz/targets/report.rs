@@ -9,7 +9,7 @@
 use megadir_record::jsonl::read_partly;
 use megadir_report::between::{Run, between, table};
 use megadir_report::chart::{CHARTS, document};
-use megadir_report::{FORMATS, Report, Style, View, summarize};
+use megadir_report::{FORMATS, Report, Style, View};
 use serde_json::{Number, Value};
 
 /// Longer records take seconds to render.
@@ -20,8 +20,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         return;
     }
     let Ok((record, _)) = read_partly(bytes) else { return };
-    let Ok(summary) = summarize(&record) else { return };
-    let report = Report { record: &record, summary: &summary };
+    let Ok(report) = Report::of(record) else { return };
     for view in [
         View { width: 20, style: Style { color: true, unicode: false } },
         View { width: 100, style: Style { color: false, unicode: true } },
@@ -31,7 +30,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
                 let _ = (format.write)(&report, &view, &mut Vec::new());
             }
         }
-        let run = Run { name: "record", record: &record, summary: &summary };
+        let run = Run { name: "record", report: &report };
         for runs in [&[run][..], &[run; 3]] {
             let compared = between(runs, runs).expect("each side has a run");
             let _ = table(&compared, view.width, view.style);

@@ -3,7 +3,7 @@
 //! An interval has the unit and the decimals of its value, so that the two can be compared at a glance. This
 //! module does not know the source of a number.
 
-use crate::summary::{Figure, Range, Threshold};
+use crate::figure::{Figure, Range, Threshold};
 
 /// Units of time with their nanoseconds.
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];

@@ -1,7 +1,7 @@
 //! Turns the record of a run into input of the rule, with the report's summaries and no statistics of its own.
 
 use megadir_record::jsonl::read_partly;
-use megadir_report::summarize;
+use megadir_report::Report;
 use megadir_report::summary::{Difference, GroupReading, Outcome as Judged, PairRow, Summary};
 
 use super::clock::Pace;
@@ -20,21 +20,21 @@ pub(super) fn judge(request: &Request<'_>, design: &Design, bytes: &[u8], pace: 
     if pace.rounds == 0 {
         return not("the time was over during the first round".into());
     }
-    let summary = match summarize(&record) {
-        Ok(summary) => summary,
+    let report = match Report::of(record) {
+        Ok(report) => report,
         Err(error) => return not(format!("the record cannot be judged: {error}")),
     };
     let mut remarks = design.remarks.clone();
-    let of = summary.progress.rounds_planned;
+    let of = report.summary.progress.rounds_planned;
     if pace.cut && pace.rounds < of {
         remarks.push(format!("the time was over after {} of {of} rounds", pace.rounds));
     }
-    let measured = measured(request, &summary, pace);
+    let measured = measured(request, &report.summary, pace);
     remarks.extend(design.left_out(measured.files));
     if measured.files < DECIDING_FILES_MIN {
         remarks.push("too few files to decide: use more --time or free space".into());
     }
-    Outcome::Measured(Box::new(Run { record, summary, measured, remarks }))
+    Outcome::Measured(Box::new(Run { report, measured, remarks }))
 }
 
 fn measured(request: &Request<'_>, summary: &Summary, pace: &Pace) -> Measured {

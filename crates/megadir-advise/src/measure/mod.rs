@@ -14,8 +14,7 @@ use std::time::{Duration, Instant};
 
 use megadir::limits::Limits;
 use megadir_bench::{Durable, Event, Listener, Program, Recorder, RunError, RunRequest};
-use megadir_record::Record;
-use megadir_report::Summary;
+use megadir_report::Report;
 
 use crate::candidate::Candidate;
 use crate::measured::Measured;
@@ -52,8 +51,7 @@ pub enum Outcome {
 
 #[derive(Debug)]
 pub struct Run {
-    pub record: Record,
-    pub summary: Summary,
+    pub report: Report,
     pub measured: Measured,
     pub remarks: Vec<String>,
 }

@@ -70,11 +70,11 @@ pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<S
         }
     };
     old.iter().skip(1).chain(new).for_each(|run| {
-        differences(first.record, run.record).into_iter().for_each(&mut add);
+        differences(&first.report.record, &run.report.record).into_iter().for_each(&mut add);
     });
     for (which, runs) in [("old", old), ("new", new)] {
         let program = |run: &Run<'_>| {
-            let machine = &run.record.header.machine;
+            let machine = &run.report.record.header.machine;
             machine
                 .commit
                 .as_ref()

@@ -1,7 +1,8 @@
 //! Formats of a comparison of runs.
 
 use super::{Between, csv, html, markdown, table};
-use crate::render::{View, pretty};
+use crate::formats::View;
+use crate::render::pretty;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Format {

@@ -15,7 +15,7 @@ pub(super) struct Side<'a> {
 
 impl<'a> Side<'a> {
     pub(super) fn of(runs: &'a [Run<'a>]) -> Self {
-        Self { runs, rounds: runs.iter().map(|run| Rounds::of(run.record)).collect() }
+        Self { runs, rounds: runs.iter().map(|run| Rounds::of(&run.report.record)).collect() }
     }
 
     /// Returns the times of an arm, one series for each run that has it.
@@ -55,7 +55,7 @@ pub(super) fn arms<'a>(old: &'a [Run<'a>], new: &'a [Run<'a>]) -> Vec<Matched<'a
     let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
     let all = (0..new.len()).map(|at| (false, at)).chain((0..old.len()).map(|at| (true, at)));
     for (is_old, at) in all {
-        let record = if is_old { old[at].record } else { new[at].record };
+        let record = if is_old { &old[at].report.record } else { &new[at].report.record };
         for cell in record.header.plan.cells.iter().filter(|cell| cell.role != Role::AgainstItself) {
             let places = named.entry(cell.name.as_str()).or_default();
             let is_free =
@@ -94,7 +94,7 @@ pub(super) fn saw_the_same(arm: &Matched<'_>, old: &Side<'_>, new: &Side<'_>) ->
         Some(seen.collect::<BTreeSet<u64>>()).filter(|seen| !seen.is_empty())
     });
     let names = in_runs().filter_map(|((run, _), cell)| {
-        let data = data_of(run.record, (*cell)?)?;
+        let data = data_of(&run.report.record, (*cell)?)?;
         data.hash.filter(|_| matches!(data.source, DataSource::Existing { .. }))
     });
     all_equal(entries) && all_equal(names)

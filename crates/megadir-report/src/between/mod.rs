@@ -29,11 +29,11 @@ pub use warned::Doubt;
 
 pub(crate) use lines::{Lines, grid};
 
-use megadir_record::Record;
 use megadir_stats::{Judging, RUNS_MIN, judge_family_of_runs, judge_unpaired_family, median};
 use serde::{Deserialize, Serialize};
 
-use crate::summary::{Figure, Outcome, Resolution, Summary, judged};
+use crate::report::Report;
+use crate::summary::{Figure, Outcome, Resolution, judged};
 use matched::{Matched, Side};
 
 /// Version of the JSON form of [`Between`]; fields may be added to it.
@@ -118,13 +118,11 @@ pub struct Row {
     pub outcome: Outcome,
 }
 
-/// A record with its summary.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     /// Display name, e.g. the file name.
     pub name: &'a str,
-    pub record: &'a Record,
-    pub summary: &'a Summary,
+    pub report: &'a Report,
 }
 
 #[derive(Clone, Copy)]
@@ -158,17 +156,18 @@ pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
         (old, new) if old.min(new) >= RUNS_MIN => Basis::Runs,
         _ => Basis::TooFewRuns,
     };
-    let band = all().map(|run| run.summary.rules.equivalence_band).fold(f64::INFINITY, f64::min);
+    let band = all().map(|run| run.report.summary.rules.equivalence_band).fold(f64::INFINITY, f64::min);
     let rows = rows(&arms, (&old, &new), basis, band);
     let logs: Vec<f64> = rows.iter().filter_map(|row| ratio(&row.outcome)).map(f64::ln).collect();
     let names = |wanted: fn(&&Matched<'_>) -> bool| -> Vec<String> {
         arms.iter().filter(wanted).map(|arm| arm.cell.name.clone()).collect()
     };
-    let resolution = |runs: &[Run<'_>]| runs.iter().flat_map(|run| run.summary.resolution.clone()).collect();
+    let resolution =
+        |runs: &[Run<'_>]| runs.iter().flat_map(|run| run.report.summary.resolution.clone()).collect();
     let called = |runs: &[Run<'_>]| runs.iter().map(|run| run.name.to_owned()).collect();
     let mut compared = Between {
         version: BETWEEN_VERSION,
-        study: first_new.summary.study.clone(),
+        study: first_new.report.record.header.plan.study.clone(),
         basis,
         old_runs: called(old_runs),
         new_runs: called(new_runs),
@@ -201,13 +200,13 @@ fn rows(arms: &[Matched<'_>], (old, new): (&Side<'_>, &Side<'_>), basis: Basis, 
         let (before, after) = (old.times(&arm.old), new.times(&arm.new));
         let worked = |side: &Side<'_>, cells: &[Option<&megadir_record::Cell>]| {
             side.runs.iter().zip(cells).all(|(run, cell)| {
-                cell.is_none_or(|cell| run.summary.arm(cell.id).is_some_and(|arm| arm.work.is_equal()))
+                cell.is_none_or(|cell| run.report.summary.arm(cell.id).is_some_and(|arm| arm.work.is_equal()))
             })
         };
         let equal = worked(old, &arm.old) && worked(new, &arm.new) && matched::saw_the_same(arm, old, new);
         let several =
             |series: &[Vec<f64>], basis| if basis == Basis::Rounds { Vec::new() } else { medians(series) };
-        let confidence = new.runs[0].summary.rules.confidence;
+        let confidence = new.runs[0].report.summary.rules.confidence;
         rows.push(Row {
             arm: arm.cell.name.clone(),
             cache: arm.cell.cache.name().to_owned(),

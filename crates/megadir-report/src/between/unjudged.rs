@@ -69,8 +69,9 @@ fn runs_a_side(basis: Basis, old: usize, new: usize) -> Option<Unjudged> {
 
 /// Finds a run that is on both sides: it would be as fast as itself.
 fn same_runs(old: &[Run<'_>], new: &[Run<'_>]) -> Option<Unjudged> {
-    let twice =
-        old.iter().find_map(|one| Some((one, new.iter().find(|other| is_same(one.record, other.record))?)));
+    let twice = old.iter().find_map(|one| {
+        Some((one, new.iter().find(|other| is_same(&one.report.record, &other.report.record))?))
+    });
     twice.map(|(one, other)| {
         let (old_name, new_name) = (Which::Old.name(one, old.len()), Which::New.name(other, new.len()));
         whole(UnjudgedKind::SameRun, format!("{new_name} is {old_name} once more; measure the new version"))
@@ -90,7 +91,7 @@ pub fn is_same(one: &Record, other: &Record) -> bool {
 }
 
 fn incomplete(which: Which, run: &Run<'_>, of: usize) -> Option<Unjudged> {
-    let progress = &run.summary.progress;
+    let progress = &run.report.summary.progress;
     let why = match &progress.ending {
         Ending::Complete => return None,
         Ending::Early { reason } => reason.clone().unwrap_or_else(|| "it ended early".into()),
@@ -125,7 +126,7 @@ fn of_arm(
         for ((run, cell), place) in side.runs.iter().zip(cells).zip(0..) {
             let name = which.name(run, side.runs.len());
             let Some(cell) = *cell else { return Some((UnjudgedKind::Missing, format!("not in {name}"))) };
-            if !run.summary.arm(cell.id).is_some_and(|arm| arm.work.is_equal()) {
+            if !run.report.summary.arm(cell.id).is_some_and(|arm| arm.work.is_equal()) {
                 return Some((UnjudgedKind::UnequalWork, format!("{name} did other work than it should")));
             }
             if let Some(missing) = missing_rounds(side, place, cell) {
@@ -150,21 +151,22 @@ fn of_arm(
 fn missing_rounds(side: &Side<'_>, place: usize, cell: &Cell) -> Option<String> {
     let (run, rounds) = (&side.runs[place], &side.rounds[place]);
     let measured = rounds.samples(cell.id).count();
-    let rules = &run.record.header.plan.rules;
+    let rules = &run.report.record.header.plan.rules;
     let all = match rules.stop {
         Stop::Rounds => rules.rounds as usize,
         // A stopping rule ends a run early: all arms have the same number of rounds.
         Stop::Ratio { .. } | Stop::Difference { .. } => rounds.keys().len(),
     };
-    let refused = run.record.samples.iter().any(|sample| sample.cell == cell.id && sample.refused.is_some());
+    let refused =
+        run.report.record.samples.iter().any(|sample| sample.cell == cell.id && sample.refused.is_some());
     let voided =
         |sample: &Sample| sample.cell == cell.id && sample.phase == Phase::Measure && sample.voided.is_some();
     let why = match refused {
         true => " (its directory took no more names)",
-        false if run.record.samples.iter().any(voided) => " (rounds were voided)",
+        false if run.report.record.samples.iter().any(voided) => " (rounds were voided)",
         false => "",
     };
     // Reported for the run that did not end.
-    let said = run.summary.progress.ending != Ending::Complete && !refused;
+    let said = run.report.summary.progress.ending != Ending::Complete && !refused;
     (measured < all && !said).then(|| format!("measured {measured} of {all} rounds{why}"))
 }

@@ -23,14 +23,14 @@ pub struct Doubt {
 pub(super) fn doubts(which: Which, runs: &[Run<'_>]) -> Vec<Doubt> {
     let of_run = |run: &Run<'_>| {
         let warned: Vec<Advisory> =
-            run.summary.warnings.iter().filter(|one| speaks_against(one)).cloned().collect();
+            run.report.warnings.iter().filter(|one| speaks_against(one)).cloned().collect();
         let kinds = kinds_of(&warned);
         let warned = kinds.into_iter().flat_map(|kind| {
             let of_kind: Vec<Advisory> =
                 warned.iter().filter(|one| one.warning.kind() == kind).cloned().collect();
             told(&of_kind).into_iter().map(move |told| (kind, told.text))
         });
-        let before = run.summary.machine.pressure.cpu_some_10s_percent;
+        let before = run.report.summary.machine.pressure.cpu_some_10s_percent;
         let waited = before.filter(|percent| *percent > PRESSURE_MAX_PERCENT).map(|percent| {
             let text = format!(
                 "CPU pressure was {} over the last 10 s before it. Wait until other tasks are done and run it again.",
@@ -73,7 +73,7 @@ fn kinds_of(warned: &[Advisory]) -> Vec<&'static str> {
 pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
     let mut found: Vec<(&str, String, usize)> = Vec::new();
     for run in runs {
-        for note in run.record.notes.iter().filter(|note| DISTURBING.contains(&note.kind.as_str())) {
+        for note in run.report.record.notes.iter().filter(|note| DISTURBING.contains(&note.kind.as_str())) {
             match found.iter_mut().find(|(kind, ..)| *kind == note.kind && runs.len() > 1) {
                 Some((.., more)) => *more += 1,
                 None => found.push((

@@ -4,7 +4,7 @@ use super::axis::{Axis, Unit};
 use super::lines::{Frame, Line, Point, draw, xs};
 use super::picture::Width;
 use super::{Chart, Picture, of_groups};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{BreakEven, BreakEvenSeries, GroupReading, GroupSummary, Threshold};
 use crate::text;
 
@@ -19,7 +19,7 @@ impl Chart for BreakEvenCurves {
         "From which share of the entries on does listing beat asking?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
         of_groups(report, |group| of_group(group, width))
     }
 }

@@ -7,7 +7,7 @@ use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw, key_of};
 use super::{Chart, Picture, of_groups};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{GroupReading, GroupSummary, PairRow, Summary};
 use crate::text;
 use megadir_record::CellId;
@@ -23,8 +23,8 @@ impl Chart for Dumbbell {
         "What does a cold cache cost?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| of_group(report.summary, group, width))
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
+        of_groups(report, |group| of_group(&report.summary, group, width))
     }
 }
 

@@ -5,7 +5,7 @@ use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw, key_of};
 use super::{Chart, Picture, of_groups};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{Figure, GroupReading, GroupSummary, PairRow, Summary};
 use crate::text;
 use megadir_record::{CellId, SyncPolicy, Work};
@@ -21,8 +21,8 @@ impl Chart for Durability {
         "What does it cost that files are on the disk?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| of_group(report.summary, group, width))
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
+        of_groups(report, |group| of_group(&report.summary, group, width))
     }
 }
 

@@ -6,7 +6,7 @@ use super::growth::predicted_limit;
 use super::lines::{Frame, Line, Point, draw, xs, y_axis};
 use super::picture::Width;
 use super::{Chart, Picture, of_groups};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{Bucket, Figure, Fill, GroupReading, GroupSummary, OperationQuantiles, Summary};
 use crate::text;
 
@@ -21,16 +21,16 @@ impl Chart for Filling {
         "What does creating a file cost in a directory that fills?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
         of_groups(report, |group| of_group(report, group, width))
     }
 }
 
-fn of_group(report: &Report<'_>, group: &GroupSummary, width: Width) -> Option<Picture> {
+fn of_group(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Fill(fill) = &group.reading else { return None };
     let mut lines = vec![line("median of the rounds", fill, |bucket| bucket.time_ns)];
     let quantile = |of: fn(&OperationQuantiles) -> Figure| {
-        move |bucket: &Bucket| quantiles(report.summary, bucket).map(|quantiles| of(&quantiles))
+        move |bucket: &Bucket| quantiles(&report.summary, bucket).map(|quantiles| of(&quantiles))
     };
     lines.push(line("p50 of single files", fill, quantile(|of| of.p50_ns)));
     lines.push(line("p99 of single files", fill, quantile(|of| of.p99_ns)));

@@ -5,7 +5,8 @@ use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use super::{Chart, Picture, of_groups};
-use crate::render::{Report, outcome_words};
+use crate::render::outcome_words;
+use crate::report::Report;
 use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict};
 use crate::text;
 use megadir_record::Role;
@@ -21,8 +22,8 @@ impl Chart for Forest {
         "Which way is faster, and is that more than nothing?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| of_group(report.summary, group, width))
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
+        of_groups(report, |group| of_group(&report.summary, group, width))
     }
 }
 

@@ -5,7 +5,7 @@ use super::axis::{Axis, Unit};
 use super::lines::{Frame, Line, Point, draw, xs, y_axis};
 use super::picture::Width;
 use super::{Chart, Picture, of_groups};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{GroupReading, GroupSummary, Series};
 use crate::text;
 use megadir_record::Work;
@@ -21,12 +21,12 @@ impl Chart for GrowthLines {
         "How does the time grow with entries?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
         of_groups(report, |group| of_group(report, group, width))
     }
 }
 
-fn of_group(report: &Report<'_>, group: &GroupSummary, width: Width) -> Option<Picture> {
+fn of_group(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Grow(growth) = &group.reading else { return None };
     let series: Vec<&Series> = growth.series.iter().filter(|series| series.points.len() > 1).collect();
     // Listings are shown per entry: linear growth is then a level line.
@@ -79,7 +79,7 @@ fn told(series: &Series) -> String {
 }
 
 /// Returns the number of entries at which the record reports a full directory.
-pub(super) fn predicted_limit(report: &Report<'_>) -> Vec<(f64, String)> {
+pub(super) fn predicted_limit(report: &Report) -> Vec<(f64, String)> {
     let cells = report.record.header.plan.cells.iter();
     let predicted = cells.filter_map(|cell| match &cell.work {
         Work::FillUntilRefused { predicted, .. } => predicted.as_ref(),

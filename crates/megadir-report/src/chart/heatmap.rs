@@ -6,7 +6,7 @@ use super::forest::{ratio, words};
 use super::picture::Width;
 use super::style::{FONT_PX, LINE_PX};
 use super::{Chart, Picture};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{GroupReading, Outcome, PairRow, Summary, Verdict};
 use crate::text;
 use megadir_record::DataSource;
@@ -27,8 +27,8 @@ impl Chart for Heatmap {
         "Flat or sharded?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        Grid::of(report.summary).map(|grid| picture(&grid, width)).into_iter().collect()
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
+        Grid::of(&report.summary).map(|grid| picture(&grid, width)).into_iter().collect()
     }
 }
 

@@ -6,7 +6,7 @@ use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use super::{Chart, Picture};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{Figure, Rounds, Summary};
 use crate::text;
 use megadir_record::{Cell, CellId, Keys, Presence, Role, Work};
@@ -22,7 +22,7 @@ impl Chart for MainEffects {
         "Which factor matters most?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
         picture(report, width).into_iter().collect()
     }
 }
@@ -36,9 +36,9 @@ struct Design {
     arms: Vec<Levels>,
 }
 
-fn picture(report: &Report<'_>, width: Width) -> Option<Picture> {
-    let design = design(report.summary)?;
-    let rounds = Rounds::of(report.record);
+fn picture(report: &Report, width: Width) -> Option<Picture> {
+    let design = design(&report.summary)?;
+    let rounds = Rounds::of(&report.record);
     let arms: Vec<CellId> = design.arms.iter().map(|(arm, _)| *arm).collect();
     let logs: Vec<Vec<f64>> = rounds
         .paired(&arms)

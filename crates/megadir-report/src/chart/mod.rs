@@ -40,7 +40,7 @@ pub(crate) use style::{PAGE_COLOURS, page_css};
 pub(crate) use drawing::escape;
 
 use crate::finding::FindingKind;
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::GroupSummary;
 
 pub trait Chart: Sync {
@@ -49,7 +49,7 @@ pub trait Chart: Sync {
     /// The question that it answers, for lists.
     fn answers(&self) -> &'static str;
     /// Draws its pictures for a report; none if the report has no such data.
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture>;
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture>;
 }
 
 /// Every chart, in the order of a group's pictures: the first one that draws a group is its main picture.
@@ -74,7 +74,7 @@ pub const CHARTS: &[&dyn Chart] = &[
 
 /// Draws the groups of a report one by one.
 fn of_groups<Drawn: IntoIterator<Item = Picture>>(
-    report: &Report<'_>,
+    report: &Report,
     draw: impl Fn(&GroupSummary) -> Drawn,
 ) -> Vec<Picture> {
     report.summary.groups.iter().flat_map(draw).collect()
@@ -90,7 +90,7 @@ pub fn chart_named(name: &str) -> Option<&'static dyn Chart> {
 /// # Errors
 ///
 /// Why there is none, as the end of a sentence.
-pub fn document(report: &Report<'_>, chart: &dyn Chart, number: usize) -> Result<(String, usize), String> {
+pub fn document(report: &Report, chart: &dyn Chart, number: usize) -> Result<(String, usize), String> {
     let pictures = drawn(chart, report, Width::Wide);
     let all = pictures.len();
     match (number.checked_sub(1).and_then(|place| pictures.get(place)), all) {
@@ -104,12 +104,12 @@ pub fn document(report: &Report<'_>, chart: &dyn Chart, number: usize) -> Result
 
 /// Returns all pictures of a report, chart by chart.
 #[must_use]
-pub fn pictures(report: &Report<'_>, width: Width) -> Vec<Picture> {
+pub fn pictures(report: &Report, width: Width) -> Vec<Picture> {
     CHARTS.iter().flat_map(|chart| drawn(*chart, report, width)).collect()
 }
 
 /// Returns the pictures of a chart. They are shown without the report too, so they carry their own caveats.
-fn drawn(chart: &dyn Chart, report: &Report<'_>, width: Width) -> Vec<Picture> {
+fn drawn(chart: &dyn Chart, report: &Report, width: Width) -> Vec<Picture> {
     let mut pictures = chart.draw(report, width);
     if report.summary.machine.wine.is_some() {
         for picture in &mut pictures {
@@ -122,9 +122,9 @@ fn drawn(chart: &dyn Chart, report: &Report<'_>, width: Width) -> Vec<Picture> {
 /// Returns the picture that answers the study's question best: of the main finding's group, otherwise the
 /// first.
 #[must_use]
-pub fn main_picture(report: &Report<'_>, width: Width) -> Option<Picture> {
+pub fn main_picture(report: &Report, width: Width) -> Option<Picture> {
     let mut pictures = pictures(report, width);
-    let mut findings = report.summary.findings.iter().filter(|finding| !finding.loud);
+    let mut findings = report.findings.iter().filter(|finding| !finding.loud);
     let of_all = findings.clone().next().is_some_and(|main| main.kind == FindingKind::FileSystems);
     // The finding over all file systems has no group; a finding without a picture gives way to the next.
     let group = findings.find_map(|finding| finding.group.as_ref()).filter(|_| !of_all);

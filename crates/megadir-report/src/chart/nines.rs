@@ -4,7 +4,7 @@ use super::axis::{Axis, Unit};
 use super::lines::{Frame, Line, Point, draw, xs};
 use super::picture::Width;
 use super::{Chart, Picture};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{Arm, Rounds, times_by_round, together};
 use crate::text;
 use megadir_record::Role;
@@ -26,8 +26,8 @@ impl Chart for Nines {
         "How long do the slowest operations take?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        let rounds = Rounds::of(report.record);
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
+        let rounds = Rounds::of(&report.record);
         let timed: Vec<(&Arm, Histogram)> = timed(report)
             .filter_map(|arm| Some((arm, together(&times_by_round(&rounds, arm.cell.id)?))))
             .collect();
@@ -49,7 +49,7 @@ impl Chart for Nines {
 }
 
 /// Returns the arms with timed operations and meaningful quantiles.
-pub(super) fn timed<'a>(report: &Report<'a>) -> impl Iterator<Item = &'a Arm> {
+pub(super) fn timed(report: &Report) -> impl Iterator<Item = &Arm> {
     let known = |arm: &&Arm| {
         let single = arm.timing.as_ref().and_then(|timing| timing.single.as_ref());
         single.is_some_and(|single| single.quantiles.is_some()) && arm.cell.role != Role::AgainstItself

@@ -6,7 +6,7 @@ use super::forest::{row, values, words};
 use super::picture::Width;
 use super::rows::{Frame, Row, draw};
 use super::{Chart, Picture};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{Figure, Outcome, Overview};
 use crate::text;
 
@@ -21,13 +21,13 @@ impl Chart for Overall {
         "Which file system takes least over all kinds of work?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
         let overview = report.summary.overview.as_ref();
         overview.and_then(|overview| picture(report, overview, width)).into_iter().collect()
     }
 }
 
-fn picture(report: &Report<'_>, overview: &Overview, width: Width) -> Option<Picture> {
+fn picture(report: &Report, overview: &Overview, width: Width) -> Option<Picture> {
     let least = overview.least()?;
     let others = overview.comparable().filter(|column| *column != least);
     let outcome = |(ratio, adjusted, verdict)| match verdict {

@@ -5,7 +5,7 @@ use super::axis::{Axis, Unit};
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use super::{Chart, Picture};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{Overview as Table, OverviewCell, OverviewRow};
 use crate::text;
 
@@ -20,7 +20,7 @@ impl Chart for Overview {
         "Which file system does what in which time?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
         let Some(table) = &report.summary.overview else { return Vec::new() };
         sections(table).iter().map(|rows| picture(table, rows, width)).collect()
     }

@@ -5,7 +5,7 @@ use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use super::{Chart, Picture, of_groups};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{GroupReading, GroupSummary};
 use crate::text;
 
@@ -20,12 +20,12 @@ impl Chart for Refused {
         "After how many entries is one refused, and was that predicted?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
         of_groups(report, |group| of_group(report, group, width))
     }
 }
 
-fn of_group(report: &Report<'_>, group: &GroupSummary, width: Width) -> Option<Picture> {
+fn of_group(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Refusal(refusal) = &group.reading else { return None };
     let (least, most) = (refusal.least as f64, refusal.most as f64);
     let bar = |to: f64, class: &str| Mark::Bar { from: 0.0, to, class: class.into() };

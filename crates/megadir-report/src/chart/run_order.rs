@@ -7,7 +7,7 @@ use super::picture::Width;
 use super::rows::key;
 use super::style::LINE_PX;
 use super::{Chart, Picture};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{Resolution, Rounds};
 use crate::text;
 use megadir_record::{CellId, Phase, Pressure};
@@ -32,7 +32,7 @@ impl Chart for RunOrder {
         "Is the run to be trusted?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
         // The least certain one is the most informative.
         let wide = |resolution: &&Resolution| resolution.half_width_percent.unwrap_or(f64::INFINITY);
         let widest = report.summary.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)));
@@ -40,8 +40,8 @@ impl Chart for RunOrder {
     }
 }
 
-fn picture(report: &Report<'_>, resolution: &Resolution, width: Width) -> Picture {
-    let rounds = Rounds::of(report.record);
+fn picture(report: &Report, resolution: &Resolution, width: Width) -> Picture {
+    let rounds = Rounds::of(&report.record);
     let name = report.summary.arm_name(resolution.baseline);
     let mut drawing = Drawing::new(width.px());
     let (first, second) = (series(&rounds, resolution.baseline), series(&rounds, resolution.arm));
@@ -117,7 +117,7 @@ fn points(drawing: &mut Drawing, series: &[(f64, f64)], x: &Axis, y: &Axis, (sha
 }
 
 /// Marks voided rounds.
-fn voided(drawing: &mut Drawing, report: &Report<'_>, x: &Axis, (top, bottom): (f64, f64)) {
+fn voided(drawing: &mut Drawing, report: &Report, x: &Axis, (top, bottom): (f64, f64)) {
     let voided = report
         .record
         .samples
@@ -137,7 +137,7 @@ fn voided(drawing: &mut Drawing, report: &Report<'_>, x: &Axis, (top, bottom): (
 /// Draws the ratio by rounds with the band; returns the lower edge.
 fn ratios(
     drawing: &mut Drawing,
-    report: &Report<'_>,
+    report: &Report,
     resolution: &Resolution,
     rounds: &Rounds<'_>,
     x: &Axis,
@@ -168,7 +168,7 @@ fn ratios(
 }
 
 /// Describes load and pressure before and after the run.
-fn pressure(report: &Report<'_>) -> String {
+fn pressure(report: &Report) -> String {
     let of = |pressure: &Pressure| {
         let percent = |what: &str, value: Option<f64>| value.map(|value| format!("{what} {value:.1} %"));
         let parts = [

@@ -4,7 +4,7 @@ use super::axis::{Axis, Unit};
 use super::lines::{Frame, Line, Point, draw};
 use super::picture::Width;
 use super::{Chart, Picture};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{Figure, Rounds};
 use crate::text;
 use megadir_record::{
@@ -22,7 +22,7 @@ impl Chart for Scaling {
         "What do more threads or processes bring?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
         pictures(report, width)
     }
 }
@@ -67,7 +67,7 @@ fn by_one(work: &Work) -> Option<(Work, u32)> {
 }
 
 /// Returns every work done by at least two numbers of workers.
-fn series(report: &Report<'_>) -> Vec<Series> {
+fn series(report: &Report) -> Vec<Series> {
     let mut found: Vec<(Work, usize, u32, Series)> = Vec::new();
     let plan = &report.record.header.plan;
     let arms = report.summary.asked().map(|arm| &arm.cell).filter(|cell| cell.role != Role::AgainstItself);
@@ -128,8 +128,8 @@ fn varies_workers(plan: &Plan, group: &str) -> bool {
 }
 
 /// Draws a picture for every group with such arms.
-fn pictures(report: &Report<'_>, width: Width) -> Vec<Picture> {
-    let rounds = Rounds::of(report.record);
+fn pictures(report: &Report, width: Width) -> Vec<Picture> {
+    let rounds = Rounds::of(&report.record);
     let confidence = report.summary.rules.confidence;
     let mut groups: Vec<(Option<String>, Vec<Line>)> = Vec::new();
     for series in series(report) {

@@ -6,7 +6,7 @@ use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use super::style::SERIES;
 use super::{Chart, Picture, of_groups};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{Decomposition, Factor, Figure, GroupReading, GroupSummary};
 use crate::text;
 
@@ -21,7 +21,7 @@ impl Chart for Shares {
         "Which factor makes how much of the difference between two programs?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
         of_groups(report, |group| match &group.reading {
             GroupReading::Decompose(read) => {
                 vec![of_difference(group, read, width), stacked(group, read, width)]

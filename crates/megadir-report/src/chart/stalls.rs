@@ -6,7 +6,7 @@ use super::nines::timed;
 use super::picture::Width;
 use super::style::{FONT_PX, LINE_PX};
 use super::{Chart, Picture};
-use crate::render::Report;
+use crate::report::Report;
 use crate::summary::{Arm, OperationQuantiles, Rounds, times_of};
 use crate::text;
 
@@ -28,7 +28,7 @@ impl Chart for Stalls {
         "When did operations stall?"
     }
 
-    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
         let mut arms: Vec<(&Arm, OperationQuantiles)> =
             timed(report).filter_map(|arm| Some((arm, quantiles(arm)?))).collect();
         let all = arms.len();
@@ -50,8 +50,8 @@ fn quantiles(arm: &Arm) -> Option<OperationQuantiles> {
 /// Operations by row and column: `[row * COLUMNS + column]`, the shortest times in row 0.
 type Counts = Vec<u64>;
 
-fn picture(report: &Report<'_>, arms: &[(&Arm, OperationQuantiles)], all: usize, width: Width) -> Picture {
-    let rounds = Rounds::of(report.record);
+fn picture(report: &Report, arms: &[(&Arm, OperationQuantiles)], all: usize, width: Width) -> Picture {
+    let rounds = Rounds::of(&report.record);
     let samples = || arms.iter().flat_map(|(arm, _)| rounds.samples(arm.cell.id));
     let ends = samples().map(|sample| sample.start_ns.saturating_add(sample.elapsed_ns));
     let moments: Vec<f64> =

@@ -45,17 +45,14 @@ fn rank(group: &GroupSummary) -> u8 {
 
 /// Returns the findings to print first: the first one, and the first of each other group that answers the
 /// question.
-pub(crate) fn told_first(summary: &Summary) -> Vec<&Finding> {
-    let mut findings = summary.findings.iter().filter(|finding| !finding.loud);
+pub(crate) fn first<'a>(summary: &Summary, all: &'a [Finding]) -> Vec<&'a Finding> {
+    let mut findings = all.iter().filter(|finding| !finding.loud);
     let Some(main) = findings.next() else { return Vec::new() };
     let mut told = vec![main];
     if summary.overview.is_none() {
         let others = leading(summary).filter(|group| main.group.as_ref().is_some_and(|of| *of != group.name));
         let first_of = |group: &GroupSummary| {
-            summary
-                .findings
-                .iter()
-                .find(|finding| !finding.loud && finding.group.as_ref() == Some(&group.name))
+            all.iter().find(|finding| !finding.loud && finding.group.as_ref() == Some(&group.name))
         };
         told.extend(others.filter_map(first_of).take(TOLD_FIRST_MAX - 1));
     }

@@ -22,7 +22,7 @@ mod source;
 mod stopped;
 mod work;
 
-pub(crate) use answer::told_first;
+pub(crate) use answer::first;
 pub(crate) use derive::derive;
 pub(crate) use file_systems::passes_over_removed;
 

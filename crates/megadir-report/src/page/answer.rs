@@ -3,22 +3,21 @@
 use super::{Page, advice};
 use crate::chart::Width;
 use crate::chart::main_picture;
-use crate::finding::told_first;
-use crate::render::{Report, run_line};
+use crate::render::run_line;
+use crate::report::Report;
 use crate::warning::told;
 
 /// First screen; below a caller's conclusion it is a section without advice about options that the caller lacks.
-pub(super) fn section(page: &mut Page, report: &Report<'_>, is_below: bool) {
-    let summary = report.summary;
+pub(super) fn section(page: &mut Page, report: &Report, is_below: bool) {
     page.push("<header>\n");
-    page.element(if is_below { "h2" } else { "h1" }, &summary.question);
-    for finding in summary.findings.iter().filter(|finding| finding.loud) {
+    page.element(if is_below { "h2" } else { "h1" }, &report.question());
+    for finding in report.findings.iter().filter(|finding| finding.loud) {
         page.element("p class=\"loud\"", &finding.text);
     }
-    for loud in told(&summary.warnings).iter().filter(|told| told.loud) {
+    for loud in told(&report.warnings).iter().filter(|told| told.loud) {
         page.element("p class=\"loud\"", &loud.text);
     }
-    let answers = told_first(summary);
+    let answers = report.first_findings();
     for finding in &answers {
         page.element("p class=\"answer\"", &finding.text);
     }
@@ -31,8 +30,8 @@ pub(super) fn section(page: &mut Page, report: &Report<'_>, is_below: bool) {
             picture.title == main.title && picture.chart == main.chart && picture.group == main.group
         });
     }
-    page.element("p class=\"faint\"", &run_line(summary));
-    let advice = advice(summary);
+    page.element("p class=\"faint\"", &run_line(report));
+    let advice = advice(report);
     if !advice.is_empty() && !is_below {
         page.element("h2", "What to do about it");
         page.list(advice);

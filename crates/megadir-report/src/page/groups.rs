@@ -3,9 +3,9 @@
 use super::Page;
 use super::table::{every, push_grid};
 use crate::chart::Picture;
-use crate::finding::told_first;
-use crate::render::{OPERATIONS_TITLE, PUBLISHED_TITLE, Report, group_grid, operations_grid, published_grid};
-use crate::summary::{GroupSummary, Summary};
+use crate::render::{OPERATIONS_TITLE, PUBLISHED_TITLE, group_grid, operations_grid, published_grid};
+use crate::report::Report;
+use crate::summary::GroupSummary;
 
 /// If there are more groups than this, each has its main chart only.
 const GROUPS_MAX: usize = 12;
@@ -13,15 +13,15 @@ const GROUPS_MAX: usize = 12;
 const NINES_MAX: usize = 3;
 
 /// Adds the sections of all groups and of single operations.
-pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
-    let summary = report.summary;
-    let first = told_first(summary);
+pub(super) fn sections(page: &mut Page, report: &Report) {
+    let summary = &report.summary;
+    let first = report.first_findings();
     let many = summary.groups.len() > GROUPS_MAX;
     for group in &summary.groups {
         page.element("h2", &group.title);
         let of_group =
             |finding: &&crate::Finding| !finding.loud && finding.group.as_ref() == Some(&group.name);
-        let findings = summary.findings.iter().filter(of_group).filter(|finding| !first.contains(finding));
+        let findings = report.findings.iter().filter(of_group).filter(|finding| !first.contains(finding));
         page.list(findings.map(|finding| finding.text.clone()));
         let of_group = |picture: &Picture| picture.group.as_ref() == Some(&group.name);
         if many {
@@ -37,9 +37,9 @@ pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
             Some(grid) => push_grid(page, &grid, false),
             None => page.paragraph("This group cannot be read; what stands at the top says why."),
         }
-        published(page, summary, Some(group));
+        published(page, report, Some(group));
     }
-    published(page, summary, None);
+    published(page, report, None);
     while page.picture(|picture| picture.chart == "main-effects" || picture.chart == "scaling") {}
     if let Some(grid) = operations_grid(summary) {
         page.element("h2", OPERATIONS_TITLE);
@@ -53,14 +53,14 @@ pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
 }
 
 /// Adds the published figures of a group (`None`: of no group) beside those of the run.
-fn published(page: &mut Page, summary: &Summary, group: Option<&GroupSummary>) {
-    let Some(grid) = published_grid(summary, group) else { return };
+fn published(page: &mut Page, report: &Report, group: Option<&GroupSummary>) {
+    let Some(grid) = published_grid(&report.summary, group) else { return };
     page.element("h3", PUBLISHED_TITLE);
     let matched = grid.rows.iter().any(|row| row.get(2).is_some_and(|here| !here.text.is_empty()));
     push_grid(page, &grid, false);
     // If no figure is comparable, a finding explains that.
     let of_group = |finding: &&crate::Finding| finding.group.as_ref() == group.map(|group| &group.name);
-    let ours = summary.findings.iter().filter(|finding| !finding.loud).find(of_group);
+    let ours = report.findings.iter().filter(|finding| !finding.loud).find(of_group);
     if let Some(ours) = ours.filter(|_| !matched) {
         page.paragraph(&format!("Here: {}", ours.text));
     }

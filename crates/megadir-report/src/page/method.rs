@@ -2,15 +2,16 @@
 
 use super::Page;
 use super::table::every;
-use crate::render::{Report, arms_grid, file_system_lines, machine_details, machine_line};
+use crate::render::{arms_grid, file_system_lines, machine_details, machine_line};
+use crate::report::Report;
 use crate::text;
 
-pub(super) fn section(page: &mut Page, report: &Report<'_>) {
-    let summary = report.summary;
+pub(super) fn section(page: &mut Page, report: &Report) {
+    let summary = &report.summary;
     page.element("h2", "How to repeat it");
     page.push(&format!("<pre><code>{}</code></pre>\n", crate::chart::escape(&command(&summary.command))));
     page.element("h2", "How it was measured");
-    let source = [format!("Source: {}.", summary.source.trim_end_matches('.'))];
+    let source = [format!("Source: {}.", report.record.header.plan.source.trim_end_matches('.'))];
     let kept = summary.keeps.iter().map(|line| format!("Kept: {line}"));
     let mended = summary.mends.iter().map(|line| format!("Mended: {line}"));
     let rules = [

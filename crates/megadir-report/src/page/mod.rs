@@ -18,7 +18,8 @@ pub use advice::advice;
 pub(crate) use table::push_grid;
 
 use crate::chart::{self, PAGE_COLOURS, Picture, Width};
-use crate::render::{Report, SOURCE_TABLE_TITLE, is_control, source_table};
+use crate::render::{SOURCE_TABLE_TITLE, is_control, source_table};
+use crate::report::Report;
 
 /// Content security policy: nothing is loaded from outside the file.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
@@ -34,13 +35,13 @@ pub struct Conclusion {
 
 /// Renders the report as one HTML file.
 #[must_use]
-pub fn html(report: &Report<'_>) -> String {
+pub fn html(report: &Report) -> String {
     with_conclusion(report, None)
 }
 
 /// Renders the report as one HTML file, with a caller's conclusion as its headline.
 #[must_use]
-pub fn with_conclusion(report: &Report<'_>, conclusion: Option<&Conclusion>) -> String {
+pub fn with_conclusion(report: &Report, conclusion: Option<&Conclusion>) -> String {
     let mut page = Page { pictures: Pictures::of(report), ..Page::empty() };
     page.push("<main>\n");
     if let Some(Conclusion { sentence, because }) = conclusion {
@@ -49,7 +50,7 @@ pub fn with_conclusion(report: &Report<'_>, conclusion: Option<&Conclusion>) -> 
     }
     answer::section(&mut page, report, conclusion.is_some());
     side_by_side::section(&mut page, report);
-    if let Some(grid) = source_table(report.summary) {
+    if let Some(grid) = source_table(&report.summary) {
         page.element("h2", SOURCE_TABLE_TITLE);
         push_grid(&mut page, &grid, false);
     }
@@ -58,14 +59,14 @@ pub fn with_conclusion(report: &Report<'_>, conclusion: Option<&Conclusion>) -> 
     method::section(&mut page, report);
     samples::section(&mut page, report);
     page.push("</main>\n</body>\n</html>\n");
-    document(&record_mark(report), &report.summary.question, &page)
+    document(&record_mark(report), &report.question(), &page)
 }
 
 /// Returns the mark in the page's head that identifies its record.
 #[must_use]
-pub fn record_mark(report: &Report<'_>) -> String {
-    let summary = report.summary;
-    let content = format!("{} {} {}", summary.study, summary.started_unix_s, summary.seed);
+pub fn record_mark(report: &Report) -> String {
+    let summary = &report.summary;
+    let content = format!("{} {} {}", report.record.header.plan.study, summary.started_unix_s, summary.seed);
     format!("<meta name=\"megadir-record\" content=\"{}\">", chart::escape(&content))
 }
 
@@ -93,7 +94,7 @@ struct Pictures {
 }
 
 impl Pictures {
-    fn of(report: &Report<'_>) -> Self {
+    fn of(report: &Report) -> Self {
         let wide = chart::pictures(report, Width::Wide);
         let narrow = chart::pictures(report, Width::Narrow);
         Self { both: wide.into_iter().zip(narrow).collect() }

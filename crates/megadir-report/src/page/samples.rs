@@ -6,19 +6,20 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::Page;
-use crate::render::{COLUMNS, Report, write_csv};
+use crate::render::{COLUMNS, write_csv};
+use crate::report::Report;
 use crate::text;
 
 /// Pages with more samples than this refer to the record instead.
 const SAMPLES_MAX: usize = 50_000;
 
-pub(super) fn section(page: &mut Page, report: &Report<'_>) {
+pub(super) fn section(page: &mut Page, report: &Report) {
     let samples = report.record.samples.len();
     page.element("h2", "The raw samples");
     let number = text::counted(samples as u64, "sample");
     match (samples <= SAMPLES_MAX).then(|| compressed(report)).flatten() {
         Some(data) => {
-            let name: String = report.summary.study.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+            let name: String = report.record.header.plan.study.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
             page.push(&format!(
                 "<p><a download=\"{name}-samples.csv.gz\" href=\"data:application/gzip;base64,{data}\">All {number} as CSV</a>, warm-up and voided ones \
                  included, compressed by gzip; {} columns, one row a block.</p>\n",
@@ -31,8 +32,8 @@ pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     }
 }
 
-fn compressed(report: &Report<'_>) -> Option<String> {
+fn compressed(report: &Report) -> Option<String> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    write_csv(report.record, &mut encoder).ok()?;
+    write_csv(report, &mut encoder).ok()?;
     Some(STANDARD.encode(encoder.finish().ok()?))
 }

@@ -2,11 +2,12 @@
 
 use super::Page;
 use super::table::push_grid;
-use crate::render::{FILE_SYSTEMS_TITLE, Report, each_against_each, overview_legend, overview_tables};
+use crate::render::{FILE_SYSTEMS_TITLE, each_against_each, overview_legend, overview_tables};
+use crate::report::Report;
 
 /// Adds the section, if the run used several file systems.
-pub(super) fn section(page: &mut Page, report: &Report<'_>) {
-    let summary = report.summary;
+pub(super) fn section(page: &mut Page, report: &Report) {
+    let summary = &report.summary;
     let Some(overview) = &summary.overview else { return };
     page.element("h2", FILE_SYSTEMS_TITLE);
     while page.picture(|picture| picture.chart == "overview") {}

@@ -1,21 +1,20 @@
 //! Trust in the numbers: resolution, self-check, course of the run, warnings.
 
 use super::Page;
-use crate::render::{
-    Report, families_line, resolution_details, resolution_lines, self_check_line, use_lines,
-};
+use crate::render::{families_line, resolution_details, resolution_lines, self_check_line, use_lines};
+use crate::report::Report;
 use crate::warning::{Told, told};
 
-pub(super) fn section(page: &mut Page, report: &Report<'_>) {
-    let summary = report.summary;
+pub(super) fn section(page: &mut Page, report: &Report) {
+    let summary = &report.summary;
     page.element("h2", "How far to trust it");
     let checks = families_line(summary).into_iter().chain(self_check_line(summary));
     page.list(resolution_lines(summary).into_iter().chain(checks));
     page.details(resolution_details(summary));
-    if summary.warnings.is_empty() {
+    if report.warnings.is_empty() {
         page.paragraph("Nothing speaks against it.");
     }
-    let told = told(&summary.warnings);
+    let told = told(&report.warnings);
     for loud in told.iter().filter(|told| told.loud) {
         page.element("p class=\"loud\"", &loud.text);
         page.details(loud.each.iter().cloned());

@@ -3,38 +3,26 @@
 use std::fmt::Write as _;
 use std::io;
 
-use megadir_record::Record;
-
-use super::Format;
 use super::columns::{COLUMNS, Value, of_cells, rows};
-
-pub(super) const FORMAT: Format = Format {
-    name: "csv",
-    extension: "csv",
-    what: "every sample, one row each, for other programs",
-    is_text: true,
-    missing: None,
-    refuses: |_| None,
-    write: |report, _, output| write_csv(report.record, output),
-};
+use crate::report::Report;
 
 /// Size of the output buffer, bytes.
 const GATHERED_BYTES: usize = 64 << 10;
 
 #[must_use]
-pub fn csv(record: &Record) -> String {
+pub fn csv(report: &Report) -> String {
     let mut bytes = Vec::new();
-    let written = write_csv(record, &mut bytes);
+    let written = write_csv(report, &mut bytes);
     debug_assert!(written.is_ok(), "memory cannot refuse a write");
     String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Writes every sample as CSV, with a heading.
-pub fn write_csv(record: &Record, output: &mut dyn io::Write) -> io::Result<()> {
+pub fn write_csv(report: &Report, output: &mut dyn io::Write) -> io::Result<()> {
     let headings: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     let mut text = headings.join(",");
-    let cells = of_cells(&record.header.plan);
-    for row in rows(record, &cells) {
+    let cells = of_cells(&report.record.header.plan);
+    for row in rows(&report.record, &cells) {
         let mut between = '\n';
         for column in COLUMNS {
             text.push(between);

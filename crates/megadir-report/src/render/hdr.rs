@@ -12,30 +12,17 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use megadir_record::Record;
 
-use super::Format;
+use crate::report::Report;
 use crate::summary::{Rounds, Times, times_by_round};
-
-pub(super) const FORMAT: Format = Format {
-    name: "hdr",
-    extension: "hlog",
-    what: "the times of single operations as an HdrHistogram interval log, nanoseconds",
-    is_text: true,
-    missing: None,
-    refuses: |report| {
-        let timed = report.record.samples.iter().any(|sample| sample.latency.is_some());
-        (!timed).then_some("holds no times of single operations, which only studies such as lookup take")
-    },
-    write: |report, _, output| output.write_all(hdr(report.record).as_bytes()),
-};
 
 /// Decimal digits of a value: buckets of the log are narrower than those of the record.
 const DIGITS: u8 = 3;
 
 /// Returns the measured times of every arm's single operations as an HdrHistogram interval log.
 #[must_use]
-pub fn hdr(record: &Record) -> String {
+pub fn hdr(report: &Report) -> String {
     let mut log = Vec::new();
-    let written = write(record, &mut log);
+    let written = write(&report.record, &mut log);
     debug_assert!(written.is_some(), "memory takes it, and names are made into tags");
     String::from_utf8(log).unwrap_or_default()
 }

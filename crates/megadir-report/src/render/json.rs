@@ -3,28 +3,53 @@
 //! Numbers have nine significant digits: more than any measurement, and too few to show the last bits of
 //! logarithms, which differ between machines.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
-use super::Format;
+use crate::finding::Finding;
+use crate::report::Report;
 use crate::summary::Summary;
+use crate::warning::Advisory;
 
-pub(super) const FORMAT: Format = Format {
-    name: "json",
-    extension: "json",
-    what: "the summary as data, versioned",
-    is_text: true,
-    missing: None,
-    refuses: |_| None,
-    write: |report, _, output| output.write_all(json(report.summary).as_bytes()),
-};
+/// Version of the JSON form.
+const VERSION: u32 = 1;
 
-/// Returns the summary as indented JSON with a final newline.
+/// The JSON form of a report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Document<'a> {
+    /// Version of this form.
+    pub version: u32,
+    /// The study's name.
+    pub study: Cow<'a, str>,
+    /// The question that the study answers.
+    pub question: Cow<'a, str>,
+    /// The published source that the study reproduces.
+    pub source: Cow<'a, str>,
+    /// Conclusions from the numbers, the most important first.
+    pub findings: Cow<'a, [Finding]>,
+    /// Reasons for doubt, the most serious first.
+    pub warnings: Cow<'a, [Advisory]>,
+    #[serde(flatten)]
+    pub summary: Cow<'a, Summary>,
+}
+
+/// Returns the report as indented JSON with a final newline.
 #[must_use]
-pub fn json(summary: &Summary) -> String {
-    pretty(summary)
+pub fn json(report: &Report) -> String {
+    let plan = &report.record.header.plan;
+    pretty(&Document {
+        version: VERSION,
+        study: Cow::from(&plan.study),
+        question: Cow::from(report.question()),
+        source: Cow::from(&plan.source),
+        findings: Cow::from(&report.findings),
+        warnings: Cow::from(&report.warnings),
+        summary: Cow::Borrowed(&report.summary),
+    })
 }
 
 /// Returns data as indented JSON with rounded numbers and a final newline.

@@ -6,11 +6,13 @@ use megadir_record::{CacheState, FILE_SYSTEM_GROUP, FileSystem, LabFileSystem, P
 
 use super::data::data_sets;
 use crate::finding::passes_over_removed;
+use crate::report::Report;
 use crate::summary::{Ending, GroupReading, GroupSummary, PairRow, Resolution, Summary, rounds_for_interval};
 use crate::text;
 
 /// Describes the data and the progress of the run.
-pub(crate) fn run_line(summary: &Summary) -> String {
+pub(crate) fn run_line(report: &Report) -> String {
+    let summary = &report.summary;
     let progress = &summary.progress;
     let rounds = format!(
         "{} of {}{}{}, {} of warm-up, {} voided",
@@ -27,7 +29,7 @@ pub(crate) fn run_line(summary: &Summary) -> String {
     };
     format!(
         "Study {} ({} size) on {}; {}; {rounds}{ending}{}; seed {}.",
-        summary.study,
+        report.record.header.plan.study,
         preset(summary.preset),
         data_sets(summary),
         caches(summary),

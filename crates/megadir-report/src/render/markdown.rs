@@ -7,26 +7,17 @@ use super::machine::{
     run_line, self_check_line, wine_line,
 };
 use super::paint::is_control;
-use super::{Format, groups, operations, overview, published, source_table};
-use crate::summary::Summary;
+use super::{groups, operations, overview, published, source_table};
+use crate::report::Report;
 use crate::text;
 use crate::warning::told;
 
-pub(super) const FORMAT: Format = Format {
-    name: "markdown",
-    extension: "md",
-    what: "the full report: findings, all arms, method and machine",
-    is_text: true,
-    missing: None,
-    refuses: |_| None,
-    write: |report, _, output| output.write_all(markdown(report.summary).as_bytes()),
-};
-
 /// Returns the full report in Markdown, with a final newline.
 #[must_use]
-pub fn markdown(summary: &Summary) -> String {
-    let mut page = format!("# {}\n\n", clean(&summary.question));
-    findings(&mut page, summary);
+pub fn markdown(report: &Report) -> String {
+    let summary = &report.summary;
+    let mut page = format!("# {}\n\n", clean(&report.question()));
+    findings(&mut page, report);
     if let Some(overview) = &summary.overview {
         page.push_str(&format!("## {}\n\n", overview::TITLE));
         overview::legend(summary, overview).iter().for_each(|line| paragraph(&mut page, line));
@@ -59,36 +50,36 @@ pub fn markdown(summary: &Summary) -> String {
     families_line(summary).iter().for_each(|line| paragraph(&mut page, line));
     use_lines(summary).iter().for_each(|line| paragraph(&mut page, line));
     self_check_line(summary).iter().for_each(|line| paragraph(&mut page, line));
-    warnings(&mut page, summary);
+    warnings(&mut page, report);
     page.push_str("## All arms\n\n");
     push_grid(&mut page, &groups::arms(summary));
     if let Some(grid) = operations::grid(summary) {
         page.push_str(&format!("## {}\n\n", operations::TITLE));
         push_grid(&mut page, &grid);
     }
-    method(&mut page, summary);
+    method(&mut page, report);
     page.truncate(page.trim_end().len());
     page.push('\n');
     page
 }
 
-fn findings(page: &mut String, summary: &Summary) {
-    wine_line(summary).iter().for_each(|line| page.push_str(&format!("* **{}**\n", clean(line))));
-    for finding in &summary.findings {
+fn findings(page: &mut String, report: &Report) {
+    wine_line(&report.summary).iter().for_each(|line| page.push_str(&format!("* **{}**\n", clean(line))));
+    for finding in &report.findings {
         let text = clean(&finding.text);
         let text = if finding.loud { format!("**{text}**") } else { text };
         page.push_str(&format!("* {text}\n"));
     }
     page.push('\n');
-    paragraph(page, &run_line(summary));
+    paragraph(page, &run_line(report));
 }
 
-fn warnings(page: &mut String, summary: &Summary) {
-    if summary.warnings.is_empty() {
+fn warnings(page: &mut String, report: &Report) {
+    if report.warnings.is_empty() {
         page.push_str("Nothing speaks against it.\n\n");
         return;
     }
-    for told in told(&summary.warnings) {
+    for told in told(&report.warnings) {
         let mark = if told.loud { "**Warning:** " } else { "" };
         page.push_str(&format!("* {mark}{}\n", clean(&told.text)));
         if !told.each.is_empty() {
@@ -98,10 +89,11 @@ fn warnings(page: &mut String, summary: &Summary) {
     page.push('\n');
 }
 
-fn method(page: &mut String, summary: &Summary) {
+fn method(page: &mut String, report: &Report) {
+    let summary = &report.summary;
     page.push_str("## Method\n\n");
     let lists = [
-        ("Source", vec![summary.source.clone()]),
+        ("Source", vec![report.record.header.plan.source.clone()]),
         ("Kept", summary.keeps.clone()),
         ("Mended", summary.mends.clone()),
     ];

@@ -3,7 +3,13 @@
 //! A record may contain any characters: everything passes through [`clean`] before layout, so only our own
 //! escape sequences reach the terminal.
 
-use super::Style;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Use ANSI colours.
+    pub color: bool,
+    /// Use characters beyond ASCII.
+    pub unicode: bool,
+}
 
 /// Role of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,131 +1,99 @@
 //! Every sample as a row of Parquet (Zstandard), with the columns of the CSV; cargo feature `parquet`.
 
-use super::Format;
+use std::io::{self, Write};
+use std::sync::Arc;
 
-pub(super) const FORMAT: Format = Format {
-    name: "parquet",
-    extension: "parquet",
-    what: "every sample, one row each, with the columns of csv (cargo feature parquet)",
-    is_text: false,
-    #[cfg(feature = "parquet")]
-    missing: None,
-    #[cfg(not(feature = "parquet"))]
-    missing: Some(
-        "this megadir was built without Parquet: 'cargo install --path crates/megadir-cli --features parquet' builds it with that, \
-         and --format csv has the same columns",
-    ),
-    refuses: |_| None,
-    #[cfg(feature = "parquet")]
-    write: |report, _, output| file::write(report.record, output),
-    #[cfg(not(feature = "parquet"))]
-    write: |_, _, _| Err(std::io::ErrorKind::Unsupported.into()),
-};
+use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type, ZstdLevel};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type as SchemaType;
 
-#[cfg(feature = "parquet")]
-mod file {
-    use std::io::{self, Write};
-    use std::sync::Arc;
+use super::columns::{COLUMNS, Column, Kind, Row, Value, of_cells, rows};
+use crate::report::Report;
 
-    use megadir_record::Record;
-    use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type, ZstdLevel};
-    use parquet::column::writer::ColumnWriter;
-    use parquet::data_type::ByteArray;
-    use parquet::errors::{ParquetError, Result};
-    use parquet::file::metadata::KeyValue;
-    use parquet::file::properties::WriterProperties;
-    use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-    use parquet::schema::types::Type as SchemaType;
+/// Rows of a row group, whose columns are in memory at once.
+const ROWS: usize = 65_536;
 
-    use crate::render::columns::{COLUMNS, Column, Kind, Row, Value, of_cells, rows};
+pub(crate) fn write(report: &Report, output: &mut dyn Write) -> io::Result<()> {
+    write_file(report, output).map_err(|error| match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error),
+        },
+        error => io::Error::other(error),
+    })
+}
 
-    /// Rows of a row group, whose columns are in memory at once.
-    const ROWS: usize = 65_536;
-
-    pub(super) fn write(record: &Record, output: &mut dyn Write) -> io::Result<()> {
-        write_file(record, output).map_err(|error| match error {
-            ParquetError::External(error) => match error.downcast::<io::Error>() {
-                Ok(error) => *error,
-                Err(error) => io::Error::other(error),
-            },
-            error => io::Error::other(error),
-        })
-    }
-
-    fn write_file(record: &Record, output: &mut dyn Write) -> Result<()> {
-        let fields = COLUMNS.iter().map(|column| field(column).map(Arc::new)).collect::<Result<Vec<_>>>()?;
-        let schema = Arc::new(SchemaType::group_type_builder("samples").with_fields(fields).build()?);
-        let header = &record.header;
-        let said = [
-            ("megadir.study", header.plan.study.clone()),
-            ("megadir.version", header.machine.version.clone()),
-            ("megadir.started_unix_s", header.started_unix_s.to_string()),
-            ("megadir.command", header.command.join(" ")),
-        ];
-        let wine = header.machine.wine.as_ref();
-        let wine = wine.map(|version| ("megadir.wine", format!("{version}: says nothing of Windows")));
-        let said =
-            said.into_iter().chain(wine).map(|(key, value)| KeyValue::new(key.into(), value)).collect();
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_created_by(format!("megadir {}", env!("CARGO_PKG_VERSION")))
-            .set_key_value_metadata(Some(said))
-            .build();
-        // The writer requires `Send` of its output, so it writes to memory and this copies.
-        let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
-        let cells = of_cells(&header.plan);
-        let mut all = rows(record, &cells).peekable();
-        while all.peek().is_some() {
-            let group: Vec<Row<'_>> = all.by_ref().take(ROWS).collect();
-            let mut columns = writer.next_row_group()?;
-            for column in COLUMNS {
-                add(&mut columns, column, &group)?;
-            }
-            columns.close()?;
-            output.write_all(writer.inner())?;
-            writer.inner_mut().clear();
+fn write_file(report: &Report, output: &mut dyn Write) -> Result<()> {
+    let fields = COLUMNS.iter().map(|column| field(column).map(Arc::new)).collect::<Result<Vec<_>>>()?;
+    let schema = Arc::new(SchemaType::group_type_builder("samples").with_fields(fields).build()?);
+    let header = &report.record.header;
+    let said = [
+        ("megadir.study", header.plan.study.clone()),
+        ("megadir.version", header.machine.version.clone()),
+        ("megadir.started_unix_s", header.started_unix_s.to_string()),
+        ("megadir.command", header.command.join(" ")),
+    ];
+    let wine = header.machine.wine.as_ref();
+    let wine = wine.map(|version| ("megadir.wine", format!("{version}: says nothing of Windows")));
+    let said = said.into_iter().chain(wine).map(|(key, value)| KeyValue::new(key.into(), value)).collect();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_created_by(format!("megadir {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(said))
+        .build();
+    // The writer requires `Send` of its output, so it writes to memory and this copies.
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
+    let cells = of_cells(&header.plan);
+    let mut all = rows(&report.record, &cells).peekable();
+    while all.peek().is_some() {
+        let group: Vec<Row<'_>> = all.by_ref().take(ROWS).collect();
+        let mut columns = writer.next_row_group()?;
+        for column in COLUMNS {
+            add(&mut columns, column, &group)?;
         }
-        writer.finish()?;
+        columns.close()?;
         output.write_all(writer.inner())?;
-        Ok(())
+        writer.inner_mut().clear();
     }
+    writer.finish()?;
+    output.write_all(writer.inner())?;
+    Ok(())
+}
 
-    fn field(column: &Column) -> Result<SchemaType> {
-        let (physical, logical, converted) = match column.kind {
-            Kind::Number | Kind::Hash => {
-                (Type::INT64, LogicalType::integer(64, false), ConvertedType::UINT_64)
-            }
-            Kind::Text => (Type::BYTE_ARRAY, LogicalType::String, ConvertedType::UTF8),
-        };
-        SchemaType::primitive_type_builder(column.name, physical)
-            .with_repetition(Repetition::OPTIONAL)
-            .with_logical_type(Some(logical))
-            .with_converted_type(converted)
-            .build()
-    }
+fn field(column: &Column) -> Result<SchemaType> {
+    let (physical, logical, converted) = match column.kind {
+        Kind::Number | Kind::Hash => (Type::INT64, LogicalType::integer(64, false), ConvertedType::UINT_64),
+        Kind::Text => (Type::BYTE_ARRAY, LogicalType::String, ConvertedType::UTF8),
+    };
+    SchemaType::primitive_type_builder(column.name, physical)
+        .with_repetition(Repetition::OPTIONAL)
+        .with_logical_type(Some(logical))
+        .with_converted_type(converted)
+        .build()
+}
 
-    fn add(
-        group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
-        column: &Column,
-        rows: &[Row<'_>],
-    ) -> Result<()> {
-        let mut writer =
-            group.next_column()?.ok_or_else(|| ParquetError::General("no column is left".into()))?;
-        let (mut there, mut numbers, mut texts) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
-        for row in rows {
-            let value = (column.value)(row);
-            there.push(i16::from(!matches!(value, Value::Missing)));
-            match value {
-                Value::Missing => {}
-                // The same 64 bits; the schema marks them as unsigned.
-                Value::Number(number) | Value::Hash(number) => numbers.push(number.cast_signed()),
-                Value::Text(text) => texts.push(ByteArray::from(text)),
-            }
+fn add(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, column: &Column, rows: &[Row<'_>]) -> Result<()> {
+    let mut writer = group.next_column()?.ok_or_else(|| ParquetError::General("no column is left".into()))?;
+    let (mut there, mut numbers, mut texts) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
+    for row in rows {
+        let value = (column.value)(row);
+        there.push(i16::from(!matches!(value, Value::Missing)));
+        match value {
+            Value::Missing => {}
+            // The same 64 bits; the schema marks them as unsigned.
+            Value::Number(number) | Value::Hash(number) => numbers.push(number.cast_signed()),
+            Value::Text(text) => texts.push(ByteArray::from(text)),
         }
-        match writer.untyped() {
-            ColumnWriter::Int64ColumnWriter(typed) => typed.write_batch(&numbers, Some(&there), None)?,
-            ColumnWriter::ByteArrayColumnWriter(typed) => typed.write_batch(&texts, Some(&there), None)?,
-            _ => return Err(ParquetError::General(format!("no writer for {}", column.name))),
-        };
-        writer.close()
     }
+    match writer.untyped() {
+        ColumnWriter::Int64ColumnWriter(typed) => typed.write_batch(&numbers, Some(&there), None)?,
+        ColumnWriter::ByteArrayColumnWriter(typed) => typed.write_batch(&texts, Some(&there), None)?,
+        _ => return Err(ParquetError::General(format!("no writer for {}", column.name))),
+    };
+    writer.close()
 }

@@ -9,24 +9,12 @@ use super::machine::{
     families_line, file_system_lines, machine_line, resolution_lines, run_line, self_check_line, wine_line,
 };
 use super::paint::{Tone, clean, paint, wrap};
-use super::{Format, Report, Style, groups, operations, overview, published, source_table};
-use crate::finding::{Finding, FindingKind, told_first};
+use super::{Style, groups, operations, overview, published, source_table};
+use crate::finding::{Finding, FindingKind};
+use crate::report::Report;
 use crate::summary::{GroupSummary, Overview, Resolution, Rounds, Summary};
 use crate::text;
 use crate::warning::{Told, told};
-
-pub(super) const FORMAT: Format = Format {
-    name: "table",
-    extension: "txt",
-    what: "the answer and its numbers, for a terminal",
-    is_text: true,
-    missing: None,
-    refuses: |_| None,
-    write: |report, view, output| {
-        let courses = Courses::of(report);
-        output.write_all(page(report.summary, &courses, view.width, view.style).as_bytes())
-    },
-};
 
 /// Minimum width of the layout, columns.
 const WIDTH_MIN: usize = 40;
@@ -34,13 +22,6 @@ const WIDTH_MIN: usize = 40;
 const COURSE_WIDTH: usize = 24;
 /// More groups than this are omitted beside the table of file systems.
 const GROUPS_MAX: usize = 8;
-
-/// Renders a summary for a terminal of `width` columns, with a final newline; without sparklines, which need
-/// the record.
-#[must_use]
-pub fn table(summary: &Summary, width: usize, style: Style) -> String {
-    page(summary, &Courses::default(), width, style)
-}
 
 /// Times of an arm in the order of its rounds: of the baseline with the widest resolution.
 #[derive(Default)]
@@ -50,11 +31,11 @@ struct Courses {
 }
 
 impl Courses {
-    fn of(report: &Report<'_>) -> Self {
+    fn of(report: &Report) -> Self {
         let wide = |one: &&Resolution| one.half_width_percent.unwrap_or(f64::INFINITY);
         let widest = report.summary.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)));
         let Some(Resolution { baseline, .. }) = widest else { return Self::default() };
-        let times_ns = Rounds::of(report.record).times(*baseline);
+        let times_ns = Rounds::of(&report.record).times(*baseline);
         Self { name: report.summary.arm_name(*baseline).to_owned(), times_ns }
     }
 
@@ -75,13 +56,16 @@ impl Courses {
     }
 }
 
-fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> String {
+/// Renders the report for a terminal of `width` columns, with a final newline.
+#[must_use]
+pub fn table(report: &Report, width: usize, style: Style) -> String {
+    let (summary, courses) = (&report.summary, Courses::of(report));
     let mut page = Page { text: String::new(), width: width.max(WIDTH_MIN), style };
-    page.paragraph(&summary.question, "", Tone::Heading);
+    page.paragraph(&report.question(), "", Tone::Heading);
     page.gap();
-    answer(&mut page, summary);
+    answer(&mut page, report);
     page.gap();
-    page.paragraph(&run_line(summary), "", Tone::Faint);
+    page.paragraph(&run_line(report), "", Tone::Faint);
     if let Some(overview) = &summary.overview {
         page.gap();
         file_systems(&mut page, summary, overview);
@@ -94,7 +78,7 @@ fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> Str
     // Among many tables of single file systems a reader would miss the overall one.
     let brief = summary.overview.is_some() && summary.groups.len() > GROUPS_MAX;
     let on_claims = |finding: &&Finding| finding.kind == FindingKind::FileSystems && finding.group.is_some();
-    for (place, finding) in summary.findings.iter().filter(on_claims).filter(|_| brief).enumerate() {
+    for (place, finding) in report.findings.iter().filter(on_claims).filter(|_| brief).enumerate() {
         if place == 0 {
             page.gap();
         }
@@ -102,7 +86,7 @@ fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> Str
     }
     for group in summary.groups.iter().filter(|_| !brief) {
         page.gap();
-        one_group(&mut page, summary, group);
+        one_group(&mut page, report, group);
     }
     if brief {
         page.gap();
@@ -130,7 +114,7 @@ fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> Str
     if let Some(published) = published::sentence(summary, None) {
         page.paragraph(&published, "", Tone::Plain);
     }
-    told(&summary.warnings).iter().for_each(|told| warning(&mut page, told));
+    told(&report.warnings).iter().for_each(|told| warning(&mut page, told));
     for line in file_system_lines(summary) {
         page.paragraph(&line, "", Tone::Faint);
     }
@@ -139,24 +123,24 @@ fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> Str
 }
 
 /// Prints loud findings and the main one; the others stand with their groups.
-fn answer(page: &mut Page, summary: &Summary) {
-    if let Some(line) = wine_line(summary) {
+fn answer(page: &mut Page, report: &Report) {
+    if let Some(line) = wine_line(&report.summary) {
         page.paragraph(&line, "! ", Tone::Alarm);
     }
-    for finding in summary.findings.iter().filter(|finding| finding.loud) {
+    for finding in report.findings.iter().filter(|finding| finding.loud) {
         page.paragraph(&finding.text, "! ", Tone::Alarm);
     }
-    if summary.warnings.iter().any(|advisory| advisory.loud) {
+    if report.warnings.iter().any(|advisory| advisory.loud) {
         let text = "Do not use these numbers before reading the warnings marked WARNING below.";
         page.paragraph(text, "! ", Tone::Alarm);
     }
-    let told = told_first(summary);
+    let told = report.first_findings();
     told.iter().for_each(|finding| page.paragraph(&finding.text, "", Tone::Plain));
     if told.is_empty() {
         page.paragraph("No group of arms was measured far enough to say anything.", "", Tone::Plain);
     }
     let of_all = |finding: &&Finding| !finding.loud && finding.group.is_none() && !told.contains(finding);
-    for finding in summary.findings.iter().filter(of_all) {
+    for finding in report.findings.iter().filter(of_all) {
         page.paragraph(&finding.text, "", Tone::Plain);
     }
 }
@@ -172,11 +156,12 @@ fn file_systems(page: &mut Page, summary: &Summary, overview: &Overview) {
     }
 }
 
-fn one_group(page: &mut Page, summary: &Summary, group: &GroupSummary) {
+fn one_group(page: &mut Page, report: &Report, group: &GroupSummary) {
+    let summary = &report.summary;
     page.paragraph(&group.title, "", Tone::Heading);
     let of_group = |finding: &&Finding| !finding.loud && finding.group.as_ref() == Some(&group.name);
-    let told = told_first(summary);
-    for finding in summary.findings.iter().filter(of_group).filter(|finding| !told.contains(finding)) {
+    let told = report.first_findings();
+    for finding in report.findings.iter().filter(of_group).filter(|finding| !told.contains(finding)) {
         page.paragraph(&finding.text, "  ", Tone::Plain);
     }
     match groups::grid(summary, group) {

@@ -7,8 +7,8 @@ use megadir_record::{BreakEvenArms, CellId, Work};
 use megadir_stats::{Crossing, crossing, crossing_estimate};
 use serde::{Deserialize, Serialize};
 
-use super::Figure;
 use super::evidence::Evidence;
+use super::{Figure, Threshold};
 
 /// A group read by the rule BreakEven.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,22 +58,6 @@ pub struct AskPoint {
     pub ratio: Figure,
 }
 
-/// A share from which on listing costs less than asking.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case", tag = "is")]
-pub enum Threshold {
-    /// Listing costs less even than asking for the smallest share that was asked for.
-    Always,
-    /// From this share on.
-    At {
-        /// The share, 0 to 1.
-        share: f64,
-    },
-    /// Asking for the largest share that was asked for costs less still.
-    Never,
-}
-
 /// The shares of the smallest and the largest directory that is listed in one way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -86,16 +70,6 @@ pub struct BreakEvenSizes {
     pub large: u64,
     /// Share of the largest over share of the smallest, round by round.
     pub ratio: Figure,
-}
-
-impl From<Crossing> for Threshold {
-    fn from(crossing: Crossing) -> Self {
-        match crossing {
-            Crossing::Before => Self::Always,
-            Crossing::At(share) => Self::At { share },
-            Crossing::Beyond => Self::Never,
-        }
-    }
 }
 
 /// A series as it was read, with the result of each round.

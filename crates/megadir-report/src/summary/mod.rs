@@ -1,6 +1,6 @@
 //! What a record says, as data: everything that a table, a page or a program needs, and no text of ours but names.
 //!
-//! Files: `whole` (the summary and how it is made), `figure` (a number with its interval), `rounds` (samples paired
+//! Files: `whole` (the summary and how it is made), `rounds` (samples paired
 //! by round), `evidence` (what rules judge by), `check` (what must hold of it), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`, `pairs`, `refusal`, `fill` and
 //! `grow` (one rule each), `resolution` (the baseline against itself). None of them knows a format.
 
@@ -12,7 +12,6 @@ mod compare;
 mod decompose;
 mod equal_work;
 mod evidence;
-mod figure;
 mod fill;
 mod grow;
 mod operations;
@@ -26,14 +25,14 @@ mod self_check;
 mod stopped;
 mod whole;
 
+pub use crate::figure::{Figure, Range, Threshold, rounds_for_interval};
 pub use arm::{Arm, Quantiles, Timing};
-pub use break_even::{AskPoint, BreakEven, BreakEvenSeries, BreakEvenSizes, Threshold};
+pub use break_even::{AskPoint, BreakEven, BreakEvenSeries, BreakEvenSizes};
 pub use check::SummaryError;
 pub use compare::{CallsContrast, Comparison, Contrast, Outcome, Verdict};
 pub use decompose::{Claim, Decomposition, Factor, ReadingFactor};
 pub use equal_work::{DataCheck, Mismatch, WorkCheck};
 pub use evidence::looks;
-pub use figure::{Figure, Range, rounds_for_interval};
 pub use fill::{Bucket, Fill};
 pub use grow::{Growth, Point, Series, Shape, Step};
 pub use operations::{OperationQuantiles, Operations, Rate};
@@ -43,9 +42,11 @@ pub use refusal::Refusal;
 pub use resolution::{Difference, Resolution};
 pub use self_check::SelfChecked;
 pub use stopped::Stopped;
-pub use whole::{Ending, GroupReading, GroupSummary, Progress, SUMMARY_VERSION, Summary, summarize};
+pub use whole::{Ending, GroupReading, GroupSummary, Progress, Summary};
 
 pub(crate) use compare::judged;
 pub(crate) use operations::{Times, histogram, times_by_round, times_of, together};
 pub(crate) use published::{unlike, unlike_contents, unlike_entries};
 pub(crate) use rounds::Rounds;
+pub(crate) use self_check::{TIMER_COST_REFUSED, cost_of_timing};
+pub(crate) use whole::summarize;

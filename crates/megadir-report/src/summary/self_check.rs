@@ -1,9 +1,12 @@
 //! Judges a run's checks of its own measuring.
 
-use megadir_record::{Delay, SelfCheck};
+use megadir_record::{Cell, Delay, FileOperation, SelfCheck, Work};
 use serde::{Deserialize, Serialize};
 
-use super::Figure;
+use super::{Arm, Figure, Timing};
+
+/// Above this measuring overhead, as a fraction of an arm's time, quantiles are withheld.
+pub(crate) const TIMER_COST_REFUSED: f64 = 0.1;
 
 /// Delays may be missed or invented up to this part of them, or [`DELAYS_OFF`].
 const DELAYS_OFF_MAX: f64 = 0.1;
@@ -67,6 +70,44 @@ fn is_found(delay: &Delay) -> bool {
     // Buckets are told by their middles, up to 1/256 beside what is in them.
     let places = length * 0.99..=length * (1.0 + DELAY_LONGER_MAX) + DELAY_ENDS_NS;
     off <= DELAYS_OFF.max((DELAYS_OFF_MAX * delay.injected as f64) as u64) && places.contains(&delay.found_ns)
+}
+
+/// Withholds the quantiles of arms that take little longer than measuring them.
+pub(super) fn withhold_quantiles(arms: &mut [Arm], check: Option<&SelfChecked>, null_loop_ns: Option<f64>) {
+    for arm in arms {
+        let Some(timing) = &mut arm.timing else { continue };
+        let cost = cost_of_timing(&arm.cell, timing, check, null_loop_ns);
+        if cost.is_some_and(|cost| cost > TIMER_COST_REFUSED) {
+            timing.quantiles = None;
+            if let Some(single) = &mut timing.single {
+                single.quantiles = None;
+            }
+        }
+    }
+}
+
+/// Returns the measuring overhead as a fraction of the arm's time: from the self-check if every operation is
+/// timed, otherwise one turn of the empty loop in the whole block.
+pub(crate) fn cost_of_timing(
+    cell: &Cell,
+    timing: &Timing,
+    check: Option<&SelfChecked>,
+    null_loop_ns: Option<f64>,
+) -> Option<f64> {
+    // Timed by the file, each of which stands for many operations: the overhead is negligible.
+    if matches!(&cell.work, Work::Files(work) if work.operation == FileOperation::MakeDirectories) {
+        return None;
+    }
+    // Workers share the wall time; each of their operations takes that many times longer.
+    let at_a_time = match &cell.work {
+        Work::Files(work) if cell.rate_per_s.is_none() => f64::from(work.workers.count),
+        _ => 1.0,
+    };
+    match (&timing.single, check) {
+        (Some(_), Some(check)) => Some(check.overhead_ns.value / (timing.time_ns.value * at_a_time)),
+        (Some(_), None) => Some(null_loop_ns? / (timing.time_ns.value * at_a_time)),
+        (None, _) => Some(null_loop_ns? / (timing.time_ns.value * timing.operations as f64)),
+    }
 }
 
 #[cfg(test)]

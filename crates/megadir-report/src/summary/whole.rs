@@ -22,34 +22,17 @@ use super::overview::{Overview, comparable, overview};
 use super::pairs::{read_file_systems, read_pairs};
 use super::refusal::refusal;
 use super::resolution::resolutions;
-use super::self_check::judge;
+use super::self_check::{judge, withhold_quantiles};
 use super::stopped::{Stopped, stopped};
 use super::{
     Arm, BreakEven, Comparison, DataCheck, Decomposition, Fill, Growth, Pairs, Refusal, Resolution, Rounds,
-    SelfChecked, WorkCheck, equal_work,
+    SelfChecked, equal_work,
 };
-use crate::finding::{self, Finding};
-use crate::warning::{self, Advisory};
-
-/// The version of the summary's JSON form.
-pub const SUMMARY_VERSION: u32 = 1;
 
 /// Everything that a record says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// The version of this form ([`SUMMARY_VERSION`]).
-    pub version: u32,
-    /// The study's name.
-    pub study: String,
-    /// The question that the study answers.
-    pub question: String,
-    /// The published source that the study reproduces.
-    pub source: String,
-    /// Conclusions from the numbers, the most important first.
-    pub findings: Vec<Finding>,
-    /// Reasons for doubt, the most serious first.
-    pub warnings: Vec<Advisory>,
     /// Progress of the run.
     pub progress: Progress,
     /// All file systems side by side, where there are several.
@@ -285,53 +268,35 @@ impl Summary {
     }
 }
 
-/// Summarises a record: every arm, every group by its rule, findings and warnings.
-///
-/// # Errors
-///
-/// [`SummaryError`] when no round was measured, or the record contradicts itself.
-pub fn summarize(record: &Record) -> Result<Summary, SummaryError> {
+/// Summarises a record: every arm, and every group by its rule.
+pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary, SummaryError> {
     check_plan(&record.header.plan)?;
     check_samples(record)?;
     let plan = &record.header.plan;
-    let rounds = Rounds::of(record);
     let refused = record.samples.iter().any(|sample| sample.refused.is_some());
     if rounds.keys().is_empty() && !refused {
         let warm_up = record.samples.iter().filter(|s| s.phase == Phase::WarmUp).count() as u64;
         return Err(SummaryError::NothingMeasured { warm_up: crate::text::counted(warm_up, "sample") });
     }
-    let (checks, data) = equal_work::check(record, &rounds);
-    let evidence = Evidence { plan, rounds: &rounds, checks: &checks };
+    let (checks, data) = equal_work::check(record, rounds);
+    let evidence = Evidence { plan, rounds, checks: &checks };
     let groups = read_groups(&evidence);
     let (resolution, overview) = (resolutions(&evidence), overview(&evidence));
-    let mut summary = bare(record, &rounds, data, checks);
-    (summary.groups, summary.resolution) = (groups, resolution);
-    summary.overview = overview;
-    warning::refuse_quantiles(&mut summary);
-    summary.warnings = warning::advise(record, &summary, &rounds);
-    summary.findings = finding::derive(&summary);
-    Ok(summary)
-}
-
-/// Returns the summary without results that combine several arms.
-fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<WorkCheck>) -> Summary {
-    let (header, plan) = (&record.header, &record.header.plan);
-    Summary {
-        version: SUMMARY_VERSION,
-        study: plan.study.clone(),
-        question: question(plan),
-        source: plan.source.clone(),
-        findings: Vec::new(),
-        warnings: Vec::new(),
+    let self_check = record.self_check.as_ref().and_then(|check| judge(check, plan.rules.confidence));
+    let null_loop_ns = record.end.as_ref().and_then(|end| end.null_loop_ns);
+    let mut arms = arms(plan, rounds, checks);
+    withhold_quantiles(&mut arms, self_check.as_ref(), null_loop_ns);
+    let header = &record.header;
+    Ok(Summary {
         progress: progress(record, rounds),
-        overview: None,
-        groups: Vec::new(),
-        resolution: Vec::new(),
-        arms: arms(plan, rounds, checks),
+        overview,
+        groups,
+        resolution,
+        arms,
         stopped: stopped(record),
         data,
         file_systems: plan.file_systems.clone(),
-        mounted: record.header.file_systems.clone(),
+        mounted: header.file_systems.clone(),
         unavailable: plan.unavailable.clone(),
         published: plan.published.clone(),
         claims: plan.claims.clone(),
@@ -342,21 +307,13 @@ fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<
         rules: plan.rules.clone(),
         machine: header.machine.clone(),
         pressure_after: record.end.as_ref().map(|end| end.pressure.clone()),
-        null_loop_ns: record.end.as_ref().and_then(|end| end.null_loop_ns),
+        null_loop_ns,
+        self_check,
         built: record.built.clone(),
         used: record.used.clone(),
-        self_check: record.self_check.as_ref().and_then(|check| judge(check, plan.rules.confidence)),
         started_unix_s: header.started_unix_s,
         command: header.command.clone(),
-    }
-}
-
-/// Returns what a run asks: the study's question, and of several file systems which is best at it.
-fn question(plan: &Plan) -> String {
-    match plan.file_systems.len() {
-        0 | 1 => plan.question.clone(),
-        _ => format!("{} And on which file system does it take least?", plan.question),
-    }
+    })
 }
 
 fn progress(record: &Record, rounds: &Rounds<'_>) -> Progress {

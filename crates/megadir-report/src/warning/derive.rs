@@ -5,20 +5,18 @@
 
 use std::cmp::Reverse;
 
-use megadir_record::{Cell, FileOperation, Record, Role, Work, contradictions};
+use megadir_record::{Record, Role, contradictions};
 
 use super::{Advisory, Options, Warning, reference, run};
 use crate::summary::{
-    Arm, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rate, Rounds, SelfChecked, Summary,
-    Timing, WorkCheck, rounds_for_interval,
+    Arm, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rate, Rounds, Summary,
+    TIMER_COST_REFUSED, WorkCheck, cost_of_timing, rounds_for_interval,
 };
 
 /// A run is noisy if more than this fraction of rounds was voided.
 const VOIDED_MAX: f64 = 0.2;
 /// Measuring overhead above this fraction of an arm's time is reported.
 const TIMER_COST_WARNED: f64 = 0.02;
-/// Above this fraction quantiles are withheld.
-const TIMER_COST_REFUSED: f64 = 0.1;
 /// Tolerated gap between a block's wall time and the sum of its histogram and gaps, as a fraction.
 const UNACCOUNTED_MAX: f64 = 0.005;
 /// A rate counts as kept from this fraction of the planned starts on.
@@ -60,45 +58,6 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     let mut advisories: Vec<Advisory> = warnings.into_iter().map(advisory).collect();
     advisories.sort_by_key(|advisory| Reverse(advisory.loud));
     advisories
-}
-
-/// Withholds the quantiles of arms that take little longer than measuring them.
-pub(crate) fn refuse_quantiles(summary: &mut Summary) {
-    let (check, null_loop_ns) = (summary.self_check.clone(), summary.null_loop_ns);
-    for arm in &mut summary.arms {
-        let Some(timing) = &mut arm.timing else { continue };
-        let cost = cost_of_timing(&arm.cell, timing, check.as_ref(), null_loop_ns);
-        if cost.is_some_and(|cost| cost > TIMER_COST_REFUSED) {
-            timing.quantiles = None;
-            if let Some(single) = &mut timing.single {
-                single.quantiles = None;
-            }
-        }
-    }
-}
-
-/// Returns the measuring overhead as a fraction of the arm's time: from the self-check if every operation is
-/// timed, otherwise one turn of the empty loop in the whole block.
-fn cost_of_timing(
-    cell: &Cell,
-    timing: &Timing,
-    check: Option<&SelfChecked>,
-    null_loop_ns: Option<f64>,
-) -> Option<f64> {
-    // Timed by the file, each of which stands for many operations: the overhead is negligible.
-    if matches!(&cell.work, Work::Files(work) if work.operation == FileOperation::MakeDirectories) {
-        return None;
-    }
-    // Workers share the wall time; each of their operations takes that many times longer.
-    let at_a_time = match &cell.work {
-        Work::Files(work) if cell.rate_per_s.is_none() => f64::from(work.workers.count),
-        _ => 1.0,
-    };
-    match (&timing.single, check) {
-        (Some(_), Some(check)) => Some(check.overhead_ns.value / (timing.time_ns.value * at_a_time)),
-        (Some(_), None) => Some(null_loop_ns? / (timing.time_ns.value * at_a_time)),
-        (None, _) => Some(null_loop_ns? / (timing.time_ns.value * timing.operations as f64)),
-    }
 }
 
 /// Returns the contradictions in the record.

@@ -17,6 +17,6 @@ pub use kind::{Advisory, WARNING_KINDS, Warning};
 pub(crate) use note::DISTURBING;
 pub(crate) use options::Options;
 
-pub(crate) use derive::{advise, refuse_quantiles};
+pub(crate) use derive::advise;
 pub(crate) use grouped::{Told, told};
 pub(crate) use reference::{Wide, wide};

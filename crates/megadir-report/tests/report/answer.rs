@@ -3,17 +3,18 @@
 
 use megadir_record::{CellId, Group, GroupRule, Pair, Record};
 use megadir_report::chart::{Width, main_picture};
-use megadir_report::{FindingKind, Report, Style, render, summarize};
+use megadir_report::{FindingKind, Style, render};
 
 use crate::listing::study;
+use crate::report_on;
 use crate::synthetic::{Synthetic, arm};
 
 fn first(record: &Record) -> (FindingKind, Option<String>, String) {
-    let summary = summarize(record).expect("it can be summarised");
-    let main = summary.findings.iter().find(|finding| !finding.loud).expect("something is said");
-    let picture = main_picture(&Report { record, summary: &summary }, Width::Wide).expect("a picture");
+    let report = report_on(record).expect("it can be summarised");
+    let main = report.findings.iter().find(|finding| !finding.loud).expect("something is said");
+    let picture = main_picture(&report, Width::Wide).expect("a picture");
     assert_eq!(picture.group, main.group, "the picture is of what is said");
-    let table = render::table(&summary, 2000, Style { color: false, unicode: true });
+    let table = render::table(&report, 2000, Style { color: false, unicode: true });
     assert_eq!(table.lines().nth(2), Some(main.text.as_str()), "the terminal says the same");
     (main.kind, main.group.clone(), main.text.clone())
 }

@@ -3,8 +3,9 @@
 use megadir_record::{
     CacheState, Cell, CellId, ExpectedFiles, Group, GroupRule, Published, Record, Role, Sample, Work,
 };
-use megadir_report::{FindingKind, Report, Style, Summary, View, format_named, summarize};
+use megadir_report::{FindingKind, Report, Style, View, format_named};
 
+use crate::report_on;
 use crate::synthetic::{ENTRIES, Synthetic};
 
 /// A record of methods with these ratios to the baseline's time.
@@ -33,14 +34,14 @@ pub(crate) fn record(ratios: &[(&'static str, f64)]) -> Record {
     record
 }
 
-fn claims(summary: &Summary) -> Vec<&str> {
-    let told = summary.findings.iter().filter(|finding| finding.kind == FindingKind::Claim);
+fn claims(report: &Report) -> Vec<&str> {
+    let told = report.findings.iter().filter(|finding| finding.kind == FindingKind::Claim);
     told.map(|finding| finding.text.as_str()).collect()
 }
 
 fn claims_of(ratios: &[(&'static str, f64)]) -> [String; 2] {
-    let summary = summarize(&record(ratios)).expect("a record that can be read");
-    let [bulk, cpp] = claims(&summary)[..] else { panic!("{:?}", claims(&summary)) };
+    let report = report_on(&record(ratios)).expect("a record that can be read");
+    let [bulk, cpp] = claims(&report)[..] else { panic!("{:?}", claims(&report)) };
     [bulk.to_owned(), cpp.to_owned()]
 }
 
@@ -88,16 +89,16 @@ fn claims_are_about_cached_directories() {
     for cell in &mut record.header.plan.cells {
         cell.cache = CacheState::Unseen;
     }
-    let summary = summarize(&record).unwrap();
-    assert!(claims(&summary)[0].contains("cannot be told here"), "{:?}", claims(&summary));
+    let report = report_on(&record).unwrap();
+    assert!(claims(&report)[0].contains("cannot be told here"), "{:?}", claims(&report));
 }
 
 #[test]
 fn first_and_second_runs_stand_in_one_table_as_the_source_has_them() {
     let table = |record: &Record| {
-        let summary = summarize(record).unwrap();
+        let report = report_on(record).unwrap();
         let view = View { width: 100, style: Style { color: false, unicode: true } };
-        format_named("table").unwrap().render(&Report { record, summary: &summary }, &view)
+        format_named("table").unwrap().render(&report, &view)
     };
     let mut record = record(&[("find-first-file", 0.5), ("by-handle", 0.1)]);
     let text = table(&record);
@@ -142,7 +143,7 @@ fn another_study_makes_no_such_claims() {
     let mut record = record(&[("xfs-bulkstat", 0.02)]);
     record.header.plan.study = "own".into();
     record.header.plan.claims = None;
-    assert!(claims(&summarize(&record).unwrap()).is_empty());
+    assert!(claims(&report_on(&record).unwrap()).is_empty());
 }
 
 #[test]
@@ -152,23 +153,23 @@ fn a_method_that_finds_other_files_is_not_compared() {
         sample.counted.entries -= 1;
         sample.counted.hash = 8;
     }
-    let summary = summarize(&record).unwrap();
-    let loud: Vec<_> = summary.findings.iter().filter(|finding| finding.loud).collect();
+    let report = report_on(&record).unwrap();
+    let loud: Vec<_> = report.findings.iter().filter(|finding| finding.loud).collect();
     assert_eq!(loud.len(), 1);
     assert!(
         loud[0].text.contains("`xfs-bulkstat` did NOT list what its data set holds in 30 rounds"),
         "{}",
         loud[0].text
     );
-    assert!(claims(&summary)[0].contains("cannot be told here"));
+    assert!(claims(&report)[0].contains("cannot be told here"));
 }
 
 #[test]
 fn speed_ups_stand_beside_ratios_where_the_source_tells_them() {
     let table = |record: &Record| {
-        let summary = summarize(record).unwrap();
+        let report = report_on(record).unwrap();
         let view = View { width: 100, style: Style { color: false, unicode: true } };
-        format_named("table").unwrap().render(&Report { record, summary: &summary }, &view)
+        format_named("table").unwrap().render(&report, &view)
     };
     let mut record = record(&[("getdents-statx", 0.5)]);
     let text = table(&record);

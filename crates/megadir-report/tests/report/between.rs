@@ -4,9 +4,10 @@
 use megadir_record::Record;
 use megadir_report::between::{Between, Condition, GateSays, Run, between, csv, markdown, table};
 use megadir_report::summary::{Outcome, Verdict};
-use megadir_report::{Style, Summary, summarize};
+use megadir_report::{Report, Style};
 
 use crate::golden::golden;
+use crate::report_on;
 use crate::synthetic::{Synthetic, note};
 
 pub(crate) const PLAIN: Style = Style { color: false, unicode: true };
@@ -31,17 +32,15 @@ pub(crate) fn runs(seed: u64, wholes: &[f64], ratios: &[(&'static str, f64)]) ->
 }
 
 pub(crate) fn compare_all(old: &[Record], new: &[Record]) -> Between {
-    let summaries = |records: &[Record]| -> Vec<Summary> {
-        records.iter().map(|record| summarize(record).expect("a record with samples")).collect()
+    let reports = |records: &[Record]| -> Vec<Report> {
+        records.iter().map(|record| report_on(record).expect("a record with samples")).collect()
     };
-    let (of_old, of_new) = (summaries(old), summaries(new));
+    let (of_old, of_new) = (reports(old), reports(new));
     let names: Vec<String> = ('a'..='z').map(|letter| format!("{letter}.jsonl")).collect();
-    let old_runs: Vec<Run<'_>> = (old.iter().zip(&of_old).zip(&names))
-        .map(|((record, summary), name)| Run { name, record, summary })
-        .collect();
-    let new_runs: Vec<Run<'_>> = (new.iter().zip(&of_new).zip(&names[old.len()..]))
-        .map(|((record, summary), name)| Run { name, record, summary })
-        .collect();
+    let run = |(report, name)| Run { name, report };
+    let old_runs: Vec<Run<'_>> = of_old.iter().zip(names.iter().map(String::as_str)).map(run).collect();
+    let new_runs: Vec<Run<'_>> =
+        of_new.iter().zip(names[old.len()..].iter().map(String::as_str)).map(run).collect();
     between(&old_runs, &new_runs).expect("runs on both sides")
 }
 

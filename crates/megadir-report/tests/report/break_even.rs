@@ -3,8 +3,9 @@
 
 use megadir_record::{BreakEvenArms, CellId, DataId, ExpectedFiles, Group, GroupRule, Record, Work};
 use megadir_report::summary::{BreakEven, GroupReading, Threshold};
-use megadir_report::{FindingKind, Summary, summarize};
+use megadir_report::{FindingKind, Report};
 
+use crate::report_on;
 use crate::synthetic::{Arm, Synthetic, arm};
 
 const SHARES: [f64; 5] = [0.01, 0.03, 0.1, 0.3, 1.0];
@@ -63,22 +64,22 @@ pub(crate) fn record(costs: [f64; 2]) -> Record {
     record
 }
 
-fn read(summary: &Summary) -> &BreakEven {
-    match &summary.groups[0].reading {
+fn read(report: &Report) -> &BreakEven {
+    match &report.summary.groups[0].reading {
         GroupReading::BreakEven(read) => read,
         other => panic!("{other:?}"),
     }
 }
 
-fn told(summary: &Summary) -> Vec<&str> {
-    let told = summary.findings.iter().filter(|finding| finding.kind == FindingKind::BreakEven);
+fn told(report: &Report) -> Vec<&str> {
+    let told = report.findings.iter().filter(|finding| finding.kind == FindingKind::BreakEven);
     told.map(|finding| finding.text.as_str()).collect()
 }
 
 #[test]
 fn the_share_is_recovered_with_an_interval_that_holds_it() {
-    let summary = summarize(&record([2.5, 5.0])).unwrap();
-    for (series, truth) in read(&summary).series.iter().zip([0.4, 0.2]) {
+    let report = report_on(&record([2.5, 5.0])).unwrap();
+    for (series, truth) in read(&report).series.iter().zip([0.4, 0.2]) {
         let Threshold::At { share } = series.from else { panic!("{:?}", series.from) };
         assert!((share / truth - 1.0).abs() < 0.02, "{share} {truth}");
         let Some((Threshold::At { share: low }, Threshold::At { share: high })) = series.interval else {
@@ -88,7 +89,7 @@ fn the_share_is_recovered_with_an_interval_that_holds_it() {
         assert_eq!((series.rounds, series.asks.len()), (40, 5));
         assert_eq!(series.asks[2].share, 0.1);
     }
-    let told = told(&summary);
+    let told = told(&report);
     assert_eq!(told.len(), 3);
     let begin = "On ext4, listing 100 000 files with attributes (getdents-statx) beats asking for them one by one from 20.";
     assert!(told[0].starts_with(begin), "{}", told[0]);
@@ -98,21 +99,21 @@ fn the_share_is_recovered_with_an_interval_that_holds_it() {
 
 #[test]
 fn where_the_sizes_agree_no_dependence_is_told() {
-    let summary = summarize(&record([4.0, 4.0])).unwrap();
-    assert!(told(&summary)[2].ends_with("that it depends on the size of the directory is not shown."));
+    let report = report_on(&record([4.0, 4.0])).unwrap();
+    assert!(told(&report)[2].ends_with("that it depends on the size of the directory is not shown."));
 }
 
 #[test]
 fn never_and_always_are_said_and_nothing_is_extrapolated() {
-    let summary = summarize(&record([0.5, 500.0])).unwrap();
-    let series = &read(&summary).series;
+    let report = report_on(&record([0.5, 500.0])).unwrap();
+    let series = &read(&report).series;
     assert_eq!(
         (series[0].from, series[0].interval),
         (Threshold::Never, Some((Threshold::Never, Threshold::Never)))
     );
     assert_eq!(series[1].from, Threshold::Always);
-    assert!(read(&summary).sizes.is_empty(), "what has no place has no ratio");
-    let told = told(&summary);
+    assert!(read(&report).sizes.is_empty(), "what has no place has no ratio");
+    let told = told(&report);
     assert!(told[0].ends_with("even where only 1.0 % of them are asked for."), "{}", told[0]);
     assert!(
         told[1].ends_with("does not beat asking for them one by one, not even for all of them."),
@@ -123,8 +124,8 @@ fn never_and_always_are_said_and_nothing_is_extrapolated() {
 
 #[test]
 fn a_share_at_the_edge_has_an_interval_that_says_so() {
-    let summary = summarize(&record([1.0, 1.001])).unwrap();
-    let series = &read(&summary).series[0];
+    let report = report_on(&record([1.0, 1.001])).unwrap();
+    let series = &read(&report).series[0];
     let Some((low, high)) = series.interval else { panic!() };
     assert!(matches!(low, Threshold::At { share } if share > 0.98), "{low:?}");
     assert_eq!(high, Threshold::Never);
@@ -134,10 +135,10 @@ fn a_share_at_the_edge_has_an_interval_that_says_so() {
 fn too_few_rounds_have_a_share_and_no_interval() {
     let mut record = record([2.5, 5.0]);
     record.samples.retain(|sample| sample.round < 4);
-    let summary = summarize(&record).unwrap();
-    assert!(matches!(read(&summary).series[0].from, Threshold::At { .. }));
-    assert_eq!(read(&summary).series[0].interval, None);
-    assert!(told(&summary)[2].ends_with("cannot be told."), "{}", told(&summary)[2]);
+    let report = report_on(&record).unwrap();
+    assert!(matches!(read(&report).series[0].from, Threshold::At { .. }));
+    assert_eq!(read(&report).series[0].interval, None);
+    assert!(told(&report)[2].ends_with("cannot be told."), "{}", told(&report)[2]);
 }
 
 #[test]
@@ -147,15 +148,15 @@ fn arms_that_did_other_work_are_left_out_of_the_curve() {
     record.samples.iter_mut().filter(ask).for_each(|sample| sample.counted.entries -= 1);
     let list = |sample: &&mut megadir_record::Sample| sample.cell == CellId(6);
     record.samples.iter_mut().filter(list).for_each(|sample| sample.counted.hash = 8);
-    let summary = summarize(&record).unwrap();
-    let series = &read(&summary).series;
+    let report = report_on(&record).unwrap();
+    let series = &read(&report).series;
     assert_eq!(
         (series.len(), series[0].asks.len()),
         (1, 4),
         "a listing that saw something else is no measure"
     );
     assert!(matches!(series[0].from, Threshold::At { share } if (share - 0.4).abs() < 0.02));
-    let loud: Vec<&str> = summary.findings.iter().filter(|f| f.loud).map(|f| f.text.as_str()).collect();
+    let loud: Vec<&str> = report.findings.iter().filter(|f| f.loud).map(|f| f.text.as_str()).collect();
     assert_eq!(loud.len(), 2, "{loud:?}");
     assert!(loud.iter().all(|text| text.contains("did NOT")), "{loud:?}");
     assert_eq!(record.header.plan.cells[3].data, DataId(0));

@@ -2,15 +2,15 @@
 
 use megadir_record::Record;
 use megadir_report::chart::{CHARTS, Picture, Width, chart_named, main_picture, pictures};
-use megadir_report::{Report, summarize};
 
 use crate::charted::records;
 use crate::golden::golden;
+use crate::report_on;
 
 /// Draws every picture of a record.
 fn draw(record: &Record, width: Width) -> Vec<Picture> {
-    let summary = summarize(record).expect("it can be summarised");
-    pictures(&Report { record, summary: &summary }, width)
+    let report = report_on(record).expect("it can be summarised");
+    pictures(&report, width)
 }
 
 #[test]
@@ -18,8 +18,7 @@ fn every_chart_draws_a_record_that_has_what_it_shows() {
     let records = records();
     assert_eq!(records.len(), CHARTS.len());
     for (chart, record) in &records {
-        let summary = summarize(record).unwrap();
-        let report = Report { record, summary: &summary };
+        let report = report_on(record).unwrap();
         for (width, suffix) in [(Width::Wide, ""), (Width::Narrow, ".narrow")] {
             let drawn = chart_named(chart).unwrap().draw(&report, width);
             let first = drawn.first().unwrap_or_else(|| panic!("{chart} draws nothing"));
@@ -79,8 +78,8 @@ fn pictures_are_told_in_words_and_drawn_in_numbers() {
 #[test]
 fn the_main_picture_is_of_the_group_of_the_answer() {
     let record = crate::listing::study().record();
-    let summary = summarize(&record).unwrap();
-    let main = main_picture(&Report { record: &record, summary: &summary }, Width::Wide).unwrap();
+    let report = report_on(&record).unwrap();
+    let main = main_picture(&report, Width::Wide).unwrap();
     assert_eq!((main.chart, main.group.as_deref()), ("shares", Some("decomposition")));
 }
 

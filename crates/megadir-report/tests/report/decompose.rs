@@ -1,20 +1,21 @@
 //! Injected costs are recovered as shares, and the claim about the buffer follows from them.
 
 use megadir_report::summary::{Claim, Decomposition, GroupReading};
-use megadir_report::{FindingKind, Summary, summarize};
+use megadir_report::{FindingKind, Report};
 
 use crate::listing::{share, study};
+use crate::report_on;
 use crate::synthetic::Synthetic;
 
-fn decomposition(summary: &Summary) -> &Decomposition {
-    match &summary.groups[0].reading {
+fn decomposition(report: &Report) -> &Decomposition {
+    match &report.summary.groups[0].reading {
         GroupReading::Decompose(decomposition) => decomposition,
         other => panic!("{other:?}"),
     }
 }
 
-fn told(summary: &Summary) -> &str {
-    &summary
+fn told(report: &Report) -> &str {
+    &report
         .findings
         .iter()
         .find(|finding| finding.kind == FindingKind::Decomposition)
@@ -24,8 +25,8 @@ fn told(summary: &Summary) -> &str {
 
 #[test]
 fn injected_shares_are_recovered() {
-    let summary = summarize(&study().record()).unwrap();
-    let decomposition = decomposition(&summary);
+    let report = report_on(&study().record()).unwrap();
+    let decomposition = decomposition(&report);
     let mut sum = 0.0;
     for factor in &decomposition.factors {
         let found = factor.share.unwrap();
@@ -42,11 +43,11 @@ fn injected_shares_are_recovered() {
 
 #[test]
 fn a_buffer_that_makes_little_is_not_the_cause() {
-    let summary = summarize(&study().record()).unwrap();
-    let reading = decomposition(&summary).reading.clone().unwrap();
+    let report = report_on(&study().record()).unwrap();
+    let reading = decomposition(&report).reading.clone().unwrap();
     assert_eq!(reading.factors, ["buffer", "readdir call"]);
     assert_eq!(reading.claim, Claim::Falls);
-    let told = told(&summary);
+    let told = told(&report);
     assert!(told.starts_with("On ext4, of the 1.7"), "{told}");
     assert!(
         told.contains("an entry between ls -l, rebuilt and getdents with a buffer of 5 MiB, 50 % ["),
@@ -67,27 +68,27 @@ fn slow_buffer(ms: f64) -> Synthetic {
 
 #[test]
 fn the_claim_stands_where_the_buffer_makes_most_of_it() {
-    let summary = summarize(&slow_buffer(400.0).record()).unwrap();
-    assert_eq!(decomposition(&summary).reading.as_ref().unwrap().claim, Claim::Stands);
-    let told = told(&summary);
+    let report = report_on(&slow_buffer(400.0).record()).unwrap();
+    assert_eq!(decomposition(&report).reading.as_ref().unwrap().claim, Claim::Stands);
+    let told = told(&report);
     assert!(told.contains("] goes into buffer, "), "{told}");
     assert!(told.ends_with("the buffer or its call is the cause, as claimed by the article."), "{told}");
 }
 
 #[test]
 fn at_one_half_the_claim_cannot_be_told() {
-    let summary = summarize(&slow_buffer(174.0).record()).unwrap();
-    assert_eq!(decomposition(&summary).reading.as_ref().unwrap().claim, Claim::CannotBeTold);
-    assert!(told(&summary).ends_with("cannot be told from this run."), "{}", told(&summary));
+    let report = report_on(&slow_buffer(174.0).record()).unwrap();
+    assert_eq!(decomposition(&report).reading.as_ref().unwrap().claim, Claim::CannotBeTold);
+    assert!(told(&report).ends_with("cannot be told from this run."), "{}", told(&report));
 }
 
 #[test]
 fn without_a_difference_there_is_nothing_to_take_apart() {
     let mut equal = study();
     equal.arms.iter_mut().for_each(|arm| arm.ns = 40e6);
-    let summary = summarize(&equal.record()).unwrap();
-    assert!(decomposition(&summary).factors.iter().all(|factor| factor.share.is_none()));
-    assert!(told(&summary).contains("cannot be told apart"), "{}", told(&summary));
+    let report = report_on(&equal.record()).unwrap();
+    assert!(decomposition(&report).factors.iter().all(|factor| factor.share.is_none()));
+    assert!(told(&report).contains("cannot be told apart"), "{}", told(&report));
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn a_slow_program_that_is_faster_is_told_so() {
     let mut reversed = study();
     let last = reversed.arms.len() - 1;
     reversed.arms[last].ns = 500e6;
-    let summary = summarize(&reversed.record()).unwrap();
-    assert_eq!(decomposition(&summary).reading.as_ref().unwrap().claim, Claim::CannotBeTold);
-    assert!(told(&summary).contains("ls -l, rebuilt is the faster of the two"), "{}", told(&summary));
+    let report = report_on(&reversed.record()).unwrap();
+    assert_eq!(decomposition(&report).reading.as_ref().unwrap().claim, Claim::CannotBeTold);
+    assert!(told(&report).contains("ls -l, rebuilt is the faster of the two"), "{}", told(&report));
 }

@@ -4,11 +4,12 @@
 
 use std::path::Path;
 
-use megadir_report::{page, summarize};
+use megadir_report::page;
 
 use crate::between::PLAIN;
 use crate::golden::{golden, render};
 use crate::published::record;
+use crate::report_on;
 
 const RECORDS: [&str; 11] = [
     "attributes",
@@ -32,8 +33,8 @@ fn records_of_version_3_are_read_and_give_the_same_figures() {
         for cell in &record.header.plan.cells {
             assert_eq!((&cell.axes.name(), &cell.axes.label), (&cell.name, &None), "{name}: {:?}", cell.axes);
         }
-        let summary = summarize(&record).expect("the record has rounds");
-        let advice = page::advice(&summary).join("\n");
+        let report = report_on(&record).expect("the record has rounds");
+        let advice = page::advice(&report).join("\n");
         let text = format!("{}\nadvice\n{advice}\n", render("markdown", &record, 100, PLAIN));
         golden(&format!("earlier/{name}.md"), &text);
     }

@@ -6,9 +6,10 @@ use megadir_record::{
 };
 use megadir_report::chart::{Width, main_picture};
 use megadir_report::summary::{GroupReading, Outcome, Verdict};
-use megadir_report::{Style, Summary, page, render, summarize};
+use megadir_report::{Report, Style, page, render};
 
 use crate::fill::{files, work_on_files};
+use crate::report_on;
 use crate::synthetic::{Arm, Synthetic, arm};
 use crate::warnings::stretch;
 
@@ -99,14 +100,14 @@ pub(crate) fn record() -> Record {
     record
 }
 
-fn findings(summary: &Summary) -> String {
-    summary.findings.iter().map(|finding| finding.text.as_str()).collect::<Vec<_>>().join("\n")
+fn findings(report: &Report) -> String {
+    report.findings.iter().map(|finding| finding.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn every_kind_of_work_is_a_row_and_every_file_system_a_column() {
-    let summary = summarize(&record()).unwrap();
-    let overview = summary.overview.as_ref().expect("several file systems");
+    let report = report_on(&record()).unwrap();
+    let overview = report.summary.overview.as_ref().expect("several file systems");
     let names: Vec<&str> = overview.columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names, ["ext2", "ext3", "ext4", "xfs", "tmpfs"]);
     let rows: Vec<(&str, &str)> =
@@ -135,33 +136,32 @@ fn every_kind_of_work_is_a_row_and_every_file_system_a_column() {
 
 #[test]
 fn expected_false_calls_stand_on_every_report_of_several_file_systems() {
-    let mut summary = summarize(&record()).unwrap();
+    let mut report = report_on(&record()).unwrap();
     // One group with a family for each of the three other file systems, one for all pairs over all rows, and
     // the marks.
     let told = "False calls: verdicts are adjusted within each of 5 families of comparisons, not over all of them. If nothing differed anywhere, about 0.3 of these 5 would";
-    assert!(render::markdown(&summary).contains(told), "{}", render::markdown(&summary));
-    let terminal = |summary: &Summary| {
-        let table = render::table(summary, 120, Style { color: false, unicode: true });
+    assert!(render::markdown(&report).contains(told), "{}", render::markdown(&report));
+    let terminal = |report: &Report| {
+        let table = render::table(report, 120, Style { color: false, unicode: true });
         table.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert!(terminal(&summary).contains(told), "{}", terminal(&summary));
+    assert!(terminal(&report).contains(told), "{}", terminal(&report));
     // No comparison was made.
-    summary.progress.rounds_used = 5;
-    assert!(!terminal(&summary).contains("False calls"));
+    report.summary.progress.rounds_used = 5;
+    assert!(!terminal(&report).contains("False calls"));
 }
 
 #[test]
 fn the_main_picture_shows_what_the_answer_says() {
     let record = record();
-    let summary = summarize(&record).unwrap();
+    let report = report_on(&record).unwrap();
     assert!(
-        summary.question.ends_with("? And on which file system does it take least?"),
+        report.question().ends_with("? And on which file system does it take least?"),
         "{}",
-        summary.question
+        report.question()
     );
-    let answer = &summary.findings[0].text;
+    let answer = &report.findings[0].text;
     assert!(answer.contains("ext4 is the fastest"), "{answer}");
-    let report = megadir_report::Report { record: &record, summary: &summary };
     let picture = main_picture(&report, Width::Wide).expect("a picture");
     assert_eq!((picture.chart, picture.group), ("overall", None));
     assert!(picture.title.ends_with("against ext4"), "{}", picture.title);
@@ -173,10 +173,10 @@ fn the_main_picture_shows_what_the_answer_says() {
 
 #[test]
 fn one_of_a_row_is_marked_where_it_is_shown_to_beat_every_other() {
-    let summary = summarize(&record()).unwrap();
-    let overview = summary.overview.as_ref().expect("several file systems");
+    let report = report_on(&record()).unwrap();
+    let overview = report.summary.overview.as_ref().expect("several file systems");
     assert!(overview.rows.iter().all(|row| row.fastest == Some(2)));
-    let table = render::table(&summary, 200, Style { color: false, unicode: true });
+    let table = render::table(&report, 200, Style { color: false, unicode: true });
     assert!(table.contains("in 0 of 3 rows no file system is."), "{table}");
     assert_eq!(table.lines().filter(|line| line.contains("%*")).count(), 3, "{table}");
     // Two that differ from the others but not from each other are both unbeaten, and neither is marked.
@@ -192,8 +192,8 @@ fn one_of_a_row_is_marked_where_it_is_shown_to_beat_every_other() {
         let others = even.samples.iter_mut().filter(|sample| sample.cell == to);
         others.zip(times).for_each(|(sample, ns)| sample.elapsed_ns = ns + u64::from(sample.round % 2));
     }
-    let summary = summarize(&even).unwrap();
-    let overview = summary.overview.as_ref().expect("several file systems");
+    let report = report_on(&even).unwrap();
+    let overview = report.summary.overview.as_ref().expect("several file systems");
     for row in &overview.rows {
         assert_eq!((row.best().collect::<Vec<_>>(), row.fastest), (vec![2, 3], None), "{}", row.what);
     }
@@ -201,33 +201,33 @@ fn one_of_a_row_is_marked_where_it_is_shown_to_beat_every_other() {
 
 #[test]
 fn what_lies_on_other_ground_is_shown_and_not_compared() {
-    let summary = summarize(&record()).unwrap();
-    let overview = summary.overview.as_ref().expect("several file systems");
+    let report = report_on(&record()).unwrap();
+    let overview = report.summary.overview.as_ref().expect("several file systems");
     assert!(overview.against(4, 0).is_none() && overview.against(0, 4).is_none());
     for row in &overview.rows {
         let memory = row.cells[4].as_ref().expect("its time is shown");
         assert!(memory.against_first.is_none() && memory.time_ns.value > 0.0);
         assert!(matches!(row.cells[1].as_ref().unwrap().against_first, Some(Outcome::Judged { .. })));
     }
-    let GroupReading::Pairs(pairs) = &summary.groups[0].reading else { panic!("not pairs") };
+    let GroupReading::Pairs(pairs) = &report.summary.groups[0].reading else { panic!("not pairs") };
     assert_eq!(pairs.rows.len(), 9, "three of each but ext2 and tmpfs");
-    let told = findings(&summary);
+    let told = findings(&report);
     assert!(told.contains("tmpfs lies on memory, where ext2 (ext4 driver) lies on an image file: they differ in more than the file system"), "{told}");
     // Each device is a backing of its own.
     let mut record = record();
     for (number, of) in record.header.plan.file_systems.iter_mut().enumerate() {
         of.place = Place::Device { path: format!("/dev/vd{number}") };
     }
-    let summary = summarize(&record).unwrap();
-    assert!(summary.overview.as_ref().unwrap().overall.is_empty());
-    assert!(findings(&summary).contains("lies on the device /dev/vd3"));
+    let report = report_on(&record).unwrap();
+    assert!(report.summary.overview.as_ref().unwrap().overall.is_empty());
+    assert!(findings(&report).contains("lies on the device /dev/vd3"));
 }
 
 #[test]
 fn what_is_said_of_two_does_not_depend_on_how_many_others_were_measured() {
     let of_xfs = |record: &Record| {
-        let summary = summarize(record).unwrap();
-        let GroupReading::Pairs(pairs) = &summary.groups[0].reading else { panic!("not pairs") };
+        let report = report_on(record).unwrap();
+        let GroupReading::Pairs(pairs) = &report.summary.groups[0].reading else { panic!("not pairs") };
         let rows = pairs.rows.iter().filter(|row| row.pair.what == "xfs");
         rows.map(|row| (row.pair.at.clone(), row.outcome.clone())).collect::<Vec<_>>()
     };
@@ -251,7 +251,7 @@ fn what_is_said_of_two_does_not_depend_on_how_many_others_were_measured() {
 
 #[test]
 fn claims_stand_fall_or_cannot_be_told_and_why() {
-    let told = findings(&summarize(&record()).unwrap());
+    let told = findings(&report_on(&record()).unwrap());
     for words in [
         "Over all 3 kinds of work (geometric mean), ext4 is the fastest; the time of the others against it: ext2 (ext4 driver) ",
         "that ext4 is best overall stands here: over all kinds of work it takes 0.7",
@@ -272,7 +272,7 @@ fn claims_stand_fall_or_cannot_be_told_and_why() {
     for sample in record.samples.iter_mut().filter(|sample| (9..12).contains(&sample.cell.0)) {
         sample.elapsed_ns /= 10;
     }
-    let told = findings(&summarize(&record).unwrap());
+    let told = findings(&report_on(&record).unwrap());
     for words in [
         "that ext2 is faster than ext3 stands here: over all kinds of work ext3 takes 1.1",
         "that ext3 is slow stands here",
@@ -287,9 +287,9 @@ fn claims_stand_fall_or_cannot_be_told_and_why() {
 #[test]
 fn tables_fit_the_width_by_being_split_and_bars_have_no_cap() {
     let record = record();
-    let summary = summarize(&record).unwrap();
+    let report = report_on(&record).unwrap();
     for width in [80, 100, 140] {
-        let table = render::table(&summary, width, Style { color: false, unicode: true });
+        let table = render::table(&report, width, Style { color: false, unicode: true });
         let long = table.lines().filter(|line| line.chars().count() > width);
         assert_eq!(long.collect::<Vec<_>>(), Vec::<&str>::new());
         for name in ["ext2", "ext3", "ext4", "xfs", "tmpfs"] {
@@ -298,7 +298,7 @@ fn tables_fit_the_width_by_being_split_and_bars_have_no_cap() {
         }
         assert!(table.contains("guest-fs-cold") && table.contains("reiserfs: unavailable"), "{table}");
     }
-    let page = render::markdown(&summary);
+    let page = render::markdown(&report);
     let bars = |name: &str| {
         let line = page.lines().filter(|line| line.starts_with(&format!("  {name} ")));
         line.map(|line| line.matches('█').count()).collect::<Vec<_>>()
@@ -306,7 +306,7 @@ fn tables_fit_the_width_by_being_split_and_bars_have_no_cap() {
     // The longest bar of an operation has full length, whatever the other operations take.
     assert_eq!((bars("xfs")[0], bars("xfs")[2]), (40, 40));
     assert_eq!(bars("ext2")[0], 25);
-    let csv = render::csv(&record);
+    let csv = render::csv(&report_on(&record).unwrap());
     let heading: Vec<&str> = csv.lines().next().expect("a heading").split(',').collect();
     let column = heading.iter().position(|name| *name == "file_system").expect("its column");
     assert!(column > 0 && csv.contains(",xfs,") && csv.contains(",tmpfs,"));
@@ -316,7 +316,7 @@ fn tables_fit_the_width_by_being_split_and_bars_have_no_cap() {
 fn how_lives_begin_is_told_of_those_whose_disk_tells_what_was_removed() {
     let mut record = record();
     record.header.plan.rules.fresh_mounts = true;
-    let told = |record: &Record| render::markdown(&summarize(record).unwrap()).replace('\n', " ");
+    let told = |record: &Record| render::markdown(&report_on(record).unwrap()).replace('\n', " ");
     let text = told(&record);
     for words in [
         "in memory; ext2 (ext4 driver) was made anew before, for the disk tells",
@@ -348,23 +348,23 @@ fn a_first_column_that_is_no_reference_is_told_before_anything_else() {
     };
     let mut record = record();
     heaps(&mut record, Some(0));
-    let summary = summarize(&record).unwrap();
-    let first = &summary.findings[0];
+    let report = report_on(&record).unwrap();
+    let first = &report.findings[0];
     assert!(first.loud && first.text.starts_with("ext2 (ext4 driver), which the others are measured against, is no reference in 1 of 3 kinds of work, least of all in `write, 1 process, ext2"), "{}", first.text);
-    let of_kind = |summary: &Summary| {
-        let kinds = summary.warnings.iter().map(|one| one.warning.kind());
+    let of_kind = |report: &Report| {
+        let kinds = report.warnings.iter().map(|one| one.warning.kind());
         kinds.filter(|kind| *kind == "reference-wide").count()
     };
-    assert_eq!(of_kind(&summary), 1, "{:?}", summary.warnings);
-    let table = render::table(&summary, 100, Style { color: false, unicode: true });
+    assert_eq!(of_kind(&report), 1, "{:?}", report.warnings);
+    let table = render::table(&report, 100, Style { color: false, unicode: true });
     let place = |words: &str| table.find(words).unwrap_or_else(|| panic!("{words}\n{table}"));
     assert!(place("is no reference in") < place("Over all 3 kinds of work"));
-    assert!(page::advice(&summary)[0].starts_with("Do not act on these numbers"));
+    assert!(page::advice(&report)[0].starts_with("Do not act on these numbers"));
     // Effects common to all arms cancel in ratios; effects on another column do not concern the first.
     for cell in [None, Some(3)] {
         let mut other = self::record();
         heaps(&mut other, cell);
-        let summary = summarize(&other).unwrap();
-        assert!(!summary.findings[0].loud && of_kind(&summary) == 0, "{cell:?}: {:?}", summary.warnings);
+        let report = report_on(&other).unwrap();
+        assert!(!report.findings[0].loud && of_kind(&report) == 0, "{cell:?}: {:?}", report.warnings);
     }
 }

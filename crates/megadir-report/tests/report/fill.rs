@@ -4,8 +4,9 @@ use megadir_record::{
     Access, CellId, FileOperation, FileOrder, FileWork, Group, GroupRule, Published, Record, Sharing, Stop,
     SyncPolicy, Work, WorkerKind, Workers,
 };
-use megadir_report::{FindingKind, Summary, Warning, summarize};
+use megadir_report::{FindingKind, Report, Warning};
 
+use crate::report_on;
 use crate::synthetic::{Synthetic, arm};
 
 pub(crate) fn files(operation: FileOperation, (from, to): (u64, u64), count: u32) -> FileWork {
@@ -70,8 +71,8 @@ pub(crate) fn filled(ratios: &[f64]) -> Record {
     record
 }
 
-fn told(summary: &Summary) -> &str {
-    &summary.findings.iter().find(|finding| finding.kind == FindingKind::Fill).expect("it is told").text
+fn told(report: &Report) -> &str {
+    &report.findings.iter().find(|finding| finding.kind == FindingKind::Fill).expect("it is told").text
 }
 
 #[test]
@@ -85,8 +86,8 @@ fn a_flat_claim_falls_by_one_part_and_stands_by_all() {
         (&[0.5, 1.0], "is flat, stands here in that it does not grow. Published: 1.00x (plotted)."),
     ];
     for (ratios, end) in cases {
-        let summary = summarize(&filled(ratios)).unwrap();
-        assert!(told(&summary).ends_with(end), "{ratios:?}: {}", told(&summary));
+        let report = report_on(&filled(ratios)).unwrap();
+        assert!(told(&report).ends_with(end), "{ratios:?}: {}", told(&report));
     }
 }
 
@@ -96,15 +97,15 @@ fn a_part_that_is_not_decided_leaves_the_claim_open() {
     for sample in record.samples.iter_mut().filter(|sample| sample.cell == CellId(1)) {
         sample.elapsed_ns = sample.elapsed_ns * [7, 10, 14][sample.round as usize % 3] / 10;
     }
-    let summary = summarize(&record).unwrap();
-    assert!(told(&summary).contains("cannot be told here, for 1 of 2 parts"), "{}", told(&summary));
+    let report = report_on(&record).unwrap();
+    assert!(told(&report).contains("cannot be told here, for 1 of 2 parts"), "{}", told(&report));
 }
 
 #[test]
 fn a_width_that_a_filling_did_not_reach_is_told() {
     let mut record = filled(&[1.0, 1.0]);
     record.header.plan.rules.stop = Stop::Ratio { half_width: 1e-6, rounds_min: 10 };
-    let warnings = summarize(&record).unwrap().warnings;
+    let warnings = report_on(&record).unwrap().warnings;
     let wide = |warning: &Warning| matches!(warning, Warning::WidthNotReached { comparisons: 2, .. });
     assert!(warnings.iter().any(|advisory| wide(&advisory.warning)), "{warnings:?}");
 }

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use megadir_record::Record;
-use megadir_report::{FORMATS, Report, Style, Summary, View, format_named, summarize};
+use megadir_report::{FORMATS, Style, View, format_named};
 
 use crate::listing::study;
+use crate::report_on;
 use crate::synthetic::{Synthetic, note};
+use megadir_report::render::Document;
 
 /// Compares with a golden file, or rewrites it.
 pub(crate) fn golden(file: &str, text: &str) {
@@ -22,8 +24,7 @@ pub(crate) fn golden(file: &str, text: &str) {
 }
 
 pub(crate) fn render(format: &str, record: &Record, width: usize, style: Style) -> String {
-    let summary = summarize(record).expect("the golden files can be used");
-    let report = Report { record, summary: &summary };
+    let report = report_on(record).expect("the golden files can be used");
     format_named(format).expect("the golden files can be used").render(&report, &View { width, style })
 }
 
@@ -99,9 +100,12 @@ fn the_same_record_gives_the_same_bytes_in_every_format() {
 
 #[test]
 fn json_is_read_back_as_the_summary() {
-    let summary = summarize(&study().record()).unwrap();
-    let read: Summary = serde_json::from_str(&megadir_report::render::json(&summary)).unwrap();
-    assert_eq!((read.version, read.findings, read.arms.len()), (1, summary.findings, summary.arms.len()));
+    let report = report_on(&study().record()).unwrap();
+    let read: Document<'_> = serde_json::from_str(&megadir_report::render::json(&report)).unwrap();
+    assert_eq!(
+        (read.version, read.findings.into_owned(), read.summary.arms.len()),
+        (1, report.findings, report.summary.arms.len())
+    );
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Remarks about many arms appear once: their number, the worst, and all of them if there is space.
 
 use megadir_record::{GroupRule, Record, Role};
-use megadir_report::{Report, Style, page, render, summarize};
+use megadir_report::{Style, page, render};
 
+use crate::report_on;
 use crate::synthetic::{Arm, Synthetic, arm, note};
 use crate::warnings::stretch;
 
@@ -30,16 +31,16 @@ fn wide() -> Record {
 }
 
 fn table(record: &Record) -> String {
-    let summary = summarize(record).expect("it can be summarised");
-    render::table(&summary, 200, Style { color: false, unicode: true })
+    let report = report_on(record).expect("it can be summarised");
+    render::table(&report, 200, Style { color: false, unicode: true })
 }
 
 #[test]
 fn a_note_is_told_once_for_all_arms_with_the_worst() {
     let record = wide();
-    let summary = summarize(&record).expect("it can be summarised");
-    let wide = summary.warnings.iter().filter(|one| one.warning.kind() == "resolution-wide").count();
-    assert_eq!(wide, 6, "the summary keeps each: {:?}", summary.warnings);
+    let report = report_on(&record).expect("it can be summarised");
+    let wide = report.warnings.iter().filter(|one| one.warning.kind() == "resolution-wide").count();
+    assert_eq!(wide, 6, "the summary keeps each: {:?}", report.warnings);
     let table = table(&record);
     let lines = |what: &str| table.lines().filter(|line| line.contains(what)).collect::<Vec<_>>();
     let told = lines("less well than the equivalence band");
@@ -54,7 +55,7 @@ fn a_note_is_told_once_for_all_arms_with_the_worst() {
         resolution[0].contains("6 arms against themselves") && resolution[0].contains("(five, "),
         "{resolution:?}"
     );
-    for text in [render::markdown(&summary), page::html(&Report { record: &record, summary: &summary })] {
+    for text in [render::markdown(&report), page::html(&report)] {
         for name in NAMES {
             assert!(text.contains(&format!("{name}: ")), "each by itself, {name}: {text}");
         }
@@ -84,8 +85,8 @@ fn wide_but_one() -> Record {
 fn file_systems_on_ground_of_their_own_leave_no_empty_table() {
     let mut record = crate::file_systems::record();
     let title = |record: &Record| {
-        let summary = summarize(record).expect("it can be summarised");
-        (summary.groups.len(), render::markdown(&summary))
+        let report = report_on(record).expect("it can be summarised");
+        (report.summary.groups.len(), render::markdown(&report))
     };
     assert_eq!(title(&record).0, 1);
     // Only tmpfs is contrasted with an image.

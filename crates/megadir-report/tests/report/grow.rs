@@ -1,26 +1,27 @@
 //! Injected exponents are recovered and named.
 
 use megadir_report::summary::{GroupReading, Series, Shape};
-use megadir_report::{FindingKind, Summary, summarize};
+use megadir_report::{FindingKind, Report};
 
 use crate::listing::study;
+use crate::report_on;
 
 /// Summary of the study with these times for the small directories, nanoseconds.
-fn grown(of_1000: f64, of_10000: f64) -> Summary {
+fn grown(of_1000: f64, of_10000: f64) -> Report {
     let mut study = study();
     (study.arms[5].ns, study.arms[6].ns) = (of_1000, of_10000);
-    summarize(&study.record()).expect("the study can be summarised")
+    report_on(&study.record()).expect("the study can be summarised")
 }
 
-fn series(summary: &Summary) -> &Series {
-    match &summary.groups[3].reading {
+fn series(report: &Report) -> &Series {
+    match &report.summary.groups[3].reading {
         GroupReading::Grow(growth) => &growth.series[0],
         other => panic!("{other:?}"),
     }
 }
 
-fn told(summary: &Summary) -> &str {
-    &summary
+fn told(report: &Report) -> &str {
+    &report
         .findings
         .iter()
         .find(|finding| finding.kind == FindingKind::Growth)
@@ -30,35 +31,35 @@ fn told(summary: &Summary) -> &str {
 
 #[test]
 fn a_line_is_linear() {
-    let summary = grown(0.412e6, 4.12e6);
-    assert_eq!(series(&summary).shape, Shape::Linear);
-    let told = told(&summary);
+    let report = grown(0.412e6, 4.12e6);
+    assert_eq!(series(&report).shape, Shape::Linear);
+    let told = told(&report);
     assert!(told.starts_with("On ext4, from 1 000 to 100 000 entries, the time of read grows"), "{told}");
     assert!(told.ends_with(": linear, as the article says."), "{told}");
 }
 
 #[test]
 fn a_square_is_more_than_linear() {
-    let summary = grown(0.004_12e6, 0.412e6);
-    let series = series(&summary);
+    let report = grown(0.004_12e6, 0.412e6);
+    let series = series(&report);
     assert_eq!(series.shape, Shape::MoreThanLinear);
     assert!((series.exponent.unwrap().value - 2.0).abs() < 0.01);
     assert_eq!(series.steps.len(), 2);
-    assert!(told(&summary).contains("more than linear, which the article calls linear"));
+    assert!(told(&report).contains("more than linear, which the article calls linear"));
 }
 
 #[test]
 fn a_fixed_cost_bends_the_curve_and_the_last_step_says_so() {
-    let summary = grown(4.0e6, 7.0e6);
-    assert_eq!(series(&summary).shape, Shape::LessThanLinear);
-    assert!(told(&summary).contains("; from 10 000 to 100 000 alone, 0.7"), "{}", told(&summary));
+    let report = grown(4.0e6, 7.0e6);
+    assert_eq!(series(&report).shape, Shape::LessThanLinear);
+    assert!(told(&report).contains("; from 10 000 to 100 000 alone, 0.7"), "{}", told(&report));
 }
 
 #[test]
 fn a_wide_interval_that_includes_one_is_no_proof() {
     let mut noisy = study();
     noisy.noise = 0.2;
-    let summary = summarize(&noisy.record()).unwrap();
-    assert_eq!(series(&summary).shape, Shape::PerhapsLinear);
-    assert!(told(&summary).contains("perhaps linear"), "{}", told(&summary));
+    let report = report_on(&noisy.record()).unwrap();
+    assert_eq!(series(&report).shape, Shape::PerhapsLinear);
+    assert!(told(&report).contains("perhaps linear"), "{}", told(&report));
 }

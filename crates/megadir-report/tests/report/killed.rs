@@ -3,9 +3,10 @@
 use megadir_record::{CellId, DataId, GroupRule, Line, Phase, Record, VoidReason, Writer, jsonl};
 use megadir_report::render::{self, COLUMNS};
 use megadir_report::summary::{Ending, GroupReading, Outcome};
-use megadir_report::{Style, SummaryError, summarize};
+use megadir_report::{Style, SummaryError};
 
 use crate::listing::study;
+use crate::report_on;
 use crate::synthetic::Synthetic;
 
 /// The record as the lines that a run writes.
@@ -31,11 +32,11 @@ fn every_prefix_of_a_record_can_be_reported() {
     let mut reported = 0;
     for end in (header..lines.len()).step_by(37) {
         let cut = jsonl::read(&lines[..end]).unwrap();
-        match summarize(&cut) {
-            Ok(summary) => {
-                assert!(matches!(summary.progress.ending, Ending::Killed { .. }));
-                assert!(!render::table(&summary, 80, Style { color: false, unicode: true }).is_empty());
-                assert!(!render::markdown(&summary).is_empty());
+        match report_on(&cut) {
+            Ok(report) => {
+                assert!(matches!(report.summary.progress.ending, Ending::Killed { .. }));
+                assert!(!render::table(&report, 80, Style { color: false, unicode: true }).is_empty());
+                assert!(!render::markdown(&report).is_empty());
                 reported += 1;
             }
             Err(error) => assert!(matches!(error, SummaryError::NothingMeasured { .. }), "{error}"),
@@ -48,22 +49,22 @@ fn every_prefix_of_a_record_can_be_reported() {
 fn under_six_rounds_medians_stand_alone() {
     let mut record = Synthetic { rounds: 5, ..Synthetic::ratios(&[("half", 0.5)]) }.record();
     record.end = None;
-    let summary = summarize(&record).unwrap();
-    let GroupReading::Compare(comparison) = &summary.groups[0].reading else { panic!() };
+    let report = report_on(&record).unwrap();
+    let GroupReading::Compare(comparison) = &report.summary.groups[0].reading else { panic!() };
     assert!(
         matches!(comparison.rows[2].outcome, Outcome::TooFewRounds { ratio } if (0.48..0.52).contains(&ratio))
     );
-    assert_eq!(summary.arms[0].timing.as_ref().unwrap().time_ns.interval, None);
-    assert!(summary.findings[0].text.contains("No interval under 6 rounds"), "{}", summary.findings[0].text);
-    assert!(summary.warnings[0].text.starts_with("Only 5 rounds can be used: no interval under 6 rounds"));
+    assert_eq!(report.summary.arms[0].timing.as_ref().unwrap().time_ns.interval, None);
+    assert!(report.findings[0].text.contains("No interval under 6 rounds"), "{}", report.findings[0].text);
+    assert!(report.warnings[0].text.starts_with("Only 5 rounds can be used: no interval under 6 rounds"));
 }
 
 #[test]
 fn a_few_rounds_of_the_whole_study_say_what_they_can() {
     let mut killed = Synthetic { rounds: 3, ..study() }.record();
     killed.end = None;
-    let summary = summarize(&killed).unwrap();
-    let texts: Vec<&str> = summary.findings.iter().map(|finding| finding.text.as_str()).collect();
+    let report = report_on(&killed).unwrap();
+    let texts: Vec<&str> = report.findings.iter().map(|finding| finding.text.as_str()).collect();
     assert!(
         texts[0].contains("with 3 rounds (no interval under 6 rounds) nothing can be said for sure"),
         "{texts:?}"
@@ -75,10 +76,10 @@ fn a_few_rounds_of_the_whole_study_say_what_they_can() {
 fn a_round_that_broke_off_counts_for_the_arms_it_has() {
     let mut record = Synthetic { rounds: 10, ..Synthetic::ratios(&[("half", 0.5)]) }.record();
     record.samples.pop();
-    let summary = summarize(&record).unwrap();
-    let rounds: Vec<usize> = summary.arms.iter().map(|arm| arm.rounds).collect();
+    let report = report_on(&record).unwrap();
+    let rounds: Vec<usize> = report.summary.arms.iter().map(|arm| arm.rounds).collect();
     assert_eq!(rounds.iter().sum::<usize>(), 29);
-    assert_eq!(summary.progress.rounds_used, 9);
+    assert_eq!(report.summary.progress.rounds_used, 9);
 }
 
 #[test]
@@ -92,16 +93,16 @@ fn voided_rounds_are_counted_and_the_repetition_is_used() {
     }
     again.iter_mut().for_each(|sample| sample.attempt = 1);
     record.samples.extend(again);
-    let summary = summarize(&record).unwrap();
-    assert_eq!((summary.progress.rounds_used, summary.progress.rounds_voided), (10, 1));
-    assert!(summary.arms[0].timing.as_ref().unwrap().mean_ns < 60e6);
+    let report = report_on(&record).unwrap();
+    assert_eq!((report.summary.progress.rounds_used, report.summary.progress.rounds_voided), (10, 1));
+    assert!(report.summary.arms[0].timing.as_ref().unwrap().mean_ns < 60e6);
 }
 
 #[test]
 fn a_record_that_measured_nothing_is_refused_with_a_reason() {
     let mut record = Synthetic::ratios(&[("half", 0.5)]).record();
     record.samples.retain(|sample| sample.phase == Phase::WarmUp);
-    let error = summarize(&record).unwrap_err().to_string();
+    let error = report_on(&record).unwrap_err().to_string();
     assert_eq!(
         error,
         "nothing was measured: the record has 3 samples of warm-up and none that counts; go on with it (bench run --resume), or run the study again"
@@ -122,7 +123,7 @@ fn records_that_contradict_themselves_are_refused() {
     for (break_it, says) in breaks {
         let mut record = Synthetic::ratios(&[("half", 0.5)]).record();
         break_it(&mut record);
-        let error = summarize(&record).unwrap_err().to_string();
+        let error = report_on(&record).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
 }
@@ -131,7 +132,7 @@ fn records_that_contradict_themselves_are_refused() {
 fn csv_has_every_sample_and_quotes_what_needs_it() {
     let mut record = Synthetic { rounds: 2, ..Synthetic::ratios(&[("a \"b\", c", 0.5)]) }.record();
     record.samples[0].counted.calls = None;
-    let csv = render::csv(&record);
+    let csv = render::csv(&report_on(&record).unwrap());
     assert_eq!(csv.lines().count(), 1 + record.samples.len());
     assert!(csv.contains(",\"a \"\"b\"\", c\",arm,"));
     let heading: Vec<&str> = csv.lines().next().unwrap().split(',').collect();

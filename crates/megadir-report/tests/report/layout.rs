@@ -5,9 +5,10 @@ use megadir_record::{
     Refused, Spread,
 };
 use megadir_report::summary::{GroupReading, Outcome};
-use megadir_report::{FindingKind, Style, render, summarize};
+use megadir_report::{FindingKind, Style, render};
 
 use crate::fill::{files, work_on_files};
+use crate::report_on;
 use crate::synthetic::{Synthetic, arm};
 
 /// A record of writing flat, one level deep (half the time) and two levels deep (twice), and of creating the
@@ -66,7 +67,7 @@ fn record(content: ContentKind) -> Record {
 }
 
 fn told(record: &Record) -> Vec<String> {
-    let findings = summarize(record).expect("it can be summarised").findings;
+    let findings = report_on(record).expect("it can be summarised").findings;
     let pairs = findings.into_iter().filter(|finding| finding.kind == FindingKind::Pair);
     pairs.map(|finding| finding.text).collect()
 }
@@ -88,8 +89,8 @@ fn figures_stand_beside_ours_on_like_data_only() {
         figure.ours = Some("prefix:2/2".into());
     }
     let report = |record: &Record| {
-        let summary = summarize(record).expect("it can be summarised");
-        render::table(&summary, 1000, Style { color: false, unicode: true })
+        let report = report_on(record).expect("it can be summarised");
+        render::table(&report, 1000, Style { color: false, unicode: true })
     };
     let told = report(&of_digests);
     assert!(
@@ -101,7 +102,7 @@ fn figures_stand_beside_ours_on_like_data_only() {
     of_digests.header.plan.published[0].entries = Some(20 * entries);
     let told = report(&of_digests);
     assert!(told.contains("digests: 1.44x (not comparable: 1 000 files here, not 20 000)"), "{told}");
-    let markdown = render::markdown(&summarize(&of_digests).unwrap());
+    let markdown = render::markdown(&report_on(&of_digests).unwrap());
     assert!(markdown.contains("| nothing: 1 000 files here, not 20 000 |"), "{markdown}");
     let claim = self::told(&of_digests).remove(0);
     assert!(claim.ends_with("Published: 1.44x (digests; 1 000 files here, not 20 000)."), "{claim}");
@@ -139,18 +140,18 @@ fn refuse(record: &mut Record, refused: &[u32]) {
 fn an_arm_whose_directory_was_full_is_told_and_not_judged() {
     let mut record = record(ContentKind::HexDigest);
     refuse(&mut record, &[0]);
-    let summary = summarize(&record).expect("the others can be summarised");
-    let text = &summary.findings[0].text;
+    let report = report_on(&record).expect("the others can be summarised");
+    let text = &report.findings[0].text;
     assert!(
         text.starts_with("A directory took no more names at 161 000 entries: its index was full"),
         "{text}"
     );
     assert!(text.ends_with("flat at 161 000."), "{text}");
-    assert!(summary.arms[0].timing.is_none() && summary.arms[1].timing.is_some());
-    assert!(summary.progress.rounds_used > 1, "rounds count without it");
-    let GroupReading::Pairs(pairs) = &summary.groups[0].reading else { panic!() };
+    assert!(report.summary.arms[0].timing.is_none() && report.summary.arms[1].timing.is_some());
+    assert!(report.summary.progress.rounds_used > 1, "rounds count without it");
+    let GroupReading::Pairs(pairs) = &report.summary.groups[0].reading else { panic!() };
     assert!(pairs.rows.iter().all(|row| row.outcome == Outcome::NotMeasured), "{:?}", pairs.rows);
-    let csv = render::csv(&record);
+    let csv = render::csv(&report_on(&record).unwrap());
     let rows = csv.lines().filter(|row| row.contains(",161000,"));
     assert_eq!(rows.count(), 1);
 }
@@ -159,11 +160,9 @@ fn an_arm_whose_directory_was_full_is_told_and_not_judged() {
 fn a_run_in_which_every_directory_was_full_is_reported() {
     let mut record = record(ContentKind::HexDigest);
     refuse(&mut record, &[0, 1, 2, 3]);
-    let summary = summarize(&record).expect("it can be summarised");
-    let text = &summary.findings[0].text;
+    let report = report_on(&record).expect("it can be summarised");
+    let text = &report.findings[0].text;
     assert!(text.contains("at 161 000 to 161 003 entries"), "{text}");
-    assert!(
-        render::table(&summary, 80, Style { color: false, unicode: true }).contains("took no more names")
-    );
-    assert!(render::markdown(&summary).contains("took no more names"));
+    assert!(render::table(&report, 80, Style { color: false, unicode: true }).contains("took no more names"));
+    assert!(render::markdown(&report).contains("took no more names"));
 }

@@ -34,3 +34,11 @@ mod warning_kinds;
 mod warnings;
 mod windows;
 mod work;
+
+use megadir_record::Record;
+use megadir_report::{Report, SummaryError};
+
+/// Reports on a record that the test goes on to change.
+fn report_on(record: &Record) -> Result<Report, SummaryError> {
+    Report::of(record.clone())
+}

@@ -7,7 +7,7 @@ use std::path::Path;
 use megadir_record::{Header, Line, Phase, Record, Writer, jsonl};
 use megadir_report::between::{Run, between, table};
 use megadir_report::chart::{CHARTS, document};
-use megadir_report::{FORMATS, Report, Style, View, summarize};
+use megadir_report::{FORMATS, Report, Style, View};
 use megadir_stats::RUNS_MIN;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -86,8 +86,7 @@ fn collect<'a>(value: &'a mut Value, numbers: &mut Vec<&'a mut Value>) {
 /// Renders a record in every way; `false` if it is invalid or cannot be summarised.
 fn show(text: &[u8]) -> bool {
     let Ok((record, _)) = jsonl::read_partly(text) else { return false };
-    let Ok(summary) = summarize(&record) else { return false };
-    let report = Report { record: &record, summary: &summary };
+    let Ok(report) = Report::of(record) else { return false };
     let view = View { width: 80, style: Style { color: false, unicode: true } };
     for format in
         FORMATS.iter().filter(|format| format.missing.is_none() && (format.refuses)(&report).is_none())
@@ -98,7 +97,7 @@ fn show(text: &[u8]) -> bool {
         let _ = document(&report, *chart, 1);
     }
     // A run compared with itself, and enough runs per side for intervals across runs.
-    let run = Run { name: "run", record: &record, summary: &summary };
+    let run = Run { name: "run", report: &report };
     [1, RUNS_MIN].into_iter().all(|runs| {
         let side = vec![run; runs];
         let compared = between(&side, &side).expect("there are runs on both sides");

@@ -5,14 +5,14 @@ use std::io::Read;
 use base64::Engine;
 use megadir_record::Record;
 use megadir_report::page::{self, advice, html};
-use megadir_report::{Report, summarize};
 
 use crate::charted::records;
 use crate::golden::killed;
+use crate::report_on;
 
 fn page(record: &Record) -> String {
-    let summary = summarize(record).expect("it can be summarised");
-    html(&Report { record, summary: &summary })
+    let report = report_on(record).expect("it can be summarised");
+    html(&report)
 }
 
 /// A page without its raw samples.
@@ -67,7 +67,7 @@ fn samples_are_in_the_page_as_they_are_in_the_csv() {
     let packed = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
     let mut csv = String::new();
     flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut csv).unwrap();
-    assert_eq!(csv, megadir_report::render::csv(&record));
+    assert_eq!(csv, megadir_report::render::csv(&report_on(&record).unwrap()));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn nothing_in_a_record_becomes_markup() {
 
 #[test]
 fn advice_follows_from_the_verdicts() {
-    let advice_of = |record: &Record| advice(&summarize(record).unwrap());
+    let advice_of = |record: &Record| advice(&report_on(record).unwrap());
     let listing = advice_of(&crate::listing::study().record());
     assert!(
         listing.iter().any(|line| line
@@ -110,7 +110,7 @@ fn advice_follows_from_the_verdicts() {
 
 #[test]
 fn of_several_file_systems_it_is_told_which_to_take_and_each_thing_once() {
-    let advice = advice(&summarize(&crate::file_systems::record()).unwrap());
+    let advice = advice(&report_on(&crate::file_systems::record()).unwrap());
     assert!(advice[0].starts_with("Take ext4 where nothing else speaks against it"), "{advice:?}");
     for (place, line) in advice.iter().enumerate() {
         assert!(!advice[..place].contains(line), "{line} is told twice");
@@ -147,7 +147,7 @@ fn of_several_file_systems_it_is_told_which_to_take_and_each_thing_once() {
     for cell in plan.cells.iter_mut().filter(|cell| cell.id.0 % 3 == 1) {
         cell.work = works[cell.id.0 as usize - 1].clone();
     }
-    let advice = page::advice(&summarize(&record).unwrap());
+    let advice = page::advice(&report_on(&record).unwrap());
     let told: Vec<&String> =
         advice.iter().filter(|line| line.contains("use this rather than that")).collect();
     assert_eq!(told.len(), 1, "{advice:?}");

@@ -2,8 +2,9 @@
 
 use megadir_record::{CellId, Group, GroupRule, Keys, LookupCall, Pair, Presence, Record, Work};
 use megadir_report::summary::{GroupReading, Outcome, Verdict};
-use megadir_report::{FindingKind, Summary, summarize};
+use megadir_report::{FindingKind, Report};
 
+use crate::report_on;
 use crate::synthetic::{Synthetic, arm};
 
 /// A record of look-ups in which absent names cost these multiples of present ones.
@@ -39,26 +40,26 @@ pub(crate) fn record(ratios: [f64; 2]) -> Record {
     record
 }
 
-fn told(summary: &Summary) -> Vec<&str> {
-    let pairs = summary.findings.iter().filter(|finding| finding.kind == FindingKind::Pair);
+fn told(report: &Report) -> Vec<&str> {
+    let pairs = report.findings.iter().filter(|finding| finding.kind == FindingKind::Pair);
     pairs.map(|finding| finding.text.as_str()).collect()
 }
 
 #[test]
 fn ratios_are_recovered_and_the_claim_stands_where_all_show_it() {
-    let summary = summarize(&record([1.8, 1.2])).unwrap();
-    let GroupReading::Pairs(pairs) = &summary.groups[0].reading else { panic!("not pairs") };
+    let report = report_on(&record([1.8, 1.2])).unwrap();
+    let GroupReading::Pairs(pairs) = &report.summary.groups[0].reading else { panic!("not pairs") };
     for (row, truth) in pairs.rows.iter().zip([1.8, 1.2]) {
         let Outcome::Judged { ratio, adjusted, verdict, .. } = &row.outcome else { panic!("not judged") };
         assert!((ratio.value - truth).abs() < 0.02, "{ratio:?}");
         assert!(adjusted.unwrap().low < truth && truth < adjusted.unwrap().high);
         assert_eq!(*verdict, Verdict::Slower { negligible: false });
     }
-    let told = told(&summary);
+    let told = told(&report);
     let claim = "The claim of the article that absent names cost more than present ones stands here in all 2 comparisons.";
     assert_eq!(told[0], claim);
     assert_eq!(told.len(), 1, "each is in the answer");
-    let answer = &summary.findings[0];
+    let answer = &report.findings[0];
     assert_eq!(answer.kind, FindingKind::Answer);
     assert!(answer.text.starts_with("On ext4, one name of 100 000: present ones takes "), "{}", answer.text);
     assert!(answer.text.contains("; of that absent names 1.80x ["), "{}", answer.text);
@@ -67,7 +68,7 @@ fn ratios_are_recovered_and_the_claim_stands_where_all_show_it() {
     let groups = &mut beside.header.plan.groups;
     let rule = GroupRule::Grow { series: vec![("all".into(), vec![CellId(0)])] };
     groups.push(Group::new("growth", "How?", true, rule));
-    let beside = summarize(&beside).unwrap();
+    let beside = report_on(&beside).unwrap();
     let told = self::told(&beside);
     assert!(told[1].starts_with("On ext4, one name of 100 000: absent names cost 1.80x ["), "{}", told[1]);
     assert_eq!(told.len(), 3);
@@ -75,10 +76,10 @@ fn ratios_are_recovered_and_the_claim_stands_where_all_show_it() {
 
 #[test]
 fn a_claim_falls_where_none_shows_it_and_stands_in_part_where_some_do() {
-    let falls = summarize(&record([0.7, 1.0])).unwrap();
+    let falls = report_on(&record([0.7, 1.0])).unwrap();
     assert!(told(&falls)[0].contains("falls here: not shown in any of 2 comparisons, excluded in 2"));
     assert!(falls.findings[0].text.contains(": 1 of 2 faster, 1 the same."), "{}", falls.findings[0].text);
-    let partly = summarize(&record([0.7, 1.5])).unwrap();
+    let partly = report_on(&record([0.7, 1.5])).unwrap();
     assert!(told(&partly)[0].contains("stands here in 1 of 2 comparisons and is excluded in 1"));
 }
 
@@ -88,10 +89,10 @@ fn a_lookup_that_finds_what_nobody_made_is_not_compared() {
     for sample in record.samples.iter_mut().filter(|sample| sample.cell == CellId(1)) {
         sample.counted.hash = 3;
     }
-    let summary = summarize(&record).unwrap();
-    let GroupReading::Pairs(pairs) = &summary.groups[0].reading else { panic!("not pairs") };
+    let report = report_on(&record).unwrap();
+    let GroupReading::Pairs(pairs) = &report.summary.groups[0].reading else { panic!("not pairs") };
     assert_eq!(pairs.rows[0].outcome, Outcome::Unequal);
     assert!(matches!(pairs.rows[1].outcome, Outcome::Judged { .. }));
-    let loud = summary.findings.iter().find(|finding| finding.loud).unwrap();
+    let loud = report.findings.iter().find(|finding| finding.loud).unwrap();
     assert!(loud.text.contains("it found names that nobody made"), "{}", loud.text);
 }

@@ -1,9 +1,10 @@
 //! Entries at the first refusal are compared with predictions and published figures.
 
 use megadir_record::{CellId, Group, GroupRule, Predicted, Published, Record, Work};
+use megadir_report::FindingKind;
 use megadir_report::summary::{Ending, GroupReading};
-use megadir_report::{FindingKind, summarize};
 
+use crate::report_on;
 use crate::synthetic::{Synthetic, arm};
 
 /// A record of fillings with these numbers of entries, the predicted number and the published ones.
@@ -43,10 +44,10 @@ pub(crate) fn record(entries: &[u64], predicted: u64, published: &[f64]) -> Reco
 }
 
 fn told(record: &Record) -> String {
-    let summary = summarize(record).expect("a record of rounds");
-    assert_eq!(summary.progress.ending, Ending::Complete);
-    assert!(summary.findings.iter().all(|finding| !finding.loud), "{:?}", summary.findings);
-    let mut found = summary.findings.into_iter().filter(|finding| finding.kind == FindingKind::Refusal);
+    let report = report_on(record).expect("a record of rounds");
+    assert_eq!(report.summary.progress.ending, Ending::Complete);
+    assert!(report.findings.iter().all(|finding| !finding.loud), "{:?}", report.findings);
+    let mut found = report.findings.into_iter().filter(|finding| finding.kind == FindingKind::Refusal);
     found.next().expect("a finding about refusals").text
 }
 
@@ -54,7 +55,9 @@ fn told(record: &Record) -> String {
 fn a_prediction_that_holds_is_said_to_and_one_that_does_not_too() {
     let entries = [158_000, 160_000, 162_000];
     let record = record(&entries, 160_293, &[]);
-    let GroupReading::Refusal(read) = &summarize(&record).unwrap().groups[0].reading else { panic!() };
+    let GroupReading::Refusal(read) = &report_on(&record).unwrap().summary.groups[0].reading else {
+        panic!()
+    };
     assert_eq!((read.directories, read.mean, read.least, read.most), (3, 160_000.0, 158_000, 162_000));
     assert!((read.error.unwrap() - 293.0 / 160_000.0).abs() < 1e-9);
     assert_eq!(
@@ -85,9 +88,9 @@ fn published_figures_are_compared_where_they_are_of_the_same_kind() {
 
 #[test]
 fn few_fillings_are_no_reason_not_to_use_them() {
-    let summary = summarize(&record(&[160_000; 3], 160_293, &[])).unwrap();
-    assert!(summary.warnings.iter().all(|warning| !warning.loud), "{:?}", summary.warnings);
-    let csv = megadir_report::render::csv(&record(&[160_000; 3], 160_293, &[]));
+    let report = report_on(&record(&[160_000; 3], 160_293, &[])).unwrap();
+    assert!(report.warnings.iter().all(|warning| !warning.loud), "{:?}", report.warnings);
+    let csv = megadir_report::render::csv(&report);
     let lines: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
     assert!(lines.iter().all(|columns| *columns == lines[0]), "{csv}");
 }

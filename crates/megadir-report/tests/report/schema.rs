@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use megadir_report::Summary;
+use megadir_report::render::Document;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ use crate::golden::{golden, killed, render};
 /// The schema as published.
 fn published() -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = serde_json::to_value(generator.into_root_schema_for::<Summary>()).expect("a value");
+    let mut schema = serde_json::to_value(generator.into_root_schema_for::<Document<'_>>()).expect("a value");
     let object = schema.as_object_mut().expect("an object");
     object.insert(
         "$id".into(),

@@ -2,9 +2,10 @@
 //! found.
 
 use megadir_record::Record;
-use megadir_report::{Style, render, summarize};
+use megadir_report::{Style, render};
 
 use crate::file_systems::record;
+use crate::report_on;
 
 /// A record with the same times on every file system, except noise in each sample; the first takes `factor`
 /// times as long.
@@ -29,9 +30,9 @@ fn equals(seed: u64, noise: f64, factor: f64) -> Record {
 fn among_equals_a_winner_or_a_mark_is_set_on_few_screens() {
     const SCREENS: u64 = 100;
     let named = (0..SCREENS).filter(|seed| {
-        let summary = summarize(&equals(*seed, 0.3, 1.0)).unwrap();
-        let overview = summary.overview.as_ref().expect("several file systems");
-        let winner = summary.findings.iter().any(|finding| finding.text.contains("is the fastest;"));
+        let report = report_on(&equals(*seed, 0.3, 1.0)).unwrap();
+        let overview = report.summary.overview.as_ref().expect("several file systems");
+        let winner = report.findings.iter().any(|finding| finding.text.contains("is the fastest;"));
         let marked = overview.rows.iter().any(|row| row.fastest.is_some());
         winner || marked
     });
@@ -41,20 +42,20 @@ fn among_equals_a_winner_or_a_mark_is_set_on_few_screens() {
 
 #[test]
 fn equals_are_called_not_distinguishable_and_ten_percent_a_winner() {
-    let summary = summarize(&equals(7, 0.02, 1.0)).unwrap();
-    let headline = &summary.findings[0].text;
+    let report = report_on(&equals(7, 0.02, 1.0)).unwrap();
+    let headline = &report.findings[0].text;
     assert!(
         headline.contains("no file system is shown to be the fastest: ext2 (ext4 driver), ext3 (ext4 driver), ext4 and xfs are not distinguishable by more than 3 %"),
         "{headline}"
     );
-    let table = render::table(&summary, 200, Style { color: false, unicode: true });
+    let table = render::table(&report, 200, Style { color: false, unicode: true });
     assert!(table.contains("in 3 of 3 rows no file system is.") && !table.contains("%*"), "{table}");
-    let summary = summarize(&equals(7, 0.02, 0.9)).unwrap();
-    let headline = &summary.findings[0].text;
+    let report = report_on(&equals(7, 0.02, 0.9)).unwrap();
+    let headline = &report.findings[0].text;
     assert!(
         headline.contains("ext2 (ext4 driver) is the fastest; the time of the others against it"),
         "{headline}"
     );
-    let overview = summary.overview.as_ref().expect("several file systems");
+    let overview = report.summary.overview.as_ref().expect("several file systems");
     assert!(overview.rows.iter().all(|row| row.fastest == Some(0)));
 }

@@ -7,11 +7,12 @@ use megadir_record::{
     Counted, Delay, FileOperation, Keys, Latency, LookupCall, Presence, Record, SelfCheck, Since, Work,
 };
 use megadir_report::summary::Operations;
-use megadir_report::{Report, Style, Summary, SummaryError, View, Warning, format_named, summarize};
+use megadir_report::{Report, Style, SummaryError, View, Warning, format_named};
 use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
 use megadir_stats::permutation::SplitMix64;
 
 use crate::fill::{files, work_on_files};
+use crate::report_on;
 use crate::synthetic::{Synthetic, note};
 
 /// Nanoseconds per tick.
@@ -64,12 +65,12 @@ pub(crate) fn lookups() -> Record {
     record
 }
 
-fn summary_of(record: &Record) -> Summary {
-    summarize(record).expect("the record can be summarised")
+fn report_of(record: &Record) -> Report {
+    report_on(record).expect("the record can be summarised")
 }
 
-fn single(summary: &Summary, arm: usize) -> Operations {
-    summary.arms[arm]
+fn single(report: &Report, arm: usize) -> Operations {
+    report.summary.arms[arm]
         .timing
         .as_ref()
         .expect("it was put in")
@@ -79,10 +80,9 @@ fn single(summary: &Summary, arm: usize) -> Operations {
 }
 
 fn render(format: &str, record: &Record) -> String {
-    let summary = summary_of(record);
+    let report = report_of(record);
     let view = View { width: 100, style: Style { color: false, unicode: true } };
     let format = format_named(format).expect("one of FORMATS");
-    let report = Report { record, summary: &summary };
     assert_eq!((format.refuses)(&report), None);
     format.render(&report, &view)
 }
@@ -93,8 +93,8 @@ fn dearer(record: &mut Record, ns: u64) {
     check.timed_ns.iter_mut().for_each(|block| *block += ns * 1000);
 }
 
-fn timer_cost(summary: &Summary) -> Option<(f64, bool)> {
-    summary.warnings.iter().find_map(|advisory| match &advisory.warning {
+fn timer_cost(report: &Report) -> Option<(f64, bool)> {
+    report.warnings.iter().find_map(|advisory| match &advisory.warning {
         Warning::TimerCost { percent, quantiles_refused, .. } => Some((*percent, *quantiles_refused)),
         _ => None,
     })
@@ -109,9 +109,9 @@ fn look_ups_of_one_name_stand_in_a_table_as_the_source_has_them() {
         }
     }
     let table = |record: &Record| {
-        let summary = summarize(record).unwrap();
+        let report = report_on(record).unwrap();
         let view = View { width: 100, style: Style { color: false, unicode: true } };
-        format_named("table").unwrap().render(&Report { record, summary: &summary }, &view)
+        format_named("table").unwrap().render(&report, &view)
     };
     let title = "The source's table, measured here";
     assert!(!record.header.plan.published.is_empty());
@@ -129,9 +129,9 @@ fn look_ups_of_one_name_stand_in_a_table_as_the_source_has_them() {
 
 #[test]
 fn quantiles_are_those_of_all_operations_with_intervals_over_rounds() {
-    let summary = summary_of(&lookups());
-    assert_eq!(summary.warnings, []);
-    let [base, half] = [0, 2].map(|arm| single(&summary, arm));
+    let report = report_of(&lookups());
+    assert_eq!(report.warnings, []);
+    let [base, half] = [0, 2].map(|arm| single(&report, arm));
     assert_eq!((base.operations, base.since), (20_000, Since::Start));
     let (quantiles, halved) = (base.quantiles.unwrap(), half.quantiles.unwrap());
     assert!((quantiles.p50_ns.value - 400.0).abs() < 12.0, "{quantiles:?}");
@@ -160,7 +160,7 @@ fn quantiles_are_those_of_all_operations_with_intervals_over_rounds() {
 fn few_rounds_have_quantiles_without_intervals() {
     let mut record = lookups();
     record.samples.retain(|sample| sample.round < 4);
-    let base = single(&summary_of(&record), 0).quantiles.unwrap();
+    let base = single(&report_of(&record), 0).quantiles.unwrap();
     assert!(base.p50_ns.interval.is_none() && (base.p50_ns.value - 400.0).abs() < 15.0);
 }
 
@@ -168,16 +168,16 @@ fn few_rounds_have_quantiles_without_intervals() {
 fn measuring_that_costs_much_warns_and_then_refuses_quantiles() {
     let mut record = lookups();
     // 3 ns of 200 are 1.5 %.
-    assert_eq!(timer_cost(&summary_of(&record)), None);
+    assert_eq!(timer_cost(&report_of(&record)), None);
     dearer(&mut record, 7);
-    let (percent, refused) = timer_cost(&summary_of(&record)).unwrap();
+    let (percent, refused) = timer_cost(&report_of(&record)).unwrap();
     assert!(!refused && (4.0..6.0).contains(&percent), "{percent}");
     // 23 ns are more than a tenth of the fast arm's mean of 218, and less than a tenth of the slow arm's.
     dearer(&mut record, 15);
-    let summary = summary_of(&record);
-    assert!(timer_cost(&summary).unwrap().1);
-    assert_eq!(single(&summary, 2).quantiles, None);
-    assert!(single(&summary, 0).quantiles.is_some());
+    let report = report_of(&record);
+    assert!(timer_cost(&report).unwrap().1);
+    assert_eq!(single(&report, 2).quantiles, None);
+    assert!(single(&report, 0).quantiles.is_some());
     assert!(render("table", &record).contains("refused"));
 }
 
@@ -185,14 +185,14 @@ fn measuring_that_costs_much_warns_and_then_refuses_quantiles() {
 fn delays_that_are_not_found_and_time_that_is_lost_are_told() {
     let mut record = lookups();
     record.self_check.as_mut().unwrap().delays[0].found = 120;
-    let summary = summary_of(&record);
-    assert!(summary.warnings[0].loud && summary.warnings[0].warning == Warning::DelaysNotFound);
+    let report = report_of(&record);
+    assert!(report.warnings[0].loud && report.warnings[0].warning == Warning::DelaysNotFound);
     assert!(render("table", &record).contains("NOT FOUND"));
 
     let mut record = lookups();
     record.self_check.as_mut().unwrap().accounted = 0.993;
     let lost = |warning: &Warning, of: Option<&str>| matches!(warning, Warning::Unaccounted { arm, .. } if arm.as_deref() == of);
-    assert!(lost(&summary_of(&record).warnings[0].warning, None));
+    assert!(lost(&report_of(&record).warnings[0].warning, None));
 
     let mut record = lookups();
     record
@@ -200,7 +200,7 @@ fn delays_that_are_not_found_and_time_that_is_lost_are_told() {
         .iter_mut()
         .filter(|sample| sample.cell.0 == 2)
         .for_each(|sample| sample.elapsed_ns += 9_000);
-    assert!(summary_of(&record).warnings.iter().any(|advisory| lost(&advisory.warning, Some("half"))));
+    assert!(report_of(&record).warnings.iter().any(|advisory| lost(&advisory.warning, Some("half"))));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn times_that_contradict_themselves_are_refused() {
     for damage in damages {
         let mut record = lookups();
         damage(record.samples[7].latency.as_mut().unwrap());
-        assert!(matches!(summarize(&record), Err(SummaryError::Sample { .. })));
+        assert!(matches!(report_on(&record), Err(SummaryError::Sample { .. })));
     }
 }
 
@@ -231,20 +231,20 @@ fn at_a_rate_times_count_from_planned_starts_and_a_rate_that_was_not_kept_is_tol
         // 1000 operations at 10 000 per second.
         sample.elapsed_ns = 99_901_000;
     }
-    let summary = summary_of(&record);
-    assert_eq!(summary.warnings, []);
-    let rate = single(&summary, 0).rate.unwrap();
+    let report = report_of(&record);
+    assert_eq!(report.warnings, []);
+    let rate = single(&report, 0).rate.unwrap();
     assert!(rate.asked_per_s == 10_000 && (rate.achieved_per_s - 10_000.0).abs() < 1.0, "{rate:?}");
-    assert_eq!(single(&summary, 0).accounted, None);
+    assert_eq!(single(&report, 0).accounted, None);
     // The mean of the times, not the block's time divided by its operations.
-    let time_ns = summary.arms[0].timing.as_ref().unwrap().time_ns.value;
+    let time_ns = report.summary.arms[0].timing.as_ref().unwrap().time_ns.value;
     assert!((time_ns - 437.0).abs() < 15.0, "{time_ns}");
     assert!(render("table", &record).contains("10 000 to start a second (open loop)"));
     for sample in record.samples.iter_mut().filter(|sample| sample.cell.0 == 1) {
         sample.elapsed_ns *= 2;
     }
-    let summary = summary_of(&record);
-    let behind = summary.warnings.iter().find_map(|advisory| match &advisory.warning {
+    let report = report_of(&record);
+    let behind = report.warnings.iter().find_map(|advisory| match &advisory.warning {
         Warning::RateNotKept { arm, achieved_per_s, .. } => Some((arm.clone(), *achieved_per_s)),
         _ => None,
     });
@@ -257,7 +257,7 @@ fn the_log_is_read_by_its_own_library_and_tells_the_same() {
     record.header.plan.cells[2].name = "half, the other".into();
     record.notes.push(note("load", "A note."));
     let log = render("hdr", &record);
-    let summary = summary_of(&record);
+    let report = report_of(&record);
     let mut tags = Vec::new();
     for entry in IntervalLogIterator::new(log.as_bytes()) {
         let LogEntry::Interval(interval) = entry.expect("every line is understood") else { continue };
@@ -265,7 +265,7 @@ fn the_log_is_read_by_its_own_library_and_tells_the_same() {
         let packed = interval.encoded_histogram();
         let bytes = base64_of(packed);
         let hdr: Hdr<u64> = Deserializer::new().deserialize(&mut &bytes[..]).expect("a V2 histogram");
-        let arm = single(&summary, tags.len() - 1);
+        let arm = single(&report, tags.len() - 1);
         let ours = arm.quantiles.unwrap();
         assert_eq!(hdr.len(), arm.operations);
         for (p, value) in [
@@ -286,8 +286,7 @@ fn the_log_is_read_by_its_own_library_and_tells_the_same() {
 #[test]
 fn a_record_without_such_times_has_no_log() {
     let record = Synthetic::ratios(&[]).record();
-    let summary = summary_of(&record);
-    let report = Report { record: &record, summary: &summary };
+    let report = report_of(&record);
     let refused = (format_named("hdr").unwrap().refuses)(&report);
     assert!(refused.is_some_and(|why| why.contains("lookup")));
 }
@@ -310,13 +309,13 @@ fn base64_of(text: &str) -> Vec<u8> {
 }
 
 /// The look-ups as work on files by several workers, with operations so short that timing them matters.
-fn short_work(workers: u32) -> Summary {
+fn short_work(workers: u32) -> Report {
     let mut record = lookups();
     work_on_files(&mut record, |_| files(FileOperation::Read, (0, 1000 / u64::from(workers)), workers));
     for sample in &mut record.samples {
         sample.elapsed_ns /= 10;
     }
-    summary_of(&record)
+    report_of(&record)
 }
 
 #[test]

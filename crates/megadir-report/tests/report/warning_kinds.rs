@@ -1,8 +1,9 @@
 //! Every kind of warning is triggered by a record with that fault, and has a text and advice.
 
 use megadir_record::{Cut, Phase, Record, Stop, VoidReason};
-use megadir_report::{Summary, WARNING_KINDS, summarize};
+use megadir_report::{Report, WARNING_KINDS};
 
+use crate::report_on;
 use crate::single::lookups;
 use crate::synthetic::{Synthetic, note};
 use crate::warnings::{good, stretch};
@@ -89,16 +90,16 @@ const CASES: &[Case] = &[
     ("noted", || but(|record| record.notes = vec![note("not-steady", "A trend was left.")])),
 ];
 
-fn summary_of(record: &Record) -> Summary {
-    summarize(record).expect("the record can be summarised")
+fn report_of(record: &Record) -> Report {
+    report_on(record).expect("the record can be summarised")
 }
 
 #[test]
 fn every_kind_is_reached_and_says_what_to_do() {
     for (kind, faulty) in CASES {
-        let summary = summary_of(&faulty());
-        let found = summary.warnings.iter().find(|advisory| advisory.warning.kind() == *kind);
-        let advisory = found.unwrap_or_else(|| panic!("no {kind} in {:?}", summary.warnings));
+        let report = report_of(&faulty());
+        let found = report.warnings.iter().find(|advisory| advisory.warning.kind() == *kind);
+        let advisory = found.unwrap_or_else(|| panic!("no {kind} in {:?}", report.warnings));
         assert!(advisory.text.len() > 15 && advisory.text.ends_with('.'), "{kind}: {}", advisory.text);
         assert!(advisory.advice.len() > 15 && advisory.advice.ends_with('.'), "{kind}: {}", advisory.advice);
         let json = serde_json::to_value(&advisory.warning).expect("a value");
@@ -125,5 +126,5 @@ fn a_width_that_was_reached_and_pressure_of_the_run_itself_are_no_fault() {
     for cell in &mut record.header.plan.cells {
         cell.cache = megadir_record::CacheState::VfsCold;
     }
-    assert_eq!(summary_of(&record).warnings, []);
+    assert_eq!(report_of(&record).warnings, []);
 }

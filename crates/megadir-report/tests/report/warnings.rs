@@ -1,21 +1,22 @@
 //! Each fault of a run has its warning, and a good run has none.
 
 use megadir_record::{Phase, Record, VoidReason};
-use megadir_report::{Summary, Warning, summarize};
+use megadir_report::{Report, Warning};
 
+use crate::report_on;
 use crate::synthetic::{Synthetic, note};
 
 pub(crate) fn good() -> Record {
     Synthetic::ratios(&[("half", 0.5)]).record()
 }
 
-fn summary_of(record: &Record) -> Summary {
-    summarize(record).expect("the record can be summarised")
+fn report_of(record: &Record) -> Report {
+    report_on(record).expect("the record can be summarised")
 }
 
 /// `true` if the summary has a warning of this kind, with text and advice.
-fn warns(summary: &Summary, sort: fn(&Warning) -> bool) -> bool {
-    let found = summary.warnings.iter().find(|advisory| sort(&advisory.warning));
+fn warns(report: &Report, sort: fn(&Warning) -> bool) -> bool {
+    let found = report.warnings.iter().find(|advisory| sort(&advisory.warning));
     found.is_some_and(|advisory| advisory.text.ends_with('.') && advisory.advice.ends_with('.'))
 }
 
@@ -29,20 +30,20 @@ pub(crate) fn stretch(record: &mut Record, cell: Option<u32>, factor: impl Fn(u3
 
 #[test]
 fn a_good_run_has_no_warning() {
-    assert_eq!(summary_of(&good()).warnings, []);
+    assert_eq!(report_of(&good()).warnings, []);
 }
 
 #[test]
 fn a_baseline_that_differs_from_itself_is_loud() {
     let mut record = good();
     stretch(&mut record, Some(1), |_| 1.1);
-    let summary = summary_of(&record);
-    assert!(summary.warnings[0].loud);
-    assert!(summary.warnings[0].text.contains("DIFFERENT (1."), "{}", summary.warnings[0].text);
+    let report = report_of(&record);
+    assert!(report.warnings[0].loud);
+    assert!(report.warnings[0].text.contains("DIFFERENT (1."), "{}", report.warnings[0].text);
 
     let mut record = good();
     stretch(&mut record, Some(1), |_| 1.015);
-    let slight = summary_of(&record);
+    let slight = report_of(&record);
     assert!(warns(&slight, |warning| matches!(warning, Warning::DiffersFromItself { negligible: true, .. })));
     assert!(!slight.warnings[0].loud);
 }
@@ -51,9 +52,9 @@ fn a_baseline_that_differs_from_itself_is_loud() {
 fn one_arm_that_lacks_rounds_is_named_and_the_others_are_judged() {
     let mut record = good();
     record.samples.retain(|sample| sample.cell.0 != 2 || sample.phase != Phase::Measure || sample.round < 3);
-    let summary = summary_of(&record);
+    let report = report_of(&record);
     let few =
-        summary.warnings.iter().find(|advisory| matches!(advisory.warning, Warning::TooFewRounds { .. }));
+        report.warnings.iter().find(|advisory| matches!(advisory.warning, Warning::TooFewRounds { .. }));
     let few = few.expect("a warning");
     assert!(!few.loud);
     assert_eq!(
@@ -68,7 +69,7 @@ fn what_to_do_names_options_of_the_command_that_was_run() {
     stretch(&mut record, Some(1), |round| if round % 2 == 0 { 2.0 } else { 0.5 });
     stretch(&mut record, None, |round| if round < 15 { 1.0 } else { 1.3 });
     let advice = |record: &Record| {
-        let advisories = summary_of(record).warnings;
+        let advisories = report_of(record).warnings;
         assert!(advisories.iter().any(|one| matches!(one.warning, Warning::Autocorrelated { .. })));
         advisories.into_iter().map(|advisory| advisory.advice).collect::<Vec<_>>().join("\n")
     };
@@ -85,20 +86,20 @@ fn what_to_do_names_options_of_the_command_that_was_run() {
 fn a_change_of_level_and_a_drift_are_seen() {
     let mut record = good();
     stretch(&mut record, None, |round| if round < 15 { 1.0 } else { 1.3 });
-    let summary = summary_of(&record);
-    assert!(warns(&summary, |warning| matches!(warning, Warning::ChangePoint { round: 16, .. })));
-    assert!(warns(&summary, |warning| matches!(warning, Warning::Autocorrelated { .. })));
+    let report = report_of(&record);
+    assert!(warns(&report, |warning| matches!(warning, Warning::ChangePoint { round: 16, .. })));
+    assert!(warns(&report, |warning| matches!(warning, Warning::Autocorrelated { .. })));
 }
 
 #[test]
 fn halves_that_differ_without_a_clear_change_are_seen() {
     let mut record = Synthetic { rounds: 12, ..Synthetic::ratios(&[]) }.record();
     stretch(&mut record, None, |round| 1.0 + f64::from(round) * 0.04);
-    let summary = summary_of(&record);
+    let report = report_of(&record);
     assert!(
-        warns(&summary, |warning| matches!(warning, Warning::HalvesDiffer { .. })),
+        warns(&report, |warning| matches!(warning, Warning::HalvesDiffer { .. })),
         "{:?}",
-        summary.warnings
+        report.warnings
     );
 }
 
@@ -106,16 +107,16 @@ fn halves_that_differ_without_a_clear_change_are_seen() {
 fn two_heaps_are_seen_and_skew_alone_is_not() {
     let mut record = good();
     stretch(&mut record, Some(0), |round| if round % 3 == 0 { 1.5 } else { 1.0 });
-    assert!(warns(&summary_of(&record), |warning| matches!(warning, Warning::Bimodal { .. })));
+    assert!(warns(&report_of(&record), |warning| matches!(warning, Warning::Bimodal { .. })));
     for seed in 0..20 {
         let mut record = Synthetic { seed, ..Synthetic::ratios(&[]) }.record();
         // A tail like the one of interrupted rounds: longer times are ever rarer.
         stretch(&mut record, Some(0), |round| 1.0 + 0.02 / (1.0 - f64::from(round * 7 % 30) / 30.0));
-        let summary = summary_of(&record);
+        let report = report_of(&record);
         assert!(
-            !warns(&summary, |warning| matches!(warning, Warning::Bimodal { .. })),
+            !warns(&report, |warning| matches!(warning, Warning::Bimodal { .. })),
             "{:?}",
-            summary.warnings
+            report.warnings
         );
     }
 }
@@ -124,13 +125,13 @@ fn two_heaps_are_seen_and_skew_alone_is_not() {
 fn a_loop_that_costs_much_is_told_and_its_quantiles_withheld() {
     let mut record = good();
     record.end.as_mut().unwrap().null_loop_ns = Some(1e6);
-    let summary = summary_of(&record);
-    assert!(warns(&summary, |w| matches!(w, Warning::TimerCost { quantiles_refused: false, .. })));
+    let report = report_of(&record);
+    assert!(warns(&report, |w| matches!(w, Warning::TimerCost { quantiles_refused: false, .. })));
     record.end.as_mut().unwrap().null_loop_ns = Some(3e6);
-    let summary = summary_of(&record);
-    assert!(warns(&summary, |w| matches!(w, Warning::TimerCost { quantiles_refused: true, .. })));
-    assert_eq!(summary.arms[2].timing.as_ref().unwrap().quantiles, None);
-    assert!(summary.arms[0].timing.as_ref().unwrap().quantiles.is_some());
+    let report = report_of(&record);
+    assert!(warns(&report, |w| matches!(w, Warning::TimerCost { quantiles_refused: true, .. })));
+    assert_eq!(report.summary.arms[2].timing.as_ref().unwrap().quantiles, None);
+    assert!(report.summary.arms[0].timing.as_ref().unwrap().quantiles.is_some());
 }
 
 #[test]
@@ -139,8 +140,8 @@ fn many_voided_rounds_make_a_run_noisy() {
     for sample in record.samples.iter_mut().filter(|s| s.phase == Phase::Measure && s.round < 6) {
         sample.voided = Some(VoidReason::StolenTime);
     }
-    let summary = summary_of(&record);
-    assert!(warns(&summary, |warning| matches!(warning, Warning::Noisy { voided: 6, rounds: 24 })));
+    let report = report_of(&record);
+    assert!(warns(&report, |warning| matches!(warning, Warning::Noisy { voided: 6, rounds: 24 })));
 }
 
 #[test]
@@ -150,8 +151,8 @@ fn an_early_end_a_cut_and_the_notes_of_the_run_are_passed_on() {
     (end.complete, end.reason) = (false, Some("interrupted".into()));
     record.notes =
         vec![note("load", "The load was 3.1 before the run."), note("of-tomorrow", "Something else.")];
-    let summary = summary_of(&record);
-    let texts: Vec<&str> = summary.warnings.iter().map(|advisory| advisory.text.as_str()).collect();
+    let report = report_of(&record);
+    let texts: Vec<&str> = report.warnings.iter().map(|advisory| advisory.text.as_str()).collect();
     assert_eq!(
         texts,
         [
@@ -160,11 +161,11 @@ fn an_early_end_a_cut_and_the_notes_of_the_run_are_passed_on() {
             "Something else."
         ]
     );
-    assert!(summary.warnings[1].advice.starts_with("Stop other work"));
+    assert!(report.warnings[1].advice.starts_with("Stop other work"));
 
     record.end = None;
     record.cut = Some(megadir_record::Cut { line: 97, bytes: 12 });
-    let summary = summary_of(&record);
-    assert!(warns(&summary, |warning| matches!(warning, Warning::CutOff { line: 97 })));
-    assert!(warns(&summary, |warning| matches!(warning, Warning::Incomplete { reason: None, .. })));
+    let report = report_of(&record);
+    assert!(warns(&report, |warning| matches!(warning, Warning::CutOff { line: 97 })));
+    assert!(warns(&report, |warning| matches!(warning, Warning::Incomplete { reason: None, .. })));
 }

@@ -2,11 +2,12 @@
 //! pass for one of Windows.
 
 use megadir_record::Record;
+use megadir_report::Style;
 use megadir_report::page::advice;
-use megadir_report::{Style, summarize};
 
 use crate::golden::render;
 use crate::listing::study;
+use crate::report_on;
 use crate::single::lookups;
 use crate::synthetic::note;
 
@@ -62,16 +63,16 @@ fn what_ran_under_wine_says_so_in_every_report_before_its_numbers() {
         let text = render(format, &record, 200, PLAIN).replace('\n', " ");
         assert!(text.contains("nothing of Windows"), "{format}");
     }
-    let findings = summarize(&record).unwrap().findings;
+    let findings = report_on(&record).unwrap().findings;
     for format in ["table", "markdown"] {
         let text = render(format, &record, 100_000, PLAIN);
         let first = findings.iter().filter_map(|finding| text.find(&finding.text)).min();
         assert!(text.find("nothing of Windows") < first && first.is_some(), "{format}:\n{text}");
     }
-    let summary = summarize(&record).unwrap();
-    let warning = summary.warnings.iter().find(|advisory| advisory.text.contains("Wine 8.0")).unwrap();
+    let report = report_on(&record).unwrap();
+    let warning = report.warnings.iter().find(|advisory| advisory.text.contains("Wine 8.0")).unwrap();
     assert!(warning.loud && warning.advice.contains("run it again on a Windows machine"));
-    let advice = advice(&summary);
+    let advice = advice(&report);
     assert_eq!(advice.len(), 1);
     assert!(advice[0].starts_with("Do not act on these numbers"), "{advice:?}");
 }

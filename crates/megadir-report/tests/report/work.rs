@@ -2,13 +2,14 @@
 
 use megadir_record::Record;
 use megadir_report::summary::{GroupReading, Outcome, WorkCheck};
-use megadir_report::{FindingKind, Summary, summarize};
+use megadir_report::{FindingKind, Report};
 
 use crate::listing::study;
+use crate::report_on;
 use crate::synthetic::Synthetic;
 
-fn outcomes(summary: &Summary) -> Vec<&Outcome> {
-    match &summary.groups[0].reading {
+fn outcomes(report: &Report) -> Vec<&Outcome> {
+    match &report.summary.groups[0].reading {
         GroupReading::Compare(comparison) => comparison.rows.iter().map(|row| &row.outcome).collect(),
         other => panic!("{other:?}"),
     }
@@ -27,35 +28,35 @@ fn lose(record: &mut Record, cell: u32, round: u32, entries: u64, hash: u64) {
 fn an_arm_that_loses_an_entry_once_is_not_compared() {
     let mut record = Synthetic::ratios(&[("loses", 0.5), ("keeps", 0.5)]).record();
     lose(&mut record, 2, 17, 1, 0);
-    let summary = summarize(&record).unwrap();
-    assert!(matches!(outcomes(&summary)[2], Outcome::Unequal));
-    assert!(matches!(outcomes(&summary)[3], Outcome::Judged { .. }));
-    let finding = &summary.findings[0];
+    let report = report_on(&record).unwrap();
+    assert!(matches!(outcomes(&report)[2], Outcome::Unequal));
+    assert!(matches!(outcomes(&report)[3], Outcome::Judged { .. }));
+    let finding = &report.findings[0];
     assert!(finding.loud && finding.kind == FindingKind::Work);
     assert!(finding.text.contains("`loses` did NOT do the same work as the other arms in 1 round"));
     assert!(finding.text.contains("in round 17 it saw 99 999 entries where the others saw 100 000"));
-    assert!(summary.warnings[0].loud);
+    assert!(report.warnings[0].loud);
 }
 
 #[test]
 fn as_many_entries_with_other_names_are_other_work() {
     let mut record = Synthetic::ratios(&[("other names", 0.5), ("keeps", 0.5)]).record();
     lose(&mut record, 2, 3, 0, 1);
-    let summary = summarize(&record).unwrap();
-    assert!(summary.findings[0].text.contains("but with other names"));
+    let report = report_on(&record).unwrap();
+    assert!(report.findings[0].text.contains("but with other names"));
 }
 
 #[test]
 fn of_two_arms_that_disagree_the_planned_number_decides_and_else_none() {
     let mut record = Synthetic::ratios(&[]).record();
     lose(&mut record, 1, 0, 1, 0);
-    let summary = summarize(&record).unwrap();
-    assert_eq!(summary.arms[0].work, WorkCheck::Equal);
-    assert!(!summary.arms[1].work.is_equal());
+    let report = report_on(&record).unwrap();
+    assert_eq!(report.summary.arms[0].work, WorkCheck::Equal);
+    assert!(!report.summary.arms[1].work.is_equal());
     lose(&mut record, 0, 4, 0, 1);
-    let summary = summarize(&record).unwrap();
-    assert!(summary.arms.iter().all(|arm| !arm.work.is_equal()));
-    assert!(summary.resolution.is_empty());
+    let report = report_on(&record).unwrap();
+    assert!(report.summary.arms.iter().all(|arm| !arm.work.is_equal()));
+    assert!(report.summary.resolution.is_empty());
 }
 
 #[test]
@@ -64,19 +65,19 @@ fn a_directory_that_changes_for_all_arms_is_told() {
     for cell in 0..3 {
         lose(&mut record, cell, 9, 5, 1);
     }
-    let summary = summarize(&record).unwrap();
-    assert!(summary.arms.iter().all(|arm| arm.work.is_equal()));
-    assert!(summary.warnings[0].text.contains("changed during the run: from 99 995 to 100 000"));
+    let report = report_on(&record).unwrap();
+    assert!(report.summary.arms.iter().all(|arm| arm.work.is_equal()));
+    assert!(report.warnings[0].text.contains("changed during the run: from 99 995 to 100 000"));
 }
 
 #[test]
 fn programs_of_unequal_work_are_not_taken_apart() {
     let mut record = study().record();
     lose(&mut record, 12, 0, 1, 0);
-    let summary = summarize(&record).unwrap();
-    let GroupReading::Unreadable { reason } = &summary.groups[0].reading else { panic!() };
+    let report = report_on(&record).unwrap();
+    let GroupReading::Unreadable { reason } = &report.summary.groups[0].reading else { panic!() };
     assert_eq!(reason, "`readdir to attributes` did not do the same work as the others");
-    assert!(summary.findings.iter().filter(|finding| finding.loud).count() == 2);
+    assert!(report.findings.iter().filter(|finding| finding.loud).count() == 2);
 }
 
 /// Records the contents of the data sets as expected.
@@ -92,16 +93,17 @@ fn what_the_record_says_is_believed_before_the_majority() {
     for cell in [0, 1, 3] {
         lose(&mut record, cell, 12, 1, 1);
     }
-    let summary = summarize(&record).unwrap();
-    let equal: Vec<bool> = summary.arms.iter().map(|arm| arm.work.is_equal()).collect();
+    let report = report_on(&record).unwrap();
+    let equal: Vec<bool> = report.summary.arms.iter().map(|arm| arm.work.is_equal()).collect();
     assert_eq!(equal, [false, false, true, false]);
-    assert!(summary.findings[0].text.contains(
+    assert!(report.findings[0].text.contains(
         "`base` did NOT list what its data set holds in 1 round: in round 12 it saw 99 999 entries where \
          there are 100 000"
     ));
     // The same without the recorded hash: the majority is trusted.
     record.header.plan.data[0].hash = None;
-    let equal: Vec<bool> = summarize(&record).unwrap().arms.iter().map(|arm| arm.work.is_equal()).collect();
+    let equal: Vec<bool> =
+        report_on(&record).unwrap().summary.arms.iter().map(|arm| arm.work.is_equal()).collect();
     assert_eq!(equal, [true, true, false, true]);
 }
 
@@ -112,7 +114,7 @@ fn an_arm_that_the_majority_agrees_with_is_flagged_for_other_names() {
     for cell in [0, 1] {
         lose(&mut record, cell, 4, 0, 1);
     }
-    let summary = summarize(&record).unwrap();
-    assert!(summary.arms.iter().all(|arm| !arm.work.is_equal()));
-    assert!(summary.findings[0].text.contains("as many as there are, but with other names"));
+    let report = report_on(&record).unwrap();
+    assert!(report.summary.arms.iter().all(|arm| !arm.work.is_equal()));
+    assert!(report.findings[0].text.contains("as many as there are, but with other names"));
 }

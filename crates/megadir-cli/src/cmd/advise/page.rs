@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use megadir_report::Report;
 use megadir_report::page::{Conclusion, with_conclusion};
 
 use super::{Answer, text};
@@ -40,7 +39,7 @@ impl Page {
         let because = text::rows(answer).into_iter().map(|(label, value)| format!("{label}: {value}"));
         let because = text::below_headline(answer).into_iter().chain(because).collect();
         let conclusion = Conclusion { sentence: text::first_line(answer), because };
-        let page = with_conclusion(&Report { record: &run.record, summary: &run.summary }, Some(&conclusion));
+        let page = with_conclusion(&run.report, Some(&conclusion));
         let path = &self.path;
         self.file.finish(|file| file.write_all(page.as_bytes())).map_err(|error| {
             let message = format!("cannot write the report {}: {}", quoted(path), reason(&error));

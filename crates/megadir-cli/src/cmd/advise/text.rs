@@ -77,7 +77,7 @@ fn with_room(answer: &Answer) -> Option<String> {
 }
 
 fn overload(answer: &Answer) -> Option<String> {
-    answer.run.as_ref().ok().and_then(|run| overload_of(&run.record.notes))
+    answer.run.as_ref().ok().and_then(|run| overload_of(&run.report.record.notes))
 }
 
 fn overload_of(notes: &[Note]) -> Option<String> {

@@ -8,8 +8,8 @@ use megadir_bench::study::{
     CommandArm, CommandGroup, CommandLine, CommandSpec, Kind, Meta, RulesSpec, SizeSpec, Sizes, Study,
 };
 use megadir_record::{Made, NameScheme, OutputTo, Preset, SameWork, Spread};
+use megadir_report::Report;
 
-use super::open::Opened;
 use super::options::{Asked, RunArgs};
 use super::report;
 use super::run::run_asked;
@@ -84,14 +84,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         threads: &[],
         run: &args.run,
     };
-    run_asked(asked, &mut |path, opened| {
-        args.export.iter().try_for_each(|format| export(path, opened, format))
+    run_asked(asked, &mut |path, report| {
+        args.export.iter().try_for_each(|format| export(path, report, format))
     })
 }
 
 /// Writes the report of a record next to it.
-fn export(path: &Path, opened: &Opened, format: &str) -> Result<(), CliError> {
-    let written = report::export(path, opened, format)?;
+fn export(path: &Path, of: &Report, format: &str) -> Result<(), CliError> {
+    let written = report::export(path, of, format)?;
     eprintln!("megadir: wrote the report '{}'", written.display());
     Ok(())
 }

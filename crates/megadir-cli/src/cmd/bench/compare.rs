@@ -85,7 +85,7 @@ struct Loaded {
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let (old, new) = (load(&args.old, &args.old_runs)?, load(&args.new, &args.new_runs)?);
     [&old, &new].into_iter().try_for_each(|side| once_each(side))?;
-    let compared = between(&runs(&old)?, &runs(&new)?);
+    let compared = between(&runs(&old), &runs(&new));
     let mut compared = compared.ok_or_else(|| CliError::usage("name at least one record on each side"))?;
     check(args, &compared)?;
     if let Some(Slower(slower_by)) = args.fail_if {
@@ -110,25 +110,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     })
 }
 
-fn runs(side: &[Loaded]) -> Result<Vec<Run<'_>>, CliError> {
-    side.iter().map(Loaded::run).collect()
-}
-
-impl Loaded {
-    fn run(&self) -> Result<Run<'_>, CliError> {
-        let summary = self.opened.summary(Path::new(&self.name))?;
-        Ok(Run { name: &self.name, record: &self.opened.record, summary })
-    }
+fn runs(side: &[Loaded]) -> Vec<Run<'_>> {
+    side.iter().map(|loaded| Run { name: &loaded.name, report: &loaded.opened.report }).collect()
 }
 
 fn load(one: &Option<PathBuf>, several: &[PathBuf]) -> Result<Vec<Loaded>, CliError> {
     let mut loaded = Vec::new();
     for named in one.iter().chain(several) {
         for path in records_of(named)? {
-            let opened = open(&path, false)?;
-            // A record that cannot be summarised is refused before the next one is read.
-            opened.summary(&path)?;
-            loaded.push(Loaded { name: path.display().to_string(), opened });
+            loaded.push(Loaded { opened: open(&path, false)?, name: path.display().to_string() });
         }
     }
     Ok(loaded)
@@ -159,7 +149,7 @@ fn records_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
 /// Two copies would hide the variance between runs.
 fn once_each(side: &[Loaded]) -> Result<(), CliError> {
     for (place, one) in side.iter().enumerate() {
-        let same = |other: &&Loaded| is_same(&one.opened.record, &other.opened.record);
+        let same = |other: &&Loaded| is_same(&one.opened.report.record, &other.opened.report.record);
         if let Some(other) = side[place + 1..].iter().find(same) {
             return Err(CliError::nothing_ran(format!(
                 "'{}' and '{}' are the same run; name each run once",

@@ -1,13 +1,12 @@
 //! Opens records for reports and comparisons, and prints a line about missing or damaged parts.
 
-use std::cell::OnceCell;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use megadir_record::Record;
 use megadir_record::jsonl::{ReadError, read_partly};
-use megadir_report::{Summary, summarize};
+use megadir_report::Report;
 
 use crate::exit::CliError;
 use crate::ui::message::reason;
@@ -17,8 +16,7 @@ const COMPRESSED: [(&[u8], &str); 3] =
     [(&[0x1f, 0x8b], "gunzip"), (&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"), (&[0xfd, b'7', b'z'], "unxz")];
 
 pub(crate) struct Opened {
-    pub(crate) record: Record,
-    summary: OnceCell<Summary>,
+    pub(crate) report: Report,
     /// Not just truncated.
     pub(crate) damaged: bool,
 }
@@ -37,18 +35,8 @@ pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
         megadir_record::redact::record(&mut record);
     }
     warn(path, &record, damage.as_ref());
-    Ok(Opened { record, summary: OnceCell::new(), damaged: damage.is_some() })
-}
-
-impl Opened {
-    /// Returns the summary, which is computed once for all reports of the record.
-    pub(crate) fn summary(&self, path: &Path) -> Result<&Summary, CliError> {
-        if let Some(summary) = self.summary.get() {
-            return Ok(summary);
-        }
-        let summary = summarize(&self.record).map_err(|error| refuse(path, &error.to_string()))?;
-        Ok(self.summary.get_or_init(|| summary))
-    }
+    let report = Report::of(record).map_err(|error| refuse(error.to_string()))?;
+    Ok(Opened { report, damaged: damage.is_some() })
 }
 
 pub(crate) fn refuse(path: &Path, reason: &str) -> CliError {

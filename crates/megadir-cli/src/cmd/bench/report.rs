@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use megadir_report::chart::{self, CHARTS, chart_named};
-use megadir_report::{FORMATS, Format, Report, Style, Summary, View, format_named};
+use megadir_report::{FORMATS, Format, Report, Style, View, format_named};
 
-use super::open::{Opened, open, refuse};
+use super::open::{open, refuse};
 use crate::exit::{self, CliError};
 use crate::ui::message::reason;
 use crate::ui::new_file::NewFile;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         if opened.damaged {
             code = exit::SOME_FAILED;
         }
-        let ready = prepare(path, &opened, format, args.chart.as_ref())?;
+        let ready = prepare(path, &opened.report, format, args.chart.as_ref())?;
         match file {
             None => print_with(|output| {
                 if place > 0 {
@@ -125,9 +125,9 @@ pub(crate) fn check_export(name: &str) -> Result<(), CliError> {
 }
 
 /// Writes the report of a record next to it, and returns the new file.
-pub(crate) fn export(path: &Path, opened: &Opened, name: &str) -> Result<PathBuf, CliError> {
+pub(crate) fn export(path: &Path, report: &Report, name: &str) -> Result<PathBuf, CliError> {
     let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
-    let ready = prepare(path, opened, format, None)?;
+    let ready = prepare(path, report, format, None)?;
     // The page of a run has the plain name.
     let mut file = path.with_extension(format.extension);
     if file.symlink_metadata().is_ok() {
@@ -138,18 +138,16 @@ pub(crate) fn export(path: &Path, opened: &Opened, name: &str) -> Result<PathBuf
     Ok(file)
 }
 
-pub(crate) fn show(path: &Path, opened: &Opened) -> Result<(), CliError> {
+pub(crate) fn show(path: &Path, report: &Report) -> Result<(), CliError> {
     let format = format_named("table").ok_or_else(|| CliError::usage("unknown format 'table'"))?;
-    let ready = prepare(path, opened, format, None)?;
+    let ready = prepare(path, report, format, None)?;
     print_with(|output| ready.write(output))
 }
 
 /// `report.html` in the record's directory or, if that belongs to another record, the record's own name.
-pub(crate) fn write_page(path: &Path, opened: &Opened) -> Result<(), CliError> {
+pub(crate) fn write_page(path: &Path, report: &Report) -> Result<(), CliError> {
     let format = format_named("html").ok_or_else(|| CliError::usage("unknown format 'html'"))?;
-    let ready = prepare(path, opened, format, None)?;
-    let report = Report { record: &opened.record, summary: ready.summary };
-    let (text, mark) = (format.render(&report, &view()), megadir_report::page::record_mark(&report));
+    let (text, mark) = (format.render(report, &view()), megadir_report::page::record_mark(report));
     let ours = |file: &Path| std::fs::read_to_string(file).is_ok_and(|page| page.contains(&mark));
     for name in [PathBuf::from("report.html"), Path::new(stem(path)).with_extension("report.html")] {
         let file = path.with_file_name(name);
@@ -173,8 +171,7 @@ pub(crate) fn write_page(path: &Path, opened: &Opened) -> Result<(), CliError> {
 
 /// Checked before anything is written.
 struct Ready<'a> {
-    opened: &'a Opened,
-    summary: &'a Summary,
+    report: &'a Report,
     format: &'a Format,
     /// Picture selected by `--chart`.
     picture: Option<String>,
@@ -184,33 +181,28 @@ impl Ready<'_> {
     fn write(&self, output: &mut dyn Write) -> io::Result<()> {
         match &self.picture {
             Some(picture) => output.write_all(picture.as_bytes()),
-            None => {
-                let report = Report { record: &self.opened.record, summary: self.summary };
-                (self.format.write)(&report, &view(), output)
-            }
+            None => (self.format.write)(self.report, &view(), output),
         }
     }
 }
 
 fn prepare<'a>(
     path: &Path,
-    opened: &'a Opened,
+    report: &'a Report,
     format: &'a Format,
     picked: Option<&(String, usize)>,
 ) -> Result<Ready<'a>, CliError> {
-    let summary = opened.summary(path)?;
-    let report = Report { record: &opened.record, summary };
     let mut picture = None;
     if let Some((chart, number)) = picked.and_then(|(name, number)| Some((chart_named(name)?, *number))) {
-        let (text, all) = chart::document(&report, chart, number).map_err(|reason| refuse(path, &reason))?;
+        let (text, all) = chart::document(report, chart, number).map_err(|reason| refuse(path, &reason))?;
         if all > 1 {
             eprintln!("megadir: picture {number} of {all}; --chart {}:N selects another", chart.name());
         }
         picture = Some(text);
-    } else if let Some(why) = (format.refuses)(&report) {
+    } else if let Some(why) = (format.refuses)(report) {
         return Err(refuse(path, why));
     }
-    Ok(Ready { opened, summary, format, picture })
+    Ok(Ready { report, format, picture })
 }
 
 fn stem(path: &Path) -> &std::ffi::OsStr {

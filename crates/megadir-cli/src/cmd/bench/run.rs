@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use megadir_bench::plan::{Planned, estimate};
 use megadir_bench::{Listener, Program, Recorder, RunEnd, RunError, RunRequest, record_file_name};
 use megadir_record::{CacheState, DataSource, Plan, Record, Work};
+use megadir_report::Report;
 
 use super::describe::{about, describe};
 use super::lab;
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 /// Reports further on the record of a run.
-type More<'a> = dyn FnMut(&Path, &Opened) -> Result<(), CliError> + 'a;
+type More<'a> = dyn FnMut(&Path, &Report) -> Result<(), CliError> + 'a;
 
 /// Runs a study that is not in a file; `more` reports further on the record of a run that measured something.
 pub(crate) fn run_asked(asked: Asked<'_>, more: &mut More<'_>) -> Result<u8, CliError> {
@@ -48,7 +49,7 @@ fn finish(done: Done, more: &mut More<'_>) -> Result<u8, CliError> {
             let opened = open(&path, false);
             let code = report_on(&path, &opened, result)?;
             // A record that cannot be read was reported there.
-            opened.map_or(Ok(()), |opened| more(&path, &opened)).map(|()| code)
+            opened.map_or(Ok(()), |opened| more(&path, &opened.report)).map(|()| code)
         }
         // Nothing was measured, so there is no record.
         Done::Ran { path: None, result: Ok(_) | Err(RunError::Interrupted) } => interrupted(),
@@ -132,7 +133,9 @@ fn report_on(
     result: Result<RunEnd, RunError>,
 ) -> Result<u8, CliError> {
     let shown = match opened {
-        Ok(opened) => report::show(path, opened).and_then(|()| report::write_page(path, opened)),
+        Ok(Opened { report, .. }) => {
+            report::show(path, report).and_then(|()| report::write_page(path, report))
+        }
         Err(error) => Err(error.clone()),
     };
     eprintln!("megadir: the record is '{}'; 'megadir bench report' prints it again", path.display());

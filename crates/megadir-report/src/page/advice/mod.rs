@@ -7,6 +7,7 @@ mod file_systems;
 mod ways;
 
 use crate::finding::{Finding, FindingKind};
+use crate::report::Report;
 use crate::summary::{
     BreakEven, BreakEvenSeries, Decomposition, Fill, GroupReading, GroupSummary, Growth, Outcome, Refusal,
     Series, Shape, Summary, Threshold, Verdict,
@@ -16,9 +17,10 @@ use crate::warning::Options;
 
 /// Returns the advice, most important first; empty if the run decides nothing.
 #[must_use]
-pub fn advice(summary: &Summary) -> Vec<String> {
+pub fn advice(report: &Report) -> Vec<String> {
+    let summary = &report.summary;
     let no_reference = |finding: &Finding| finding.loud && finding.kind == FindingKind::FileSystems;
-    if summary.warnings.iter().any(|advisory| advisory.loud) || summary.findings.iter().any(no_reference) {
+    if report.warnings.iter().any(|advisory| advisory.loud) || report.findings.iter().any(no_reference) {
         return vec!["Do not act on these numbers before the warnings above are dealt with.".into()];
     }
     let mut advice = file_systems::advice(summary);

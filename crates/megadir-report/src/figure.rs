@@ -1,6 +1,4 @@
-//! A number with its interval, as summaries carry it.
-//!
-//! Never computes an interval itself: they all come from `megadir-stats`.
+//! Numbers with their intervals. Every interval is computed by `megadir-stats`.
 
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +76,32 @@ impl Range {
 impl From<megadir_stats::Estimate> for Figure {
     fn from(estimate: megadir_stats::Estimate) -> Self {
         Self { value: estimate.value, interval: Range::bounded(estimate.interval) }
+    }
+}
+
+/// A share from which on listing costs less than asking.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum Threshold {
+    /// Listing costs less even than asking for the smallest share that was asked for.
+    Always,
+    /// From this share on.
+    At {
+        /// The share, 0 to 1.
+        share: f64,
+    },
+    /// Asking for the largest share that was asked for costs less still.
+    Never,
+}
+
+impl From<megadir_stats::Crossing> for Threshold {
+    fn from(crossing: megadir_stats::Crossing) -> Self {
+        match crossing {
+            megadir_stats::Crossing::Before => Self::Always,
+            megadir_stats::Crossing::At(share) => Self::At { share },
+            megadir_stats::Crossing::Beyond => Self::Never,
+        }
     }
 }
 
