@@ -1,7 +1,5 @@
 //! Consistency of a record's lines beyond syntax: no line may refer to a missing arm, data set or file system.
 
-use std::ops::RangeInclusive;
-
 use super::{Header, Line};
 use crate::group::GroupRule;
 use crate::ids::{CellId, DataId, FsId};
@@ -53,20 +51,16 @@ fn rules(rules: &Rules) -> Result<(), String> {
         Stop::Difference { half_width_ns, .. } => half_width_ns,
     };
     let within = [
-        ("equivalence_band", rules.equivalence_band, f64::MIN_POSITIVE..=0.999_999),
-        ("confidence", rules.confidence, 0.5..=0.999_999),
-        ("stolen_fraction_max", rules.stolen_fraction_max, 0.0..=1.0),
-        ("redone_fraction_max", rules.redone_fraction_max, 0.0..=1.0),
-        ("stop.half_width", width, f64::MIN_POSITIVE..=NUMBER_MAX),
+        ("equivalence_band", rules.equivalence_band, f64::MIN_POSITIVE..=0.999_999, "between 0 and 1"),
+        ("confidence", rules.confidence, 0.5..=0.999_999, "between 0.5 and 1"),
+        ("stolen_fraction_max", rules.stolen_fraction_max, 0.0..=1.0, "between 0 and 1"),
+        ("redone_fraction_max", rules.redone_fraction_max, 0.0..=1.0, "between 0 and 1"),
+        ("stop.half_width", width, f64::MIN_POSITIVE..=NUMBER_MAX, "above 0"),
     ];
-    within.into_iter().try_for_each(|(name, value, allowed)| number(name, value, &allowed))
-}
-
-fn number(name: &str, value: f64, allowed: &RangeInclusive<f64>) -> Result<(), String> {
-    if allowed.contains(&value) {
-        return Ok(());
+    match within.into_iter().find(|(_, value, allowed, _)| !allowed.contains(value)) {
+        None => Ok(()),
+        Some((name, value, _, range)) => Err(format!("{name} is {value:?}, not {range}")),
     }
-    Err(format!("{name} is {value:e}, not between {:e} and {:e}", allowed.start(), allowed.end()))
 }
 
 /// Returns the first defect of a line after the header; `last` is the previous sample, `ended` is set after the

@@ -148,6 +148,10 @@ fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<()
                 record.add(line, number)?;
             }
             (Ok(_), None) => return Err(ReadError::NotARecord("its first line is not a header".into())),
+            (Err(_), Some(record)) if record.end.is_some() && !text.starts_with(b"{") => {
+                let reason = format!("the record ended before it, and {read} more bytes follow; remove them");
+                return Err(ReadError::BadLine { line: number, reason });
+            }
             (Err(_), Some(record)) if !whole => {
                 record.cut = Some(Cut { line: number, bytes: read as u64 });
                 return Ok(());
@@ -186,8 +190,9 @@ fn parse(text: &[u8], number: u64, first: bool) -> Result<Line, ReadError> {
         version: u32,
     }
     if first {
-        let seen: Version = serde_json::from_slice(text)
-            .map_err(|error| ReadError::NotARecord(format!("its first line is not a header ({error})")))?;
+        let seen: Version = serde_json::from_slice(text).map_err(|error| {
+            ReadError::NotARecord(format!("its first line is not a header ({})", plain(&error)))
+        })?;
         if seen.version > FORMAT_VERSION {
             return Err(ReadError::Newer { version: seen.version });
         }
@@ -200,11 +205,20 @@ fn parse(text: &[u8], number: u64, first: bool) -> Result<Line, ReadError> {
     };
     line.map_err(|error| {
         if first {
-            ReadError::NotARecord(format!("its header cannot be read ({error})"))
+            ReadError::NotARecord(format!("its header cannot be read ({})", plain(&error)))
         } else {
-            ReadError::BadLine { line: number, reason: error.to_string() }
+            ReadError::BadLine { line: number, reason: plain(&error) }
         }
     })
+}
+
+/// Returns what is wrong with a line, without the parser's positions: a record has one line per value.
+fn plain(error: &serde_json::Error) -> String {
+    if !error.is_data() {
+        return "it is not JSON".into();
+    }
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
 }
 
 impl Record {

@@ -7,6 +7,10 @@ use super::{Between, Row};
 use crate::summary::{Outcome, Verdict};
 use crate::text;
 
+/// A gate that could have missed a slowdown of this many times the tolerance, or of [`MISSED_MIN`] if that is more,
+/// is no verdict.
+const MISSED_TOLERANCES: f64 = 4.0;
+const MISSED_MIN: f64 = 0.25;
 /// Arms that a reason names; beyond that it counts them.
 const NAMED_MAX: usize = 3;
 
@@ -92,6 +96,8 @@ pub enum UnjudgedKind {
     PartlyMeasured,
     /// Arms without an interval.
     NoInterval,
+    /// Arms with intervals that include large slowdowns.
+    WideInterval,
 }
 
 impl UnjudgedKind {
@@ -108,6 +114,7 @@ impl UnjudgedKind {
             Self::UnequalWork => "unequal-work",
             Self::PartlyMeasured => "partly-measured",
             Self::NoInterval => "no-interval",
+            Self::WideInterval => "wide-interval",
         }
     }
 }
@@ -128,13 +135,24 @@ impl Between {
             UnjudgedKind::Warned => condition.despite_warnings,
             _ => false,
         };
-        let because: Vec<Unjudged> = self.unjudged.iter().filter(|reason| !waived(reason)).cloned().collect();
+        let mut because: Vec<Unjudged> =
+            self.unjudged.iter().filter(|reason| !waived(reason)).cloned().collect();
         let by = condition.slower_by;
         let (slower, others): (Vec<&Row>, Vec<&Row>) = self.rows.iter().partition(|row| row.is_slower(by));
         let limit = 1.0 + by.unwrap_or(self.band);
         let reaches = |row: &&Row| row.upper_end().filter(|high| *high > limit);
         let open: Vec<&Row> = others.into_iter().filter(|row| reaches(row).is_some()).collect();
         let names = |rows: &[&Row]| rows.iter().map(|row| row.arm.clone()).collect::<Vec<_>>();
+        let missed = (MISSED_TOLERANCES * (limit - 1.0)).max(MISSED_MIN);
+        let wide: Vec<&Row> = open
+            .iter()
+            .copied()
+            .filter(|row| row.upper_end().is_some_and(|high| high > 1.0 + missed))
+            .collect();
+        if !wide.is_empty() {
+            let text = format!("a slowdown of {} would not be seen; measure more runs", text::chosen(missed));
+            because.push(Unjudged { kind: UnjudgedKind::WideInterval, text, arms: names(&wide) });
+        }
         let says = match (because.is_empty(), slower.is_empty()) {
             (false, _) => GateSays::NotJudged,
             (true, false) => GateSays::Slower,

@@ -51,7 +51,7 @@ pub(super) fn doubts(which: Which, runs: &[Run<'_>]) -> Vec<Doubt> {
 /// `true` if a warning forbids comparing the run. Warnings about single arms are handled by arm.
 fn speaks_against(advisory: &Advisory) -> bool {
     match &advisory.warning {
-        Warning::UnequalWork { .. } | Warning::TooFewRounds { .. } => false,
+        Warning::UnequalWork { .. } => false,
         Warning::Unaccounted { .. } => true,
         Warning::PressureRose { resource, .. } => resource == "the processor",
         _ => advisory.loud,

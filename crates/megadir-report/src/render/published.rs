@@ -4,7 +4,7 @@ use megadir_record::{CellId, Published};
 
 use super::grid::{Column, Grid, Text};
 use super::outcome::outcome;
-use crate::summary::{Figure, GroupReading, GroupSummary, Outcome, Range, Summary, unlike};
+use crate::summary::{Figure, GroupReading, GroupSummary, Outcome, Range, Summary, entries_nowhere, unlike};
 use crate::text;
 
 pub(crate) const TITLE: &str = "Published, and here";
@@ -20,13 +20,11 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
     ];
     let row = |figure: &&Published| {
         let ours = group.and_then(|group| ours(summary, group, figure));
-        let unlike =
-            ours.as_ref().and_then(|ours| unlike(summary, figure, ours.arm)).or(figure.unlike.clone());
-        let (by, here) = match (ours, unlike) {
+        let (by, here) = match (unlike_ours(summary, figure, ours.as_ref()), ours) {
             // No arm: the plan knows that the data differ. An arm with different data: its figure would
             // mislead.
-            (_, Some(why)) => (format!("nothing: {why}"), String::new()),
-            (Some(ours), None) => (ours.name, ours.figure),
+            (Some(why), _) => (format!("nothing: {why}"), String::new()),
+            (None, Some(ours)) => (ours.name, ours.figure),
             (None, None) => (String::new(), String::new()),
         };
         [figure.what.clone(), value(figure), here, by].map(Text::plain).into()
@@ -39,12 +37,12 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
 /// Returns them as a sentence.
 pub(crate) fn sentence(summary: &Summary, group: Option<&GroupSummary>) -> Option<String> {
     let one = |figure: &&Published| {
-        let here = group.and_then(|group| ours(summary, group, figure));
-        let here = here.map(|ours| match unlike(summary, figure, ours.arm) {
-            Some(why) => format!(" (not comparable: {why})"),
-            None => format!(" (here {}, {})", ours.figure, ours.name),
-        });
-        let here = here.unwrap_or_default();
+        let ours = group.and_then(|group| ours(summary, group, figure));
+        let here = match (unlike_ours(summary, figure, ours.as_ref()), ours) {
+            (Some(why), _) => format!(" (not comparable: {why})"),
+            (None, Some(ours)) => format!(" (here {}, {})", ours.figure, ours.name),
+            (None, None) => String::new(),
+        };
         format!("{}: {}{here}", figure.what, value(figure))
     };
     let figures: Vec<String> = figures(summary, group).iter().map(one).collect();
@@ -59,6 +57,15 @@ fn figures<'a>(summary: &'a Summary, group: Option<&GroupSummary>) -> Vec<&'a Pu
         (Some(_), None) => false,
     };
     summary.published.iter().filter(belongs).collect()
+}
+
+/// Returns why the figure is not comparable with this run; `None` if it is.
+fn unlike_ours(summary: &Summary, figure: &Published, ours: Option<&Ours>) -> Option<String> {
+    let why = match ours {
+        Some(ours) => unlike(summary, figure, ours.arm),
+        None => entries_nowhere(summary, figure),
+    };
+    why.or(figure.unlike.clone())
 }
 
 fn value(figure: &Published) -> String {

@@ -27,11 +27,22 @@ pub(crate) fn unlike_contents(summary: &Summary, figure: &Published, arm: CellId
     }
 }
 
+/// Returns that no data of the run have the figure's number of entries; `None` if some have or the figure does not depend on it.
+pub(crate) fn entries_nowhere(summary: &Summary, figure: &Published) -> Option<String> {
+    let wanted = figure.entries?;
+    let found = summary.data.iter().any(|check| are_alike(check.data.entries, wanted));
+    (!found).then(|| format!("no arm here has {}", text::counted(wanted, "file")))
+}
+
+fn are_alike(here: u64, wanted: u64) -> bool {
+    (here as f64 - wanted as f64).abs() <= ALIKE * wanted as f64
+}
+
 /// Returns the difference in the number of entries; `None` if it is small or the figure does not depend on it.
 pub(crate) fn unlike_entries(summary: &Summary, figure: &Published, arm: CellId) -> Option<String> {
     let (wanted, here) = (figure.entries?, data(summary, arm)?.entries);
-    let alike = (here as f64 - wanted as f64).abs() <= ALIKE * wanted as f64;
-    (!alike).then(|| format!("{} here, not {}", text::counted(here, "file"), text::count(wanted)))
+    (!are_alike(here, wanted))
+        .then(|| format!("{} here, not {}", text::counted(here, "file"), text::count(wanted)))
 }
 
 fn data(summary: &Summary, arm: CellId) -> Option<&megadir_record::Data> {

@@ -123,6 +123,44 @@ fn a_gate_is_green_only_over_what_was_measured_on_equal_work() {
     let out = text(&warned.stdout);
     assert!(out.find("DIFFERENT").expect("in the table") < out.find("verdict").expect("a heading"), "{out}");
     says(&gate("warned", &["--single-run", "--despite-warnings"]), 0, "The gate passed");
+    // Too few rounds for an interval are a loud warning too.
+    let few = changed("few", &|record| {
+        record.header.plan.rules.rounds = 3;
+        record.samples.retain(|sample| sample.round < 3);
+    });
+    says(&few, 11, "Only 3 rounds");
+}
+
+#[test]
+fn a_gate_that_could_see_nothing_does_not_pass() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let quiet = quiet();
+    for (side, (folder, factors)) in (0..).zip([("old", [1.0, 1.5, 0.7]), ("new", [2.0, 3.0, 1.4])]) {
+        for (place, factor) in (1..).zip(factors) {
+            write(at, &format!("{folder}/{place}.jsonl"), &like(&quiet, 1000 * side + 60 * place, factor));
+        }
+    }
+    let blind = output_of(at, &["bench", "compare", "old", "new", "--fail-if", "slower:3%"]);
+    says(&blind, 11, "the gate cannot be judged: a slowdown of 25 % would not be seen; measure more runs: ");
+}
+
+#[test]
+fn what_follows_the_end_of_a_record_is_reported_in_plain_words() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    write(at, "whole", &quiet());
+    let whole = std::fs::read(at.join("whole")).expect("readable");
+    let report = |more: &[u8]| {
+        std::fs::write(at.join("more"), [&whole[..], more].concat()).expect("writable");
+        output_of(at, &["bench", "report", "more"])
+    };
+    for more in [&[0; 4096][..], b"\n", b"more"] {
+        let words = format!("the record ended before it, and {} more bytes follow", more.len());
+        says(&report(more), 1, &words);
+    }
+    std::fs::write(at.join("more"), [&b"\xef\xbb\xbf"[..], &whole[..]].concat()).expect("writable");
+    says(&output_of(at, &["bench", "report", "more"]), 3, "its first line is not a header (it is not JSON)");
 }
 
 #[test]
