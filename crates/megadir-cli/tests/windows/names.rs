@@ -66,8 +66,8 @@ fn paths_beyond_260_characters_are_read_with_and_without_their_prefix() {
     let relative = Path::new("tree").join(&below);
     for path in [text(&deep), &verbatim, text(&relative)] {
         assert_eq!(lines(scratch.path(), &["list", path]), ["at the end"], "{path}");
-        let told = lines(scratch.path(), &["list", "--fields=size,name", path]);
-        assert_eq!(told, ["4\tat the end"], "{path}");
+        let found = lines(scratch.path(), &["list", "--fields=size,name", path]);
+        assert_eq!(found, ["4\tat the end"], "{path}");
         scan_and_notice(scratch.path(), path);
     }
     let all = lines(scratch.path(), &["list", "--recursive", "tree"]);
@@ -78,7 +78,7 @@ fn paths_beyond_260_characters_are_read_with_and_without_their_prefix() {
     scan(scratch.path(), "tree");
     fs::write(deep.join("late"), "").unwrap();
     let found = changes(scratch.path(), &[]);
-    assert!(told.len() == 1 && told[0].ends_with("-x\\late"), "{told:?}");
+    assert!(found.len() == 1 && found[0].ends_with("-x\\late"), "{found:?}");
 }
 
 /// `\\localhost\C$` is every Windows machine's own disk, for administrators; `cargo xtask ci` sets up the same
@@ -136,10 +136,10 @@ fn drives_slashes_and_trailing_dots_mean_what_they_mean_to_windows() {
     scan_and_notice_in(scratch.path(), &relative, &absolute);
     // The drive itself, which ends with a separator.
     let root = format!("{drive}\\");
-    let told = lines(scratch.path(), &["list", &root]);
+    let found = lines(scratch.path(), &["list", &root]);
     assert!(
-        !told.is_empty() && told == lines(scratch.path(), &["list", &root.replace('\\', "/")]),
-        "{told:?}"
+        !found.is_empty() && found == lines(scratch.path(), &["list", &root.replace('\\', "/")]),
+        "{found:?}"
     );
     // A path with the prefix is used unchanged.
     let (code, _, complaint) = megadir(scratch.path(), &["list", &format!(r"\\?\{}.", absolute.display())]);
@@ -210,7 +210,7 @@ fn files_with_reserved_names_are_listed_and_compared() {
 }
 
 #[test]
-fn upper_and_lower_case_lead_to_the_same_and_are_told_apart_in_names() {
+fn upper_and_lower_case_lead_to_the_same_and_are_distinct_in_names() {
     let scratch = tree();
     let names = lines(scratch.path(), &["list", "tree"]);
     assert_eq!(lines(scratch.path(), &["list", "TREE"]), names);
@@ -225,7 +225,10 @@ fn upper_and_lower_case_lead_to_the_same_and_are_told_apart_in_names() {
     assert_eq!(changes(scratch.path(), &["--files0-from", "list"]), [""; 0]);
     fs::write(scratch.path().join("tree").join("file 7"), "more than it held before").unwrap();
     let found = changes(scratch.path(), &["--files0-from", "list"]);
-    assert!(told.len() == 1 && told[0].starts_with("modified") && told[0].contains("file 7 ("), "{told:?}");
+    assert!(
+        found.len() == 1 && found[0].starts_with("modified") && found[0].contains("file 7 ("),
+        "{found:?}"
+    );
     scan(scratch.path(), "tree");
     // Through a third name: Wine treats a rename that changes only case as a no-op.
     for (from, to) in [("file 3", "FILE 3"), ("below", "Below")] {
@@ -234,9 +237,9 @@ fn upper_and_lower_case_lead_to_the_same_and_are_told_apart_in_names() {
         fs::rename(tree.join("aside"), tree.join(to)).unwrap();
     }
     let found = changes(scratch.path(), &["tree"]);
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert_eq!(told[0], "renamed      tree\\below -> tree\\Below");
-    assert!(told[1].starts_with("renamed      tree\\file 3 -> tree\\FILE 3"), "{told:?}");
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(found[0], "renamed      tree\\below -> tree\\Below");
+    assert!(found[1].starts_with("renamed      tree\\file 3 -> tree\\FILE 3"), "{found:?}");
 }
 
 #[test]
@@ -256,8 +259,8 @@ fn rows_are_sorted_by_the_bytes_of_names_as_everywhere() {
     let member = |line: &str| {
         line.split_once("\"name\":\"").map(|(_, rest)| rest.split('"').next().unwrap().to_owned())
     };
-    let told: Vec<String> = text.lines().skip(1).filter_map(member).collect();
-    assert_eq!(told, names, "{text}");
+    let found: Vec<String> = text.lines().skip(1).filter_map(member).collect();
+    assert_eq!(found, names, "{text}");
 }
 
 /// WSL creates such directories; the flag needs Windows 10 1803 and an administrator.
@@ -282,13 +285,13 @@ fn directories_that_tell_case_apart_are_read_name_by_name() {
     }
     assert_eq!(fs::read_dir(&tree).unwrap().count(), 2);
     for examiner in ["listed", "open-each"] {
-        let told = lines(scratch.path(), &["list", "--examiner", examiner, "--fields=size,name", "tree"]);
-        assert_eq!(told, ["1\tname", "2\tNAME"], "{examiner}");
+        let found = lines(scratch.path(), &["list", "--examiner", examiner, "--fields=size,name", "tree"]);
+        assert_eq!(found, ["1\tname", "2\tNAME"], "{examiner}");
     }
     scan_and_notice(scratch.path(), "tree");
     fs::write(tree.join("NAME"), "333").unwrap();
     let found = changes(scratch.path(), &["tree"]);
-    assert!(told.len() == 1 && told[0].contains("\\NAME ("), "{told:?}");
+    assert!(found.len() == 1 && found[0].contains("\\NAME ("), "{found:?}");
 }
 
 #[test]
@@ -301,8 +304,8 @@ fn names_with_unpaired_surrogates_are_listed_and_compared() {
         return require::unavailable("names_with_unpaired_surrogates", "Wine keeps names as UTF-8");
     }
     fs::write(&path, "text").unwrap();
-    let told = lines(scratch.path(), &["list", "--json", "tree\\below\\empty"]);
-    assert!(told.len() == 1 && told[0].contains("\"name_hex\":\"61eda08062\""), "{told:?}");
+    let found = lines(scratch.path(), &["list", "--json", "tree\\below\\empty"]);
+    assert!(found.len() == 1 && found[0].contains("\"name_hex\":\"61eda08062\""), "{found:?}");
     scan(scratch.path(), "tree");
     assert_eq!(changes(scratch.path(), &[]), [""; 0]);
     fs::rename(&path, path.with_file_name("plain")).unwrap();
