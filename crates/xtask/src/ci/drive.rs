@@ -44,14 +44,45 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let require_all = std::env::var_os("MEGADIR_REQUIRE_ALL").is_some_and(|value| value == "1");
     let context = Context { workspace: Workspace::find()?, require_all, full: args.full };
     let started = Instant::now();
-    let mut ended = Vec::new();
-    for stage in STAGES.iter().filter(|stage| chosen(stage.name, &args.only, &args.skip)) {
-        ended.push(run_stage(stage, &context));
-        if ended.last().is_some_and(Ended::failed) && !args.keep_going {
-            break;
-        }
-    }
+    let stages = STAGES.iter().filter(|stage| chosen(stage.name, &args.only, &args.skip));
+    let ended = run_stages(stages, &context, args.keep_going);
     close(&ended, started.elapsed(), &context)
+}
+
+/// Runs the stages and returns those that ended, in order. Stages aside start after the last stage before them and run
+/// in a thread of their own.
+fn run_stages<'a>(
+    stages: impl Iterator<Item = &'a Stage>,
+    context: &Context,
+    keep_going: bool,
+) -> Vec<Ended> {
+    let (aside, mut others): (Vec<_>, Vec<_>) = stages.enumerate().partition(|(_, stage)| stage.aside);
+    let first_aside = aside.first().map_or(usize::MAX, |(index, _)| *index);
+    let beside = others.split_off(others.partition_point(|(index, _)| *index < first_aside));
+    let lane = |stages: Vec<(usize, &'a Stage)>| {
+        let mut ended = Vec::new();
+        for (index, stage) in stages {
+            ended.push((index, run_stage(stage, context)));
+            if ended.last().is_some_and(|(_, ended)| ended.failed()) && !keep_going {
+                break;
+            }
+        }
+        ended
+    };
+    let mut ended = lane(others);
+    if keep_going || !ended.iter().any(|(_, ended)| ended.failed()) {
+        ended.extend(std::thread::scope(|scope| {
+            let aside = scope.spawn(|| lane(aside));
+            let mut ended = lane(beside);
+            match aside.join() {
+                Ok(aside) => ended.extend(aside),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+            ended
+        }));
+    }
+    ended.sort_by_key(|(index, _)| *index);
+    ended.into_iter().map(|(_, ended)| ended).collect()
 }
 
 /// `true` if `--only` and `--skip` select the stage.
@@ -158,6 +189,57 @@ mod tests {
         assert!(!chosen("tidy", &none, &tidy));
         assert!(stage_name("tidy").is_ok());
         assert!(stage_name("typo").is_err_and(|message| message.contains("tidy")));
+    }
+
+    fn meet(context: &Context, own: &str, other: &str) -> Result<Report, String> {
+        std::fs::write(context.root(own), "").unwrap();
+        let started = Instant::now();
+        while !context.root(other).exists() {
+            if started.elapsed() > Duration::from_secs(60) {
+                return Err(format!("{own} did not meet {other}"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(Report::line(own))
+    }
+
+    fn context(folder: &std::path::Path) -> Context {
+        let workspace = Workspace {
+            root: folder.to_owned(),
+            target: folder.to_owned(),
+            metadata: serde_json::Value::Null,
+        };
+        Context { workspace, require_all: false, full: false }
+    }
+
+    /// Each of two stages waits for a file that the other creates.
+    #[test]
+    fn a_stage_aside_runs_beside_those_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let stages = [
+            Stage { name: "first", about: "", aside: false, run: |_| Ok(Report::default()) },
+            Stage { name: "aside", about: "", aside: true, run: |context| meet(context, "a", "b") },
+            Stage { name: "last", about: "", aside: false, run: |context| meet(context, "b", "a") },
+        ];
+        let ended = run_stages(stages.iter(), &context(folder.path()), false);
+        assert_eq!(ended.iter().map(|stage| stage.name).collect::<Vec<_>>(), ["first", "aside", "last"]);
+        assert!(!ended.iter().any(Ended::failed));
+    }
+
+    #[test]
+    fn after_a_failure_no_stage_starts() {
+        let folder = tempfile::tempdir().unwrap();
+        let stages = [
+            Stage { name: "first", about: "", aside: false, run: |_| Err("broken".to_owned()) },
+            Stage { name: "aside", about: "", aside: true, run: |_| Ok(Report::default()) },
+            Stage { name: "last", about: "", aside: false, run: |_| Ok(Report::default()) },
+        ];
+        let names = |keep_going: bool| -> Vec<&str> {
+            let ended = run_stages(stages.iter(), &context(folder.path()), keep_going);
+            ended.iter().map(|stage| stage.name).collect()
+        };
+        assert_eq!(names(false), ["first"]);
+        assert_eq!(names(true), ["first", "aside", "last"]);
     }
 
     #[test]

@@ -17,6 +17,9 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
 const SECONDS: u64 = 20;
 const SECONDS_FULL: u64 = 3600;
 
+/// Time limit for the build; normally a fraction is needed.
+const BUILD_LIMIT: Duration = Duration::from_secs(30 * 60);
+
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let manifest = context.root("fuzz/Cargo.toml");
     if !manifest.is_file() {
@@ -72,7 +75,10 @@ fn build(manifest: &Path, target: &Path) -> Result<PathBuf, String> {
     command.args(["build", "--locked", "--release", "--bins", "--target", host.trim()]);
     command.args(["--config", "profile.release.debug-assertions=true"]).arg("--manifest-path").arg(manifest);
     command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", target);
-    process::run(&mut command)?;
+    // Printed at its end: other stages print at the same time.
+    let (status, printed) = process::run_at_most(&mut command, BUILD_LIMIT)?;
+    println!("{}", printed.trim_end());
+    process::judge(&command, status)?;
     Ok(target.join(host.trim()).join("release"))
 }
 

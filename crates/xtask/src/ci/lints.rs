@@ -34,7 +34,7 @@ fn fuzz(context: &Context) -> Command {
     let manifest = context.root("fuzz/Cargo.toml");
     let mut command = context.cargo(&["clippy", "--locked", "--bins", "--manifest-path"]);
     command.arg(manifest).args(["--", "-D", "warnings"]);
-    // The target folder has the dependencies already; nothing is linked here.
+    // The target folder has most dependencies already, because the profile is the same; nothing is linked here.
     command.env("CARGO_TARGET_DIR", &context.workspace.target);
     command.env("CUSTOM_LIBFUZZER_PATH", context.workspace.target.join("libfuzzer.a"));
     command

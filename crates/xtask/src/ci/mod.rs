@@ -18,30 +18,26 @@ mod wine;
 pub(crate) use drive::{Args, run};
 use stage::Stage;
 
-/// All stages, in order.
+/// All stages, in order. Fuzzing and Wine leave processors idle, and nothing after them measures time.
 static STAGES: &[Stage] = &[
-    Stage {
-        name: "packages",
-        about: "install missing tools (Debian, as root) or list them",
-        run: packages::run,
-    },
-    Stage { name: "tidy", about: "structure and style: `cargo xtask tidy`", run: lints::tidy },
-    Stage { name: "format", about: "formatting by rustfmt", run: lints::format },
-    Stage { name: "clippy", about: "clippy, warnings are errors", run: lints::clippy },
-    Stage { name: "docs", about: "documentation, warnings are errors", run: lints::docs },
-    Stage { name: "windows", about: "clippy for the Windows target", run: windows::run },
-    Stage { name: "test", about: "unit, integration and doc tests", run: test::run },
-    Stage {
-        name: "instructions",
-        about: "instructions of the measurement loop, by callgrind",
-        run: instructions::run,
-    },
-    Stage { name: "smoke", about: "every study at its quick size", run: smoke::run },
-    Stage {
-        name: "browser",
-        about: "the report of every study in headless Chromium: wide and narrow, light and dark, printed",
-        run: browser::run,
-    },
-    Stage { name: "fuzz", about: "each fuzz target for 20 s", run: fuzz::run },
-    Stage { name: "wine", about: "Windows test suites under Wine", run: wine::run },
+    stage("packages", "install missing tools (Debian, as root) or list them", packages::run),
+    stage("tidy", "structure and style: `cargo xtask tidy`", lints::tidy),
+    stage("format", "formatting by rustfmt", lints::format),
+    stage("clippy", "clippy, warnings are errors", lints::clippy),
+    stage("docs", "documentation, warnings are errors", lints::docs),
+    stage("windows", "clippy for the Windows target", windows::run),
+    stage("test", "unit, integration and doc tests", test::run),
+    Stage { aside: true, ..stage("wine", "Windows test suites under Wine", wine::run) },
+    Stage { aside: true, ..stage("fuzz", "each fuzz target for 20 s", fuzz::run) },
+    stage("instructions", "instructions of the measurement loop, by callgrind", instructions::run),
+    stage("smoke", "every study at its quick size", smoke::run),
+    stage(
+        "browser",
+        "the report of every study in headless Chromium: wide and narrow, light and dark, printed",
+        browser::run,
+    ),
 ];
+
+const fn stage(name: &'static str, about: &'static str, run: stage::Run) -> Stage {
+    Stage { name, about, aside: false, run }
+}

@@ -10,9 +10,13 @@ pub(crate) struct Stage {
     pub(crate) name: &'static str,
     /// One line for `--list`.
     pub(crate) about: &'static str,
+    /// `true` if it runs beside the stages after it. Such stages run one after another.
+    pub(crate) aside: bool,
     /// Runs the stage; an error is a failure without a report.
-    pub(crate) run: fn(&Context) -> Result<Report, String>,
+    pub(crate) run: Run,
 }
+
+pub(crate) type Run = fn(&Context) -> Result<Report, String>;
 
 pub(crate) struct Context {
     pub(crate) workspace: Workspace,

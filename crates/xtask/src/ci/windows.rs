@@ -4,7 +4,7 @@
 
 use super::stage::{Context, Report};
 use crate::process;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(super) const TARGET: &str = "x86_64-pc-windows-gnu";
@@ -26,17 +26,22 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let mut command = context.cargo(&["check", "--locked"]);
     build_with(&mut command);
     command.args(["--workspace", "--exclude", "xtask", "--all-targets"]);
-    command.env("CARGO_TARGET_DIR", context.workspace.target.join("windows"));
-    command.env("RUSTFLAGS", "-D warnings -A clippy::too_many_lines");
+    command.env("CARGO_TARGET_DIR", target_dir(context));
     let driver = if own_target_is_there() { "clippy-driver" } else { CLIPPY_DRIVER };
     command.env("RUSTC_WORKSPACE_WRAPPER", driver);
     process::run(&mut command)?;
     Ok(Report::default())
 }
 
-/// Sets cargo up to build for Windows with the available compiler.
+/// Target folder of all Windows builds, which share the crates that run on this machine and what C compilers make.
+pub(super) fn target_dir(context: &Context) -> PathBuf {
+    context.workspace.target.join("windows")
+}
+
+/// Sets cargo up to build for Windows with the available compiler. With other flags nothing would be shared.
 pub(super) fn build_with(command: &mut Command) {
     command.args(["--target", TARGET]);
+    command.env("RUSTFLAGS", "-D warnings -A clippy::too_many_lines").env("CARGO_PROFILE_DEV_DEBUG", "0");
     if !own_target_is_there() {
         command.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
         command.env("RUSTC", RUSTC).env("RUSTDOC", RUSTDOC);

@@ -1,6 +1,5 @@
-//! Runs the Windows test suites under Wine. Everything is in `wine/` of the target folder: build output, Wine's
-//! prefix, a stub of a library that Wine 8 lacks, and the large directories, which Wine would take minutes to
-//! create.
+//! Runs the Windows test suites under Wine. `wine/` of the target folder holds Wine's prefix, a stub of a library that
+//! Wine 8 lacks, and the large directories, which Wine would take minutes to create.
 //!
 //! Traps: Wine is passed to cargo by `--config`, because child processes would inherit an environment variable;
 //! the server is started before, without streams, because services inherit the first process's; and `LC_ALL=C`
@@ -66,7 +65,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let mut command = context.cargo(&["test", "--locked", "--no-fail-fast"]);
     windows::build_with(&mut command);
     command.args(SUITES).arg("--config").arg(format!("target.{}.runner=\"{WINE}\"", windows::TARGET));
-    command.env("CARGO_TARGET_DIR", &wine.folder).env("CARGO_PROFILE_DEV_DEBUG", "0");
+    command.env("CARGO_TARGET_DIR", windows::target_dir(context));
     wine.environment(&mut command);
     command.env("MEGADIR_TREES", as_windows(&wine.trees)).env("MEGADIR_NOT_RUN_LOG", as_windows(&log));
     if context.full {
@@ -87,7 +86,8 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
 }
 
 struct WineDir {
-    folder: PathBuf,
+    /// Target folder of the builds.
+    built: PathBuf,
     prefix: PathBuf,
     stub: PathBuf,
     trees: PathBuf,
@@ -113,9 +113,10 @@ impl WineDir {
             .arg(stub.join("bcryptprimitives.dll"))
             .arg("-ladvapi32");
         process::run(&mut compiler)?;
-        let words = ["run", "--locked", "--quiet", "--package=megadir-testkit", "--example=trees", "--"];
-        process::run(context.cargo(&words).arg(&trees))?;
-        Ok(Self { folder, prefix, stub, trees })
+        // Of the whole workspace, as in the stage `test`, which has built it.
+        process::run(&mut context.cargo(&["build", "--locked", "--workspace", "--example=trees"]))?;
+        process::run(Command::new(context.workspace.target.join("debug/examples/trees")).arg(&trees))?;
+        Ok(Self { built: windows::target_dir(context), prefix, stub, trees })
     }
 
     /// Maps `\\localhost\C$` to the disk C, as on Windows: Wine looks for servers' shares in this folder.
@@ -129,7 +130,7 @@ impl WineDir {
     }
 
     fn program(&self, profile: &str) -> PathBuf {
-        self.folder.join(windows::TARGET).join(profile).join("megadir.exe")
+        self.built.join(windows::TARGET).join(profile).join("megadir.exe")
     }
 
     fn environment(&self, command: &mut Command) {

@@ -62,7 +62,7 @@ pub(super) fn check(wine: &WineDir, program: &Path, report: &mut Report) {
 pub(super) fn check_release(context: &crate::ci::stage::Context, wine: &WineDir, report: &mut Report) {
     let mut command = context.cargo(&["build", "--locked", "--release", "--package=megadir-cli"]);
     windows::build_with(&mut command);
-    command.env("CARGO_TARGET_DIR", &wine.folder);
+    command.env("CARGO_TARGET_DIR", &wine.built);
     match process::run(&mut command) {
         Ok(()) => check(wine, &wine.program("release"), report),
         Err(error) => report.failures.push(error),
