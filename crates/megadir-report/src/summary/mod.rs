@@ -45,8 +45,10 @@ pub use stopped::Stopped;
 pub use whole::{Ending, GroupReading, GroupSummary, Progress, Summary};
 
 pub(crate) use compare::judged;
-pub(crate) use operations::{Times, histogram, times_by_round, times_of, together};
+#[cfg(test)]
+pub(crate) use operations::DECODED;
+pub(crate) use operations::{Times, together};
 pub(crate) use published::{entries_nowhere, unlike, unlike_contents, unlike_entries};
-pub(crate) use rounds::Rounds;
+pub(crate) use rounds::{Index, Rounds};
 pub(crate) use self_check::{TIMER_COST_REFUSED, cost_of_timing};
 pub(crate) use whole::summarize;

@@ -56,8 +56,10 @@ pub struct OperationQuantiles {
     pub max_ns: f64,
 }
 
-/// Returns the histogram of a block in its ticks; `None` where it contradicts itself.
-pub(crate) fn histogram(latency: &Latency) -> Option<Histogram> {
+/// Decodes the histogram of a block, in its ticks; `None` if it contradicts itself.
+pub(super) fn histogram(latency: &Latency) -> Option<Histogram> {
+    #[cfg(test)]
+    DECODED.with(|decoded| decoded.set(decoded.get() + 1));
     let length = latency.ns_per_tick;
     if latency.sub_buckets as usize != SUB_BUCKETS || !(length.is_finite() && length > 0.0) {
         return None;
@@ -69,10 +71,9 @@ pub(crate) fn histogram(latency: &Latency) -> Option<Histogram> {
 /// Times, nanoseconds, each with how often it occurred, in ascending order.
 pub(crate) type Times = Vec<(u64, u64)>;
 
-/// Returns the times of a block's operations; `None` where they contradict themselves.
-pub(crate) fn times_of(latency: &Latency) -> Option<Times> {
-    let block = histogram(latency)?;
-    let ns = |ticks: u64| (ticks as f64 * latency.ns_per_tick).round() as u64;
+/// Returns the times of a block's operations; `None` if it has none.
+pub(super) fn times_of(block: &Histogram, ns_per_tick: f64) -> Option<Times> {
+    let ns = |ticks: u64| (ticks as f64 * ns_per_tick).round() as u64;
     let (min, max) = (block.min()?, block.max()?);
     let middle = |low: u64, high: u64| ns(low.midpoint(high).clamp(min, max));
     let mut times: Times =
@@ -86,23 +87,16 @@ pub(crate) fn times_of(latency: &Latency) -> Option<Times> {
     Some(times)
 }
 
-/// Returns the times of an arm's operations in each round that counts; `None` where they were not taken.
-pub(crate) fn times_by_round(rounds: &Rounds<'_>, arm: CellId) -> Option<Vec<Times>> {
-    let latencies = rounds.samples(arm).filter_map(|sample| sample.latency.as_deref());
-    let each: Vec<Times> = latencies.map(times_of).collect::<Option<_>>()?;
-    (!each.is_empty()).then_some(each)
-}
-
 /// Returns times in one histogram, nanoseconds.
-pub(crate) fn together(each: &[Times]) -> Histogram {
+pub(crate) fn together<'t>(each: impl IntoIterator<Item = &'t Times>) -> Histogram {
     let mut all = Histogram::new();
-    each.iter().flatten().for_each(|(ns, count)| all.record_many(*ns, *count));
+    each.into_iter().flatten().for_each(|(ns, count)| all.record_many(*ns, *count));
     all
 }
 
 /// Reads the times of an arm's single operations.
 pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: CellId) -> Option<Operations> {
-    let each = times_by_round(rounds, arm)?;
+    let each: Vec<Times> = rounds.times_by_round(arm)?.into_iter().cloned().collect();
     let all = together(&each);
     let estimates = megadir_stats::quantile_intervals(&each, &QUANTILES, plan.rules.confidence, plan.seed);
     let figure = |place: usize| -> Option<Figure> {
@@ -148,4 +142,10 @@ fn accounted(rounds: &Rounds<'_>, arm: CellId) -> Option<f64> {
         wall_ns += *elapsed_ns as f64;
     }
     (wall_ns > 0.0).then_some(told_ns / wall_ns)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Histograms decoded by this thread.
+    pub(crate) static DECODED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

@@ -6,17 +6,10 @@ use super::lexer::is_word;
 use super::source::{Finding, Source};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Crates whose modules still form circles. Their findings are notes; the list is to become empty.
-const CIRCULAR: &[&str] = &["megadir-report"];
-
 /// Re-exports that lead to re-exports are followed this far.
 const REEXPORTS_MAX: u32 = 8;
 
 pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
-    find_but(sources, CIRCULAR)
-}
-
-fn find_but(sources: &[Source], circular: &[&str]) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
     for source in sources.iter().filter(|source| source.is_rust() && !source.is_test()) {
         let parts = source.path.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/"));
@@ -24,18 +17,7 @@ fn find_but(sources: &[Source], circular: &[&str]) -> Vec<Finding> {
             crates.entry(name).or_default().push(source);
         }
     }
-    let mut findings = Vec::new();
-    for (name, sources) in crates {
-        let circles = Crate::read(&sources).circles();
-        let listed = circular.contains(&name);
-        if listed && circles.is_empty() {
-            let message =
-                format!("`{name}` has no circle of modules any more: take it off the list in circles.rs");
-            findings.push(sources[0].finding(1, message));
-        }
-        findings.extend(circles.into_iter().map(|found| Finding { fails: !listed, ..found }));
-    }
-    findings
+    crates.values().flat_map(|sources| Crate::read(sources).circles()).collect()
 }
 
 type Path = Vec<String>;
@@ -309,7 +291,7 @@ mod tests {
     fn circles(files: &[(&str, &str)]) -> Vec<String> {
         let path = |name: &str| format!("crates/a/src/{name}");
         let sources: Vec<Source> = files.iter().map(|(name, text)| Source::new(path(name), *text)).collect();
-        find_but(&sources, &[]).into_iter().map(|finding| finding.message).collect()
+        find(&sources).into_iter().map(|finding| finding.message).collect()
     }
 
     const LIB: (&str, &str) = ("lib.rs", "mod walk; mod order; mod plan;");
@@ -374,15 +356,5 @@ mod tests {
         let found = circles(&files);
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].matches(" uses ").count(), 3);
-    }
-
-    #[test]
-    fn a_crate_on_the_list_is_noted_and_leaves_it_when_it_has_none() {
-        let at = |name: &str, text: &str| Source::new(format!("crates/old/src/{name}"), text);
-        let circle = [at("a.rs", "use crate::b;"), at("b.rs", "use crate::a;")];
-        let found = find_but(&circle, &["old"]);
-        assert_eq!(found.iter().map(|finding| finding.fails).collect::<Vec<_>>(), [false]);
-        let found = find_but(&[at("a.rs", "use crate::b;"), at("b.rs", "")], &["old"]);
-        assert!(found[0].fails && found[0].message.contains("take it off the list"));
     }
 }
