@@ -113,9 +113,14 @@ fn garbage_in_the_middle_is_named_by_its_line() {
 }
 
 #[test]
-fn garbage_at_the_end_without_a_newline_is_a_cut() {
-    let record = jsonl::read(&[&file()[..], b"\xff\xfe{\"line\""].concat()[..]).unwrap();
-    assert_eq!(record.cut, Some(Cut { line: 16, bytes: 9 }));
+fn a_line_that_was_begun_after_the_end_is_a_cut_and_other_bytes_are_damage() {
+    // A resumed run continues after the end.
+    let record = jsonl::read(&[&file()[..], b"{\"line\""].concat()[..]).unwrap();
+    assert_eq!(record.cut, Some(Cut { line: 16, bytes: 7 }));
+    for junk in [&b"\xff\xfe{\"line\""[..], &[0; 9]] {
+        let (line, reason) = bad_line(&[&file()[..], junk].concat());
+        assert_eq!((line, &reason[..]), (16, "the record ended before it, and 9 more bytes follow; remove them"));
+    }
 }
 
 #[test]

@@ -162,8 +162,11 @@ fn a_gate_does_not_let_a_wider_band_of_the_new_record_decide() {
 
 #[test]
 fn a_gate_says_what_it_could_not_exclude() {
-    let noisy = |seed| Synthetic { seed, noise: 0.1, ..Synthetic::ratios(&[("a", 0.5)]) }.record();
-    let (says, lines) = ask(compare(&noisy(1), &noisy(2)), SINGLE);
+    let noisy = |seed, noise| Synthetic { seed, noise, ..Synthetic::ratios(&[("a", 0.5)]) }.record();
+    let (says, lines) = ask(compare(&noisy(1, 0.15), &noisy(2, 0.15)), SINGLE);
+    assert_eq!(says, GateSays::NotJudged, "{lines}");
+    assert!(lines.contains("a slowdown of 25 % would not be seen; measure more runs: "), "{lines}");
+    let (says, lines) = ask(compare(&noisy(1, 0.05), &noisy(2, 0.05)), SINGLE);
     assert_eq!(says, GateSays::Passed, "{lines}");
     assert!(
         lines.contains("no arm is shown to be slower by more than 3 %, but for 2 arms up to "),
