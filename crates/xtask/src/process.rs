@@ -83,6 +83,10 @@ pub(crate) fn merged(command: &mut Command) -> Result<(ExitStatus, String), Stri
     Ok((status, String::from_utf8_lossy(&bytes).into_owned()))
 }
 
+pub(crate) fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Finds `tool` by its absolute path, on `PATH`, or in the folders of system tools.
 pub(crate) fn find_tool(tool: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -49,14 +49,15 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     close(&ended, started.elapsed(), &context)
 }
 
-/// Runs the stages and returns those that ended, in order. Stages aside start after the last stage before them and run
-/// in a thread of their own.
+/// Runs the stages and returns those that ended, in order. Stages aside start after the stages before them and run in a
+/// thread of their own.
 fn run_stages<'a>(
     stages: impl Iterator<Item = &'a Stage>,
     context: &Context,
     keep_going: bool,
 ) -> Vec<Ended> {
-    let (aside, mut others): (Vec<_>, Vec<_>) = stages.enumerate().partition(|(_, stage)| stage.aside);
+    let (aside, mut others): (Vec<_>, Vec<_>) =
+        stages.enumerate().partition(|(_, stage)| stage.aside && !context.full);
     let first_aside = aside.first().map_or(usize::MAX, |(index, _)| *index);
     let beside = others.split_off(others.partition_point(|(index, _)| *index < first_aside));
     let lane = |stages: Vec<(usize, &'a Stage)>| {

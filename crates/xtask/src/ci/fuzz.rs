@@ -36,8 +36,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let names = targets(&workspace::metadata(&manifest)?);
     let mut report = Report::default();
     // One for each processor: a target is a single thread.
-    let at_once = std::thread::available_parallelism().map_or(1, usize::from);
-    for some in names.chunks(at_once) {
+    for some in names.chunks(process::processors()) {
         for ended in fuzz_all(some, &binaries, &context.root("fuzz"), seconds) {
             match ended {
                 Ok(line) => report.lines.push(line),

@@ -10,7 +10,7 @@ pub(crate) struct Stage {
     pub(crate) name: &'static str,
     /// One line for `--list`.
     pub(crate) about: &'static str,
-    /// `true` if it runs beside the stages after it. Such stages run one after another.
+    /// `true` if it runs beside the stages after it, except in the full tier. Such stages run one after another.
     pub(crate) aside: bool,
     /// Runs the stage; an error is a failure without a report.
     pub(crate) run: Run,

@@ -5,6 +5,7 @@
 
 use super::stage::{Context, Report};
 use super::suites::{self, Suite};
+use crate::process;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -61,8 +62,10 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
             suite.command.env("MEGADIR_FULL", "1");
         }
     }
+    // Tests of the full tier have deadlines, and there is no hurry.
+    let at_once = if context.full { 1 } else { process::processors() };
     let ended = Mutex::new(Ended { succeeded: true, ..Ended::default() });
-    suites::run(all, &|title, text, succeeded| {
+    suites::run(all, at_once, &|title, text, succeeded| {
         let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
         ended.take(title.to_owned());
         text.lines().for_each(|line| ended.take(line.to_owned()));
