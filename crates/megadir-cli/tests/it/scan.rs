@@ -88,7 +88,7 @@ fn the_inventory_is_not_in_itself_and_what_links_to_it_stays_a_link() {
     let scratch = scratch(1, 1);
     let tree = scratch.path().join("tree");
     symlink("tree/inventory", scratch.path().join("link")).unwrap();
-    fs::write(tree.join("inventory"), "PAR1").unwrap();
+    fs::write(tree.join("inventory"), megadir_inventory::CSV_HEADER).unwrap();
     fs::set_permissions(tree.join("inventory"), fs::Permissions::from_mode(0o600)).unwrap();
     for _ in 0..2 {
         let output = output_of(scratch.path(), &["scan", "tree", "-o", "link"]);
