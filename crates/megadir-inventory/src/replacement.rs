@@ -8,12 +8,13 @@
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
 
 pub(crate) use self::system::excluded;
+use crate::recognize::{is_inventory, may_be_partial};
 use crate::scan::Excluded;
 
 #[cfg(unix)]
@@ -24,10 +25,6 @@ mod system;
 mod system;
 
 const SUFFIX: &str = ".megadir-partial";
-/// Files written here begin so: Parquet, JSON lines, CSV.
-const HEADS: [&[u8]; 3] = [b"PAR1", b"{\"v\":1,", b"root,parent,name"];
-/// Longest of them, bytes.
-const HEAD_BYTES: u64 = 16;
 /// The owner of the temporary file may rename it between our open and lock.
 const TRIES_MAX: usize = 100;
 
@@ -76,13 +73,8 @@ impl Replacement {
                 let file = OpenOptions::new().write(true).open(&target).map_err(failed)?;
                 return Ok(made(file, None));
             }
-            Ok(_) if is_another(&target) => {
-                let reason =
-                    "this file is not an inventory and would be lost: name another, or remove it first";
-                return Err(Error::new("write", path, ErrorKind::BadOption, reason));
-            }
             // Fail now rather than after everything is written.
-            Ok(status) => system::may_replace(&target, &status).map_err(failed)?,
+            Ok(status) => may_replace(path, &target, &status)?,
             Err(_) => {}
         }
         let Some(name) = target.file_name() else {
@@ -210,11 +202,20 @@ fn take(path: &Path, partial: &Path, old: Option<&Metadata>) -> Result<File> {
     Err(refused("other processes keep taking its temporary file: try later".to_owned()))
 }
 
-/// `true` for a file that this program certainly did not write, such as one named by a wildcard or a typo.
-fn is_another(path: &Path) -> bool {
-    // A file that is locked or cannot be opened gets the benefit of the doubt.
-    let head = File::open(path).and_then(|mut file| head(&mut file));
-    head.is_ok_and(|head| !HEADS.iter().any(|known| head.starts_with(known)))
+/// Refuses a file that is not known to be an inventory, such as one named by a wildcard or a typo.
+fn may_replace(path: &Path, target: &Path, status: &Metadata) -> Result<()> {
+    let failed = |error| Error::io("write", path, error);
+    let refused = |what: &str| {
+        let reason = format!("{what} and would be lost: name another, or remove it first");
+        Error::new("write", path, ErrorKind::BadOption, reason)
+    };
+    match File::open(target).and_then(|mut file| is_inventory(&mut file)) {
+        Ok(true) => system::may_replace(target, status).map_err(failed),
+        Ok(false) => Err(refused("this file is not an inventory")),
+        Err(error) => {
+            Err(refused(&format!("this file may not be an inventory ({})", failed(error).reason())))
+        }
+    }
 }
 
 /// `true` if a killed process of this user can have left the file.
@@ -223,19 +224,7 @@ fn is_ours(file: &mut File, partial: &Path, old: Option<&Metadata>) -> io::Resul
     if !status.is_file() || !system::is_own(partial, &status, old) {
         return Ok(false);
     }
-    begins_as_ours(file)
-}
-
-fn head(file: &mut File) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    Read::by_ref(file).take(HEAD_BYTES).read_to_end(&mut head)?;
-    Ok(head)
-}
-
-/// `true` if a file is empty or begins like a file written here.
-fn begins_as_ours(file: &mut File) -> io::Result<bool> {
-    let head = head(file)?;
-    Ok(head.is_empty() || HEADS.iter().any(|known| head.starts_with(known) || known.starts_with(&head)))
+    may_be_partial(file)
 }
 
 #[cfg(test)]

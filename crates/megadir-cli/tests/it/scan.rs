@@ -88,7 +88,7 @@ fn the_inventory_is_not_in_itself_and_what_links_to_it_stays_a_link() {
     let scratch = scratch(1, 1);
     let tree = scratch.path().join("tree");
     symlink("tree/inventory", scratch.path().join("link")).unwrap();
-    fs::write(tree.join("inventory"), "PAR1").unwrap();
+    fs::write(tree.join("inventory"), megadir_inventory::CSV_HEADER).unwrap();
     fs::set_permissions(tree.join("inventory"), fs::Permissions::from_mode(0o600)).unwrap();
     for _ in 0..2 {
         let output = output_of(scratch.path(), &["scan", "tree", "-o", "link"]);
@@ -271,6 +271,38 @@ fn a_file_that_is_no_inventory_is_not_replaced() {
         }
     }
     assert_eq!(names(scratch.path()), ["inventory", "letter", "tree"]);
+}
+
+#[test]
+fn names_of_other_formats_are_refused_and_unknown_endings_are_free() {
+    let scratch = scratch(1, 1);
+    for (name, form, hint) in [
+        ("x.txt", None, "add --csv or --jsonl"),
+        ("x.TSV", None, "does not write this format"),
+        ("x.tsv", Some("--csv"), "does not write this format"),
+        ("x.csv.gz", None, "compresses Parquet only"),
+        ("x.csv.gz", Some("--csv"), "compresses Parquet only"),
+        ("x.json", None, "name it .jsonl"),
+        ("x.xlsx", None, "name it .parquet, .csv or .jsonl"),
+    ] {
+        let output = output_of(scratch.path(), &[&["scan", "tree", "-o", name], form.as_slice()].concat());
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", err(&output));
+        assert_eq!(err(&output).lines().count(), 1, "{name}: {}", err(&output));
+        assert!(err(&output).contains(hint), "{name}: {}", err(&output));
+        assert_eq!(names(scratch.path()), ["tree"], "{name}");
+    }
+    let parquet = |name: &str| fs::read(scratch.path().join(name)).unwrap().starts_with(b"PAR1");
+    for (name, form, is_parquet) in [
+        ("x", None, true),
+        ("x.inventory", None, true),
+        ("x.2026-01-01", None, true),
+        ("x.txt", Some("--csv"), false),
+        ("x.log", Some("--jsonl"), false),
+    ] {
+        let output = output_of(scratch.path(), &[&["scan", "tree", "-o", name], form.as_slice()].concat());
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", err(&output));
+        assert_eq!(parquet(name), is_parquet, "{name}");
+    }
 }
 
 #[test]

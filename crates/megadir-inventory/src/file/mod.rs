@@ -25,9 +25,6 @@ pub use self::fuzz::fuzz;
 pub use open::Inventory;
 pub use write::{GROUP_ROWS, WriteOptions, Writer};
 
-/// Metadata key of [`Metadata`](crate::Metadata) as JSON.
-const METADATA_KEY: &str = "megadir";
-
 /// XXH64 of each row group's bytes, 16 hex digits each, in order. The decoders of `parquet` trust their input.
 const CHECKSUMS_KEY: &str = "megadir.checksums";
 

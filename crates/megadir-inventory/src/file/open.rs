@@ -16,9 +16,10 @@ use super::contained::Contained;
 use super::read::Batch;
 use super::schema::COLUMNS;
 use super::window::{Held, Window};
-use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, METADATA_KEY, footer_checksum};
+use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum};
 use crate::block::BlockBuilder;
 use crate::metadata::{FORMAT_VERSION, Metadata};
+use crate::recognize::METADATA_KEY;
 use crate::row::{Key, Row};
 use crate::rows::{Ascending, Building, Rows};
 

@@ -141,3 +141,14 @@ pub(super) fn properties() -> WriterPropertiesPtr {
         .set_offset_index_disabled(true);
     Arc::new(properties.build())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::COLUMNS;
+
+    #[test]
+    fn the_text_forms_have_the_same_columns() {
+        let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
+        assert_eq!(names.join(",") + "\r\n", crate::CSV_HEADER);
+    }
+}

@@ -1,22 +1,26 @@
 //! Tests of replacing files: the result, and leftovers.
 
 use super::Replacement;
+use crate::CSV_HEADER;
 use std::fs;
 use std::io::Write;
+
+/// An inventory of an empty tree.
+const OLD: &[u8] = CSV_HEADER.as_bytes();
 
 #[test]
 fn the_old_file_stays_until_the_new_one_is_whole() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory");
-    fs::write(&path, "PAR1 old").unwrap();
+    fs::write(&path, OLD).unwrap();
     let names = || fs::read_dir(directory.path()).unwrap().count();
     let mut file = Replacement::create(&path).unwrap();
     file.write_all(b"PAR1 new").unwrap();
-    assert_eq!(fs::read(&path).unwrap(), b"PAR1 old");
+    assert_eq!(fs::read(&path).unwrap(), OLD);
     let error = Replacement::create(&path).unwrap_err();
     assert!(error.to_string().contains("another process is writing"), "{error}");
     drop(file);
-    assert_eq!((fs::read(&path).unwrap(), names()), (b"PAR1 old".to_vec(), 1));
+    assert_eq!((fs::read(&path).unwrap(), names()), (OLD.to_vec(), 1));
     let mut file = Replacement::create(&path).unwrap();
     file.write_all(b"PAR1 new").unwrap();
     assert_eq!(file.finish().unwrap(), 8);
@@ -27,7 +31,7 @@ fn the_old_file_stays_until_the_new_one_is_whole() {
 fn what_others_have_open_is_replaced_all_the_same() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory");
-    fs::write(&path, "PAR1 old").unwrap();
+    fs::write(&path, OLD).unwrap();
     let mut file = Replacement::create(&path).unwrap();
     file.write_all(b"PAR1 new").unwrap();
     let excluded = file.excluded();
@@ -39,7 +43,7 @@ fn what_others_have_open_is_replaced_all_the_same() {
         // Wine 8 cannot replace an open file and reports that; the new file is kept.
         Err(error) if megadir_testkit::require::is_wine() => {
             megadir_testkit::require::unavailable("what_others_have_open", &error.to_string());
-            assert_eq!(fs::read(&path).unwrap(), b"PAR1 old");
+            assert_eq!(fs::read(&path).unwrap(), OLD);
             let partial = directory.path().join(".inventory.megadir-partial");
             assert_eq!(fs::read(&partial).unwrap(), b"PAR1 new");
             assert!(error.to_string().contains("the complete inventory is in"), "{error}");
@@ -68,12 +72,69 @@ fn what_cannot_be_put_into_its_place_is_kept() {
     assert_eq!(fs::read(&partial).unwrap(), b"PAR1 new");
 }
 
+#[test]
+fn files_of_other_programs_are_not_replaced_even_if_they_begin_like_inventories() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("precious.parquet");
+    for foreign in [
+        &parquet_of_another_program()[..],
+        b"PAR1 my data",
+        b"PAR1",
+        b"root,parent,name",
+        b"root,parent,name\r\n0,a,b\r\n",
+        CSV_HEADER.trim_end().as_bytes(),
+        b"{\"v\":1,\"root\":0,\"parent\":\"a\"}\n",
+        b"{\"v\":1,",
+        b"",
+    ] {
+        fs::write(&path, foreign).unwrap();
+        let error = Replacement::create(&path).map(drop).unwrap_err();
+        let shown = String::from_utf8_lossy(foreign);
+        assert!(error.to_string().contains("is not an inventory and would be lost"), "{shown}: {error}");
+        assert!(error.to_string().contains("name another, or remove it first"), "{shown}: {error}");
+        assert_eq!(fs::read(&path).unwrap(), foreign, "{shown}");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "{shown}");
+    }
+}
+
+/// A valid file of the same columns, without the metadata of an inventory.
+fn parquet_of_another_program() -> Vec<u8> {
+    use parquet::file::properties::WriterProperties;
+    use parquet::schema::parser::parse_message_type;
+    let message = "message inventory { required int32 root; required binary parent; required binary name; }";
+    let schema = parse_message_type(message).unwrap().into();
+    let properties = WriterProperties::builder().build().into();
+    parquet::file::writer::SerializedFileWriter::new(Vec::new(), schema, properties)
+        .unwrap()
+        .into_inner()
+        .unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_read_is_not_replaced() {
+    use std::os::unix::fs::PermissionsExt;
+    if !rustix::process::geteuid().is_root() {
+        return megadir_testkit::require::not_run("a_file_that_cannot_be_read", "needs another user's file");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o777)).unwrap();
+    let path = directory.path().join("secret");
+    fs::write(&path, "my keys").unwrap();
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+    megadir_testkit::unprivileged::unprivileged(|| {
+        let error = Replacement::create(&path).map(drop).unwrap_err().to_string();
+        assert!(error.contains("Permission denied") && error.contains("name another"), "{error}");
+    });
+    assert_eq!(fs::read(&path).unwrap(), b"my keys");
+}
+
 #[cfg(windows)]
 #[test]
 fn what_is_marked_as_read_only_is_refused_before_anything_is_written() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory");
-    fs::write(&path, "PAR1 old").unwrap();
+    fs::write(&path, OLD).unwrap();
     let before = fs::metadata(&path).unwrap().permissions();
     let mut marked = before.clone();
     marked.set_readonly(true);
@@ -81,7 +142,7 @@ fn what_is_marked_as_read_only_is_refused_before_anything_is_written() {
     let error = Replacement::create(&path).unwrap_err().to_string();
     assert!(error.contains("read-only"), "{error}");
     fs::set_permissions(&path, before).unwrap();
-    assert_eq!(fs::read(&path).unwrap(), b"PAR1 old");
+    assert_eq!(fs::read(&path).unwrap(), OLD);
 }
 
 #[cfg(windows)]
@@ -90,8 +151,8 @@ fn who_may_read_the_old_file_may_read_the_new_one() {
     use megadir::AccessList;
     let directory = tempfile::tempdir().unwrap();
     let [path, beside] = ["inventory", "beside"].map(|name| directory.path().join(name));
-    fs::write(&path, "PAR1 old").unwrap();
-    fs::write(&beside, "PAR1 old").unwrap();
+    fs::write(&path, OLD).unwrap();
+    fs::write(&beside, OLD).unwrap();
     let list = |path: &std::path::Path| AccessList::of(&fs::File::open(path).unwrap()).unwrap();
     assert_eq!(list(&path), list(&beside));
     let command = |program: &str| {
@@ -136,7 +197,7 @@ fn another_group_may_not_read_the_new_file() {
     let directory = tempfile::tempdir().unwrap();
     fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o777)).unwrap();
     let path = directory.path().join("inventory");
-    fs::write(&path, "PAR1 old").unwrap();
+    fs::write(&path, OLD).unwrap();
     chown(&path, Some(1234), Some(4321)).unwrap();
     fs::set_permissions(&path, PermissionsExt::from_mode(0o664)).unwrap();
     megadir_testkit::unprivileged::unprivileged(|| {
@@ -158,10 +219,10 @@ fn whose_the_old_file_is_the_new_one_is() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory");
     let partial = directory.path().join(".inventory.megadir-partial");
-    fs::write(&path, "PAR1 old").unwrap();
-    chown(&path, Some(65534), Some(65533)).unwrap();
-    fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
     for killed in [false, true] {
+        fs::write(&path, OLD).unwrap();
+        chown(&path, Some(65534), Some(65533)).unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
         if killed {
             fs::write(&partial, "PAR1").unwrap();
             chown(&partial, Some(65534), Some(65533)).unwrap();
@@ -203,7 +264,7 @@ fn what_waits_under_the_temporary_name_for_others_is_left_alone() {
         refused("a file of another user");
         assert_eq!(fs::read(&partial).unwrap(), b"");
         fs::remove_file(&partial).unwrap();
-        fs::write(&path, "PAR1 old").unwrap();
+        fs::write(&path, OLD).unwrap();
     }
 }
 
@@ -218,6 +279,7 @@ fn what_a_killed_process_left_is_taken_over_and_what_others_left_is_not() {
         file.write_all(b"PAR1").unwrap();
         file.finish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"PAR1", "after {left:?}");
+        fs::remove_file(&path).unwrap();
     }
     fs::write(&partial, "my notes").unwrap();
     let error = Replacement::create(&path).unwrap_err();

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     pub(super) paths: Vec<PathBuf>,
     /// Write the inventory to FILE: .csv and .jsonl as text, other names as Parquet
     ///
-    /// With --jsonl or --csv, '-' is standard output. The inventory leaves out FILE itself.
+    /// Names of other formats, such as .tsv or .csv.gz, are refused. With --jsonl or --csv, '-' is standard output. The inventory leaves out FILE itself.
     #[arg(short, long, value_name = "FILE", required_unless_present_any = ["jsonl", "csv", "dry_run"])]
     pub(super) output: Option<PathBuf>,
     /// Write one JSON object per line with the same columns, to standard output unless --output is given

@@ -60,7 +60,8 @@ fn form(args: &Args) -> Result<Option<Form>, CliError> {
             let reason = "would be a single document, but inventories have one object per line; name it .jsonl, or add --jsonl";
             return Err(CliError::usage(format!("--output {}: .json {reason}", quoted(path))));
         }
-        _ => return Ok(asked),
+        Some(ending) => return other_ending(path, ending, asked),
+        None => return Ok(asked),
     };
     match asked {
         Some(asked) if named != Some(asked) => {
@@ -71,6 +72,30 @@ fn form(args: &Args) -> Result<Option<Form>, CliError> {
         }
         _ => Ok(named),
     }
+}
+
+/// Endings of text, which CSV and JSON lines may have.
+const TEXT: [&str; 3] = ["txt", "text", "log"];
+const COMPRESSED: [&str; 12] =
+    ["gz", "tgz", "bz2", "xz", "zst", "lz4", "lzma", "br", "z", "zip", "7z", "rar"];
+const OTHER_FORMATS: [&str; 29] = [
+    "tsv", "tab", "psv", "xls", "xlsx", "ods", "db", "sqlite", "sqlite3", "duckdb", "sql", "arrow", "arrows",
+    "feather", "ipc", "orc", "avro", "pb", "cbor", "msgpack", "html", "htm", "xml", "yaml", "yml", "toml",
+    "md", "pdf", "tar",
+];
+
+/// Refuses the ending of another format; unknown endings are free.
+fn other_ending(path: &Path, ending: &str, asked: Option<Form>) -> Result<Option<Form>, CliError> {
+    let hint = if COMPRESSED.contains(&ending) {
+        "scan compresses Parquet only; name it .parquet, or compress --csv or --jsonl in a pipe"
+    } else if OTHER_FORMATS.contains(&ending) {
+        "scan does not write this format; name it .parquet, .csv or .jsonl"
+    } else if TEXT.contains(&ending) && asked.is_none() {
+        "Parquet is not text; name it .parquet, .csv or .jsonl, or add --csv or --jsonl"
+    } else {
+        return Ok(asked);
+    };
+    Err(CliError::usage(format!("--output {}: {hint}", quoted(path))))
 }
 
 fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {

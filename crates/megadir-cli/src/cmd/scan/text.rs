@@ -4,15 +4,13 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
-use megadir_inventory::{Excluded, Replacement, Row, Sink};
+use megadir_inventory::{CSV_HEADER, Excluded, Replacement, Row, Sink};
 
 use crate::exit::CliError;
 use crate::ui::escape::{json_member, json_string};
 use crate::ui::output::{Ended, Output};
 
 const FLUSH_BYTES: usize = 64 << 10;
-const HEADER: &str = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,uid,\
-                      gid,links,errno,error,sha256\r\n";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -49,7 +47,7 @@ impl TextSink {
         };
         let text = match form {
             Form::Jsonl => Vec::new(),
-            Form::Csv => HEADER.as_bytes().to_vec(),
+            Form::Csv => CSV_HEADER.as_bytes().to_vec(),
         };
         Ok(Self { form, roots, target, text, path: Vec::new(), ended: None })
     }

@@ -1,0 +1,69 @@
+//! Recognises the files that a scan writes, because only those may be replaced by another scan.
+//!
+//! A damaged inventory is recognised as long as its footer or its first line is whole.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek};
+
+use parquet::file::metadata::ParquetMetaDataReader;
+
+/// Metadata key of [`Metadata`](crate::Metadata) as JSON.
+pub(crate) const METADATA_KEY: &str = "megadir";
+
+/// First line of an inventory as CSV: the columns of the Parquet file and the keys of JSON lines.
+pub const CSV_HEADER: &str = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,\
+                              uid,gid,links,errno,error,sha256\r\n";
+
+/// First bytes of Parquet, JSON lines and CSV.
+const HEADS: [&[u8]; 3] = [b"PAR1", b"{\"v\":1,", b"root,parent,name"];
+/// Longest of them, bytes.
+const HEAD_BYTES: u64 = 16;
+/// A line contains the path twice, escaped or as hex digits.
+const LINE_BYTES_MAX: u64 = 16 << 20;
+
+/// `true` for a file that a scan wrote: Parquet with the metadata of an inventory, CSV with the complete header,
+/// or JSON lines whose first line has every column.
+pub(crate) fn is_inventory(file: &mut File) -> io::Result<bool> {
+    let head = head(file)?;
+    let Some(format) = HEADS.iter().position(|known| head.starts_with(known)) else { return Ok(false) };
+    file.rewind()?;
+    match format {
+        0 => Ok(has_metadata(file)),
+        1 => Ok(is_json_row(&first_line(file)?)),
+        _ => Ok(first_line(file)? == CSV_HEADER.as_bytes()),
+    }
+}
+
+/// `true` if a file is empty or begins like an inventory, as the leftover of a killed scan does.
+pub(crate) fn may_be_partial(file: &mut File) -> io::Result<bool> {
+    let head = head(file)?;
+    Ok(head.is_empty() || HEADS.iter().any(|known| head.starts_with(known) || known.starts_with(&head)))
+}
+
+fn head(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    file.take(HEAD_BYTES).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+fn has_metadata(file: &File) -> bool {
+    let read = ParquetMetaDataReader::new().parse_and_finish(file);
+    read.is_ok_and(|metadata| {
+        let values = metadata.file_metadata().key_value_metadata();
+        values.is_some_and(|values| values.iter().any(|value| value.key == METADATA_KEY))
+    })
+}
+
+/// With its end.
+fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    BufReader::new(file.take(LINE_BYTES_MAX)).read_until(b'\n', &mut line)?;
+    Ok(line)
+}
+
+/// `parent` and `name` that are not UTF-8 have other keys, see `scan --jsonl`.
+fn is_json_row(line: &[u8]) -> bool {
+    let Ok(serde_json::Value::Object(row)) = serde_json::from_slice(line) else { return false };
+    let has = |column: &str| row.contains_key(column) || row.contains_key(&format!("{column}_hex"));
+    CSV_HEADER.trim_end().split(',').all(has)
+}
