@@ -42,7 +42,7 @@ mod workspace;
 pub use cache::cache_facts;
 pub use control::RunControl;
 pub use event::{Durable, Event, Listener, Recorder, record_file_name};
-pub use facts::{LabFacts, backend_facts, backend_facts_below, file_system_facts};
+pub use facts::{LabFacts, backend_facts, backend_facts_below, file_system_facts, volume_facts};
 pub use host::Program;
 #[cfg(target_os = "linux")]
 pub use kind::launch;

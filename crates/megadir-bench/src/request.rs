@@ -42,8 +42,8 @@ pub struct Request<'a> {
     /// `true` if the caches of the whole machine may be dropped.
     pub drop_caches: bool,
     pub cache_facts: &'a [CacheFact],
-    /// File systems to create and mount for the run, with their capabilities, which replace the facts above. If
-    /// empty, the run works in the given directory.
+    /// File systems to create and mount for the run, or directories of the user to compare, with their
+    /// capabilities, which replace the facts above. If empty, the run works in the given directory.
     pub file_systems: &'a [FileSystemFact],
     /// Bytes free for their images.
     pub images_room_bytes: u64,
@@ -150,16 +150,22 @@ pub struct CacheFact {
 
 #[derive(Clone, Debug)]
 pub struct FileSystemFact {
-    pub spec: Spec,
+    /// Name as requested; of a user's directory its label.
+    pub name: String,
+    /// File system to create; `None` for a directory of the user.
+    pub spec: Option<Spec>,
     pub found: Result<FoundFileSystem, String>,
 }
 
-/// Facts of a file system, found by creating and mounting a small one.
+/// Facts of a file system, found by creating and mounting a small one, or in the user's directory.
 #[derive(Clone, Debug)]
 pub struct FoundFileSystem {
     /// Name in tables, see `LabFileSystem::label`.
     pub label: String,
+    /// Type, e.g. `ext2`.
+    pub kind: String,
     pub driver: String,
+    pub mount_options: String,
     /// Program that creates it, with version.
     pub tool: Option<String>,
     pub backing: Backing,
@@ -178,6 +184,10 @@ pub enum Backing {
     Memory {
         /// Maximum size, bytes.
         bytes_max: u64,
+    },
+    /// Directory of the user.
+    Directory {
+        path: String,
     },
 }
 

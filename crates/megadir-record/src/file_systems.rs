@@ -1,4 +1,5 @@
-//! File systems that are created and mounted for the run, and requested ones that are unavailable.
+//! Volumes of a run that are compared: file systems created and mounted for the run, or several directories of the
+//! user; and requested file systems that are unavailable.
 //!
 //! A plan without any uses the given directory. The engine (`megadir_bench::lab`) defines the commands and
 //! explains their options.
@@ -8,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::ids::FsId;
 use crate::machine::FileSystem;
 
-/// File system that is created and mounted for the run.
+/// File system that is created and mounted for the run, or a volume of the user ([`Place::Directory`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabFileSystem {
     /// Index of the file system.
     pub id: FsId,
-    /// Name as requested, e.g. `ext4:block=1k`.
+    /// Name as requested, e.g. `ext4:block=1k`; of a user's volume its label.
     pub name: String,
     /// Name in tables, with the driver if it has another name, e.g. `ext2 (ext4 driver)`.
     pub label: String,
@@ -27,7 +28,7 @@ pub struct LabFileSystem {
     /// Program that formats it, with version, e.g. `mke2fs 1.47.0`; `None` if unknown or not needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Mount options passed.
+    /// Mount options passed; of a user's volume the options that it has.
     pub mount_options: String,
     /// Backing storage.
     pub place: Place,
@@ -38,7 +39,7 @@ pub struct LabFileSystem {
     pub made_anew: bool,
 }
 
-/// Backing storage of a file system that is created for the run.
+/// Backing storage of a file system that is created for the run, or the user's directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "on")]
@@ -59,6 +60,16 @@ pub enum Place {
         /// Maximum size, bytes.
         bytes: u64,
     },
+    /// Directory of the user on a mounted file system; data sets are created below it.
+    Directory { path: String },
+}
+
+impl Place {
+    /// `true` if the run does not create the file system.
+    #[must_use]
+    pub fn is_directory(&self) -> bool {
+        matches!(self, Self::Directory { .. })
+    }
 }
 
 /// Requested file system that is unavailable.

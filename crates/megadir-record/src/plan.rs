@@ -43,8 +43,8 @@ pub struct Plan {
     pub seed: u64,
     /// Rounds, orders, stopping and voiding.
     pub rules: Rules,
-    /// File systems that are created and mounted for the run; `file_systems[i].id.0 == i`. Empty if the run
-    /// uses the given directory.
+    /// File systems that are created and mounted for the run, or the user's volumes that are compared;
+    /// `file_systems[i].id.0 == i`. Empty if the run uses the given directory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<LabFileSystem>,
     /// Requested file systems that are unavailable.
@@ -78,6 +78,12 @@ impl Plan {
     #[must_use]
     pub fn file_system_of(&self, data: DataId) -> Option<&LabFileSystem> {
         self.file_system(self.data[data.0 as usize].on?)
+    }
+
+    /// `true` if the run compares directories of the user.
+    #[must_use]
+    pub fn compares_directories(&self) -> bool {
+        self.file_systems.iter().any(|of| of.place.is_directory())
     }
 
     #[must_use]

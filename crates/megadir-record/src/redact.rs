@@ -43,8 +43,16 @@ pub fn line(line: &mut Line, private: &[String]) {
 /// Redacts a whole record, as far as the record itself shows which data is private.
 pub fn record(record: &mut Record) {
     let private = private_names(&record.header);
+    let labels = number_volumes(&mut record.header.plan);
     header(&mut record.header, &private);
-    record.notes.iter_mut().for_each(|note| note.text = sentence(&note.text, &private));
+    for note in &mut record.notes {
+        // A note on one volume begins with its label.
+        let of_volume = labels.iter().find_map(|(old, new)| {
+            let rest = note.text.strip_prefix(old.as_str())?.strip_prefix(": ")?;
+            Some(format!("{new}: {rest}"))
+        });
+        note.text = sentence(&of_volume.unwrap_or_else(|| note.text.clone()), &private);
+    }
     record.samples.iter_mut().for_each(|sample| cause(sample, &private));
     if let Some(end) = &mut record.end {
         end.reason = end.reason.as_deref().map(|reason| sentence(reason, &private));
@@ -62,7 +70,7 @@ pub fn private_names(header: &Header) -> Vec<String> {
     let directory = header.directory.clone();
     let mounted = header.file_systems.iter().filter_map(|mount| mount.file_system.device.clone());
     let devices = header.plan.file_systems.iter().filter_map(|file_system| match &file_system.place {
-        Place::Device { path } => Some(path.clone()),
+        Place::Device { path } | Place::Directory { path } => Some(path.clone()),
         Place::Image { .. } | Place::Memory { .. } => None,
     });
     // The device of a file system in memory is an ordinary word.
@@ -107,6 +115,47 @@ fn is_personal(option: &str) -> bool {
         .contains(&key)
 }
 
+/// Numbers the user's volumes, whose labels are parts of paths; returns the old and the new labels. Runs that write
+/// a redacted record number them from the start.
+fn number_volumes(plan: &mut Plan) -> Vec<(String, String)> {
+    let mut labels = Vec::new();
+    for (number, of) in (1..).zip(plan.file_systems.iter_mut().filter(|of| of.place.is_directory())) {
+        let new = format!("volume {number}");
+        labels.push((std::mem::replace(&mut of.label, new.clone()), new.clone()));
+        of.name = new;
+    }
+    let renamed = |text: &mut String, before: &str, after: &str| {
+        let found = labels.iter().find_map(|(old, new)| {
+            let rest = text.strip_suffix(after)?.strip_suffix(old.as_str())?;
+            let is_label = if before.is_empty() { rest.is_empty() } else { rest.ends_with(before) };
+            is_label.then(|| format!("{rest}{new}{after}"))
+        });
+        if let Some(found) = found {
+            *text = found;
+        }
+    };
+    for cell in &mut plan.cells {
+        cell.axes.file_system.iter_mut().for_each(|label| renamed(label, "", ""));
+        renamed(&mut cell.name, ", ", "");
+        cell.groups.iter_mut().for_each(|group| renamed(group, "-", ""));
+    }
+    for group in &mut plan.groups {
+        renamed(&mut group.name, "-", "");
+        renamed(&mut group.title, " (", ")");
+        match &mut group.rule {
+            GroupRule::Pairs { pairs } => pairs.iter_mut().for_each(|pair| {
+                renamed(&mut pair.what, "", "");
+                renamed(&mut pair.than, "", "");
+            }),
+            GroupRule::Grow { series } => {
+                series.iter_mut().for_each(|(name, _)| renamed(name, ", ", ""));
+            }
+            _ => {}
+        }
+    }
+    labels
+}
+
 fn plan(plan: &mut Plan, private: &[String]) {
     for data in &mut plan.data {
         if let DataSource::Existing { path } = &mut data.source {
@@ -114,7 +163,7 @@ fn plan(plan: &mut Plan, private: &[String]) {
         }
     }
     for file_system in &mut plan.file_systems {
-        if let Place::Device { path } = &mut file_system.place {
+        if let Place::Device { path } | Place::Directory { path } = &mut file_system.place {
             REDACTED.clone_into(path);
         }
     }

@@ -48,7 +48,7 @@ impl Report {
         let plan = &self.record.header.plan;
         match plan.file_systems.len() {
             0 | 1 => plan.question.clone(),
-            _ => format!("{} And on which file system does it take least?", plan.question),
+            _ => format!("{} And on which {} does it take least?", plan.question, self.summary.place_word()),
         }
     }
 

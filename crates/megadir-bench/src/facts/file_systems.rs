@@ -48,7 +48,9 @@ pub fn file_system_facts(
         let found = match (fact.proven, looked) {
             (Some(proven), Some(Ok(looked))) => Ok(FoundFileSystem {
                 label: proven.label,
+                kind: spec.entry.kind.to_owned(),
                 driver: proven.driver,
+                mount_options: spec.mount_options().join(","),
                 tool: proven.tool,
                 backing,
                 backends: looked.backends,
@@ -61,7 +63,7 @@ pub fn file_system_facts(
             (_, Some(Err(reason))) => Err(reason),
             (_, _) => Err(fact.unavailable.unwrap_or_else(|| "it could not be examined".into())),
         };
-        file_systems.push(FileSystemFact { spec: spec.clone(), found });
+        file_systems.push(FileSystemFact { name: spec.to_string(), spec: Some(spec.clone()), found });
     }
     Ok(LabFacts { file_systems, room_bytes: room_bytes(directory)? })
 }

@@ -1,15 +1,17 @@
-//! Capabilities of backends and file systems, determined before planning.
+//! Capabilities of backends, file systems and volumes, determined before planning.
 
 #[cfg(target_os = "linux")]
 mod file_systems;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
+mod volumes;
 
 #[cfg(target_os = "linux")]
 pub use file_systems::file_system_facts;
 use megadir::{BACKENDS, BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Dir, THREADS_MAX, policy};
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::file_system_facts;
+pub use volumes::volume_facts;
 
 use crate::request::{BackendFact, FileSystemFact};
 

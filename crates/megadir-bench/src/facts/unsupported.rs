@@ -14,6 +14,10 @@ pub fn file_system_facts(
     _beat: &AtomicU64,
 ) -> Result<LabFacts, LabError> {
     let gone = || Err(LINUX_ONLY.to_owned());
-    let fact = |(spec, _): &(Spec, Option<&Path>)| FileSystemFact { spec: spec.clone(), found: gone() };
+    let fact = |(spec, _): &(Spec, Option<&Path>)| FileSystemFact {
+        name: spec.to_string(),
+        spec: Some(spec.clone()),
+        found: gone(),
+    };
     Ok(LabFacts { file_systems: asked.iter().map(fact).collect(), room_bytes: 0 })
 }

@@ -9,10 +9,18 @@ mod windows;
 #[cfg(any(windows, test))]
 mod words;
 
+use std::path::{Path, PathBuf};
+
 #[cfg(target_os = "linux")]
 pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
+
+/// Returns an absolute path, so that the run can be resumed from anywhere; on Windows without `\\?\`.
+pub(crate) fn whole_path(path: &Path) -> PathBuf {
+    let whole = if cfg!(windows) { std::path::absolute(path) } else { path.canonicalize() };
+    whole.unwrap_or_else(|_| path.to_owned())
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {

@@ -1,6 +1,8 @@
 //! File systems as an axis: the study is planned for each with its capabilities, and the plans are joined into
 //! one whose rounds hold all arms. Pure.
 //!
+//! Directories of the user on several volumes are compared in the same way; nothing is created or mounted for them.
+//!
 //! A backend, method or cache state that one file system lacks is omitted only there. Each file system keeps
 //! its own baseline and A/A arm; one group contrasts every arm with its equivalent on the first.
 
@@ -20,7 +22,8 @@ use crate::request::{Backing, FileSystemFact, FoundFileSystem, PlanError, Planne
 use crate::study::Study;
 
 struct Part<'a> {
-    spec: &'a Spec,
+    name: &'a str,
+    spec: Option<&'a Spec>,
     found: &'a FoundFileSystem,
     plan: Plan,
 }
@@ -34,8 +37,8 @@ pub(super) fn plan(
     check(request)?;
     let mut parts = Vec::new();
     let (mut unavailable, mut notes) = (Vec::new(), Vec::new());
-    for FileSystemFact { spec, found } in request.file_systems {
-        let mut gone = |reason: String| unavailable.push(Unavailable { name: spec.to_string(), reason });
+    for FileSystemFact { name, spec, found } in request.file_systems {
+        let mut gone = |reason: String| unavailable.push(Unavailable { name: name.clone(), reason });
         let found = match found {
             Ok(found) => found,
             Err(reason) => {
@@ -54,7 +57,7 @@ pub(super) fn plan(
             Ok(planned) => {
                 let note = |note: Note| Note { text: format!("{}: {}", found.label, note.text), ..note };
                 notes.extend(planned.notes.into_iter().map(note));
-                parts.push(Part { spec, found, plan: planned.plan });
+                parts.push(Part { name, spec: spec.as_ref(), found, plan: planned.plan });
             }
             // It may be available on another file system.
             Err(error @ (PlanError::NoBaseline { .. } | PlanError::Nothing { .. })) => {
@@ -76,7 +79,8 @@ pub(super) fn plan(
     // Data made before the run would be cold for arms that need it warm.
     let all_by_arms =
         whole.data.iter().all(|data| data.source.made().is_some_and(|made| made.when == When::ByArms));
-    whole.rules.fresh_mounts = whole.rules.order == Order::Chains && all_by_arms;
+    whole.rules.fresh_mounts =
+        whole.rules.order == Order::Chains && all_by_arms && !whole.compares_directories();
     whole.unavailable = unavailable;
     let too_large = size(&mut whole, &parts, request.images_room_bytes);
     let mut plan = without(whole, &too_large)?;
@@ -99,9 +103,9 @@ fn check(request: &Request<'_>) -> Result<(), PlanError> {
     }
     let all = request.file_systems;
     let twice =
-        all.iter().enumerate().find(|(place, one)| all[..*place].iter().any(|old| old.spec == one.spec));
+        all.iter().enumerate().find(|(place, one)| all[..*place].iter().any(|old| old.name == one.name));
     match twice {
-        Some((_, one)) => refuse(&format!("'{}' twice", one.spec), "name each file system once"),
+        Some((_, one)) => refuse(&format!("'{}' twice", one.name), "name each file system once"),
         None => Ok(()),
     }
 }
@@ -115,19 +119,22 @@ fn none_left(unavailable: &[Unavailable]) -> PlanError {
 /// Adds the arms, data sets and groups of one file system.
 fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
     let id = FsId(whole.file_systems.len() as u32);
-    let Part { spec, found, plan } = part;
-    let (name, label) = (spec.to_string(), &found.label);
+    let Part { name, spec, found, plan } = part;
+    let label = &found.label;
     whole.file_systems.push(LabFileSystem {
         id,
-        name: name.clone(),
+        name: (*name).to_owned(),
         label: label.clone(),
-        kind: spec.entry.kind.to_owned(),
+        kind: found.kind.clone(),
         driver: found.driver.clone(),
-        make: spec.make(),
+        make: spec.map(Spec::make).unwrap_or_default(),
         tool: found.tool.clone(),
-        mount_options: spec.mount_options().join(","),
-        // The size is set once all contents are known.
-        place: Place::Image { bytes: 0, direct_io: None },
+        mount_options: found.mount_options.clone(),
+        place: match &found.backing {
+            Backing::Directory { path } => Place::Directory { path: path.clone() },
+            // The size is set once all contents are known.
+            _ => Place::Image { bytes: 0, direct_io: None },
+        },
         made_anew: false,
     });
     let (cells, data) = (whole.cells.len() as u32, whole.data.len() as u32);
@@ -189,7 +196,10 @@ fn contrast(whole: &mut Plan) {
             groups.push(FILE_SYSTEM_GROUP.to_owned());
         }
     }
-    let title = "How do the file systems compare?".to_owned();
+    let title = match whole.compares_directories() {
+        true => "How do the volumes compare?".to_owned(),
+        false => "How do the file systems compare?".to_owned(),
+    };
     whole.groups.push(Group::new(FILE_SYSTEM_GROUP, title, false, GroupRule::Pairs { pairs }));
 }
 
@@ -218,7 +228,8 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
         } else {
             (0, 0)
         };
-        parts[place].spec.image_bytes(inodes.saturating_add(kept.0), space_bytes.saturating_add(kept.1))
+        let (inodes, bytes) = (inodes.saturating_add(kept.0), space_bytes.saturating_add(kept.1));
+        parts[place].spec.map_or(0, |spec| spec.image_bytes(inodes, bytes))
     };
     let on_images = |place: &usize| parts[*place].found.backing == Backing::Image;
     let all: Vec<usize> = (0..parts.len()).collect();
@@ -261,6 +272,8 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
                 }
                 Place::Memory { bytes: needed.min(*bytes_max) }
             }
+            // Its space is checked before the run.
+            Backing::Directory { path } => Place::Directory { path: path.clone() },
         };
     }
     gone
@@ -331,8 +344,9 @@ fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
     for index in 0..plan.file_systems.len() {
         let of = &plan.file_systems[index];
         let (id, label) = (of.id, of.label.clone());
-        let part = parts.iter().find(|part| part.spec.to_string() == of.name);
-        let Some(part) = part.filter(|part| part.spec.remembers_removed(&of.driver)) else { continue };
+        let part = parts.iter().find(|part| part.name == of.name);
+        let remembers = |part: &&Part<'_>| part.spec.is_some_and(|spec| spec.remembers_removed(&of.driver));
+        let Some(part) = part.filter(remembers) else { continue };
         match why_not(plan, id, &part.found.backing) {
             None => plan.file_systems[index].made_anew = true,
             Some(why) if makes_after_removing(plan, id) => {
@@ -365,7 +379,7 @@ fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
         Backing::Device { path, bytes } if *bytes > DEVICE_BYTES_MAX => {
             Some(format!("'{path}' is larger than {} GiB", DEVICE_BYTES_MAX >> 30))
         }
-        Backing::Device { .. } | Backing::Image | Backing::Memory { .. } => None,
+        Backing::Device { .. } | Backing::Image | Backing::Memory { .. } | Backing::Directory { .. } => None,
     }
 }
 

@@ -121,7 +121,7 @@ impl<'a> RoundDirs<'a> {
     /// `true` if a data set's file system was made for the run and survives a remount, i.e. is not in memory.
     fn can_be_mounted_again(&self, data: DataId) -> bool {
         let on = self.plan.file_system_of(data);
-        on.is_some_and(|on| !matches!(on.place, Place::Memory { .. }))
+        on.is_some_and(|on| !matches!(on.place, Place::Memory { .. } | Place::Directory { .. }))
     }
 
     /// Removes or sets aside the files that no arm after `place` needs in this order.

@@ -1,6 +1,5 @@
 //! A run from start to end: setup, rounds, removal, and the clock check before and after.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -80,7 +79,7 @@ fn begin(
         version: FORMAT_VERSION,
         started_unix_s: now_s - since_s,
         command: prepared.command.clone(),
-        directory: Some(whole_path(prepared.directory.path()).to_string_lossy().into_owned()),
+        directory: Some(host::whole_path(prepared.directory.path()).to_string_lossy().into_owned()),
         plan: whole.clone(),
         machine,
         file_systems: prepared.volumes.describe(),
@@ -90,12 +89,6 @@ fn begin(
         listeners.tell(&Event::Built(built))?;
     }
     record(prepared, whole, Vec::new(), start_ns, listeners)
-}
-
-/// Returns an absolute path, so that the run can be resumed from anywhere; on Windows without `\\?\`.
-fn whole_path(path: &Path) -> PathBuf {
-    let whole = if cfg!(windows) { std::path::absolute(path) } else { path.canonicalize() };
-    whole.unwrap_or_else(|_| path.to_owned())
 }
 
 /// Continues a record to its end.

@@ -142,7 +142,7 @@ fn image(place: &Place) -> String {
     match place {
         Place::Image { direct_io: Some(true), .. } => "accessed with direct I/O".into(),
         Place::Image { .. } => "accessed through the page cache".into(),
-        Place::Device { .. } | Place::Memory { .. } => String::new(),
+        Place::Device { .. } | Place::Memory { .. } | Place::Directory { .. } => String::new(),
     }
 }
 
@@ -164,10 +164,20 @@ fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> 
             return Some(format!("the {what} of {name} was '{then_is}' and is now '{now_is}'"));
         }
     }
+    let now = prepared.volumes.describe();
+    let mounts = || then.file_systems.iter().zip(&now).filter(|_| then.plan.compares_directories());
+    let shared = then.directory.is_none();
+    let another = mounts().find_map(|(then, now)| {
+        another_file_system(&then.file_system, &now.file_system, shared).map(|reason| (then.on, reason))
+    });
+    if let Some((on, reason)) = another {
+        let label = then.plan.file_system(on).map_or("?", |of| of.label.as_str());
+        return Some(format!("{label}: {reason}"));
+    }
     let features = |mounts: &[LabMount]| -> Vec<Option<Vec<String>>> {
         mounts.iter().map(|mount| mount.file_system.features.clone()).collect()
     };
-    let differ = features(&then.file_systems) != features(&prepared.volumes.describe());
+    let differ = features(&then.file_systems) != features(&now);
     differ.then(|| "file systems are now created with other features".to_owned())
 }
 

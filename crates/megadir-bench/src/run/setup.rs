@@ -80,6 +80,7 @@ pub(crate) fn prepare<'a>(
     let open = || Dir::open(&path).map_err(|error| unusable(error.into()));
     let (mut volumes, plan) = match plan.file_systems.is_empty() {
         true => (Volumes::named(&path, open()?), plan),
+        false if plan.compares_directories() => (Volumes::directories(&plan)?, plan),
         false => Volumes::mount(plan, &path, request.erase_device, control, &mut notes)?,
     };
     // Open after creating the lab: the lab has its own mount namespace, where earlier descriptors belong to no
@@ -88,8 +89,11 @@ pub(crate) fn prepare<'a>(
     let plan = fit(&mut volumes, plan, &mut notes)?;
     let (mut data, mut usages, mut built) = (Vec::new(), Vec::new(), None);
     if makes(&plan) {
-        if plan.file_systems.is_empty() {
-            notes.extend(leftovers(&path, heartbeat));
+        // The lab has removed the leftovers beside its images.
+        if plan.file_systems.is_empty() || plan.compares_directories() {
+            for volume in volumes.all() {
+                notes.extend(leftovers(&volume.path, heartbeat));
+            }
         }
         let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let made = volumes.make_workspaces(started_unix_s, plan.seed);
@@ -136,6 +140,14 @@ pub fn check(
 ) -> Result<(), RunError> {
     let unusable = |source: std::io::Error| RunError::Directory { path: path.to_owned(), source };
     let control = RunControl { stop, heartbeat };
+    if plan.compares_directories() {
+        let mut volumes = Volumes::directories(plan)?;
+        for volume in volumes.all() {
+            let unusable = |source| RunError::Directory { path: volume.path.clone(), source };
+            os::may_make_in(&volume.path).map_err(unusable)?;
+        }
+        return fit(&mut volumes, plan.clone(), &mut Vec::new()).map(drop);
+    }
     if makes(plan) {
         os::may_make_in(path).map_err(unusable)?;
     }
@@ -184,7 +196,7 @@ fn makes(plan: &Plan) -> bool {
 }
 
 /// Writes predictions into the plan and checks the space. Too small file systems made for the run are omitted,
-/// if others remain.
+/// if others remain; a too small volume of the user is an error.
 fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan, RunError> {
     let (mut plan, mut gone) = (plan, Vec::new());
     for volume in volumes.all() {
@@ -194,7 +206,9 @@ fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan,
         });
         match (fits, volume.on) {
             (Ok(noted), _) => notes.extend(noted),
-            (Err(error), Some(on)) if volumes.all().len() > 1 => gone.push((on, error.to_string())),
+            (Err(error), Some(on)) if volumes.all().len() > 1 && !plan.compares_directories() => {
+                gone.push((on, error.to_string()));
+            }
             (Err(error), _) => return Err(error),
         }
     }

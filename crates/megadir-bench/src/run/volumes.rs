@@ -1,5 +1,5 @@
-//! Volumes of a run: the given directory, or the file systems made for the run. Each has a directory of the
-//! run's own.
+//! Volumes of a run: the given directory, several directories of the user, or the file systems made for the run.
+//! Each has a directory of the run's own.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub(crate) struct Volumes {
 
 #[derive(Debug)]
 pub(crate) struct Volume {
-    /// File system made for the run; `None` for the given directory.
+    /// File system of the plan; `None` for the only directory of a run without any.
     pub(crate) on: Option<FsId>,
     pub(crate) path: PathBuf,
     pub(crate) directory: Dir,
@@ -68,6 +68,7 @@ pub(crate) fn wanted(
             Backing::Image { bytes: *bytes, written_bytes }
         }
         Place::Device { path } => Backing::Device { path: path.into(), erase: erase_device },
+        Place::Directory { .. } => return Err(unknown("it is a directory, which is not made".into())),
     };
     Ok((spec, backing))
 }
@@ -84,6 +85,22 @@ impl Volumes {
         let path = path.to_owned();
         let named = Volume { on: None, path, directory, kind, workspace: None, mounted: None };
         Self { all: vec![named], lab: None }
+    }
+
+    /// Uses the plan's directories as volumes.
+    pub(crate) fn directories(plan: &Plan) -> Result<Self, RunError> {
+        let volume = |of: &LabFileSystem| {
+            let Place::Directory { path } = &of.place else { return None };
+            let path = PathBuf::from(path);
+            let unusable =
+                |error: megadir::Error| RunError::Directory { path: path.clone(), source: error.into() };
+            Some(Dir::open(&path).map_err(unusable).map(|directory| {
+                let kind = host::file_system(directory.at()).kind;
+                Volume { on: Some(of.id), path, directory, kind, workspace: None, mounted: None }
+            }))
+        };
+        let all = plan.file_systems.iter().filter_map(volume).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { all, lab: None })
     }
 
     /// Creates and mounts a plan's file systems, with images below `path`, and records their properties in the
@@ -136,7 +153,7 @@ impl Volumes {
         self.all.iter().find(|volume| volume.on == data.on).unwrap_or(&self.all[0])
     }
 
-    /// Describes the current state of the file systems made for the run.
+    /// Describes the current state of the plan's file systems.
     pub(crate) fn describe(&self) -> Vec<LabMount> {
         let mount = |volume: &Volume| {
             Some(LabMount { on: volume.on?, file_system: host::file_system(volume.directory.at()) })

@@ -37,7 +37,7 @@ fn each_is_made_mounted_and_gone_again() {
                 assert!(direct_io.is_some());
                 assert!(described.tool.unwrap().contains('.'), "{name} prints its version");
             }
-            Place::Device { .. } => panic!("no device was named"),
+            Place::Device { .. } | Place::Directory { .. } => panic!("neither was named"),
         }
         mounted.unmount(SIGNALS).unwrap();
         assert!(left(directory.path()).is_empty(), "{name} leaves a loop device");

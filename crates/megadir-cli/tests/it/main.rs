@@ -60,3 +60,5 @@ mod streams;
 mod timing;
 #[cfg(target_os = "linux")]
 mod unseen;
+#[cfg(target_os = "linux")]
+mod volumes;

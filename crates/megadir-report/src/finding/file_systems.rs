@@ -99,7 +99,8 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
         _ => {
             let like: Vec<String> = like.iter().map(|column| label(*column).clone()).collect();
             format!(
-                "no file system is shown to be the fastest: {} are not distinguishable by more than {}; the time of the others against {}",
+                "no {} is shown to be the fastest: {} are not distinguishable by more than {}; the time of the others against {}",
+                summary.place_word(),
                 text::list(&like),
                 text::chosen(summary.rules.equivalence_band),
                 label(least)

@@ -34,10 +34,12 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     };
     let text = format!(
         "{}, which the others are measured against, is no reference in {} of {} kinds of work, least of all in `{arm}`, {known}. Do not use \
-         ratios to it there, nor what is said of all kinds of work: name another file system first (--fs), or see the notes.",
+         ratios to it there, nor what is said of all kinds of work: name another {} first ({}), or see the notes.",
         column.label,
         all.len(),
         overview.rows.len(),
+        summary.place_word(),
+        if summary.place_word() == "volume" { "--dir" } else { "--fs" },
     );
     vec![Finding { kind: FindingKind::FileSystems, group: None, loud: true, text }]
 }

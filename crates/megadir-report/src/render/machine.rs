@@ -90,12 +90,18 @@ fn programs(summary: &Summary) -> Option<String> {
 
 /// Describes the role of the directory's file system if it is not the one measured.
 fn images(summary: &Summary) -> &'static str {
-    if summary.file_systems.is_empty() { "" } else { "images on " }
+    if has_images_directory(summary) { "images on " } else { "" }
+}
+
+/// `true` if the run's directory holds images instead of the measured files.
+fn has_images_directory(summary: &Summary) -> bool {
+    summary.file_systems.iter().any(|of| !of.place.is_directory())
 }
 
 /// Describes the file systems made for the run, a line each, and the unavailable ones.
 pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
-    let made = summary.file_systems.iter().map(|of| {
+    // Volumes of the user are described above the tables.
+    let made = summary.file_systems.iter().filter(|of| !of.place.is_directory()).map(|of| {
         let how = match (of.make.is_empty(), &of.tool) {
             (true, _) => None,
             (false, None) => Some(format!("made by '{}'", of.make.join(" "))),
@@ -143,6 +149,7 @@ fn place(place: &Place) -> String {
         }
         Place::Device { path } => format!("on the device {path}"),
         Place::Memory { bytes } => format!("in at most {} of memory", text::bytes(*bytes)),
+        Place::Directory { path } => format!("in the directory {path}"),
     }
 }
 
@@ -154,7 +161,7 @@ pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
         machine.processor_limit.map(|limit| format!("{limit:.2} processors")),
     ];
     let built = [machine.commit.as_ref().map(|commit| format!("commit {commit}")), machine.build.clone()];
-    let named = if summary.file_systems.is_empty() { "File system" } else { "File system of the images" };
+    let named = if has_images_directory(summary) { "File system of the images" } else { "File system" };
     let mut lines = file_system_details(&machine.file_system, summary.started_unix_s, named);
     for mount in &summary.mounted {
         let label = summary.file_systems.get(mount.on.0 as usize).map_or("?", |of| &of.label);

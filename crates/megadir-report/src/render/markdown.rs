@@ -19,7 +19,7 @@ pub fn markdown(report: &Report) -> String {
     let mut page = format!("# {}\n\n", clean(&report.question()));
     findings(&mut page, report);
     if let Some(overview) = &summary.overview {
-        page.push_str(&format!("## {}\n\n", overview::TITLE));
+        page.push_str(&format!("## {}\n\n", overview::title(summary)));
         overview::legend(summary, overview).iter().for_each(|line| paragraph(&mut page, line));
         let each = overview::each_against_each(overview);
         let tables = overview::tables(overview, usize::MAX).into_iter().chain(each);

@@ -22,6 +22,7 @@ mod parquet;
 mod published;
 mod source_table;
 mod table;
+mod volumes;
 
 pub use columns::{COLUMNS, Column as SampleColumn, Kind as SampleKind};
 pub use csv::{csv, write_csv};
@@ -43,7 +44,7 @@ pub(crate) use machine::{
 pub(crate) use operations::{TITLE as OPERATIONS_TITLE, grid as operations_grid};
 pub(crate) use outcome::{outcome as outcome_tone, outcome_words};
 pub(crate) use overview::{
-    TITLE as FILE_SYSTEMS_TITLE, each_against_each, legend as overview_legend, tables as overview_tables,
+    each_against_each, legend as overview_legend, tables as overview_tables, title as overview_title,
 };
 /// Markdown shared with other pages.
 pub(crate) mod markdown_text {

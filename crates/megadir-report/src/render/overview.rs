@@ -4,10 +4,12 @@ use super::Style;
 use super::grid::{Column, Grid, Text};
 use super::inline::bar;
 use super::paint::{Tone, length};
+use super::volumes;
 use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Summary, Verdict};
 use crate::text;
 
-pub(crate) const TITLE: &str = "Which file system does what in which time?";
+const TITLE: &str = "Which file system does what in which time?";
+const TITLE_OF_VOLUMES: &str = "Which volume does what in which time?";
 pub(super) const BARS: &str =
     "The same as bars, each operation on a scale of its own that nothing is cut off at:";
 /// Maximum length of bars in Markdown, characters.
@@ -102,18 +104,25 @@ fn sign(outcome: &Outcome) -> &'static str {
     }
 }
 
+/// Heading of the tables.
+pub(crate) fn title(summary: &Summary) -> &'static str {
+    if summary.place_word() == "volume" { TITLE_OF_VOLUMES } else { TITLE }
+}
+
 /// Returns the legend of the marks; it precedes the tables, of which there may be many.
 pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     let first = overview.columns.first().map_or("", |column| &column.name);
     let open = overview.rows.iter().filter(|row| row.fastest.is_none()).count();
-    let mut legend = vec![format!(
+    let mut legend = volumes::lines(summary);
+    let places = summary.place_word();
+    legend.push(format!(
         "Median time of one operation, ± half of its interval ({} by order statistics). Before it, against {first}, round by round, adjusted for all rows of the \
          column (Holm): < faster, > slower, = as fast or negligible, ? not decided; -: not measured. *: shown to be faster than every other of its row \
-         by more than {}, adjusted for every comparison of this table (Holm); in {open} of {} rows no file system is.",
+         by more than {}, adjusted for every comparison of this table (Holm); in {open} of {} rows no {places} is.",
         text::chosen(summary.rules.confidence),
         text::chosen(summary.rules.equivalence_band),
         overview.rows.len()
-    )];
+    ));
     let named = overview.columns.iter().filter(|column| column.label != column.name);
     let named: Vec<String> = named.map(|column| column.label.clone()).collect();
     if !named.is_empty() {

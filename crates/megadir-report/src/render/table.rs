@@ -146,7 +146,7 @@ fn answer(page: &mut Page, report: &Report) {
 }
 
 fn file_systems(page: &mut Page, summary: &Summary, overview: &Overview) {
-    page.paragraph(overview::TITLE, "", Tone::Heading);
+    page.paragraph(overview::title(summary), "", Tone::Heading);
     overview::legend(summary, overview).iter().for_each(|line| page.paragraph(line, "  ", Tone::Faint));
     overview::tables(overview, page.width).iter().for_each(|grid| page.grid(grid));
     if let Some(bars) = overview::bars(overview, page.width, page.style) {

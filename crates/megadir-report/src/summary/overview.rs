@@ -182,6 +182,8 @@ fn ground(of: &LabFileSystem) -> String {
         Place::Image { .. } => "an image file".into(),
         Place::Device { path } => format!("the device {path}"),
         Place::Memory { .. } => "memory".into(),
+        // Volumes are compared with all that they differ in.
+        Place::Directory { .. } => "a volume".into(),
     }
 }
 

@@ -242,6 +242,15 @@ impl Summary {
         }
     }
 
+    /// Word for what the run compares: volumes of the user, or file systems made for it.
+    #[must_use]
+    pub(crate) fn place_word(&self) -> &'static str {
+        match self.file_systems.iter().any(|of| of.place.is_directory()) {
+            true => "volume",
+            false => "file system",
+        }
+    }
+
     /// Returns what the file system of a data set is called.
     #[must_use]
     pub(crate) fn place_of(&self, data: DataId) -> &str {

@@ -29,6 +29,8 @@ fn found(name: &str, backing: Backing) -> FileSystemFact {
     };
     let found = FoundFileSystem {
         label: if name == "ext2" { "ext2 (ext4 driver)".into() } else { name.into() },
+        kind: name.split(':').next().unwrap_or(name).into(),
+        mount_options: String::new(),
         driver: if name == "ext2" { "ext4".into() } else { name.into() },
         tool: None,
         backing,
@@ -41,7 +43,7 @@ fn found(name: &str, backing: Backing) -> FileSystemFact {
         methods: Vec::new(),
         caches: CacheState::ALL.map(state).into(),
     };
-    FileSystemFact { spec: Spec::parse(name).unwrap(), found: Ok(found) }
+    FileSystemFact { name: name.into(), spec: Some(Spec::parse(name).unwrap()), found: Ok(found) }
 }
 
 fn image(name: &str) -> FileSystemFact {
@@ -125,8 +127,11 @@ fn what_one_cannot_do_is_left_out_there_alone() {
 
 #[test]
 fn what_cannot_be_had_is_named_with_its_reason() {
-    let gone =
-        |name: &str| FileSystemFact { spec: Spec::parse(name).unwrap(), found: Err("no driver here".into()) };
+    let gone = |name: &str| FileSystemFact {
+        name: name.into(),
+        spec: Some(Spec::parse(name).unwrap()),
+        found: Err("no driver here".into()),
+    };
     let plan = planned("lookup", &[gone("reiserfs"), image("ext4"), gone("jfs")], &[]).unwrap().plan;
     let names: Vec<&str> = plan.unavailable.iter().map(|gone| gone.name.as_str()).collect();
     assert_eq!(names, ["reiserfs", "jfs"]);
@@ -168,7 +173,7 @@ fn chains_of_file_systems_are_chains_of_their_own() {
 fn image_bytes(plan: &Plan) -> Vec<u64> {
     let bytes = |of: &LabFileSystem| match of.place {
         Place::Image { bytes, .. } | Place::Memory { bytes } => bytes,
-        Place::Device { .. } => 0,
+        Place::Device { .. } | Place::Directory { .. } => 0,
     };
     plan.file_systems.iter().map(bytes).collect()
 }
@@ -298,7 +303,8 @@ fn lives(study: &str, facts: &[FileSystemFact]) -> (Vec<String>, Vec<String>) {
 #[test]
 fn lives_begin_on_a_new_file_system_where_the_disk_tells_what_was_removed() {
     let mut without = image("ext4");
-    without.spec = Spec::parse("ext4:^has_journal").unwrap();
+    without.name = "ext4:^has_journal".into();
+    without.spec = Some(Spec::parse(&without.name).unwrap());
     let facts = [
         image("ext2"),
         image("ext3"),

@@ -102,7 +102,7 @@ fn mount_options(fact: &Fact) -> String {
 fn direct_io(proven: &LabFileSystem) -> Option<bool> {
     match proven.place {
         Place::Image { direct_io, .. } => direct_io,
-        Place::Device { .. } | Place::Memory { .. } => None,
+        Place::Device { .. } | Place::Memory { .. } | Place::Directory { .. } => None,
     }
 }
 

@@ -32,6 +32,16 @@ pub(crate) struct LabArgs {
 }
 
 impl LabArgs {
+    /// Returns the first option that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--fs", !self.fs.is_empty()),
+            ("--device", !self.device.is_empty()),
+            ("--erase-device", self.erase_device),
+        ];
+        all.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+
     /// Empty without `--fs`.
     pub(crate) fn facts(&self, directory: &Path, interrupt: &Interrupt) -> Result<LabFacts, CliError> {
         if self.fs.is_empty() {
@@ -68,7 +78,11 @@ pub(crate) fn described(plan: &Plan) -> String {
     for of in &plan.file_systems {
         let made = if of.make.is_empty() { String::new() } else { format!(", {}", of.make.join(" ")) };
         let mounted = &of.mount_options;
-        text.push_str(&format!("file system {}: {}{made}, mounted {mounted}\n", of.label, place(of)));
+        let (what, kind) = match of.place.is_directory() {
+            true => ("volume", format!(", {}", of.kind)),
+            false => ("file system", String::new()),
+        };
+        text.push_str(&format!("{what} {}: {}{kind}{made}, mounted {mounted}\n", of.label, place(of)));
     }
     for gone in &plan.unavailable {
         text.push_str(&format!("unavailable: {}: {}\n", gone.name, gone.reason));
@@ -87,6 +101,7 @@ fn place(of: &LabFileSystem) -> String {
         Place::Image { bytes, .. } => format!("image of {} MiB", mib(*bytes)),
         Place::Device { path } => format!("device '{path}'"),
         Place::Memory { bytes } => format!("at most {} MiB of memory", mib(*bytes)),
+        Place::Directory { path } => format!("'{path}'"),
     }
 }
 
@@ -120,7 +135,7 @@ pub(super) fn availability(fact: &CacheFact) -> String {
 pub(crate) fn check_erase(plan: &Plan, allowed: bool) -> Result<(), CliError> {
     let device = plan.file_systems.iter().find_map(|of| match &of.place {
         Place::Device { path } => Some(path),
-        Place::Image { .. } | Place::Memory { .. } => None,
+        Place::Image { .. } | Place::Memory { .. } | Place::Directory { .. } => None,
     });
     match (device, allowed) {
         (Some(path), false) => Err(CliError::usage(format!(

@@ -15,6 +15,7 @@ mod record_file;
 mod report;
 mod resume;
 mod run;
+mod volumes;
 mod work;
 
 pub(super) use options::drawn_seed;

@@ -14,6 +14,7 @@ use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_fact
 use megadir_record::{CacheState, ContentKind, Preset, Spread};
 
 use super::lab::LabArgs;
+use super::volumes;
 use super::work::FileWorkArgs;
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
@@ -79,12 +80,13 @@ pub(crate) struct Args {
 /// Options of every run: data, places, rounds and the record.
 #[derive(clap::Args)]
 pub(crate) struct RunArgs {
-    /// Directory to work in [default: .]
+    /// Directory to work in; several are compared [default: .]
     ///
     /// A directory with at least 1000 entries is measured itself, read-only, unless --entries or --fs is given.
-    /// Otherwise the data, or the images of --fs, are created below it.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
+    /// Otherwise the data, or the images of --fs, are created below it. With several (--dir A --dir B), data are
+    /// created below each, and the arms of all alternate: this compares volumes.
+    #[arg(long = "dir", value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
     /// Sizes of the data sets, e.g. 100k or 10k,100k,1M
     ///
     /// The largest is compared; studies of growth use all.
@@ -198,12 +200,15 @@ impl Args {
 /// Plans a study; counts the entries of a directory that is measured itself.
 pub(crate) fn resolve(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Resolved, CliError> {
     let Asked { mut study, run: args, spread, .. } = asked;
-    let directory = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
+    let directory = args.dirs.first().cloned().unwrap_or_else(|| PathBuf::from("."));
     let open = Dir::open(&directory)?;
     let look = args.shape_of.as_deref().map(|path| look(path, interrupt)).transpose()?;
     let entries = look.as_ref().map_or(args.entries.clone(), |look| vec![look.entries]);
     let chosen = Chosen { look, sizes: args.sizes.clone(), content: args.content, spread };
-    let lab = args.lab.facts(&directory, interrupt)?;
+    let lab = match args.dirs.len() {
+        0 | 1 => args.lab.facts(&directory, interrupt)?,
+        _ => volumes::facts(args)?,
+    };
     let target = target(args, entries, &directory, interrupt)?;
     if matches!(target, Target::Existing { .. }) && !chosen.is_nothing() {
         return Err(CliError::usage(format!(
@@ -295,7 +300,7 @@ fn target(
     directory: &Path,
     interrupt: &Interrupt,
 ) -> Result<Target, CliError> {
-    if args.dir.is_none() || !entries.is_empty() || !args.lab.fs.is_empty() {
+    if args.dirs.len() != 1 || !entries.is_empty() || !args.lab.fs.is_empty() {
         return Ok(Target::Made { entries });
     }
     let mut listing = Listing::open(directory)?;

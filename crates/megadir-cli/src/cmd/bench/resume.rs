@@ -13,6 +13,7 @@ use megadir_record::{DataSource, Record, redact};
 
 use super::options::Resolved;
 use super::record_file;
+use super::volumes;
 use crate::exit::CliError;
 use crate::ui::message::reason;
 
@@ -25,7 +26,7 @@ pub(crate) struct Begun {
 }
 
 /// Opens and reads a record; writes nothing.
-pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
+pub(crate) fn open(path: &Path, dirs: &[PathBuf]) -> Result<Begun, CliError> {
     let cannot = |reason: String| {
         CliError::nothing_ran(format!("cannot resume the record '{}': {reason}", path.display()))
     };
@@ -35,10 +36,11 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
             "it is empty because the run was killed at its start; remove it and run again".into(),
         ));
     }
-    let record = read(BufReader::new(&file)).map_err(|error| cannot(error.to_string()))?;
+    let mut record = read(BufReader::new(&file)).map_err(|error| cannot(error.to_string()))?;
     if record.end.as_ref().is_some_and(|end| end.complete) {
         return Err(cannot("it is complete; 'megadir bench report' prints it".into()));
     }
+    volumes::of_resumed(&mut record.header.plan, dirs).map_err(cannot)?;
     let header = &record.header;
     let existing = header.plan.data.iter().find_map(|data| match &data.source {
         DataSource::Existing { path } => Some(path),
@@ -48,7 +50,7 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
     // both.
     let recorded = header.directory.as_ref().or(existing.filter(|path| *path != redact::REDACTED));
     let recorded = recorded.map(PathBuf::from);
-    let Some(directory) = dir.map(Path::to_owned).or(recorded) else {
+    let Some(directory) = dirs.first().cloned().or(recorded) else {
         return Err(cannot("it does not name its directory; give --dir".into()));
     };
     let caches = cache_facts(&Dir::open(&directory)?);

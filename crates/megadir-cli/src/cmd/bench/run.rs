@@ -74,7 +74,8 @@ fn run_study(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Done, CliError> 
         return Ok(described(&resolved, "", args, interrupt));
     }
     // Announce a run only if it can begin. For file systems of the lab, only creating them shows that.
-    if resolved.planned.plan.file_systems.is_empty() {
+    let plan = &resolved.planned.plan;
+    if plan.file_systems.is_empty() || plan.compares_directories() {
         check_start(&resolved, args, interrupt)?;
     }
     let (path, file) = create_record(args, &resolved)?;
@@ -101,7 +102,7 @@ fn check_start(resolved: &Resolved, args: &RunArgs, interrupt: &Interrupt) -> Re
 }
 
 fn resume_run(path: &Path, args: &RunArgs, interrupt: &Interrupt) -> Result<Done, CliError> {
-    let mut begun = resume::open(path, args.dir.as_deref())?;
+    let mut begun = resume::open(path, &args.dirs)?;
     check_drops(&begun.resolved.planned.plan, args.drop_caches)?;
     lab::check_erase(&begun.resolved.planned.plan, args.lab.erase_device)?;
     let blocks = begun.record.samples.len();
@@ -267,6 +268,11 @@ fn announce(resolved: &Resolved) {
             let read_only = if programs { "with the programs as they are" } else { "read-only" };
             eprintln!("megadir: measuring '{path}' itself ({entries} entries), {read_only}; {about}");
         }
+        DataSource::Made { .. } if plan.compares_directories() => eprintln!(
+            "megadir: creating {} files in private directories of {}, removed after the run; {about}",
+            needs.files,
+            lab::list(plan)
+        ),
         DataSource::Made { .. } if !plan.file_systems.is_empty() => {
             eprintln!(
                 "megadir: creating {} files on {}, below '{}', removed after the run; {about}",

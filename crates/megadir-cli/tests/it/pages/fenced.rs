@@ -139,6 +139,17 @@ const BLOCKS: &[Block] = &[
             ("find . -name core -print0 | megadir remove --yes --files0-from -", Runs),
         ],
     ),
+    (
+        "docs/volumes.md",
+        &[(
+            "megadir bench run smallfile --dir /mnt/local --dir /mnt/cloud",
+            Smaller(&[
+                ("smallfile", "smallfile --quick --entries 20 --workers 1 --rounds 6 --cache warm"),
+                ("/mnt/local", "files"),
+                ("/mnt/cloud", "cache"),
+            ]),
+        )],
+    ),
     ("docs/windows.md", &[("cargo test --package=megadir", WINDOWS)]),
     ("docs/windows.md", &[("cargo build --release -p megadir-cli", WINDOWS)]),
 ];

@@ -1,0 +1,123 @@
+//! Several directories (`--dir A --dir B`) as volumes to compare: labels, facts and refusals.
+
+use std::path::{Path, PathBuf};
+
+use megadir_bench::{LabFacts, volume_facts};
+use megadir_record::{Place, Plan, redact};
+
+use super::options::RunArgs;
+use crate::exit::CliError;
+
+/// Longest part of a path that is a label, characters.
+const LABEL_MAX: usize = 24;
+
+/// Returns the facts of the directories, in place of file systems that are made for the run.
+pub(crate) fn facts(args: &RunArgs) -> Result<LabFacts, CliError> {
+    if let Some(option) = args.lab.given() {
+        return Err(CliError::usage(format!(
+            "{option} creates file systems in one directory, and --dir is given {} times",
+            args.dirs.len()
+        )));
+    }
+    let whole = args.dirs.iter().map(|directory| whole(directory)).collect::<Result<Vec<PathBuf>, _>>()?;
+    if let Some((place, twice)) =
+        whole.iter().enumerate().find(|(place, directory)| whole[..*place].contains(directory))
+    {
+        return Err(CliError::usage(format!(
+            "--dir '{}' and an earlier --dir are the same directory, '{}'",
+            args.dirs[place].display(),
+            twice.display()
+        )));
+    }
+    let labels = match args.share {
+        // A label may contain a name.
+        true => numbered(whole.len()),
+        false => labels(&whole),
+    };
+    let file_systems = volume_facts(&args.dirs, &labels)?;
+    Ok(LabFacts { file_systems, room_bytes: 0 })
+}
+
+/// Returns the path of a directory without links.
+fn whole(directory: &Path) -> Result<PathBuf, CliError> {
+    directory.canonicalize().map_err(|error| {
+        let reason = crate::ui::message::reason(&error);
+        CliError::nothing_ran(format!("cannot open '{}': {reason}", directory.display()))
+    })
+}
+
+fn numbered(count: usize) -> Vec<String> {
+    (1..=count).map(|number| format!("volume {number}")).collect()
+}
+
+/// Returns short names: the last part of each path in which all differ, or numbers.
+fn labels(whole: &[PathBuf]) -> Vec<String> {
+    let parts = |path: &PathBuf| -> Vec<String> {
+        let parts = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        parts.collect()
+    };
+    let all: Vec<Vec<String>> = whole.iter().map(parts).collect();
+    let deepest = all.iter().map(Vec::len).max().unwrap_or(0);
+    for above in 0..deepest {
+        let Some(labels) = all
+            .iter()
+            .map(|parts| parts.len().checked_sub(above + 1).map(|place| parts[place].clone()))
+            .collect::<Option<Vec<String>>>()
+        else {
+            break;
+        };
+        let differ = labels.iter().enumerate().all(|(place, label)| !labels[..place].contains(label));
+        if differ && labels.iter().all(|label| is_plain(label)) {
+            return labels;
+        }
+    }
+    numbered(whole.len())
+}
+
+/// `true` if a label can stand in names of arms and groups.
+fn is_plain(label: &str) -> bool {
+    let letter = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
+    !label.is_empty() && label.chars().count() <= LABEL_MAX && label.chars().all(letter)
+}
+
+/// Puts the directories of `--dir` into the plan of a record that compares volumes.
+pub(crate) fn of_resumed(plan: &mut Plan, dirs: &[PathBuf]) -> Result<(), String> {
+    if !plan.compares_directories() {
+        return match dirs.len() {
+            0 | 1 => Ok(()),
+            several => Err(format!("it has one directory, and --dir is given {several} times")),
+        };
+    }
+    let volumes = plan.file_systems.len();
+    if !dirs.is_empty() && dirs.len() != volumes {
+        return Err(format!("it compares {volumes} volumes: give --dir {volumes} times, in its order"));
+    }
+    for (place, of) in plan.file_systems.iter_mut().enumerate() {
+        let Place::Directory { path } = &mut of.place else { continue };
+        match dirs.get(place) {
+            Some(directory) => *path = directory.to_string_lossy().into_owned(),
+            None if path == redact::REDACTED => {
+                return Err(format!(
+                    "it does not name its directories; give --dir {volumes} times, in its order"
+                ));
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_the_parts_of_paths_that_differ() {
+        let of = |paths: &[&str]| labels(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(of(&["/mnt/local", "/mnt/nfs"]), ["local", "nfs"]);
+        assert_eq!(of(&["/mnt/local/data", "/mnt/nfs/data"]), ["local", "nfs"]);
+        assert_eq!(of(&["/a/x/data", "/b/x/data", "/c/y/data"]), ["a", "b", "c"]);
+        assert_eq!(of(&["/", "/mnt"]), ["volume 1", "volume 2"]);
+        assert_eq!(of(&["/mnt/a b", "/mnt/c,d"]), ["volume 1", "volume 2"]);
+    }
+}
