@@ -119,7 +119,10 @@ fn a_line_that_was_begun_after_the_end_is_a_cut_and_other_bytes_are_damage() {
     assert_eq!(record.cut, Some(Cut { line: 16, bytes: 7 }));
     for junk in [&b"\xff\xfe{\"line\""[..], &[0; 9]] {
         let (line, reason) = bad_line(&[&file()[..], junk].concat());
-        assert_eq!((line, &reason[..]), (16, "the record ended before it, and 9 more bytes follow; remove them"));
+        assert_eq!(
+            (line, &reason[..]),
+            (16, "the record ended before it, and 9 more bytes follow; remove them")
+        );
     }
 }
 
