@@ -3,14 +3,13 @@
 use megadir_record::Record;
 
 use crate::finding::{self, Finding};
-use crate::summary::{Rounds, Summary, SummaryError, summarize};
+use crate::summary::{Index, Rounds, Summary, SummaryError, Times, summarize};
 use crate::warning::{self, Advisory};
 
 /// A record with everything that follows from it, each part computed once from the parts before it.
 ///
 /// [`Report::of`] takes the record, so that no record is summarised twice.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Report {
     pub record: Record,
     pub summary: Summary,
@@ -18,6 +17,7 @@ pub struct Report {
     pub warnings: Vec<Advisory>,
     /// Conclusions from the numbers, the most important first.
     pub findings: Vec<Finding>,
+    index: Index,
 }
 
 impl Report {
@@ -25,11 +25,21 @@ impl Report {
     ///
     /// [`SummaryError`] if no round was measured, or the record contradicts itself.
     pub fn of(record: Record) -> Result<Self, SummaryError> {
-        let rounds = Rounds::of(&record);
+        let index = Index::of(&record)?;
+        let rounds = Rounds::new(&record, &index);
         let summary = summarize(&record, &rounds)?;
         let warnings = warning::advise(&record, &summary, &rounds);
         let findings = finding::derive(&summary);
-        Ok(Self { record, summary, warnings, findings })
+        Ok(Self { record, summary, warnings, findings, index })
+    }
+
+    pub(crate) fn rounds(&self) -> Rounds<'_> {
+        Rounds::new(&self.record, &self.index)
+    }
+
+    /// Returns the times of single operations of the sample at this place in the record.
+    pub(crate) fn operation_times(&self, place: usize) -> Option<&Times> {
+        self.index.times(place)
     }
 
     /// Returns the study's question, extended if the run has several file systems.
@@ -46,5 +56,32 @@ impl Report {
     /// question.
     pub(crate) fn first_findings(&self) -> Vec<&Finding> {
         finding::first(&self.summary, &self.findings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, sink};
+
+    use super::*;
+    use crate::chart::{Width, pictures};
+    use crate::summary::DECODED;
+    use crate::{FORMATS, Style, View};
+
+    #[test]
+    fn each_sample_is_decoded_once_for_all_formats_and_charts() {
+        let packed = include_bytes!("../tests/data/lookup.jsonl.gz");
+        let lines = BufReader::new(flate2::read::GzDecoder::new(&packed[..]));
+        let record = megadir_record::jsonl::read(lines).expect("a whole record");
+        let timed = record.samples.iter().filter(|sample| sample.latency.is_some()).count();
+        assert!(timed > 0);
+        let before = DECODED.get();
+        let report = Report::of(record).expect("it has rounds");
+        let view = View { width: 80, style: Style { color: false, unicode: true } };
+        for format in FORMATS.iter().filter(|format| format.missing.is_none()) {
+            (format.write)(&report, &view, &mut sink()).expect("a sink takes all");
+        }
+        assert!(!pictures(&report, Width::Wide).is_empty());
+        assert_eq!(DECODED.get() - before, timed);
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Side<'a> {
 
 impl<'a> Side<'a> {
     pub(super) fn of(runs: &'a [Run<'a>]) -> Self {
-        Self { runs, rounds: runs.iter().map(|run| Rounds::of(&run.report.record)).collect() }
+        Self { runs, rounds: runs.iter().map(|run| run.report.rounds()).collect() }
     }
 
     /// Returns the times of an arm, one series for each run that has it.

@@ -7,7 +7,7 @@ use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use super::{Chart, Picture};
 use crate::report::Report;
-use crate::summary::{Figure, Rounds, Summary};
+use crate::summary::{Figure, Summary};
 use crate::text;
 use megadir_record::{Cell, CellId, Keys, Presence, Role, Work};
 
@@ -38,7 +38,7 @@ struct Design {
 
 fn picture(report: &Report, width: Width) -> Option<Picture> {
     let design = design(&report.summary)?;
-    let rounds = Rounds::of(&report.record);
+    let rounds = report.rounds();
     let arms: Vec<CellId> = design.arms.iter().map(|(arm, _)| *arm).collect();
     let logs: Vec<Vec<f64>> = rounds
         .paired(&arms)

@@ -5,7 +5,7 @@ use super::lines::{Frame, Line, Point, draw, xs};
 use super::picture::Width;
 use super::{Chart, Picture};
 use crate::report::Report;
-use crate::summary::{Arm, Rounds, times_by_round, together};
+use crate::summary::{Arm, together};
 use crate::text;
 use megadir_record::Role;
 use megadir_stats::histogram::Histogram;
@@ -27,9 +27,9 @@ impl Chart for Nines {
     }
 
     fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        let rounds = Rounds::of(&report.record);
+        let rounds = report.rounds();
         let timed: Vec<(&Arm, Histogram)> = timed(report)
-            .filter_map(|arm| Some((arm, together(&times_by_round(&rounds, arm.cell.id)?))))
+            .filter_map(|arm| Some((arm, together(rounds.times_by_round(arm.cell.id)?))))
             .collect();
         let lines: Vec<Line> = timed.iter().map(|(arm, times)| line(&arm.cell.name, times)).collect();
         let ys: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.y)).collect();

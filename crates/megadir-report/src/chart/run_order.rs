@@ -41,7 +41,7 @@ impl Chart for RunOrder {
 }
 
 fn picture(report: &Report, resolution: &Resolution, width: Width) -> Picture {
-    let rounds = Rounds::of(&report.record);
+    let rounds = report.rounds();
     let name = report.summary.arm_name(resolution.baseline);
     let mut drawing = Drawing::new(width.px());
     let (first, second) = (series(&rounds, resolution.baseline), series(&rounds, resolution.arm));

@@ -5,7 +5,7 @@ use super::lines::{Frame, Line, Point, draw};
 use super::picture::Width;
 use super::{Chart, Picture};
 use crate::report::Report;
-use crate::summary::{Figure, Rounds};
+use crate::summary::Figure;
 use crate::text;
 use megadir_record::{
     Cell, CellId, Data, DataId, FileWork, GroupRule, Plan, RemoveWork, Role, Work, Workers,
@@ -129,7 +129,7 @@ fn varies_workers(plan: &Plan, group: &str) -> bool {
 
 /// Draws a picture for every group with such arms.
 fn pictures(report: &Report, width: Width) -> Vec<Picture> {
-    let rounds = Rounds::of(&report.record);
+    let rounds = report.rounds();
     let confidence = report.summary.rules.confidence;
     let mut groups: Vec<(Option<String>, Vec<Line>)> = Vec::new();
     for series in series(report) {

@@ -7,7 +7,7 @@ use super::picture::Width;
 use super::style::{FONT_PX, LINE_PX};
 use super::{Chart, Picture};
 use crate::report::Report;
-use crate::summary::{Arm, OperationQuantiles, Rounds, times_of};
+use crate::summary::{Arm, OperationQuantiles};
 use crate::text;
 
 pub(super) struct Stalls;
@@ -51,7 +51,7 @@ fn quantiles(arm: &Arm) -> Option<OperationQuantiles> {
 type Counts = Vec<u64>;
 
 fn picture(report: &Report, arms: &[(&Arm, OperationQuantiles)], all: usize, width: Width) -> Picture {
-    let rounds = Rounds::of(&report.record);
+    let rounds = report.rounds();
     let samples = || arms.iter().flat_map(|(arm, _)| rounds.samples(arm.cell.id));
     let ends = samples().map(|sample| sample.start_ns.saturating_add(sample.elapsed_ns));
     let moments: Vec<f64> =
@@ -64,10 +64,9 @@ fn picture(report: &Report, arms: &[(&Arm, OperationQuantiles)], all: usize, wid
     let mut told = Vec::new();
     for (arm, of) in arms {
         let mut times = Vec::new();
-        for sample in rounds.samples(arm.cell.id) {
+        for (sample, of_block) in rounds.samples_with_times(arm.cell.id) {
             let at = (sample.start_ns as f64 + sample.elapsed_ns as f64 / 2.0) / 1e9;
-            let of_block = sample.latency.as_deref().and_then(times_of).unwrap_or_default();
-            times.extend(of_block.into_iter().map(|(ns, count)| (at, ns as f64, count)));
+            times.extend(of_block.into_iter().flatten().map(|(ns, count)| (at, *ns as f64, *count)));
         }
         let (least, most) = bounds(times.iter().map(|(_, ns, _)| *ns)).unwrap_or((1.0, 2.0));
         let tail = format!("p50 {}, longest {}", text::time(of.p50_ns.value), text::time(of.max_ns));

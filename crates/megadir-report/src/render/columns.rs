@@ -1,9 +1,10 @@
 //! Columns of samples, shared by every format with one row a sample.
 
-use megadir_record::{Cell, CellId, Latency, LookupCall, Plan, Record, Sample, Work};
+use megadir_record::{Cell, CellId, Latency, LookupCall, Plan, Sample, Work};
 use serde::Serialize;
 
-use crate::summary::{times_of, together};
+use crate::report::Report;
+use crate::summary::{Times, together};
 
 pub struct Column {
     pub name: &'static str,
@@ -195,21 +196,21 @@ pub(super) fn of_cells(plan: &Plan) -> Vec<OfCell> {
 }
 
 /// Returns the row of a sample; `None` if its arm is not in the plan.
-pub(super) fn row<'r>(sample: &'r Sample, cells: &'r [OfCell]) -> Option<Row<'r>> {
+fn row<'r>(sample: &'r Sample, times: Option<&Times>, cells: &'r [OfCell]) -> Option<Row<'r>> {
     let CellId(cell) = sample.cell;
-    let single = sample.latency.as_deref().and_then(single);
+    let single = sample.latency.as_deref().zip(times).map(|(latency, times)| single(latency, times));
     Some(Row { sample, cell: cells.get(cell as usize)?, single })
 }
 
-pub(super) fn rows<'r>(record: &'r Record, cells: &'r [OfCell]) -> impl Iterator<Item = Row<'r>> {
-    record.samples.iter().filter_map(|sample| row(sample, cells))
+pub(super) fn rows<'r>(report: &'r Report, cells: &'r [OfCell]) -> impl Iterator<Item = Row<'r>> {
+    let samples = report.record.samples.iter().enumerate();
+    samples.filter_map(|(place, sample)| row(sample, report.operation_times(place), cells))
 }
 
-/// Returns the times of single operations; `None` if they contradict themselves.
-fn single(latency: &Latency) -> Option<Single> {
-    let all = together(&[times_of(latency)?]);
+fn single(latency: &Latency, times: &Times) -> Single {
+    let all = together([times]);
     let gap_ns = (latency.gap_ticks as f64 * latency.ns_per_tick).round() as u64;
-    Some(Single { quantiles_ns: [0.5, 0.9, 0.99, 0.999, 1.0].map(|p| all.quantile(p)), gap_ns })
+    Single { quantiles_ns: [0.5, 0.9, 0.99, 0.999, 1.0].map(|p| all.quantile(p)), gap_ns }
 }
 
 fn of_cell(plan: &Plan, cell: &Cell) -> OfCell {

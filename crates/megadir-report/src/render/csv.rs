@@ -22,7 +22,7 @@ pub fn write_csv(report: &Report, output: &mut dyn io::Write) -> io::Result<()> 
     let headings: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     let mut text = headings.join(",");
     let cells = of_cells(&report.record.header.plan);
-    for row in rows(&report.record, &cells) {
+    for row in rows(report, &cells) {
         let mut between = '\n';
         for column in COLUMNS {
             text.push(between);

@@ -10,10 +10,9 @@ use std::time::{Duration, UNIX_EPOCH};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use megadir_record::Record;
 
 use crate::report::Report;
-use crate::summary::{Rounds, Times, times_by_round};
+use crate::summary::Times;
 
 /// Decimal digits of a value: buckets of the log are narrower than those of the record.
 const DIGITS: u8 = 3;
@@ -22,13 +21,13 @@ const DIGITS: u8 = 3;
 #[must_use]
 pub fn hdr(report: &Report) -> String {
     let mut log = Vec::new();
-    let written = write(&report.record, &mut log);
+    let written = write(report, &mut log);
     debug_assert!(written.is_some(), "memory takes it, and names are made into tags");
     String::from_utf8(log).unwrap_or_default()
 }
 
-fn write(record: &Record, log: &mut Vec<u8>) -> Option<()> {
-    let rounds = Rounds::of(record);
+fn write(report: &Report, log: &mut Vec<u8>) -> Option<()> {
+    let (record, rounds) = (&report.record, report.rounds());
     let mut serializer = V2DeflateSerializer::new();
     let started = UNIX_EPOCH + Duration::from_secs(record.header.started_unix_s);
     let mut builder = IntervalLogWriterBuilder::new();
@@ -45,7 +44,7 @@ fn write(record: &Record, log: &mut Vec<u8>) -> Option<()> {
         .begin_log_with(log, &mut serializer)
         .ok()?;
     for cell in &record.header.plan.cells {
-        let Some(each) = times_by_round(&rounds, cell.id) else { continue };
+        let Some(each) = rounds.times_by_round(cell.id) else { continue };
         let starts = || rounds.samples(cell.id).map(|sample| sample.start_ns);
         let ends = rounds.samples(cell.id).map(|sample| sample.start_ns.saturating_add(sample.elapsed_ns));
         let (start, end) = (starts().min()?, ends.max()?);
@@ -58,9 +57,9 @@ fn write(record: &Record, log: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-fn histogram(each: &[Times]) -> Option<Histogram<u64>> {
+fn histogram(each: &[&Times]) -> Option<Histogram<u64>> {
     let mut histogram = Histogram::new(DIGITS).ok()?;
-    for (ns, count) in each.iter().flatten() {
+    for (ns, count) in each.iter().copied().flatten() {
         histogram.record_n(*ns, *count).ok()?;
     }
     Some(histogram)

@@ -12,7 +12,7 @@ use super::paint::{Tone, clean, paint, wrap};
 use super::{Style, groups, operations, overview, published, source_table};
 use crate::finding::{Finding, FindingKind};
 use crate::report::Report;
-use crate::summary::{GroupSummary, Overview, Resolution, Rounds, Summary};
+use crate::summary::{GroupSummary, Overview, Resolution, Summary};
 use crate::text;
 use crate::warning::{Told, told};
 
@@ -35,7 +35,7 @@ impl Courses {
         let wide = |one: &&Resolution| one.half_width_percent.unwrap_or(f64::INFINITY);
         let widest = report.summary.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)));
         let Some(Resolution { baseline, .. }) = widest else { return Self::default() };
-        let times_ns = Rounds::of(&report.record).times(*baseline);
+        let times_ns = report.rounds().times(*baseline);
         Self { name: report.summary.arm_name(*baseline).to_owned(), times_ns }
     }
 

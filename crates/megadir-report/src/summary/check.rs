@@ -3,6 +3,8 @@
 use megadir_record::{Cell, CellId, GroupRule, Plan, Record, Rules, Sample, Stop, Work};
 use megadir_stats::Looks;
 
+use super::decode::{Times, histogram, times_of};
+
 /// Reason why a record cannot be summarised.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryError {
@@ -84,8 +86,8 @@ fn arms_of(rule: &GroupRule) -> Vec<CellId> {
     }
 }
 
-/// Checks what every division and logarithm relies on.
-pub(super) fn check_samples(record: &Record) -> Result<(), SummaryError> {
+/// Checks what every division and logarithm relies on, and decodes the times of single operations of every sample.
+pub(super) fn decode_samples(record: &Record) -> Result<Vec<Option<Times>>, SummaryError> {
     let name = |sample: &Sample| {
         let cell: Option<&Cell> = record.header.plan.cells.get(sample.cell.0 as usize);
         cell.map_or_else(|| "?".into(), |cell| cell.name.clone())
@@ -94,19 +96,19 @@ pub(super) fn check_samples(record: &Record) -> Result<(), SummaryError> {
         let cell = record.header.plan.cells.get(sample.cell.0 as usize);
         cell.is_some_and(|cell| matches!(cell.work, Work::Lookup { .. }))
     };
-    let reason = |sample: &Sample| match (sample.operations, sample.elapsed_ns) {
-        (0, _) => Some("it has no operations"),
-        (_, 0) => Some("it took no time"),
-        _ => sample.latency.as_deref().and_then(|latency| match super::histogram(latency) {
-            None => Some("the times of its operations contradict themselves"),
-            Some(times) if times.count() != sample.operations && one_by_one(sample) => {
-                Some("it has the times of another number of operations")
+    let decode = |sample: &Sample| match (sample.operations, sample.elapsed_ns) {
+        (0, _) => Err("it has no operations"),
+        (_, 0) => Err("it took no time"),
+        _ => {
+            let Some(latency) = sample.latency.as_deref() else { return Ok(None) };
+            let histogram = histogram(latency).ok_or("the times of its operations contradict themselves")?;
+            if histogram.count() != sample.operations && one_by_one(sample) {
+                return Err("it has the times of another number of operations");
             }
-            Some(_) => None,
-        }),
+            Ok(times_of(&histogram, latency.ns_per_tick))
+        }
     };
-    let wrong = record.samples.iter().find_map(|sample| Some((sample, reason(sample)?)));
-    wrong.map_or(Ok(()), |(sample, reason)| {
-        Err(SummaryError::Sample { arm: name(sample), round: sample.round, reason })
-    })
+    let refuse =
+        |sample: &Sample, reason| SummaryError::Sample { arm: name(sample), round: sample.round, reason };
+    record.samples.iter().map(|sample| decode(sample).map_err(|reason| refuse(sample, reason))).collect()
 }

@@ -3,11 +3,11 @@
 //! Quantiles over rounds (in [`super::Timing`]) tell how blocks scatter; these tell how single operations do. Operations of one
 //! round share its moment, so intervals come from resampling rounds.
 
-use megadir_record::{CellId, Latency, Plan, Sample, Since};
-use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
+use megadir_record::{CellId, Plan, Sample, Since};
+use megadir_stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Range, Rounds};
+use super::{Figure, Range, Rounds, Times};
 
 /// Quantiles in reports, and those of the fields below.
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
@@ -56,53 +56,16 @@ pub struct OperationQuantiles {
     pub max_ns: f64,
 }
 
-/// Returns the histogram of a block in its ticks; `None` where it contradicts itself.
-pub(crate) fn histogram(latency: &Latency) -> Option<Histogram> {
-    let length = latency.ns_per_tick;
-    if latency.sub_buckets as usize != SUB_BUCKETS || !(length.is_finite() && length > 0.0) {
-        return None;
-    }
-    let counts: Vec<(u32, u64)> = latency.counts().collect::<Option<_>>()?;
-    Histogram::from_counts(counts, u128::from(latency.sum_ticks), latency.min_ticks, latency.max_ticks)
-}
-
-/// Times, nanoseconds, each with how often it occurred, in ascending order.
-pub(crate) type Times = Vec<(u64, u64)>;
-
-/// Returns the times of a block's operations; `None` where they contradict themselves.
-pub(crate) fn times_of(latency: &Latency) -> Option<Times> {
-    let block = histogram(latency)?;
-    let ns = |ticks: u64| (ticks as f64 * latency.ns_per_tick).round() as u64;
-    let (min, max) = (block.min()?, block.max()?);
-    let middle = |low: u64, high: u64| ns(low.midpoint(high).clamp(min, max));
-    let mut times: Times =
-        block.buckets().map(|bucket| (middle(bucket.low, bucket.high), bucket.count)).collect();
-    // The longest is known exactly.
-    if let Some(last) = times.last_mut().filter(|last| last.0 != ns(max)) {
-        last.1 -= 1;
-        times.push((ns(max), 1));
-    }
-    times.retain(|(_, count)| *count > 0);
-    Some(times)
-}
-
-/// Returns the times of an arm's operations in each round that counts; `None` where they were not taken.
-pub(crate) fn times_by_round(rounds: &Rounds<'_>, arm: CellId) -> Option<Vec<Times>> {
-    let latencies = rounds.samples(arm).filter_map(|sample| sample.latency.as_deref());
-    let each: Vec<Times> = latencies.map(times_of).collect::<Option<_>>()?;
-    (!each.is_empty()).then_some(each)
-}
-
 /// Returns times in one histogram, nanoseconds.
-pub(crate) fn together(each: &[Times]) -> Histogram {
+pub(crate) fn together<'t>(each: impl IntoIterator<Item = &'t Times>) -> Histogram {
     let mut all = Histogram::new();
-    each.iter().flatten().for_each(|(ns, count)| all.record_many(*ns, *count));
+    each.into_iter().flatten().for_each(|(ns, count)| all.record_many(*ns, *count));
     all
 }
 
 /// Reads the times of an arm's single operations.
 pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: CellId) -> Option<Operations> {
-    let each = times_by_round(rounds, arm)?;
+    let each: Vec<Times> = rounds.times_by_round(arm)?.into_iter().cloned().collect();
     let all = together(&each);
     let estimates = megadir_stats::quantile_intervals(&each, &QUANTILES, plan.rules.confidence, plan.seed);
     let figure = |place: usize| -> Option<Figure> {

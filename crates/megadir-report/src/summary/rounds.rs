@@ -12,31 +12,40 @@ use std::collections::BTreeSet;
 
 use megadir_record::{CellId, Phase, Record, Sample, Since};
 
+use super::check::{SummaryError, check_plan, decode_samples};
+use super::decode::Times;
+
 /// A round: epoch and round.
 pub(crate) type Key = (u32, u32);
 
-/// The samples that count, by arm and round.
-pub(crate) struct Rounds<'a> {
-    /// Those of every arm in order of rounds, each round once; there may be a million.
-    arms: Vec<Vec<(Key, &'a Sample)>>,
+/// Index of a record's samples, with the decoded times of single operations. It refers to samples by their place in
+/// the record, so that a report can hold both.
+#[derive(Debug)]
+pub(crate) struct Index {
+    /// The samples of every arm in order of rounds, each round once; there may be a million.
+    arms: Vec<Vec<(Key, usize)>>,
     /// Arms that were stopped.
     stopped: BTreeSet<usize>,
+    /// For every sample of the record, its times of single operations.
+    times: Vec<Option<Times>>,
 }
 
-impl<'a> Rounds<'a> {
-    /// Arranges a record's samples; of a round measured again, the last attempt counts.
-    pub(crate) fn of(record: &'a Record) -> Self {
-        let mut arms: Vec<Vec<(Key, &Sample)>> = vec![Vec::new(); record.header.plan.cells.len()];
+impl Index {
+    /// Decodes a record's samples and arranges them; of a round measured again, the last attempt counts.
+    pub(crate) fn of(record: &Record) -> Result<Self, SummaryError> {
+        check_plan(&record.header.plan)?;
+        let times = decode_samples(record)?;
+        let mut arms: Vec<Vec<(Key, usize)>> = vec![Vec::new(); record.header.plan.cells.len()];
         let plan = &record.header.plan;
         let refused = record.samples.iter().filter(|sample| sample.refused.is_some());
         let stopped = refused.flat_map(|sample| plan.stopped_by(sample.cell).chain([sample.cell]).map(index));
         let stopped = stopped.collect();
-        let counts = |sample: &&Sample| {
+        let counts = |sample: &Sample| {
             sample.phase == Phase::Measure && sample.voided.is_none() && sample.refused.is_none()
         };
-        for sample in record.samples.iter().filter(counts) {
+        for (place, sample) in record.samples.iter().enumerate().filter(|(_, sample)| counts(sample)) {
             if let Some(arm) = arms.get_mut(index(sample.cell)) {
-                arm.push(((sample.epoch, sample.round), sample));
+                arm.push(((sample.epoch, sample.round), place));
             }
         }
         for arm in &mut arms {
@@ -50,35 +59,53 @@ impl<'a> Rounds<'a> {
                 same
             });
         }
-        Self { arms, stopped }
+        Ok(Self { arms, stopped, times })
+    }
+
+    /// Returns the times of a sample's single operations, by its place in the record; `None` if there are none.
+    pub(crate) fn times(&self, place: usize) -> Option<&Times> {
+        self.times.get(place)?.as_ref()
+    }
+}
+
+/// The samples that count, by arm and round.
+#[derive(Clone, Copy)]
+pub(crate) struct Rounds<'a> {
+    samples: &'a [Sample],
+    index: &'a Index,
+}
+
+impl<'a> Rounds<'a> {
+    pub(crate) fn new(record: &'a Record, index: &'a Index) -> Self {
+        Self { samples: &record.samples, index }
     }
 
     /// Returns the rounds in which any arm was measured, in order.
     pub(crate) fn keys(&self) -> BTreeSet<Key> {
-        self.arms.iter().flatten().map(|(key, _)| *key).collect()
+        self.index.arms.iter().flatten().map(|(key, _)| *key).collect()
     }
 
     /// `true` if an arm was stopped, or works on the files of one that was.
     pub(crate) fn is_stopped(&self, arm: CellId) -> bool {
-        self.stopped.contains(&index(arm))
+        self.index.stopped.contains(&index(arm))
     }
 
     /// Returns the number of rounds in which every arm was measured that was not stopped.
     pub(crate) fn whole(&self) -> usize {
-        let arms = self.arms.iter().enumerate().filter(|(arm, _)| !self.stopped.contains(arm));
+        let arms = self.index.arms.iter().enumerate().filter(|(arm, _)| !self.index.stopped.contains(arm));
         let arms: Vec<CellId> = arms.map(|(arm, _)| CellId(arm as u32)).collect();
         let Some((first, others)) = arms.split_first() else { return 0 };
         let all = |key: Key| others.iter().all(|arm| self.sample(*arm, key).is_some());
-        self.arms[index(*first)].iter().filter(|(key, _)| all(*key)).count()
+        self.index.arms[index(*first)].iter().filter(|(key, _)| all(*key)).count()
     }
 
     /// Returns the sample of an arm in a round.
     pub(crate) fn sample(&self, arm: CellId, key: Key) -> Option<&'a Sample> {
-        let rounds = self.arms.get(index(arm))?;
+        let rounds = self.index.arms.get(index(arm))?;
         // Rounds count on, so most are where their number says.
         let guess = rounds.get(key.1 as usize).filter(|(at, _)| *at == key);
         let found = || rounds.binary_search_by_key(&key, |(key, _)| *key).ok().map(|place| &rounds[place]);
-        guess.or_else(found).map(|(_, sample)| *sample)
+        guess.or_else(found).map(|(_, place)| &self.samples[*place])
     }
 
     /// Returns the time of an arm in a round, nanoseconds an operation.
@@ -87,8 +114,25 @@ impl<'a> Rounds<'a> {
     }
 
     /// Returns the samples of an arm in order of rounds.
-    pub(crate) fn samples(&self, arm: CellId) -> impl Iterator<Item = &'a Sample> {
-        self.arms.get(index(arm)).into_iter().flatten().map(|(_, sample)| *sample)
+    pub(crate) fn samples(&self, arm: CellId) -> impl Iterator<Item = &'a Sample> + use<'a> {
+        self.samples_with_times(arm).map(|(sample, _)| sample)
+    }
+
+    /// Returns the samples of an arm in order of rounds, with the times of their single operations.
+    pub(crate) fn samples_with_times(
+        &self,
+        arm: CellId,
+    ) -> impl Iterator<Item = (&'a Sample, Option<&'a Times>)> + use<'a> {
+        let Self { samples, index } = *self;
+        let places = index.arms.get(self::index(arm)).into_iter().flatten();
+        places.map(move |(_, place)| (&samples[*place], index.times(*place)))
+    }
+
+    /// Returns the times of an arm's operations in each round that counts; `None` if they were not taken.
+    pub(crate) fn times_by_round(&self, arm: CellId) -> Option<Vec<&'a Times>> {
+        let timed = self.samples_with_times(arm).filter(|(sample, _)| sample.latency.is_some());
+        let each: Vec<&Times> = timed.map(|(_, times)| times).collect::<Option<_>>()?;
+        (!each.is_empty()).then_some(each)
     }
 
     /// Returns the times of an arm in order of rounds, nanoseconds an operation.
@@ -100,7 +144,7 @@ impl<'a> Rounds<'a> {
     pub(crate) fn paired(&self, arms: &[CellId]) -> Vec<Vec<f64>> {
         let mut columns = vec![Vec::new(); arms.len()];
         // A round that lacks the first arm is left out anyway.
-        let keys = arms.first().and_then(|&first| self.arms.get(index(first)));
+        let keys = arms.first().and_then(|&first| self.index.arms.get(index(first)));
         for &(key, _) in keys.into_iter().flatten() {
             let row: Option<Vec<f64>> = arms.iter().map(|&arm| self.sample(arm, key).map(time_ns)).collect();
             for (column, time) in columns.iter_mut().zip(row.into_iter().flatten()) {
@@ -113,7 +157,8 @@ impl<'a> Rounds<'a> {
     /// Returns the logarithms of `arm`'s times over `to`'s in the rounds that have both, one series an epoch; none where a
     /// time is not above 0.
     pub(crate) fn log_ratios(&self, arm: CellId, to: CellId) -> Vec<Vec<f64>> {
-        let keys: Vec<&Key> = self.arms.get(index(arm)).into_iter().flatten().map(|(key, _)| key).collect();
+        let keys: Vec<&Key> =
+            self.index.arms.get(index(arm)).into_iter().flatten().map(|(key, _)| key).collect();
         let of_epoch = |keys: &[&Key]| -> Vec<f64> {
             let pair = |key: Key| Some([self.sample(arm, key)?, self.sample(to, key)?].map(time_ns));
             let [new, old]: [Vec<f64>; 2] =

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arm::arms;
 use super::break_even::break_even;
-use super::check::{SummaryError, check_plan, check_samples};
+use super::check::SummaryError;
 use super::compare::compare;
 use super::decompose::{Programs, decompose};
 use super::evidence::Evidence;
@@ -270,8 +270,6 @@ impl Summary {
 
 /// Summarises a record: every arm, and every group by its rule.
 pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary, SummaryError> {
-    check_plan(&record.header.plan)?;
-    check_samples(record)?;
     let plan = &record.header.plan;
     let refused = record.samples.iter().any(|sample| sample.refused.is_some());
     if rounds.keys().is_empty() && !refused {
