@@ -3,7 +3,7 @@
 use megadir_record::{Cell, CellId, GroupRule, Plan, Record, Rules, Sample, Stop, Work};
 use megadir_stats::Looks;
 
-use super::operations::{Times, histogram, times_of};
+use super::decode::{Times, histogram, times_of};
 
 /// Reason why a record cannot be summarised.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! What a record says, as data: everything that a table, a page or a program needs, and no text of ours but names.
 //!
 //! Files: `whole` (the summary and how it is made), `rounds` (samples paired
-//! by round), `evidence` (what rules judge by), `check` (what must hold of it), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`, `pairs`, `refusal`, `fill` and
+//! by round), `evidence` (what rules judge by), `check` (what must hold of it), `decode` (times of single operations), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`, `pairs`, `refusal`, `fill` and
 //! `grow` (one rule each), `resolution` (the baseline against itself). None of them knows a format.
 
 mod alternatives;
@@ -9,6 +9,7 @@ mod arm;
 mod break_even;
 mod check;
 mod compare;
+mod decode;
 mod decompose;
 mod equal_work;
 mod evidence;
@@ -46,8 +47,9 @@ pub use whole::{Ending, GroupReading, GroupSummary, Progress, Summary};
 
 pub(crate) use compare::judged;
 #[cfg(test)]
-pub(crate) use operations::DECODED;
-pub(crate) use operations::{Times, together};
+pub(crate) use decode::DECODED;
+pub(crate) use decode::Times;
+pub(crate) use operations::together;
 pub(crate) use published::{entries_nowhere, unlike, unlike_contents, unlike_entries};
 pub(crate) use rounds::{Index, Rounds};
 pub(crate) use self_check::{TIMER_COST_REFUSED, cost_of_timing};

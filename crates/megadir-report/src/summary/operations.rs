@@ -3,11 +3,11 @@
 //! Quantiles over rounds (in [`super::Timing`]) tell how blocks scatter; these tell how single operations do. Operations of one
 //! round share its moment, so intervals come from resampling rounds.
 
-use megadir_record::{CellId, Latency, Plan, Sample, Since};
-use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
+use megadir_record::{CellId, Plan, Sample, Since};
+use megadir_stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Range, Rounds};
+use super::{Figure, Range, Rounds, Times};
 
 /// Quantiles in reports, and those of the fields below.
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
@@ -54,37 +54,6 @@ pub struct OperationQuantiles {
     pub p999_ns: Figure,
     /// The longest, exactly.
     pub max_ns: f64,
-}
-
-/// Decodes the histogram of a block, in its ticks; `None` if it contradicts itself.
-pub(super) fn histogram(latency: &Latency) -> Option<Histogram> {
-    #[cfg(test)]
-    DECODED.with(|decoded| decoded.set(decoded.get() + 1));
-    let length = latency.ns_per_tick;
-    if latency.sub_buckets as usize != SUB_BUCKETS || !(length.is_finite() && length > 0.0) {
-        return None;
-    }
-    let counts: Vec<(u32, u64)> = latency.counts().collect::<Option<_>>()?;
-    Histogram::from_counts(counts, u128::from(latency.sum_ticks), latency.min_ticks, latency.max_ticks)
-}
-
-/// Times, nanoseconds, each with how often it occurred, in ascending order.
-pub(crate) type Times = Vec<(u64, u64)>;
-
-/// Returns the times of a block's operations; `None` if it has none.
-pub(super) fn times_of(block: &Histogram, ns_per_tick: f64) -> Option<Times> {
-    let ns = |ticks: u64| (ticks as f64 * ns_per_tick).round() as u64;
-    let (min, max) = (block.min()?, block.max()?);
-    let middle = |low: u64, high: u64| ns(low.midpoint(high).clamp(min, max));
-    let mut times: Times =
-        block.buckets().map(|bucket| (middle(bucket.low, bucket.high), bucket.count)).collect();
-    // The longest is known exactly.
-    if let Some(last) = times.last_mut().filter(|last| last.0 != ns(max)) {
-        last.1 -= 1;
-        times.push((ns(max), 1));
-    }
-    times.retain(|(_, count)| *count > 0);
-    Some(times)
 }
 
 /// Returns times in one histogram, nanoseconds.
@@ -142,10 +111,4 @@ fn accounted(rounds: &Rounds<'_>, arm: CellId) -> Option<f64> {
         wall_ns += *elapsed_ns as f64;
     }
     (wall_ns > 0.0).then_some(told_ns / wall_ns)
-}
-
-#[cfg(test)]
-thread_local! {
-    /// Histograms decoded by this thread.
-    pub(crate) static DECODED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }

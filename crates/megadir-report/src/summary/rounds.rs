@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use megadir_record::{CellId, Phase, Record, Sample, Since};
 
 use super::check::{SummaryError, check_plan, decode_samples};
-use super::operations::Times;
+use super::decode::Times;
 
 /// A round: epoch and round.
 pub(crate) type Key = (u32, u32);
