@@ -4,6 +4,7 @@
 #[macro_use]
 mod ui;
 mod cmd;
+mod detached;
 mod parse;
 
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ struct Cli {
 
 fn main() -> ExitCode {
     let done = match Cli::try_parse() {
+        _ if let Some(error) = detached::value(std::env::args_os().collect()) => Err(error),
         Ok(cli) => match cli.command.asks_for_help() {
             Some(name) => ui::output::print(&short_help(name)).map(|()| exit::DONE),
             None => cmd::run(cli.command),

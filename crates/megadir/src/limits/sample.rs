@@ -21,8 +21,12 @@ pub(super) use self::system::of_size;
 
 /// About a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// Uncached, each may cost a disk read, 128 KiB on ext4.
+/// Entries to examine of a directory that does not fit into the sample. Uncached, each may cost a disk read,
+/// 128 KiB on ext4; the inodes of a small directory lie close together, so all of its entries are examined.
 const EXAMINED_MAX: usize = 32;
+/// Mean size of a file where the file system does not count inodes: Agrawal et al., "A Five-Year Study of
+/// File-System Metadata", FAST 2007, section 4.
+const TYPICAL_BYTES: f64 = 189e3;
 /// A hex digest.
 const NAME_BYTES_ASSUMED: u16 = 32;
 
@@ -38,6 +42,8 @@ pub(super) struct Sampled {
     directories: u64,
     /// Every name, so that some can be examined.
     names: Vec<Vec<u8>>,
+    /// The directory has no other entries.
+    pub(super) is_whole: bool,
 }
 
 impl Sampled {
@@ -71,6 +77,7 @@ impl Sample {
                 sampled.add(entry.name, entry.kind.d_type());
             }
         }
+        sampled.is_whole = sampled.entries() > 0 && reader.next_batch()?.is_none();
         Ok(Self::made(directory, &sampled, known, space))
     }
 
@@ -97,16 +104,18 @@ impl Sample {
         Self {
             names: Fact::new(names, known, format!("the first {entries} entries{of}")),
             directory_share: sampled.directories as f64 / entries as f64,
-            contents: contents(directory, &sampled.names, known, space, &of),
+            contents: contents(directory, sampled, known, space, &of),
         }
     }
 }
 
-/// Evenly spread over the sample.
-fn contents(directory: &Dir, names: &[Vec<u8>], known: Known, space: &Space, of: &str) -> Fact<Contents> {
-    let step = names.len().div_ceil(EXAMINED_MAX);
-    let sizes: Vec<f64> =
-        names.iter().step_by(step).filter_map(|name| system::content_bytes(directory, name, space)).collect();
+/// Of all entries of a small directory, else of some that are evenly spread over the sample.
+fn contents(directory: &Dir, sampled: &Sampled, known: Known, space: &Space, of: &str) -> Fact<Contents> {
+    let names = &sampled.names;
+    let examined = if sampled.is_whole { names.len() } else { names.len().min(EXAMINED_MAX) };
+    let sizes: Vec<f64> = (0..examined)
+        .filter_map(|index| system::content_bytes(directory, &names[index * names.len() / examined], space))
+        .collect();
     if sizes.is_empty() {
         let contents = Contents::exact(space.unit_bytes as f64);
         return Fact::new(
@@ -115,12 +124,13 @@ fn contents(directory: &Dir, names: &[Vec<u8>], known: Known, space: &Space, of:
             "a block for the contents of each; none could be examined",
         );
     }
-    let value = of_sample(&sizes);
+    let value = of_sample(&sizes, typical_bytes(space));
     let (count, least, most) = (sizes.len(), least(&sizes), most(&sizes));
     let how = match count < EXAMINED_ENOUGH && least < most {
         true => format!(
             "contents of {least:.0} to {most:.0} bytes in only {count} entries{of}; directories without their contents"
         ),
+        false if count == 1 => format!("contents as in only 1 entry{of}"),
         false => format!("contents as in {count} entries{of}"),
     };
     Fact::new(value, known, how)
@@ -131,22 +141,34 @@ const EXAMINED_ENOUGH: usize = 30;
 /// The 97.5 % quantile of Student's t with 29 degrees of freedom.
 const T: f64 = 2.045;
 
-/// A large sample gives the 95 % interval of the mean. A small one gives its smallest and largest entry,
-/// widened by the rule of three: `3 / n` of all entries may differ from the `n` examined.
-fn of_sample(sizes: &[f64]) -> Contents {
+/// Mean space of a file on the whole file system.
+fn typical_bytes(space: &Space) -> f64 {
+    let used_bytes = space.blocks.saturating_sub(space.blocks_free).saturating_mul(space.unit_bytes);
+    match space.inodes.saturating_sub(space.inodes_free) {
+        0 => TYPICAL_BYTES,
+        used => used_bytes as f64 / used as f64,
+    }
+}
+
+/// A large sample gives the 95 % interval of the mean, a small one its smallest and largest entry. Both are widened
+/// by the rule of three: `3 / n` of all entries may differ from the `n` examined, and be as large as a file of
+/// `typical_bytes`.
+fn of_sample(sizes: &[f64], typical_bytes: f64) -> Contents {
     let count = sizes.len() as f64;
     let mean_bytes = sizes.iter().sum::<f64>() / count;
+    let missed = 3.0 / count;
+    let with_missed_bytes = mean_bytes + missed.min(1.0) * typical_bytes;
     if sizes.len() < EXAMINED_ENOUGH {
-        let missed = 3.0 / count;
         return Contents {
             mean_bytes,
             low_bytes: least(sizes).min(mean_bytes * (1.0 - missed)).max(0.0),
-            high_bytes: most(sizes).max(mean_bytes * (1.0 + missed)),
+            high_bytes: most(sizes).max(mean_bytes * (1.0 + missed)).max(with_missed_bytes),
         };
     }
     let variance = sizes.iter().map(|size| (size - mean_bytes).powi(2)).sum::<f64>() / (count - 1.0);
     let error = T * (variance / count).sqrt();
-    Contents { mean_bytes, low_bytes: (mean_bytes - error).max(0.0), high_bytes: mean_bytes + error }
+    let high_bytes = (mean_bytes + error).max(with_missed_bytes);
+    Contents { mean_bytes, low_bytes: (mean_bytes - error).max(0.0), high_bytes }
 }
 
 fn least(sizes: &[f64]) -> f64 {
@@ -165,17 +187,26 @@ mod tests {
     fn few_entries_give_bounds_from_the_smallest_to_the_largest() {
         let mut sizes = vec![0.0; 9];
         sizes.push(300e6);
-        let found = of_sample(&sizes);
+        let found = of_sample(&sizes, 1e5);
         assert_eq!((found.low_bytes, found.mean_bytes, found.high_bytes), (0.0, 30e6, 300e6));
         // Applies also if all entries were examined: entries to come may differ.
         sizes.extend([0.0; 22]);
-        let found = of_sample(&sizes);
+        let found = of_sample(&sizes, 1e5);
         assert!(found.low_bytes == 0.0 && found.high_bytes > 2.0 * found.mean_bytes, "{found:?}");
         // One entry bounds little, ten equal ones bound more, and many equal ones are the rule.
         let one = Contents { mean_bytes: 4096.0, low_bytes: 0.0, high_bytes: 4.0 * 4096.0 };
-        assert_eq!(of_sample(&[4096.0]), one);
-        let ten = of_sample(&[4096.0; 10]);
+        assert_eq!(of_sample(&[4096.0], 0.0), one);
+        let ten = of_sample(&[4096.0; 10], 0.0);
         assert!((ten.high_bytes / 4096.0 - 1.3).abs() < 1e-9 && (ten.low_bytes / 4096.0 - 0.7).abs() < 1e-9);
-        assert_eq!(of_sample(&[4096.0; 32]), Contents::exact(4096.0));
+        assert_eq!(of_sample(&[4096.0; 32], 0.0), Contents::exact(4096.0));
+    }
+
+    #[test]
+    fn entries_that_were_missed_may_be_typical_files() {
+        let high = |sizes: &[f64]| of_sample(sizes, 1e5).high_bytes;
+        assert_eq!(
+            (high(&[0.0]), high(&[0.0; 3]), high(&[0.0; 30]), high(&[0.0; 3000])),
+            (1e5, 1e5, 1e4, 100.0)
+        );
     }
 }

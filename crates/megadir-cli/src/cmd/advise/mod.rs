@@ -56,7 +56,7 @@ pub(crate) struct Args {
     size: Option<u64>,
 
     /// Number of threads or processes that create files concurrently [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(WRITERS_MAX)))]
+    #[arg(long, value_name = "N", value_parser = writers)]
     #[arg(help_heading = "Use")]
     writers: Option<u32>,
     /// Assume that names come and go, as in a cache or a mail queue, instead of staying
@@ -185,17 +185,6 @@ fn check(args: &Args) -> Result<(), CliError> {
             "--writers {writers} and --pattern {pattern} contradict each other: leave one out, or use --pattern mixed"
         )));
     }
-    let directory = &args.directory;
-    let is_page = directory.extension().is_some_and(|extension| {
-        extension.eq_ignore_ascii_case("html") || extension.eq_ignore_ascii_case("htm")
-    });
-    if is_page && !directory.is_dir() {
-        let page = directory.display();
-        return Err(CliError::usage(format!(
-            "{} is not a directory; to write a page use --report={page}, with '='",
-            quoted(directory)
-        )));
-    }
     match &args.report {
         Some(_) if args.time.is_zero() => Err(CliError::usage(
             "--report needs a measurement, and --time 0s measures nothing: leave one out",
@@ -213,6 +202,11 @@ fn files(text: &str) -> Result<u64, String> {
         0 => Err("expected at least 1 file".into()),
         files => Ok(files),
     }
+}
+
+fn writers(text: &str) -> Result<u32, String> {
+    let writers = text.parse().ok().filter(|writers| (1..=WRITERS_MAX).contains(writers));
+    writers.ok_or_else(|| format!("expected 1 to {WRITERS_MAX} writers"))
 }
 
 fn time(text: &str) -> Result<Duration, String> {

@@ -47,7 +47,9 @@ pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
         let may = if more.high > 0 { "creates may fail at any moment" } else { "creates fail" };
         return format!("{place} is full: {may}; the reason is {}.", the(limit));
     }
-    let by_contents = matches!(limit, Limit::Blocks | Limit::Quota(_));
+    let lowest = limits.ceilings.iter().min_by_key(|ceiling| ceiling.more.low).map(|ceiling| ceiling.limit);
+    let by_contents =
+        [Some(limit), lowest].iter().any(|limit| matches!(limit, Some(Limit::Blocks | Limit::Quota(_))));
     if by_contents && more.high >= UNKNOWN_FROM.saturating_mul(more.low.max(1)) {
         let (least, most, first) = (amount(more.low), amount(more.high), runs_out(limit));
         return format!(

@@ -15,7 +15,7 @@ fn contradictions_and_nonsense_are_one_line() {
         (&["--files", "1M", "--writers", "4", "--pattern", "walk"], &["contradict"]),
         (&["--files", "0"], &["at least 1 file"]),
         (&["--files", "many"], &["not a count", "10k"]),
-        (&["--files", "1M", "--writers", "0"], &["--writers", "1..=256"]),
+        (&["--files", "1M", "--writers", "0"], &["--writers", "expected 1 to 256 writers"]),
         (&["--files", "1M", "--pattern", "rea"], &["read", "walk"]),
         (&["--files", "1M", "--name-length", "300"], &["not a name length"]),
         (&["--files", "1M", "--time", "1s"], &["2s to 1h"]),
@@ -34,8 +34,21 @@ fn contradictions_and_nonsense_are_one_line() {
     // Refused before the measurement, which would take an hour.
     let page = ["advise", "--files", "1M", "--time", "1h", "--report=/nosuch/x.html"];
     run(scratch.path(), &page).complains(3, &["'/nosuch/x.html'", "nothing was measured"]);
-    run(scratch.path(), &["advise", "--files", "1M", "--report", "x.html"])
-        .complains(2, &["'x.html' is not a directory", "--report=x.html"]);
+    for arguments in [
+        &["--report", "x.html"][..],
+        &["--report", "x.html", "d"],
+        &["d", "--report", "x.html"],
+        &["--report", "x.html", "--files", "1M"],
+    ] {
+        run(scratch.path(), &[&["advise"], arguments].concat())
+            .complains(2, &["'x.html' is not a directory", "--report=x.html"]);
+    }
+    run(scratch.path(), &["advise", "--report", "page"]).complains(2, &["--report=page"]);
+    run(scratch.path(), &["limits", "--watch", "5m", "d"]).complains(2, &["--watch=5m"]);
+    run(scratch.path(), &["limits", "d", "--watch", "5m"]).complains(2, &["--watch=5m"]);
+    run(scratch.path(), &["list", "--summary", "directories"]).complains(2, &["--summary=directories"]);
+    // A mistyped directory remains one.
+    run(scratch.path(), &["list", "--summary", "gone"]).complains(3, &["open 'gone'"]);
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1, "nothing is left");
     run(scratch.path(), &["advise", "none", "--files", "1M"]).complains(3, &["'none'"]);
     run(scratch.path(), &["advise", "--files", "1M", "--like", "none"]).complains(3, &["'none'"]);

@@ -121,3 +121,42 @@ fn names_are_said_to_come_from_where_they_do() {
     assert_eq!(names(&["--like", "like", "d"]), (255.0, "given".into()));
     assert_eq!(names(&["--name-length", "8:3,16:1", "like"]), (10.0, "given".into()));
 }
+
+#[test]
+fn one_large_file_among_small_ones_is_seen_and_few_entries_give_bounds() {
+    const LARGE_BYTES: u64 = 8 << 20;
+    let mount = require!(Mount::make(&EXT4_1K));
+    let answer = |name: &str| object(&run(&mount.path(), &["limits", "--json", name]).quiet());
+    let number = |answer: &Value, of: &str, what: &str| answer[of][what].as_f64().unwrap();
+    for small in [33, 40, 98] {
+        let name = format!("d{small}");
+        std::fs::create_dir(mount.path().join(&name)).unwrap();
+        for index in 0..small {
+            std::fs::write(mount.path().join(&name).join(index.to_string()), "").unwrap();
+        }
+        let large = std::fs::File::create(mount.path().join(&name).join("large")).unwrap();
+        rustix::fs::fallocate(&large, rustix::fs::FallocateFlags::empty(), 0, LARGE_BYTES).unwrap();
+        let found = answer(&name);
+        let mean = LARGE_BYTES as f64 / f64::from(small + 1);
+        let measured = number(&found, "content_bytes", "mean");
+        assert!((measured / mean - 1.0).abs() < 0.1, "{small}: {measured} instead of {mean}");
+        let free = mount_free_bytes(&mount.path());
+        assert!(number(&found, "entries_until_full", "low") * mean <= free, "{small}: {found}");
+        let text = String::from_utf8(run(&mount.path(), &["limits", &name]).quiet()).unwrap();
+        assert!(text.contains("it is unknown how many more entries fit: at least "), "{text}");
+        std::fs::remove_file(mount.path().join(&name).join("large")).unwrap();
+    }
+    std::fs::create_dir(mount.path().join("one")).unwrap();
+    std::fs::write(mount.path().join("one/x"), "").unwrap();
+    let large = std::fs::File::create(mount.path().join("typical")).unwrap();
+    rustix::fs::fallocate(&large, rustix::fs::FallocateFlags::empty(), 0, LARGE_BYTES).unwrap();
+    let one = answer("one");
+    let (low, likely) =
+        (number(&one, "entries_until_full", "low"), number(&one, "entries_until_full", "likely"));
+    assert!(low < likely / 2.0, "{one}");
+}
+
+fn mount_free_bytes(path: &Path) -> f64 {
+    let free = rustix::fs::statvfs(path).unwrap();
+    (free.f_bfree * free.f_frsize) as f64
+}

@@ -95,6 +95,7 @@ fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looke
         // The position after the very last entry is not a hash.
         if filled == 0 {
             let entries = Fact::new(Span::exact(entries), Known::Measured, "counted");
+            sampled.is_whole = true;
             return Ok(Some(Looked { entries: Some(entries), hollow: Some(sampled) }));
         }
         let part = (last_offset as f64 / HASHES).clamp(f64::MIN_POSITIVE, 1.0);
