@@ -1,11 +1,13 @@
 //! Common prefixes of byte strings.
 
 const PAGE_BYTES: usize = 4096;
+/// Longer than most names.
+const LINE_BYTES: usize = 256;
 
 #[inline]
 pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
     let most = one.len().min(other.len());
-    let mut at = if most < PAGE_BYTES { 0 } else { common_pages_bytes(one, other) };
+    let mut at = if most < LINE_BYTES { 0 } else { common_chunks_bytes(one, other) };
     while let (Some(Ok(left)), Some(Ok(right))) =
         (one.get(at..at + 8).map(<[u8; 8]>::try_from), other.get(at..at + 8).map(<[u8; 8]>::try_from))
     {
@@ -24,7 +26,11 @@ pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
 /// Compares long paths in chunks. Out of line, to keep the code for names small.
 #[cold]
 #[inline(never)]
-fn common_pages_bytes(one: &[u8], other: &[u8]) -> usize {
-    let pages = one.chunks_exact(PAGE_BYTES).zip(other.chunks_exact(PAGE_BYTES));
-    PAGE_BYTES * pages.take_while(|(one, other)| one == other).count()
+fn common_chunks_bytes(one: &[u8], other: &[u8]) -> usize {
+    let equal = |one: &[u8], other: &[u8], chunk_bytes: usize| {
+        let chunks = one.chunks_exact(chunk_bytes).zip(other.chunks_exact(chunk_bytes));
+        chunk_bytes * chunks.take_while(|(one, other)| one == other).count()
+    };
+    let pages = equal(one, other, PAGE_BYTES);
+    pages + equal(&one[pages..], &other[pages..], LINE_BYTES)
 }

@@ -3,6 +3,7 @@
 use megadir::Result;
 
 use crate::block::{Block, BlockBuilder};
+use crate::common::common_bytes;
 use crate::metadata::Metadata;
 use crate::packed::PackedRows;
 use crate::path::{Place, TreePath};
@@ -184,12 +185,14 @@ impl Ascending {
         };
         let same_directory = *root == key.root && parent == key.parent;
         if !same_directory {
-            if (*root, &parent[..]) > (key.root, key.parent) {
+            let same = common_bytes(parent, key.parent);
+            if (*root, &parent[same..]) > (key.root, &key.parent[same..]) {
                 return false;
             }
             *root = key.root;
-            parent.clear();
-            parent.extend_from_slice(key.parent);
+            // Copying a whole path for each directory takes time quadratic in the depth.
+            parent.truncate(same);
+            parent.extend_from_slice(&key.parent[same..]);
         } else if &name[..] >= key.name {
             return false;
         }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::dir_path::DirPath;
 use crate::error::{Error, Result};
 #[cfg(unix)]
 use crate::file_system::FileSystem;
@@ -18,7 +19,7 @@ pub(crate) mod wine;
 /// An open directory. The path is only used in messages; it is never looked up again.
 #[derive(Debug)]
 pub struct Dir {
-    path: PathBuf,
+    path: DirPath,
     #[cfg(unix)]
     descriptor: OwnedFd,
     #[cfg(windows)]
@@ -55,7 +56,7 @@ impl Dir {
         let descriptor =
             rustix::io::retry_on_intr(|| rustix::fs::open(path, flags::OPEN, rustix::fs::Mode::empty()))
                 .map_err(|error| Error::io("open", path, error.into()))?;
-        Ok(Self { path: path.to_owned(), descriptor })
+        Ok(Self { path: path.into(), descriptor })
     }
 
     /// Opens a directory below this one by name. A symbolic link is refused, not followed.
@@ -68,14 +69,13 @@ impl Dir {
     pub fn open_below(&self, name: &[u8]) -> Result<Self> {
         use std::os::unix::ffi::OsStrExt;
         self.check_component(name)?;
-        let name = std::ffi::OsStr::from_bytes(name);
-        let path = self.path.join(name);
+        let os_name = std::ffi::OsStr::from_bytes(name);
         let opened = rustix::io::retry_on_intr(|| {
-            rustix::fs::openat(&self.descriptor, name, flags::OPEN_BELOW, rustix::fs::Mode::empty())
+            rustix::fs::openat(&self.descriptor, os_name, flags::OPEN_BELOW, rustix::fs::Mode::empty())
         });
         match opened {
-            Ok(descriptor) => Ok(Self { path, descriptor }),
-            Err(error) => Err(Error::io("open", &path, error.into())),
+            Ok(descriptor) => Ok(Self { path: self.path.child(name), descriptor }),
+            Err(error) => Err(Error::io("open", &self.path.join(os_name), error.into())),
         }
     }
 
@@ -96,7 +96,7 @@ impl Dir {
             openat2(&self.descriptor, os_name, flags::OPEN_BELOW, Mode::empty(), ResolveFlags::NO_XDEV)
         });
         match opened {
-            Ok(descriptor) => Ok(Some(Self { path: self.path.join(os_name), descriptor })),
+            Ok(descriptor) => Ok(Some(Self { path: self.path.child(name), descriptor })),
             Err(Errno::XDEV) => Ok(None),
             // Linux before 5.6, or a seccomp filter.
             Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
@@ -136,7 +136,7 @@ impl Dir {
 
     /// Wraps an open directory, such as one received from another process. `path` is only used in messages.
     pub fn from_descriptor(descriptor: OwnedFd, path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), descriptor }
+        Self { path: DirPath::from(&*path.into()), descriptor }
     }
 
     /// The two share their position.
@@ -144,7 +144,7 @@ impl Dir {
     pub(crate) fn sharing(descriptor: BorrowedFd<'_>, path: &Path) -> Result<Self> {
         let cloned = descriptor.try_clone_to_owned();
         let descriptor = cloned.map_err(|error| Error::io("open", path, error))?;
-        Ok(Self { path: path.to_owned(), descriptor })
+        Ok(Self { path: path.into(), descriptor })
     }
 
     /// At its start. A directory that may not be searched (`r--`) cannot be reopened: the reader then shares
@@ -248,11 +248,16 @@ impl Dir {
         #[cfg(windows)]
         return self.present_path();
         #[cfg(not(windows))]
-        Ok(self.path.clone())
+        Ok(self.path.to_path_buf())
     }
 
     /// Path that the directory was opened with, for messages.
     pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Path that the directory was opened with, not built yet.
+    pub fn dir_path(&self) -> &DirPath {
         &self.path
     }
 

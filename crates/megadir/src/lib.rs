@@ -65,6 +65,7 @@ mod batch;
 #[doc(hidden)]
 pub mod decode;
 mod dir;
+mod dir_path;
 #[doc(hidden)]
 pub mod directory_information;
 mod error;
@@ -88,6 +89,7 @@ pub mod remove;
 mod stat;
 pub mod summary;
 mod threads;
+mod tree_path;
 mod walk;
 
 #[cfg(windows)]
@@ -100,6 +102,7 @@ pub use backend::resolve::Resolving;
 pub use backend::{BACKENDS, Backend, Reader, by_name as backend};
 pub use batch::{Batch, BatchBuilder, Entries, Entry};
 pub use dir::{Dir, DirId};
+pub use dir_path::DirPath;
 pub use error::{Error, ErrorKind, Result};
 #[cfg(target_os = "linux")]
 pub use estimate::{Estimate, estimate};
@@ -109,4 +112,5 @@ pub use listing::Listing;
 pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadOptions, SHARES_MAX, THREADS_MAX};
 pub use stat::{AttributeBatch, EXAMINERS, Examine, Examiner, by_name as examiner};
 pub use summary::{DirectorySummary, Summary};
+pub use tree_path::TreePath;
 pub use walk::{Walk, WalkItem, WalkOptions, WalkPart};

@@ -1,7 +1,6 @@
 //! Options for reading a directory.
 
-use std::path::Path;
-
+use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Minimum size of a buffer, bytes. The record of a 255-byte name needs 280.
@@ -29,8 +28,8 @@ pub struct ReadOptions {
 
 impl ReadOptions {
     /// For all backends.
-    pub(crate) fn check(&self, backend: &'static str, path: &Path) -> Result<()> {
-        let bad = |reason: String| Err(Error::new("read", path, ErrorKind::BadOption, reason));
+    pub(crate) fn check(&self, backend: &'static str, directory: &DirPath) -> Result<()> {
+        let bad = |reason: String| Err(Error::new("read", directory, ErrorKind::BadOption, reason));
         if !(BUFFER_BYTES_MIN..=BUFFER_BYTES_MAX).contains(&self.buffer_bytes) {
             let hint = if self.buffer_bytes < 280 { " (a name of 255 bytes alone needs 280)" } else { "" };
             return bad(format!(
@@ -48,11 +47,11 @@ impl ReadOptions {
     }
 
     /// For backends that read in the caller's thread.
-    pub(crate) fn check_serial(&self, backend: &'static str, path: &Path) -> Result<()> {
-        self.check(backend, path)?;
+    pub(crate) fn check_serial(&self, backend: &'static str, directory: &DirPath) -> Result<()> {
+        self.check(backend, directory)?;
         if self.threads > 1 || self.shares > 1 {
             let reason = format!("{backend} reads with one thread; backend split uses several");
-            return Err(Error::new("read", path, ErrorKind::BadOption, reason));
+            return Err(Error::new("read", directory, ErrorKind::BadOption, reason));
         }
         Ok(())
     }

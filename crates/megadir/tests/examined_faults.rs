@@ -95,7 +95,7 @@ fn walk(examiner: &'static dyn Examiner, root: &Path, threads: usize) -> Result<
     while let Some(item) = walk.next_item() {
         match item {
             WalkItem::Batch { directory, batch, attributes } => {
-                let of_directory = walked.rows.entry(directory.to_owned()).or_default();
+                let of_directory = walked.rows.entry(directory.to_path_buf()).or_default();
                 for (entry, row) in batch.entries().zip(attributes) {
                     assert!(of_directory.insert(entry.name.to_vec(), *row).is_none(), "twice");
                 }

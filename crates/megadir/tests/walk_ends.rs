@@ -46,12 +46,16 @@ fn each_directory_ends_once_after_its_last_entry() {
         while let Some(item) = walk.next_item() {
             match item {
                 WalkItem::Batch { directory, batch, .. } => {
-                    assert!(!ended.contains_key(directory), "entries of {directory:?} after its end");
-                    *entries.entry(directory.to_owned()).or_default() += batch.len();
+                    assert!(!ended.contains_key(&**directory), "entries of {directory:?} after its end");
+                    *entries.entry(directory.to_path_buf()).or_default() += batch.len();
                 }
                 WalkItem::End { directory } => {
-                    let seen = entries.get(directory).copied().unwrap_or(0);
-                    assert_eq!(ended.insert(directory.to_owned(), seen), None, "{directory:?} ended twice");
+                    let seen = entries.get(&**directory).copied().unwrap_or(0);
+                    assert_eq!(
+                        ended.insert(directory.to_path_buf(), seen),
+                        None,
+                        "{directory:?} ended twice"
+                    );
                 }
                 other => panic!("{other:?}"),
             }
@@ -87,10 +91,10 @@ fn parts_give_what_the_whole_gives_each_directory_on_one_thread() {
                 while let Some(item) = part.next_item() {
                     match item {
                         WalkItem::Batch { directory, batch, .. } => {
-                            *entries.entry(directory.to_owned()).or_default() += batch.len();
+                            *entries.entry(directory.to_path_buf()).or_default() += batch.len();
                         }
                         WalkItem::End { directory } => {
-                            let seen = entries.get(directory).copied().unwrap_or(0);
+                            let seen = entries.get(&**directory).copied().unwrap_or(0);
                             ended.push((directory.to_owned(), seen));
                         }
                         other => panic!("{other:?}"),

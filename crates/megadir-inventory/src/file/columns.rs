@@ -70,6 +70,12 @@ pub(super) struct Paths {
     /// Begins with the directory's path and a slash.
     pub(super) last: Vec<u8>,
     pub(super) directory_bytes: usize,
+    /// Length of the root's text with a separator.
+    root_bytes: usize,
+    /// Length of the beginning of the last directory's path that is its own text.
+    verbatim_bytes: usize,
+    /// Length of the beginning that the next directory's path shares with the last one.
+    shared_bytes: usize,
     scratch: Vec<u8>,
 }
 
@@ -129,6 +135,20 @@ impl<K: Clone + Eq + Hash> Dictionary<K> {
     }
 }
 
+impl Dictionary<Box<[u8]>> {
+    /// Without searching for an earlier equal value: paths ascend within a root, and hashing all of them takes time
+    /// quadratic in the depth of a tree.
+    fn push_next(&mut self, path: &[u8], count: u32) {
+        match self.runs.last_mut() {
+            Some((last, length)) if *self.values[*last as usize] == *path => *length += count,
+            _ => {
+                self.runs.push((self.values.len() as u32, count));
+                self.values.push(path.into());
+            }
+        }
+    }
+}
+
 impl Numbers {
     fn new(stored: Stored) -> Self {
         let stored = match stored {
@@ -176,28 +196,46 @@ impl Paths {
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
         push_text(&mut path, root);
-        self.other(path, 0);
+        (self.root_bytes, self.verbatim_bytes) = (0, 0);
+        self.replace_end(0, path, 0);
+    }
+
+    /// Begins another directory, whose path shares `shared_bytes` with the last one below the same root.
+    pub(super) fn enter(&mut self, shared_bytes: usize) {
+        self.shared_bytes = shared_bytes;
     }
 
     pub(super) fn first(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
-        let mut path = std::mem::take(&mut self.scratch);
-        path.clear();
-        push_text(&mut path, root);
-        push_separator(&mut path);
-        if !parent.is_empty() {
-            push_relative(&mut path, parent);
-            push_separator(&mut path);
+        let mut end = std::mem::take(&mut self.scratch);
+        end.clear();
+        // The text of whole names that both paths begin with is there already.
+        let shared = &parent[..self.verbatim_bytes.min(self.shared_bytes).min(parent.len())];
+        let kept = shared.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        let mut from = self.root_bytes + kept;
+        if kept == 0 {
+            push_text(&mut end, root);
+            push_separator(&mut end);
+            (from, self.root_bytes) = (0, end.len());
         }
-        let directory_bytes = path.len();
-        push_text(&mut path, name);
-        self.other(path, directory_bytes);
+        let below = &parent[kept..];
+        if !below.is_empty() {
+            push_relative(&mut end, below);
+            push_separator(&mut end);
+        }
+        let directory_bytes = from + end.len();
+        self.verbatim_bytes = if std::str::from_utf8(below).is_ok() { parent.len() } else { kept };
+        push_text(&mut end, name);
+        self.replace_end(from, end, directory_bytes);
     }
 
-    fn other(&mut self, path: Vec<u8>, directory_bytes: usize) {
-        let common = common(&self.last, &path);
-        self.common.push(common as i64);
-        self.rest.push(&path[common..]);
-        self.scratch = std::mem::replace(&mut self.last, path);
+    /// Replaces the last text from offset `from` on by `end`.
+    fn replace_end(&mut self, from: usize, end: Vec<u8>, directory_bytes: usize) {
+        let same = common(&self.last[from..], &end);
+        self.common.push((from + same) as i64);
+        self.rest.push(&end[same..]);
+        self.last.truncate(from + same);
+        self.last.extend_from_slice(&end[same..]);
+        self.scratch = end;
         self.directory_bytes = directory_bytes;
     }
 
@@ -223,8 +261,8 @@ impl Paths {
         self.last.extend_from_slice(&name[same - self.directory_bytes..]);
     }
 
-    fn same(&mut self, path: &[u8], rows: u32) {
-        let common = common(&self.last, path);
+    /// `common` bytes are those of the last path.
+    fn same(&mut self, path: &[u8], common: usize, rows: u32) {
         self.common.push(common as i64);
         self.rest.push(&path[common..]);
         self.last.truncate(common);
@@ -239,6 +277,7 @@ impl Paths {
         self.rest.clear();
         self.last.clear();
         self.directory_bytes = 0;
+        (self.root_bytes, self.verbatim_bytes, self.shared_bytes) = (0, 0, 0);
     }
 }
 
@@ -280,11 +319,12 @@ impl Columns {
         self.has_hash.clear();
     }
 
-    pub(super) fn directory(&mut self, root: u32, parent: &[u8], rows: u32) {
+    /// `common` bytes of the path are those of the last directory's.
+    pub(super) fn directory(&mut self, root: u32, (parent, common): (&[u8], usize), rows: u32) {
         self.root.push(&i64::from(root), rows);
         match &mut self.parent {
-            Parents::Dictionary(dictionary) => dictionary.push(&Box::from(parent), rows),
-            Parents::Prefixes(paths) => paths.same(parent, rows),
+            Parents::Dictionary(dictionary) => dictionary.push_next(parent, rows),
+            Parents::Prefixes(paths) => paths.same(parent, common, rows),
         }
     }
 
@@ -325,7 +365,7 @@ impl Columns {
 
 #[cfg(test)]
 mod tests {
-    use super::Paths;
+    use super::{Paths, common};
     use crate::row::Key;
 
     #[test]
@@ -337,15 +377,25 @@ mod tests {
             (0, b"/", b"", b"a-long-name-with-2"),
             (0, b"/", b"a", b"f\xff"),
             (0, b"/", b"a", b"f\xffg"),
+            (0, b"/", b"a/b/c", b"x"),
+            (0, b"/", b"a/b/c\xfe/d/e", b"x"),
+            (0, b"/", b"a/b/c\xfe/d/f", b"\xe9"),
+            (0, b"/", b"a/b/c\xfe/dd", b"y"),
+            (0, b"/", b"a/b/d/e", b"y"),
+            (0, b"/", b"a/bc", b"y"),
             (1, b"/r\xfe", b"", b""),
             (1, b"/r\xfe", b"", b"a"),
             (1, b"/r\xfe", b"a", b"b"),
         ];
-        let (mut paths, mut expected, mut last) = (Paths::default(), Vec::new(), None);
+        let (mut paths, mut expected, mut last) = (Paths::default(), Vec::new(), None::<(u32, &[u8])>);
         for (root, path, parent, name) in rows {
             let mut text = Vec::new();
             Key { root, parent, name }.text_into(path, &mut text);
             expected.push(String::from_utf8(text).unwrap());
+            if last != Some((root, parent)) {
+                let before = last.filter(|before: &(u32, &[u8])| before.0 == root);
+                paths.enter(before.map_or(0, |before| common(before.1, parent)));
+            }
             match (name.is_empty(), last == Some((root, parent))) {
                 (true, _) => paths.root(path),
                 (false, false) => paths.first(path, parent, name),

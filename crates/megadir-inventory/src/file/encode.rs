@@ -90,12 +90,16 @@ impl Encoder {
         let Self { columns, parent, roots, .. } = self;
         parent.clear();
         let (mut bytes, mut odd) = (&rows.bytes[..], rows.odd.iter().peekable());
-        let mut row = 0;
+        let (mut row, mut last_root) = (0, None);
         for directory in &rows.directories {
             parent.truncate(directory.common);
             parent.extend_from_slice(&rows.paths[directory.rest.clone()]);
             let root = roots.get(directory.root as usize).ok_or_else(damaged)?;
-            columns.directory(directory.root, parent, directory.rows);
+            // Texts of paths below different roots have no such beginning.
+            let shared = if last_root == Some(directory.root) { directory.common } else { 0 };
+            last_root = Some(directory.root);
+            columns.directory(directory.root, (parent, directory.common), directory.rows);
+            columns.path.enter(shared);
             if directory.in_columns {
                 let whole = packed::columns::Columns::take(&mut bytes, directory.rows as usize);
                 columns.add_whole(root, parent, &whole.ok_or_else(damaged)?);

@@ -8,6 +8,7 @@ use std::io;
 use std::ops::Range;
 
 use crate::common::common_bytes;
+use crate::path::TreePath;
 use crate::sorter::{RunWriter, Sorter};
 
 /// No node.
@@ -45,9 +46,12 @@ struct Item {
 pub(super) struct Cursor {
     generation: u64,
     root: u32,
-    path: Vec<u8>,
+    path: TreePath,
     /// From the root down, with the end offset of each name in the path.
     nodes: Vec<(u32, usize)>,
+    /// Buffers for the ends of the previous path and of the next.
+    before: Vec<u8>,
+    rest: Vec<u8>,
 }
 
 impl Deep {
@@ -64,11 +68,11 @@ impl Deep {
         }
     }
 
-    /// `tail` is the key after the path; `is_same`: the directory of the cursor's last item.
+    /// `tail` is the key after the path.
     pub(super) fn add(
         &mut self,
         cursor: &mut Cursor,
-        (root, path, is_same): (u32, &[u8], bool),
+        (root, path): (u32, &TreePath),
         tail: &[u8],
         item: &[u8],
         sorter: &mut Sorter,
@@ -77,7 +81,7 @@ impl Deep {
         if self.held_bytes() + tail.len() + item.len() > self.memory_bytes_max / 2 && !self.items.is_empty() {
             self.write_run(sorter)?;
         }
-        let node = self.node(cursor, root, path, is_same);
+        let node = self.node(cursor, root, path);
         let start = self.bytes.len();
         self.bytes.extend_from_slice(tail);
         let tail = start..self.bytes.len();
@@ -95,40 +99,50 @@ impl Deep {
             + self.bytes.len()
     }
 
-    fn node(&mut self, cursor: &mut Cursor, root: u32, path: &[u8], is_same: bool) -> u32 {
+    fn node(&mut self, cursor: &mut Cursor, root: u32, path: &TreePath) -> u32 {
         let is_current = cursor.generation == self.generation && cursor.root == root;
         if is_current
-            && is_same
+            && cursor.path == *path
             && let Some((node, _)) = cursor.nodes.last()
         {
             return *node;
         }
-        let mut same = common_bytes(&cursor.path, path);
         if !is_current {
-            (cursor.generation, cursor.root, same) = (self.generation, root, 0);
+            (cursor.generation, cursor.root, cursor.path) = (self.generation, root, TreePath::root());
             cursor.nodes.clear();
             cursor.nodes.push((self.child(NONE, &root.to_be_bytes()), 0));
         }
+        // Only the bytes after the shared pieces are copied and compared.
+        let shared = cursor.path.shared_bytes(path);
+        let (mut before, mut rest) = (std::mem::take(&mut cursor.before), std::mem::take(&mut cursor.rest));
+        before.clear();
+        rest.clear();
+        cursor.path.push_from(shared, &mut before);
+        path.push_from(shared, &mut rest);
+        let common = common_bytes(&before, &rest);
         // Only whole names are shared: a slash or the end follows.
         let is_whole = |end: usize| {
-            end == 0
-                || end <= same
-                    && [&cursor.path[..], path]
-                        .iter()
-                        .all(|path| path.get(end).is_none_or(|byte| *byte == b'/'))
+            end < shared + common || end == shared + common && matches!(rest.get(common), None | Some(b'/'))
         };
         while cursor.nodes.len() > 1 && cursor.nodes.last().is_some_and(|(_, end)| !is_whole(*end)) {
             cursor.nodes.pop();
         }
-        let (mut node, mut end) = cursor.nodes.last().copied().unwrap_or((NONE, 0));
-        cursor.path.truncate(same);
-        cursor.path.extend_from_slice(&path[same..]);
-        while end < path.len() {
-            let start = if end == 0 { 0 } else { end + 1 };
-            end = path[start..].iter().position(|byte| *byte == b'/').map_or(path.len(), |at| start + at);
-            node = self.child(node, &path[start..end]);
-            cursor.nodes.push((node, end));
+        let (mut node, from) = cursor.nodes.last().copied().unwrap_or((NONE, 0));
+        if from < shared {
+            rest.clear();
+            path.push_from(from, &mut rest);
+        } else {
+            rest.drain(..from - shared);
         }
+        let mut end = 0;
+        while end < rest.len() {
+            let start = if from + end == 0 { 0 } else { end + 1 };
+            end = rest[start..].iter().position(|byte| *byte == b'/').map_or(rest.len(), |at| start + at);
+            node = self.child(node, &rest[start..end]);
+            cursor.nodes.push((node, from + end));
+        }
+        cursor.path = path.clone();
+        (cursor.before, cursor.rest) = (before, rest);
         node
     }
 
@@ -233,6 +247,7 @@ impl Deep {
 #[cfg(test)]
 mod tests {
     use super::{Cursor, Deep};
+    use crate::path::TreePath;
     use crate::sorter::Sorter;
 
     #[test]
@@ -258,7 +273,7 @@ mod tests {
             let (mut deep, mut cursors) = (Deep::new(memory_bytes), [Cursor::default(), Cursor::default()]);
             for (index, entry) in entries.iter().enumerate() {
                 let tail = [&[0, 1], entry.2.as_bytes()].concat();
-                let of = (entry.0, entry.1.as_bytes(), false);
+                let of = (entry.0, &TreePath::from(&entry.1));
                 deep.add(&mut cursors[index % 2], of, &tail, entry.2.as_bytes(), &mut sorter).unwrap();
             }
             deep.write_run(&mut sorter).unwrap();

@@ -8,6 +8,7 @@ use std::path::Path;
 use megadir::Result;
 
 use super::{ScanEvent, Watch, gather, spill_error};
+use crate::common::common_bytes;
 use crate::metadata::Metadata;
 use crate::row::{Facts, Key, Row};
 use crate::rows::Sink;
@@ -61,12 +62,13 @@ impl Emitter<'_> {
         let Some((root, parent, kind, name)) = gather::key_parts(key, &self.parent) else {
             unreachable!("the key was encoded by the same code")
         };
-        if root != self.root || parent != self.parent {
+        let same = common_bytes(&self.parent, parent);
+        if root != self.root || same < self.parent.len().max(parent.len()) {
             self.alone(None)?;
             self.root = root;
             self.last_alone = None;
-            self.parent.clear();
-            self.parent.extend_from_slice(parent);
+            self.parent.truncate(same);
+            self.parent.extend_from_slice(&parent[same..]);
         }
         if kind == gather::ERROR {
             let words = String::from_utf8_lossy(item).into_owned();
@@ -136,7 +138,6 @@ fn words(errno: i32) -> String {
 #[cfg(test)]
 mod tests {
     use std::ops::ControlFlow;
-    use std::path::Path;
     use std::sync::Mutex;
 
     use megadir::{Attributes, BatchBuilder, FileType, Time};
@@ -154,7 +155,11 @@ mod tests {
     fn give(batches: &[&[(&[u8], Attributes)]], held_bytes_max: usize, sink: &mut dyn Sink) -> Metadata {
         let shared = Mutex::new(Shared::new(1 << 20, std::env::temp_dir()));
         let rowless = Rowless::default();
-        let (top, directory) = (Path::new("t"), Path::new("t/d"));
+        let scratch = tempfile::tempdir().unwrap();
+        std::fs::create_dir(scratch.path().join("d")).unwrap();
+        let top = scratch.path();
+        let below = megadir::Dir::open(top).unwrap().open_below(b"d").unwrap();
+        let directory = below.dir_path();
         let mut gather = Gather::new((&shared, &rowless), held_bytes_max, &[], (0, top), None);
         for entries in batches {
             let mut batch = BatchBuilder::new(4096, false);

@@ -13,16 +13,16 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use megadir::{Attributes, Batch, FileType, Want};
+use megadir::{Attributes, Batch, DirPath, FileType, Want};
 
 use super::Excluded;
 use super::deep::Cursor;
 use super::rowless::Rowless;
-use super::shared::Shared;
+use super::shared::{ItemKey, Shared};
 use crate::common::common_bytes;
 use crate::packed::columns::{self, Alike};
 use crate::packed::{Numbers, PackedRows, pack};
-use crate::path::split_bytes;
+use crate::path::{TreePath, split_bytes};
 use crate::row::Facts;
 use crate::volumes::Devices;
 
@@ -50,13 +50,13 @@ pub(super) struct Gather<'o> {
     /// Root in the walk.
     prefix: Vec<u8>,
     exclude: &'o [Excluded],
-    /// Few at a time, and comparing long paths is cheaper than hashing them.
-    blocks: BTreeMap<Vec<u8>, Block>,
+    /// By path relative to the root; few at a time.
+    blocks: BTreeMap<TreePath, Block>,
     spare: Vec<Block>,
     /// Total of all blocks.
     held_bytes: usize,
     held_bytes_max: usize,
-    key: Vec<u8>,
+    key: ItemKey,
     item: Vec<u8>,
 }
 
@@ -104,7 +104,7 @@ impl<'o> Gather<'o> {
             spare: Vec::new(),
             held_bytes: 0,
             held_bytes_max,
-            key: Vec::new(),
+            key: ItemKey::default(),
             item: Vec::new(),
         }
     }
@@ -112,18 +112,18 @@ impl<'o> Gather<'o> {
     pub(super) fn root(&mut self, facts: &Facts) -> io::Result<()> {
         let mut item = head(1, facts.errno.is_some(), 0).to_vec();
         pack(&mut item, &Numbers::new(facts), b"");
-        set_key(&mut self.key, self.root, b"", ROWS, b"");
-        self.add(0, false, &item)
+        self.key.enter(self.root, &TreePath::root(), ROWS);
+        self.add(&item)
     }
 
     /// Returns their number.
     pub(super) fn batch(
         &mut self,
-        directory: &Path,
+        directory: &DirPath,
         batch: Batch<'_>,
         attributes: &[Attributes],
     ) -> io::Result<u64> {
-        let path = megadir::names::from_os(directory.as_os_str());
+        let path = directory.below();
         if self.rowless.has(path) {
             return Ok(0);
         }
@@ -167,12 +167,12 @@ impl<'o> Gather<'o> {
             block.large = true;
             self.one_by_one(path, &mut block)?;
         }
-        self.blocks.insert(path.to_vec(), block);
+        self.blocks.insert(path.clone(), block);
         Ok(added)
     }
 
-    pub(super) fn end(&mut self, directory: &Path) -> io::Result<Option<Block>> {
-        let path = megadir::names::from_os(directory.as_os_str());
+    pub(super) fn end(&mut self, directory: &DirPath) -> io::Result<Option<Block>> {
+        let path = directory.below();
         let Some(mut block) = self.blocks.remove(path) else { return Ok(None) };
         self.put(path, &mut block)?;
         Ok(self.recycle(block))
@@ -182,8 +182,9 @@ impl<'o> Gather<'o> {
         let path = megadir::names::from_os(path.as_os_str());
         let relative = relative(path, &self.prefix).into_owned();
         let (parent, name) = split_bytes(&relative);
-        set_key(&mut self.key, self.root, parent, ERROR, name);
-        self.add(parent.len(), false, error.as_bytes())
+        self.key.enter(self.root, &parent.into(), ERROR);
+        self.key.set_name(name);
+        self.add(error.as_bytes())
     }
 
     pub(super) fn end_all(&mut self) -> io::Result<()> {
@@ -194,14 +195,13 @@ impl<'o> Gather<'o> {
         Ok(())
     }
 
-    /// Under the current key, with `path_bytes` of path. `is_same`: the directory of the last item.
-    fn add(&mut self, path_bytes: usize, is_same: bool, item: &[u8]) -> io::Result<()> {
+    /// Under the current key.
+    fn add(&mut self, item: &[u8]) -> io::Result<()> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let (root, key) = (self.root, &self.key[..]);
-        shared.add(&mut self.cursor, (root, path_bytes, is_same), key, item)
+        shared.add(&mut self.cursor, &self.key, item)
     }
 
-    fn put(&mut self, path: &[u8], block: &mut Block) -> io::Result<()> {
+    fn put(&mut self, path: &TreePath, block: &mut Block) -> io::Result<()> {
         if block.large {
             return self.one_by_one(path, block);
         }
@@ -212,8 +212,8 @@ impl<'o> Gather<'o> {
         // A changing directory may list a name twice.
         places.dedup_by(|a, b| name(a) == name(b));
         let (Some(first), Some(last)) = (places.first(), places.last()) else { return Ok(()) };
-        let directory = relative(path, &self.prefix);
-        set_key(&mut self.key, self.root, &directory, ROWS, name(first));
+        self.key.enter(self.root, path, ROWS);
+        self.key.set_name(name(first));
         let in_columns = places.len() >= COLUMN_ROWS_MIN && alike.is_whole();
         let count = places.len() | if in_columns { COLUMNS as usize } else { 0 };
         self.item.clear();
@@ -225,7 +225,7 @@ impl<'o> Gather<'o> {
             rows.zip(places.iter().map(name)).for_each(|(row, name)| pack(&mut self.item, row, name));
         }
         let item = std::mem::take(&mut self.item);
-        self.add(directory.len(), false, &item)?;
+        self.add(&item)?;
         self.item = item;
         self.held_bytes -= held_bytes;
         block.clear();
@@ -233,19 +233,16 @@ impl<'o> Gather<'o> {
     }
 
     /// As single items.
-    fn one_by_one(&mut self, path: &[u8], block: &mut Block) -> io::Result<()> {
-        let directory = relative(path, &self.prefix);
-        set_key(&mut self.key, self.root, &directory, ROWS, b"");
-        let without_name = self.key.len();
-        for (index, place) in block.places.iter().enumerate() {
-            self.key.truncate(without_name);
+    fn one_by_one(&mut self, path: &TreePath, block: &mut Block) -> io::Result<()> {
+        self.key.enter(self.root, path, ROWS);
+        for place in &block.places {
             let name = &block.names[place.name as usize..place.name_end as usize];
-            self.key.extend_from_slice(name);
+            self.key.set_name(name);
             self.item.clear();
             self.item.extend_from_slice(&head(1, block.failed > 0, name.len()));
             pack(&mut self.item, &block.rows[place.row as usize], name);
             let item = std::mem::take(&mut self.item);
-            self.add(directory.len(), index > 0, &item)?;
+            self.add(&item)?;
             self.item = item;
         }
         self.held_bytes -= block.bytes();
@@ -304,14 +301,6 @@ fn leading(name: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-fn set_key(key: &mut Vec<u8>, root: u32, parent: &[u8], kind: u8, name: &[u8]) {
-    key.clear();
-    key.extend_from_slice(&root.to_be_bytes());
-    key.extend_from_slice(parent);
-    key.extend_from_slice(&[0, kind]);
-    key.extend_from_slice(name);
-}
-
 /// `rows` may include [`COLUMNS`].
 fn head(rows: usize, some_failed: bool, last_name_bytes: usize) -> [u8; HEAD_BYTES] {
     // Blocks have far fewer rows, and names less than 64 KiB.
@@ -360,7 +349,8 @@ fn relative<'p>(path: &'p [u8], prefix: &[u8]) -> std::borrow::Cow<'p, [u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{key_parts, relative, set_key};
+    use super::{key_parts, relative};
+    use crate::scan::shared::ItemKey;
 
     #[test]
     fn keys_order_as_rows_do_and_come_apart() {
@@ -376,12 +366,13 @@ mod tests {
             (256, b"", 1, b""),
         ];
         for (root, parent, kind, name) in rows {
-            let mut key = Vec::new();
-            set_key(&mut key, root, parent, kind, name);
+            let mut key = ItemKey::default();
+            key.enter(root, &parent.into(), kind);
+            key.set_name(name);
             for last in [&b""[..], b"a", parent] {
-                assert_eq!(key_parts(&key, last), Some((root, parent, kind, name)));
+                assert_eq!(key_parts(key.bytes(), last), Some((root, parent, kind, name)));
             }
-            keys.push(key);
+            keys.push(key.bytes().to_vec());
         }
         assert!(keys.is_sorted_by(|a, b| a < b));
         assert_eq!(key_parts(b"\0\0\0\0no end", b""), None);

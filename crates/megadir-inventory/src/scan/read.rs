@@ -213,7 +213,7 @@ impl Reader<'_> {
             WalkItem::End { directory } => {
                 let block = self.gather.end(directory)?;
                 block.and_then(|block| Some((block.failed, block.first_failed?))).map(|(count, first)| {
-                    let (directory, (first, errno)) = (directory.to_owned(), first);
+                    let (directory, (first, errno)) = (directory.to_path_buf(), first);
                     Told::Unexamined { directory, first, errno, count }
                 })
             }

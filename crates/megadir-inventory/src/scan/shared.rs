@@ -4,10 +4,52 @@ use std::io;
 use std::path::PathBuf;
 
 use super::deep::{Cursor, Deep};
+use crate::path::TreePath;
 use crate::sorter::Sorter;
 
 /// Limit of relative paths kept whole, bytes: no system call takes longer ones.
 const LONG_PATH_BYTES: usize = 4096;
+
+/// Key of an item; the same buffer serves all items of a thread.
+#[derive(Default)]
+pub(super) struct ItemKey {
+    root: u32,
+    /// Kept for the cursor if it is long.
+    path: TreePath,
+    bytes: Vec<u8>,
+    /// Start of the entry's name in `bytes`.
+    name_at: usize,
+}
+
+impl ItemKey {
+    /// Begins the key of an entry of the directory `path`.
+    pub(super) fn enter(&mut self, root: u32, path: &TreePath, kind: u8) {
+        self.root = root;
+        self.path = path.clone();
+        self.bytes.clear();
+        if !self.is_long() {
+            self.bytes.extend_from_slice(&root.to_be_bytes());
+            path.push_to(&mut self.bytes);
+        }
+        self.bytes.extend_from_slice(&[0, kind]);
+        self.name_at = self.bytes.len();
+    }
+
+    /// Sets the name, and keeps the directory.
+    pub(super) fn set_name(&mut self, name: &[u8]) {
+        self.bytes.truncate(self.name_at);
+        self.bytes.extend_from_slice(name);
+    }
+
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn is_long(&self) -> bool {
+        self.path.len() > LONG_PATH_BYTES
+    }
+}
 
 /// Sorter shared by all threads.
 pub(super) struct Shared {
@@ -22,25 +64,17 @@ impl Shared {
         Self { sorter: Sorter::new(memory_bytes, directory), deep: None, memory_bytes }
     }
 
-    /// Adds an item. In its key the path of the directory follows the number of the root. `is_same` means the
-    /// directory of the thread's last item.
-    pub(super) fn add(
-        &mut self,
-        cursor: &mut Cursor,
-        (root, path_bytes, is_same): (u32, usize, bool),
-        key: &[u8],
-        item: &[u8],
-    ) -> io::Result<()> {
+    /// Adds an item.
+    pub(super) fn add(&mut self, cursor: &mut Cursor, key: &ItemKey, item: &[u8]) -> io::Result<()> {
         let Self { sorter, deep, memory_bytes } = self;
-        if path_bytes <= LONG_PATH_BYTES {
-            return sorter.add(key, item);
+        if !key.is_long() {
+            return sorter.add(&key.bytes, item);
         }
-        let (path, tail) = key[size_of::<u32>()..].split_at(path_bytes);
         let deep = deep.get_or_insert_with(|| {
             sorter.set_memory(*memory_bytes / 2);
             Deep::new(*memory_bytes / 2)
         });
-        deep.add(cursor, (root, path, is_same), tail, item, sorter)
+        deep.add(cursor, (key.root, &key.path), &key.bytes, item, sorter)
     }
 
     pub(super) fn into_sorter(mut self) -> io::Result<Sorter> {

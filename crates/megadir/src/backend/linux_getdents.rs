@@ -1,13 +1,14 @@
 //! Backend `getdents`: getdents64 into a buffer of the reader's own, decoded in place.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{Backend, Reader};
 use crate::batch::Batch;
 use crate::decode::{self, Malformed};
 use crate::dir::{Dir, kind_of};
+use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 
@@ -27,9 +28,9 @@ impl Backend for Getdents {
     }
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        options.check_serial(self.name(), directory.path())?;
+        options.check_serial(self.name(), directory.dir_path())?;
         let source = Source::Own(directory.reopen_for_reader()?);
-        Ok(open(source, directory.path(), options, Vec::new()))
+        Ok(open(source, directory.dir_path(), options, Vec::new()))
     }
 
     fn open_once(&self, directory: &Arc<Dir>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
@@ -42,18 +43,18 @@ impl Backend for Getdents {
         options: &ReadOptions,
         buffer: Vec<u8>,
     ) -> Result<Box<dyn Reader>> {
-        options.check_serial(self.name(), directory.path())?;
-        Ok(open(Source::Lent(Arc::clone(directory)), directory.path(), options, buffer))
+        options.check_serial(self.name(), directory.dir_path())?;
+        Ok(open(Source::Lent(Arc::clone(directory)), directory.dir_path(), options, buffer))
     }
 }
 
-fn open(source: Source, path: &Path, options: &ReadOptions, mut buffer: Vec<u8>) -> Box<dyn Reader> {
+fn open(source: Source, path: &DirPath, options: &ReadOptions, mut buffer: Vec<u8>) -> Box<dyn Reader> {
     // Zeroing takes as long as a large part of a call, and most directories are small: keep old contents.
     if buffer.len() != options.buffer_bytes {
         buffer = vec![0; options.buffer_bytes];
     }
     Box::new(GetdentsReader {
-        path: path.to_owned(),
+        path: path.clone(),
         source,
         buffer,
         resolve_types: options.resolve_types,
@@ -78,7 +79,7 @@ impl AsFd for Source {
 }
 
 struct GetdentsReader {
-    path: PathBuf,
+    path: DirPath,
     source: Source,
     buffer: Vec<u8>,
     resolve_types: bool,

@@ -9,6 +9,7 @@ use megadir_sys::windows::facts;
 use megadir_sys::windows::open::{Purpose, below};
 
 use super::{Dir, DirId};
+use crate::dir_path::DirPath;
 use crate::directory_information::Found;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
@@ -39,7 +40,7 @@ impl Dir {
         if !file.metadata().map_err(io)?.is_dir() {
             return Err(not_a_directory(path));
         }
-        Ok(Self { path: path.to_owned(), handle: file.into() })
+        Ok(Self { path: path.into(), handle: file.into() })
     }
 
     /// Opens a directory below this one by name. A symbolic link or junction is refused, not followed.
@@ -49,17 +50,18 @@ impl Dir {
     /// As [`Dir::open`].
     pub fn open_below(&self, name: &[u8]) -> Result<Self> {
         self.check_component(name)?;
-        let path = self.path.join(names::to_os(name)?);
+        let os_name = names::to_os(name)?;
+        let path = || self.path.join(&os_name);
         let handle = self.open_entry(name, Purpose::List)?;
         let is_away = |name: Vec<u16>| super::wine::leads_away(self.as_handle(), &name, handle.as_handle());
         if names::to_wide(name).is_some_and(is_away) {
-            return Err(not_a_directory(&path));
+            return Err(not_a_directory(&path()));
         }
         let (attributes, reparse_tag) =
-            facts::tag(handle.as_handle()).map_err(|error| Error::io("open", &path, error))?;
+            facts::tag(handle.as_handle()).map_err(|error| Error::io("open", &path(), error))?;
         match (Found { attributes, reparse_tag, ..Found::default() }).kind() {
-            FileType::Directory => Ok(Self { path, handle }),
-            _ => Err(not_a_directory(&path)),
+            FileType::Directory => Ok(Self { path: self.path.child(name), handle }),
+            _ => Err(not_a_directory(&path())),
         }
     }
 
@@ -129,7 +131,7 @@ impl Dir {
 
     /// Wraps an open directory. `path` is only used in messages.
     pub fn from_descriptor(handle: OwnedHandle, path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), handle }
+        Self { path: DirPath::from(&*path.into()), handle }
     }
 
     /// At its start.
@@ -158,7 +160,7 @@ impl Dir {
         let id = self.id()?;
         let leads_here =
             |path: &PathBuf| Self::open(path).and_then(|there| there.id()).is_ok_and(|there| there == id);
-        let mut candidates = current.map(PathBuf::from).into_iter().chain([self.path.clone()]);
+        let mut candidates = current.map(PathBuf::from).into_iter().chain([self.path.to_path_buf()]);
         candidates.find(leads_here).ok_or_else(|| {
             let reason = "the directory was moved, and this method needs its path";
             Error::new("read", &self.path, ErrorKind::NotFound, reason)

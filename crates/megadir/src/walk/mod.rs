@@ -6,7 +6,7 @@ mod parts;
 mod queue;
 mod worker;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -19,6 +19,7 @@ use self::worker::{Gathered, Output, Worker};
 use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
 use crate::dir::Dir;
+use crate::dir_path::DirPath;
 use crate::error::{Error, Result};
 use crate::stat::Examiner;
 use crate::threads::join;
@@ -81,7 +82,7 @@ pub enum WalkItem<'a> {
     /// Entries of a directory.
     Batch {
         /// Path of the directory, beginning with the root's.
-        directory: &'a Path,
+        directory: &'a DirPath,
         /// Entries of the directory.
         batch: Batch<'a>,
         /// Attributes of the entries, in the order of the batch; empty if not asked for.
@@ -91,7 +92,7 @@ pub enum WalkItem<'a> {
     /// is set. Batches of other directories may come between.
     End {
         /// Path of the directory, beginning with the root's.
-        directory: &'a Path,
+        directory: &'a DirPath,
     },
     /// A directory that could not be opened or read to its end; the walk continues.
     Error(Error),
@@ -128,7 +129,7 @@ impl Walk {
     /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if an option is out of range or a thread cannot be
     /// started.
     pub fn new(root: Dir, options: &WalkOptions) -> Result<Self> {
-        let path = root.path().to_owned();
+        let path = root.dir_path().clone();
         let (queue, mut workers) = workers(root, options)?;
         if options.threads == 1
             && let Some(worker) = workers.pop()
@@ -185,7 +186,7 @@ impl Walk {
 
 /// The queue has the root in it.
 fn workers(root: Dir, options: &WalkOptions) -> Result<(Arc<Queue>, Vec<Worker>)> {
-    worker::check(options, root.path())?;
+    worker::check(options, root.dir_path())?;
     let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
     let mut examine = match options.examine {
         Some((examiner, want)) => examiner.start_threads(&root, want, options.threads)?,
@@ -206,12 +207,14 @@ fn item(current: &mut Option<Output>, next: Output) -> Option<WalkItem<'_>> {
         Output::OtherMount(path) => Some(WalkItem::OtherMount(path)),
         borrowed => match current.insert(borrowed) {
             Output::Batch { directory, gathered } => match gathered.batch() {
-                Ok(batch) => {
-                    Some(WalkItem::Batch { directory: directory.path(), batch, attributes: &gathered.rows })
-                }
+                Ok(batch) => Some(WalkItem::Batch {
+                    directory: directory.dir_path(),
+                    batch,
+                    attributes: &gathered.rows,
+                }),
                 Err(_) => unreachable!("the bytes of a batch are a batch"),
             },
-            Output::End(directory) => Some(WalkItem::End { directory: directory.path() }),
+            Output::End(directory) => Some(WalkItem::End { directory: directory.dir_path() }),
             Output::Error(_) | Output::OtherMount(_) => None,
         },
     }

@@ -1,7 +1,7 @@
 //! Worker of a walk: a state machine that returns one item a step.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::WalkOptions;
@@ -11,6 +11,7 @@ use crate::backend::{self, Backend, Reader};
 use crate::batch::Batch;
 use crate::decode::Malformed;
 use crate::dir::Dir;
+use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::names;
@@ -228,7 +229,7 @@ fn read_options(options: &WalkOptions) -> ReadOptions {
     ReadOptions { buffer_bytes: options.buffer_bytes, threads: 1, shares: 1, resolve_types: true }
 }
 
-pub(super) fn check(options: &WalkOptions, path: &Path) -> Result<()> {
+pub(super) fn check(options: &WalkOptions, path: &DirPath) -> Result<()> {
     ReadOptions { threads: options.threads, ..read_options(options) }.check("walk", path)?;
     if options.queue_directories_max == 0 {
         let reason = "a queue of 0 directories: must be at least 1";

@@ -160,7 +160,7 @@ fn a_walk_tells_what_the_standard_library_tells() {
             while let Some(item) = walk.next_item() {
                 let WalkItem::Batch { directory, batch, attributes } = item else { panic!("{item:?}") };
                 assert_eq!(batch.len(), attributes.len());
-                let rows: &mut super::support::Rows = found.entry(directory.to_owned()).or_default();
+                let rows: &mut super::support::Rows = found.entry(directory.to_path_buf()).or_default();
                 rows.extend(batch.entries().zip(attributes).map(|(entry, row)| (entry.name.to_vec(), *row)));
             }
             assert_eq!(found.len(), 5, "directories that hold something");

@@ -41,7 +41,7 @@ impl Alone {
         }
         let built = self.built(row.inode, row.kind);
         match run.want() {
-            Some(_) => run.rows(built.batch().entries().zip(&rows), &label, directory.path()),
+            Some(_) => run.rows(built.batch().entries().zip(&rows), &label, directory.dir_path()),
             None => run.batch(built.batch(), &label),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use megadir::{Attributes, Batch, Entry, Want};
+use megadir::{Attributes, Batch, DirPath, Entry, Want};
 
 use super::examined::{Complaint, Examined};
 use super::lines::Label;
@@ -13,7 +13,7 @@ impl Run<'_> {
         &mut self,
         rows: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
         label: &Label,
-        directory: &Path,
+        directory: &DirPath,
     ) -> Result<(), Stop> {
         let Some(mut examined) = self.examined.take() else { return Ok(()) };
         if self.complaint.as_ref().is_some_and(|complaint| !complaint.is_about(directory)) {
@@ -32,7 +32,7 @@ impl Run<'_> {
         examined: &mut Examined,
         rows: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
         label: &Label,
-        directory: &Path,
+        directory: &DirPath,
     ) -> Result<(), Stop> {
         for (mut entry, row) in rows {
             if row.have.contains(Want::TYPE) {
@@ -86,7 +86,7 @@ impl Run<'_> {
         if let Some(mut examined) = self.examined.take() {
             // Sorting needs no attributes, but may spill to temporary files.
             let rows = batch.entries().zip(std::iter::repeat(&Attributes::NOTHING));
-            let listed = self.each_row(&mut examined, rows, label, Path::new(""));
+            let listed = self.each_row(&mut examined, rows, label, &Path::new("").into());
             self.examined = Some(examined);
             return listed;
         }

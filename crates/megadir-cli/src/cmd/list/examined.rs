@@ -1,10 +1,8 @@
 //! Listing with attributes: conditions, long lines, and sorting that can spill to disk.
 
-use std::io;
-use std::path::{Path, PathBuf};
-
-use megadir::{Attributes, Entry, Want};
+use megadir::{Attributes, DirPath, Entry, Want};
 use megadir_inventory::Sorter;
+use std::io;
 
 use super::Stop;
 use super::args::{Args, Sort};
@@ -32,7 +30,7 @@ struct Sorting {
 
 /// Entries of one directory that could not be examined.
 pub(super) struct Complaint {
-    directory: PathBuf,
+    directory: DirPath,
     first: Vec<u8>,
     error: i32,
     pub(super) count: u64,
@@ -149,14 +147,13 @@ fn failed_to_spill(error: &io::Error, left: &str, code: u8) -> CliError {
 }
 
 impl Complaint {
-    pub(super) fn new(directory: &Path, first: &[u8], error: i32) -> Self {
-        Self { directory: directory.to_owned(), first: first.to_vec(), error, count: 0 }
+    pub(super) fn new(directory: &DirPath, first: &[u8], error: i32) -> Self {
+        Self { directory: directory.clone(), first: first.to_vec(), error, count: 0 }
     }
 
     /// `true` if the complaint is about `directory`.
-    pub(super) fn is_about(&self, directory: &Path) -> bool {
-        // Comparing as bytes avoids parsing the paths into components.
-        self.directory.as_os_str() == directory.as_os_str()
+    pub(super) fn is_about(&self, directory: &DirPath) -> bool {
+        self.directory == *directory
     }
 
     /// Failures of one kind share a limit on messages.

@@ -1,8 +1,9 @@
 //! Formats the lines of a listing: names, raw columns, JSON.
 
-use std::path::{Path, PathBuf};
+use std::cell::OnceCell;
+use std::path::Path;
 
-use megadir::{Batch, Entry, FileType, names};
+use megadir::{Batch, DirPath, Entry, FileType, names};
 
 use crate::ui::escape;
 use crate::ui::output::{Ended, Output};
@@ -24,7 +25,15 @@ pub(super) struct Lines {
 
 #[derive(Debug)]
 pub(super) struct Label {
-    path: PathBuf,
+    directory: DirPath,
+    with_path: bool,
+    is_json: bool,
+    /// Made when an entry is printed: the path of a directory of a deep tree is long.
+    texts: OnceCell<Texts>,
+}
+
+#[derive(Debug)]
+struct Texts {
     prefix: Vec<u8>,
     /// `"dir":...,` or empty.
     json: Vec<u8>,
@@ -34,56 +43,68 @@ impl Label {
     /// Including the name.
     pub(super) fn json_start(&self, text: &mut Vec<u8>, name: &[u8]) {
         text.extend_from_slice(b"{\"v\":1,");
-        text.extend_from_slice(&self.json);
+        text.extend_from_slice(&self.texts().json);
         escape::json_member(text, "name", name);
     }
 
+    #[inline]
     pub(super) fn prefix(&self) -> &[u8] {
-        &self.prefix
+        &self.texts().prefix
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        &self.directory
+    }
+
+    #[inline]
+    fn texts(&self) -> &Texts {
+        self.texts.get_or_init(|| self.make())
+    }
+
+    fn make(&self) -> Texts {
+        let mut texts = Texts { prefix: Vec::new(), json: Vec::new() };
+        if self.with_path {
+            let bytes = names::from_os(self.directory.as_os_str());
+            texts.prefix.reserve_exact(bytes.len() + 1);
+            texts.prefix.extend_from_slice(bytes);
+            if bytes.last().is_none_or(|last| !std::path::is_separator(char::from(*last))) {
+                texts.prefix.push(SEPARATOR);
+            }
+        }
+        // Escaping takes far longer than copying, and paths of deep trees are long.
+        if self.with_path && self.is_json {
+            escape::json_member(&mut texts.json, "dir", directory(&texts.prefix));
+            texts.json.push(b',');
+        }
+        texts
     }
 }
 
 const SEPARATOR: u8 = std::path::MAIN_SEPARATOR as u8;
 
 impl Lines {
-    pub(super) fn label(&self, path: &Path) -> Label {
-        let mut label = Label { path: path.to_owned(), prefix: Vec::new(), json: Vec::new() };
-        if self.with_path {
-            let bytes = names::from_os(path.as_os_str());
-            label.prefix.extend_from_slice(bytes);
-            if bytes.last().is_none_or(|last| !std::path::is_separator(char::from(*last))) {
-                label.prefix.push(SEPARATOR);
-            }
-        }
-        // Escaping takes far longer than copying, and paths of deep trees are long.
-        if self.with_path && self.format == Format::Json {
-            escape::json_member(&mut label.json, "dir", directory(&label.prefix));
-            label.json.push(b',');
-        }
-        label
+    pub(super) fn label(&self, directory: DirPath) -> Label {
+        let (with_path, is_json) = (self.with_path, self.format == Format::Json);
+        Label { directory, with_path, is_json, texts: OnceCell::new() }
     }
 
     /// Printed with the path as typed.
     pub(super) fn label_of_parent(&self, parent: &Path) -> Label {
-        Self { with_path: !parent.as_os_str().is_empty(), ..*self }.label(parent)
+        Self { with_path: !parent.as_os_str().is_empty(), ..*self }.label(parent.into())
     }
 
     /// Recomputes a label if the directory differs.
-    pub(super) fn relabel(&self, label: &mut Label, path: &Path) {
-        // Bytes, because parsing paths into components dominates in deep trees.
-        if label.path.as_os_str() != path.as_os_str() {
-            *label = self.label(path);
+    pub(super) fn relabel(&self, label: &mut Label, directory: &DirPath) {
+        if label.directory != *directory {
+            *label = self.label(directory.clone());
         }
     }
 
     pub(super) fn batch(&self, output: &mut Output, batch: Batch<'_>, label: &Label) -> Result<(), Ended> {
         if self.format == Format::Names && !self.escape {
+            let prefix = label.prefix();
             for entry in batch {
-                self.plain(&mut output.text, &label.prefix, entry.name);
+                self.plain(&mut output.text, prefix, entry.name);
                 output.made()?;
             }
         } else {
@@ -97,9 +118,9 @@ impl Lines {
 
     pub(super) fn entry(&self, text: &mut Vec<u8>, label: &Label, entry: &Entry<'_>) {
         match self.format {
-            Format::Names => self.name(text, &label.prefix, entry.name),
-            Format::Raw => self.raw(text, &label.prefix, entry),
-            Format::Json => json(text, &label.json, entry),
+            Format::Names => self.name(text, label.prefix(), entry.name),
+            Format::Raw => self.raw(text, label.prefix(), entry),
+            Format::Json => json(text, &label.texts().json, entry),
         }
     }
 

@@ -169,7 +169,7 @@ impl<'a> Run<'a> {
     }
 
     fn opened(&mut self, directory: Dir, path: &Path) -> Result<(), Stop> {
-        let label = self.lines.label(path);
+        let label = self.lines.label(path.into());
         match (self.args.recursive, self.want()) {
             (true, _) => self.tree(directory),
             (false, Some(want)) => self.flat_examined(directory, &label, want),
@@ -197,7 +197,7 @@ impl<'a> Run<'a> {
         let root_path = root.path().to_owned();
         let mut walk = Walk::new(root, &options)?;
         // Consecutive batches are often from one directory, so the label is reused.
-        let mut label = self.lines.label(Path::new(""));
+        let mut label = self.lines.label(Path::new("").into());
         while let Some(item) = walk.next_item() {
             match item {
                 WalkItem::Batch { directory, batch, attributes } => {
@@ -238,7 +238,7 @@ impl<'a> Run<'a> {
         if self.args.explain {
             eprintln!("megadir: {}: {choice}", quoted(directory.path()));
         }
-        let path = directory.path().to_owned();
+        let path = directory.dir_path().clone();
         let mut listing = AttributeListing::with_choice(directory, choice)?;
         while let Some(batch) = listing.next_batch()? {
             self.rows(batch.entries(), label, &path)?;

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use megadir::remove::aside::leftovers;
-use megadir::{Attributes, Batch, Dir, Entry, Error, ErrorKind, Walk, WalkItem, WalkOptions, Want};
+use megadir::{Attributes, Batch, Dir, DirPath, Entry, Error, ErrorKind, Walk, WalkItem, WalkOptions, Want};
 
 use super::args::Args;
 use super::refusal::NoTarget;
@@ -181,7 +181,7 @@ impl Counted {
 
     fn add_batch(
         &mut self,
-        directory: &Path,
+        directory: &DirPath,
         batch: Batch<'_>,
         attributes: &[Attributes],
         selection: Option<&Selection>,
@@ -257,6 +257,8 @@ fn os(name: &[u8]) -> std::borrow::Cow<'_, std::ffi::OsStr> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use megadir::{Attributes, BatchBuilder, Error, FileType};
 
     use super::super::refusal::{NoTarget, Refusal};
@@ -265,7 +267,7 @@ mod tests {
     #[test]
     fn the_question_names_the_paths() {
         let many = |estimate| Counted { entries: 1001, estimate, unknown: None };
-        let paths: Vec<&std::path::Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
+        let paths: Vec<&Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
         assert_eq!(
             many(None).question(&paths, false),
             "megadir: remove 'a', 'b\\n', 'c' and 2 more, more than 1000 entries? [y/N] "
@@ -292,7 +294,7 @@ mod tests {
             built.push(name, 1, kind, 0);
             let mut counted = Counted::default();
             let rows = [Attributes { error, ..Attributes::NOTHING }];
-            counted.add_batch("d".as_ref(), built.batch(), &rows, Some(&selection));
+            counted.add_batch(&Path::new("d").into(), built.batch(), &rows, Some(&selection));
             assert_eq!(counted.entries, 0);
             counted.is_many()
         };
@@ -305,7 +307,7 @@ mod tests {
     #[test]
     fn failed_counts_are_many_unless_the_entry_is_gone() {
         let failed = |code| std::io::Error::from_raw_os_error(code);
-        let path: &std::path::Path = "a\n".as_ref();
+        let path: &Path = "a\n".as_ref();
         // ENOENT and ERROR_FILE_NOT_FOUND have the same number.
         let mut counted = Counted::default();
         counted.failed(&Error::io("open", path, failed(2)));

@@ -63,7 +63,7 @@ impl SplitReader {
         options: &ReadOptions,
         examination: Option<(&'static dyn Examiner, Want)>,
     ) -> Result<Self> {
-        options.check("split", directory.path())?;
+        options.check("split", directory.dir_path())?;
         let space = Space::of(directory)?;
         let examiners = match examination {
             Some((examiner, want)) => examiner.start_threads(directory, want, options.threads + 1)?,

@@ -137,7 +137,7 @@ impl Enumerate {
         options: &ReadOptions,
         want: Option<Want>,
     ) -> Result<Box<dyn Reader>> {
-        options.check_serial(self.name, directory.path())?;
+        options.check_serial(self.name, directory.dir_path())?;
         self.probe(directory)?;
         Ok(Box::new(EnumerateReader {
             name: self.name,

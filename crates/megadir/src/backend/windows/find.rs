@@ -96,7 +96,7 @@ impl Find {
         options: &ReadOptions,
         want: Option<(Want, Want)>,
     ) -> Result<Box<dyn Reader>> {
-        options.check_serial(self.name, directory.path())?;
+        options.check_serial(self.name, directory.dir_path())?;
         let pattern = directory.readable_path()?.join("*");
         let pattern: Vec<u16> = std::os::windows::ffi::OsStrExt::encode_wide(pattern.as_os_str()).collect();
         let search = match Search::open(&pattern, self.basic, self.large_fetch) {

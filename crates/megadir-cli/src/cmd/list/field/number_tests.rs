@@ -54,7 +54,7 @@ fn inodes_that_the_directory_tells_are_written_to_the_last_digit() {
         ] {
             let lines = Lines { format, end: b'\n', escape: false, with_path: false };
             let mut text = Vec::new();
-            lines.entry(&mut text, &lines.label(Path::new(".")), &entry(number));
+            lines.entry(&mut text, &lines.label(Path::new(".").into()), &entry(number));
             assert_eq!(String::from_utf8(text).unwrap(), expected);
         }
     }

@@ -8,7 +8,7 @@ mod text;
 use std::path::Path;
 
 use megadir::summary::{DirectoryRow, Total};
-use megadir::{Attributes, DirectorySummary, Entry, Summary, Want};
+use megadir::{Attributes, DirPath, DirectorySummary, Entry, Summary, Want};
 
 use self::text::Look;
 use super::args::{Args, Of};
@@ -103,7 +103,7 @@ impl Summarizing {
         }
     }
 
-    pub(super) fn enter(&mut self, directory: &Path) {
+    pub(super) fn enter(&mut self, directory: &DirPath) {
         if let Gathered::Directories(summary) = &mut self.gathered {
             summary.enter(directory);
         }
@@ -117,7 +117,7 @@ impl Summarizing {
         }
     }
 
-    pub(super) fn end(&mut self, directory: &Path) {
+    pub(super) fn end(&mut self, directory: &DirPath) {
         if let Gathered::Directories(summary) = &mut self.gathered {
             summary.end(directory);
         }
