@@ -1,5 +1,6 @@
 //! Path of an open directory, kept as the names below the directory that a tree was opened with.
 
+#[cfg(unix)]
 use std::ffi::OsString;
 use std::fmt;
 use std::ops::Deref;
@@ -54,16 +55,12 @@ impl DirPath {
             // Behind `\\?\` slashes do not separate.
             bytes[start..].iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'\\');
         }
-        into_os(bytes).into()
+        #[cfg(unix)]
+        return <OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes).into();
+        // A path that was opened consists of valid names.
+        #[cfg(not(unix))]
+        names::to_os(&bytes).map(|path| PathBuf::from(path.into_owned())).unwrap_or_default()
     }
-}
-
-fn into_os(bytes: Vec<u8>) -> OsString {
-    #[cfg(unix)]
-    return std::os::unix::ffi::OsStringExt::from_vec(bytes);
-    // A path that was opened consists of valid names.
-    #[cfg(not(unix))]
-    names::to_os(&bytes).map(std::borrow::Cow::into_owned).unwrap_or_default()
 }
 
 impl Deref for DirPath {
