@@ -17,7 +17,7 @@ pub struct Format {
     pub what: &'static str,
     /// `true` for text, which terminals can show.
     pub is_text: bool,
-    /// Why the program was built without this format, and how to get it.
+    /// Reason why the program was built without this format, and how to get it.
     pub missing: Option<&'static str>,
     /// Returns why the format cannot show this report, as the end of a sentence.
     pub refuses: fn(&Report) -> Option<&'static str>,
@@ -61,9 +61,7 @@ pub const FORMATS: &[Format] = &[
         what: "the picture that answers the question best; --chart picks another",
         is_text: true,
         missing: None,
-        refuses: |report| {
-            main_picture(report, Width::Wide).is_none().then_some("has nothing of which there is a picture")
-        },
+        refuses: |report| main_picture(report, Width::Wide).is_none().then_some("has no data for a chart"),
         write: |report, _, output| {
             let picture = main_picture(report, Width::Wide).map(|picture| picture.document());
             output.write_all(picture.unwrap_or_default().as_bytes())

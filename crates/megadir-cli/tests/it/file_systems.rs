@@ -93,7 +93,7 @@ fn arms_of_all_file_systems_stand_in_the_same_rounds_and_cold_ones_read() {
     let more =
         ["--fs", "ext4,xfs,btrfs,tmpfs,reiserfs", "--cache", "warm,fs-cold", "--rounds", "11", "--seed", "7"];
     let output = output(at, &[&SMALL[..], &more].concat());
-    says(&output, 0, "Which file system does what in which time?");
+    says(&output, 0, "How fast is each file system at each kind of work?");
     says(&output, 0, "reiserfs is unavailable: this kernel has no driver for it");
     // Also in the report, with the recipe of each file system.
     says(&output, 0, "Unavailable: reiserfs: this kernel has no driver for it");

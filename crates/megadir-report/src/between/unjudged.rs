@@ -107,7 +107,7 @@ fn incomplete(which: Which, run: &Run<'_>, of: usize) -> Option<Unjudged> {
     Some(whole(UnjudgedKind::Incomplete, text))
 }
 
-/// Returns what is missing of an arm of the old runs.
+/// Returns the missing part of an arm of the old runs.
 fn of_arm(
     arm: &Matched<'_>,
     outcome: Option<&Outcome>,
@@ -135,7 +135,7 @@ fn of_arm(
         }
     }
     if !saw_the_same(arm, old, new) {
-        return Some((UnjudgedKind::UnequalWork, "the new work is not that of the old".into()));
+        return Some((UnjudgedKind::UnequalWork, "the old and new arms did different work".into()));
     }
     let judged = matches!(outcome, Some(Outcome::Judged { adjusted: Some(_), .. }));
     let lacking = match basis {

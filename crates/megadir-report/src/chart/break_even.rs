@@ -63,7 +63,7 @@ fn of_group(group: &GroupSummary, width: Width) -> Option<Picture> {
         .map(|series| format!("{} of {}: {}", series.name, text::entries(series.entries), meets(series)))
         .collect();
     let description = format!(
-        "Time of asking for a share of the entries, over that of listing all; above 1 listing costs less. Shaded: where they meet. {}.",
+        "Time of asking for a share of the entries over the time of listing all; above 1 listing costs less. Shaded: where they meet. {}.",
         told.join("; ")
     );
     Some(

@@ -20,7 +20,7 @@ impl Chart for Dumbbell {
     }
 
     fn answers(&self) -> &'static str {
-        "What does a cold cache cost?"
+        "How much does a cold cache cost?"
     }
 
     fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {

@@ -18,7 +18,7 @@ impl Chart for Durability {
     }
 
     fn answers(&self) -> &'static str {
-        "What does it cost that files are on the disk?"
+        "How much does it cost to have files on the disk?"
     }
 
     fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {

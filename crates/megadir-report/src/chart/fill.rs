@@ -18,7 +18,7 @@ impl Chart for Filling {
     }
 
     fn answers(&self) -> &'static str {
-        "What does creating a file cost in a directory that fills?"
+        "How much does creating a file cost as a directory fills?"
     }
 
     fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {

@@ -146,7 +146,7 @@ fn picture(grid: &Grid<'_>, width: Width) -> Picture {
         y += CELL_PX + 4.0;
     }
     let mut note = format!(
-        "Time, as a multiple of that of {}. Blue and below 1x: faster; orange and above: slower; hatched: undecided.",
+        "Time as a multiple of the time of {}. Blue and below 1x: faster; orange and above: slower; hatched: undecided.",
         grid.than
     );
     if grid.is_ordered() && crossings.len() > 1 {
@@ -165,7 +165,7 @@ fn described(grid: &Grid<'_>) -> String {
             told.extend(cell.map(|outcome| format!("{row}, {}: {}", column.name, words(outcome))));
         }
     }
-    format!("Time as a multiple of that of {}. {}.", grid.than, told.join("; "))
+    format!("Time as a multiple of the time of {}. {}.", grid.than, told.join("; "))
 }
 
 fn draw_cell(drawing: &mut Drawing, (x, y): (f64, f64), across: f64, cell: Option<&Outcome>) {

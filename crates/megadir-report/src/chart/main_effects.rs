@@ -75,7 +75,7 @@ fn picture(report: &Report, width: Width) -> Option<Picture> {
     };
     let title = format!("What each factor does, on average over {}", text::counted(arms.len() as u64, "arm"));
     Some(Picture::new("main-effects", None, &title, draw(&frame, &rows)).described(format!(
-        "Geometric mean of the times of all arms with a level, over that of all, median of the rounds. {}.",
+        "Geometric mean of the times of all arms with a level over the mean of all arms, median of the rounds. {}.",
         told.join("; ")
     )))
 }

@@ -89,7 +89,7 @@ pub fn chart_named(name: &str) -> Option<&'static dyn Chart> {
 ///
 /// # Errors
 ///
-/// Why there is none, as the end of a sentence.
+/// The reason why there is no such picture, as the end of a sentence.
 pub fn document(report: &Report, chart: &dyn Chart, number: usize) -> Result<(String, usize), String> {
     let pictures = drawn(chart, report, Width::Wide);
     let all = pictures.len();

@@ -17,7 +17,7 @@ impl Chart for Overview {
     }
 
     fn answers(&self) -> &'static str {
-        "Which file system does what in which time?"
+        "How fast is each file system at each kind of work?"
     }
 
     fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {

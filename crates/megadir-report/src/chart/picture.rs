@@ -34,7 +34,7 @@ impl Width {
         }
     }
 
-    /// `true` if labels stand above their marks for lack of space.
+    /// `true` if labels stand above their marks because space is short.
     pub(super) fn is_narrow(self) -> bool {
         self == Self::Narrow
     }

@@ -182,12 +182,12 @@ fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width)
         x: &|places| Axis::from_zero(Unit::Count, [high], places),
         x_title: "workers (threads or processes)",
         y: &|places| Axis::from_zero(Unit::Ratio, ys.iter().copied(), places),
-        y_title: "speed, as a multiple of that of the fewest",
+        y_title: "speed relative to the fewest",
         limits: Vec::new(),
         band: None,
     };
     Picture::new("scaling", group, title, draw(&frame, &lines)).described(format!(
-        "Speed over workers, as a multiple of that of the fewest, ratios paired by round. {}.",
+        "Speed over workers, relative to the fewest; ratios paired by round. {}.",
         told.join("; ")
     ))
 }

@@ -1,7 +1,7 @@
 //! The colours and type of pictures and pages: names in one style sheet, values in one list for light and dark.
 //!
 //! The palette is that of Okabe and Ito (2008), which people with any colour vision tell apart; its lightest colours are darkened on
-//! white and its darkest lightened on black. Nothing is told by colour alone: marks differ in shape, lines in dashes, verdicts are words.
+//! white and its darkest lightened on black. Colour never carries meaning alone: marks differ in shape, lines in dashes, verdicts are words.
 
 /// Font size, px.
 pub(super) const FONT_PX: f64 = 13.0;

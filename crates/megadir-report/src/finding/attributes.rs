@@ -49,8 +49,8 @@ impl Listed<'_> {
             (false, _) => format!("{}: {}.", self.words(), own.join("; ")),
             (true, Some((method, judged))) => self.told_in_kind(method, judged),
             (true, None) => format!(
-                "{} cannot be told here: its calls exist on Windows only, and those of Linux that are like them ({}, for root) were not \
-                 to be had.",
+                "{} is undecided here: its calls exist on Windows only, and similar calls of Linux ({}, for root) were \
+                 unavailable.",
                 self.words(),
                 text::list(in_kind)
             ),
@@ -95,7 +95,7 @@ impl Listed<'_> {
                 format!("stands here in its direction, not in its size ({as_claimed} of {all} as fast)")
             }
             (0, against) if against == all => format!("falls {here}"),
-            (0, 0) => "cannot be told here: no difference is shown".to_owned(),
+            (0, 0) => "is undecided here: no difference is shown".to_owned(),
             _ => format!(
                 "stands here in its direction on {faster} of {all} directories and falls on {against}"
             ),
@@ -123,7 +123,7 @@ fn of_row(summary: &Summary, row: &Contrast, method: &str) -> Option<Judged> {
 fn told_as_slow(who: &str, claim: &AsSlow, judged: &[Judged]) -> String {
     let begin = format!("The claim of {who} that {}", claim.words);
     if judged.is_empty() {
-        return format!("{begin} cannot be told here: {} was not to be had or is not judged.", claim.needs);
+        return format!("{begin} is undecided here: {} was unavailable or is not judged.", claim.needs);
     }
     let same = |one: &&Judged| {
         matches!(
@@ -137,7 +137,7 @@ fn told_as_slow(who: &str, claim: &AsSlow, judged: &[Judged]) -> String {
     let verdict = match (same, other) {
         (same, _) if same == all => "stands here".to_owned(),
         (0, other) if other == all => "falls here".to_owned(),
-        (0, 0) => "cannot be told here".to_owned(),
+        (0, 0) => "is undecided here".to_owned(),
         (same, other) => format!("stands here on {same} of {all} directories and falls on {other}"),
     };
     format!("{begin} {verdict}; time against that: {}.", figures(judged))

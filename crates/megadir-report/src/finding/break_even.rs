@@ -73,14 +73,17 @@ fn mostly(series: &BreakEvenSeries, told: Threshold) -> String {
 fn size(sizes: &BreakEvenSizes) -> String {
     let BreakEvenSizes { name, small, large, ratio } = sizes;
     let figure = text::ratio(ratio.value, ratio.interval);
-    let begin =
-        format!("The share of {} is {figure} of that of {} ({name})", files(*large), text::count(*small));
+    let begin = format!(
+        "The share of {} is {figure} of the share of {} ({name})",
+        files(*large),
+        text::count(*small)
+    );
     match ratio.interval {
         Some(interval) if interval.contains(1.0) => {
             format!("{begin}: that it depends on the size of the directory is not shown.")
         }
         Some(_) => format!("{begin}: it depends on the size of the directory."),
-        None => format!("{begin}; from so few rounds, whether it depends on the size cannot be told."),
+        None => format!("{begin}; with so few rounds, its dependence on the size is undecided."),
     }
 }
 

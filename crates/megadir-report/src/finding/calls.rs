@@ -23,7 +23,7 @@ fn tell(summary: &Summary, contrast: &CallsContrast) -> String {
         Some(interval) if interval.high < 1.0 => "the fewer calls take less time",
         Some(interval) if interval.low > 1.0 => "the fewer calls take more time, not less",
         Some(_) => "that makes no difference in time that this run can show",
-        None => "whether that makes a difference in time cannot be told from so few rounds",
+        None => "so few rounds do not show if that makes a difference in time",
     };
     format!(
         "On {}, {} lists the directory in {}, {} in {}: {says} ({}).",

@@ -29,7 +29,7 @@ fn tell(summary: &Summary, decomposition: &Decomposition, file_system: &str) -> 
     let figures = text::time_with_interval(difference_ns);
     match difference_ns.interval {
         Some(interval) if interval.contains(0.0) => format!(
-            "On {file_system}, {slow_name} and {fast_name} cannot be told apart: {figures} an entry between them, so there is nothing to take apart."
+            "On {file_system}, {slow_name} and {fast_name} are not distinguishable: {figures} an entry between them, so there is no difference to explain."
         ),
         Some(interval) if interval.high < 0.0 => {
             let whole = Figure { value: -difference_ns.value, interval: None };
@@ -89,7 +89,7 @@ fn judge_claim(summary: &Summary, reading: &ReadingFactor) -> String {
     let judged = match reading.claim {
         Claim::Falls => format!("the buffer is not the cause{}", says("contrary to")),
         Claim::Stands => format!("the buffer or its call is the cause{}", says("as claimed by")),
-        Claim::CannotBeTold => "whether the buffer is the cause cannot be told from this run".into(),
+        Claim::CannotBeTold => "this run does not show if the buffer is the cause".into(),
     };
     format!(" Reading alone ({}) makes {}: {judged}.", text::list(&reading.factors), text::share(share))
 }

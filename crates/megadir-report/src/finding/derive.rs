@@ -28,8 +28,8 @@ const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     file_systems::find,
 ];
 
-/// What claims say that a run leaves open.
-const OPEN: &str = "cannot be told here";
+/// Words for a claim that the run leaves open.
+const OPEN: &str = "is undecided here";
 
 /// Applies every rule.
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {

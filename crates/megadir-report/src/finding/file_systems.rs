@@ -1,4 +1,4 @@
-//! Findings on file systems: the fastest over all kinds of work, those that are not comparable, and the
+//! Findings on file systems: the fastest over all kinds of work, incomparable ones, and the
 //! source's claims about them.
 
 use std::collections::BTreeSet;
@@ -134,7 +134,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = &summary.overview else {
         let kind = summary.file_systems.first().map_or(&summary.machine.file_system.kind, |of| &of.label);
         let text = format!(
-            "What {} says of file systems ({words}) cannot be told here: one file system was measured ({kind}), and it speaks of \
+            "What {} says of file systems ({words}) is undecided here: one file system was measured ({kind}), and it speaks of \
              disks only.",
             claims.who
         );
@@ -188,7 +188,7 @@ impl Judge<'_> {
     fn of(&self, claim: &FileSystemClaim) -> String {
         let told = match (claim.takes, self.column(&claim.of)) {
             (Takes::More, _) => self.more(claim),
-            (_, None) => format!("cannot be told here: {}", self.missing(&claim.of)),
+            (_, None) => format!("is undecided here: {}", self.missing(&claim.of)),
             (Takes::Less, Some(_)) => self.less(claim),
             (Takes::Varies, Some(_)) => self.varies(claim),
         };
@@ -201,7 +201,7 @@ impl Judge<'_> {
             than.iter().map(|than| Ok((than, self.pair(of, than)?))).collect();
         let pairs = match pairs {
             Ok(pairs) => pairs,
-            Err(reason) => return format!("cannot be told here: {reason}"),
+            Err(reason) => return format!("is undecided here: {reason}"),
         };
         let figures: Vec<String> = pairs
             .iter()
@@ -212,7 +212,7 @@ impl Judge<'_> {
         if let Some(other) = others.first() {
             let kinds: Vec<String> = others.iter().map(|column| column.kind.clone()).collect();
             return format!(
-                "cannot be told here: the kernel serves {} by its driver of {}, the drivers that it speaks of are gone. What that makes of \
+                "is undecided here: the kernel serves {} by its driver of {}, the drivers that it speaks of are gone. What that makes of \
                  the formats: {figure}",
                 text::list(&kinds),
                 other.driver
@@ -222,7 +222,7 @@ impl Judge<'_> {
         let told = match () {
             () if all(Against::slower) => "stands here",
             () if all(Against::decided) => "falls here",
-            () => "cannot be told here: no difference is shown",
+            () => "is undecided here: no difference is shown",
         };
         format!("{told}: {figure}")
     }
@@ -232,7 +232,7 @@ impl Judge<'_> {
         let others: Vec<(&String, Against)> =
             than.iter().filter_map(|than| Some((than, self.pair(of, than).ok()?))).collect();
         if others.is_empty() {
-            return "cannot be told here: nothing that it was compared with was measured beside it".into();
+            return "is undecided here: nothing that it was compared with was measured".into();
         }
         let against = others.iter().any(|(_, against)| against.slower());
         let all = others.iter().all(|(_, against)| against.faster());
@@ -241,8 +241,8 @@ impl Judge<'_> {
         let told = match () {
             () if against => "falls here",
             () if all && others.len() == than.len() => "stands here",
-            () if all => "cannot be told here: not all that it was compared with were measured beside it",
-            () => "cannot be told here: not every difference is shown",
+            () if all => "is undecided here: not everything that it was compared with was measured",
+            () => "is undecided here: not every difference is shown",
         };
         let served = self.other_drivers(than.iter().map(String::as_str));
         let kinds: Vec<String> = served.iter().map(|column| column.kind.clone()).collect();
@@ -261,7 +261,7 @@ impl Judge<'_> {
                 "is for the table to show: over all kinds of work it takes {} of {than}",
                 against.figure()
             ),
-            Err(reason) => format!("cannot be told here: {reason}"),
+            Err(reason) => format!("is undecided here: {reason}"),
         });
         told.collect::<Vec<_>>().join("; ")
     }
@@ -320,8 +320,8 @@ impl Judge<'_> {
             (None, true) => return None,
         };
         Some(format!(
-            "{} says that this holds for disks only, and that differences are far smaller elsewhere: {why}, so what is said here of its claims is said \
-             of this machine's storage, and what seeks cost cannot be told.",
+            "{} says that this holds for disks only, and that differences are far smaller elsewhere: {why}, so the verdicts on its claims hold for \
+             this machine's storage, and the cost of seeks is unknown.",
             capitalised(self.who)
         ))
     }

@@ -92,7 +92,7 @@ fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
     let stands = match (rises, open, falls) {
         (1.., ..) => format!("falls here, for {rises} of {all} parts after the first cost more"),
         (0, 1.., _) => {
-            format!("cannot be told here, for {open} of {all} parts after the first are not decided")
+            format!("is undecided here: {open} of {all} parts after the first are undecided")
         }
         (0, 0, 1..) => "stands here in that it does not grow".to_owned(),
         (0, 0, 0) => "stands here".to_owned(),

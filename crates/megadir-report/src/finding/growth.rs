@@ -48,11 +48,11 @@ fn words(summary: &Summary, series: &Series) -> String {
     };
     match series.shape {
         Shape::Linear => format!("linear{}", beside(ClaimedGrowth::Linear)),
-        Shape::PerhapsLinear => "perhaps linear: the interval is too wide to tell".into(),
+        Shape::PerhapsLinear => "perhaps linear: the interval is too wide to decide".into(),
         Shape::LessThanLinear => format!("less than linear{}", beside(ClaimedGrowth::BelowLinear)),
         Shape::MoreThanLinear => format!("more than linear{}", beside(ClaimedGrowth::AboveLinear)),
         Shape::CannotBeTold => format!(
-            "with no interval under {} rounds, its shape cannot be told",
+            "without an interval under {} rounds its shape is undecided",
             rounds_for_interval(summary.rules.confidence)
         ),
     }

@@ -123,7 +123,7 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
         claimed.layout.as_ref().map(|layout| format!(" (judged by `{layout}`)")).unwrap_or_default();
     let begin = format!("The claim of {} that {}{of_layout}", claims.who, claimed.words);
     let stands = match (slower, against, verdicts.len()) {
-        (_, _, 0) => format!("{begin} cannot be told here: nothing is judged."),
+        (_, _, 0) => format!("{begin} is undecided here: nothing is judged."),
         (1, _, 1) => format!("{begin} stands here."),
         (0, 1, 1) => format!("{begin} falls here."),
         (slower, _, all) if slower == all => format!("{begin} stands here in all {all} comparisons."),
@@ -131,7 +131,7 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
             format!("{begin} falls here: not shown in any of {all} comparisons, excluded in {against}.")
         }
         (0, _, all) => {
-            format!("{begin} cannot be told here: none of {all} comparisons shows it or excludes it.")
+            format!("{begin} is undecided here: none of {all} comparisons shows it or excludes it.")
         }
         (slower, against, all) => {
             format!("{begin} stands here in {slower} of {all} comparisons and is excluded in {against}.")

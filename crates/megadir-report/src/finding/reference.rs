@@ -24,17 +24,22 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     };
     let own = text::percent(worst.half_width_percent);
     let known = match worst.others_percent {
-        None => format!("which against itself is known to {own} only"),
+        None => format!("which against itself is known only to {own}"),
         Some(others) => {
             format!(
-                "whose time is known to {own} only, where those beside it are to {}",
+                "whose time is known only to {own}, while the others are known to {}",
                 text::percent(others)
             )
         }
     };
     let text = format!(
+<<<<<<< HEAD
         "{}, which the others are measured against, is no reference in {} of {} kinds of work, least of all in `{arm}`, {known}. Do not use \
          ratios to it there, nor what is said of all kinds of work: name another {} first ({}), or see the notes.",
+=======
+        "{} is too noisy to serve as a reference in {} of {} kinds of work; the worst is `{arm}`, {known}. Do not use \
+         ratios to it there, nor the result over all kinds of work: name another file system first (--fs), or see the notes.",
+>>>>>>> b4f7a6ca (report: messages, findings, warnings and pages are in plain English)
         column.label,
         all.len(),
         overview.rows.len(),

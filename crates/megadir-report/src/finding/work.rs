@@ -20,8 +20,8 @@ fn unequal(arm: &Arm) -> Option<Finding> {
         "`{}` did NOT {} in {}: {}. Its times are not compared with any.",
         arm.cell.name,
         match (arm.cell.work.lists(), mismatch.recorded) {
-            (false, _) => "find what is there and nothing else",
-            (true, true) => "list what its data set holds",
+            (false, _) => "find exactly the names that exist",
+            (true, true) => "list its data set",
             (true, false) => "do the same work as the other arms",
         },
         text::counted(mismatch.rounds as u64, "round"),
@@ -46,8 +46,8 @@ fn of_program(arm: &Arm, mismatch: &Mismatch) -> Finding {
 fn looked_up(mismatch: &Mismatch) -> String {
     let round = mismatch.first_round;
     match mismatch.entries_expected {
-        Some(0) => format!("in round {round} it found names that nobody made"),
-        _ => format!("in round {round} it did not find all the names that were made"),
+        Some(0) => format!("in round {round} it found names that were never created"),
+        _ => format!("in round {round} it did not find all names that were created"),
     }
 }
 

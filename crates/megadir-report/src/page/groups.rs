@@ -32,10 +32,10 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
         }
         match group_grid(summary, group) {
             Some(_) if page.is_full() => {
-                page.paragraph("No room is left for its table: `--format markdown` has it.");
+                page.paragraph("Its table is omitted to keep the page small; `--format markdown` has it.");
             }
             Some(grid) => push_grid(page, &grid, false),
-            None => page.paragraph("This group cannot be read; what stands at the top says why."),
+            None => page.paragraph("This group cannot be read; the findings at the top say why."),
         }
         published(page, report, Some(group));
     }
@@ -52,7 +52,7 @@ pub(super) fn sections(page: &mut Page, report: &Report) {
     }
 }
 
-/// Adds the published figures of a group (`None`: of no group) beside those of the run.
+/// Adds the published figures of a group (`None`: of no group) next to the run's figures.
 fn published(page: &mut Page, report: &Report, group: Option<&GroupSummary>) {
     let Some(grid) = published_grid(&report.summary, group) else { return };
     page.element("h3", PUBLISHED_TITLE);

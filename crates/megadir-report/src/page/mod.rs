@@ -81,7 +81,7 @@ pub(crate) struct Page {
     pictures: Pictures,
     /// Size of the charts placed, bytes.
     pictures_bytes: usize,
-    /// Charts left out for lack of space.
+    /// Number of charts omitted to keep the page small.
     left_out: usize,
     shown: usize,
     /// Distinct lists of table headings.

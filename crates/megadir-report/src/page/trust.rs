@@ -12,7 +12,7 @@ pub(super) fn section(page: &mut Page, report: &Report) {
     page.list(resolution_lines(summary).into_iter().chain(checks));
     page.details(resolution_details(summary));
     if report.warnings.is_empty() {
-        page.paragraph("Nothing speaks against it.");
+        page.paragraph("No warnings.");
     }
     let told = told(&report.warnings);
     for loud in told.iter().filter(|told| told.loud) {

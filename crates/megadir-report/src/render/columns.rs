@@ -101,7 +101,7 @@ pub const COLUMNS: &[Column] = &[
     number("data", "the data set's index", |row| Value::Number(row.cell.data)),
     text(
         "file_system",
-        "the file system that was made for the run, as it was named; empty in a directory that was named",
+        "the file system made for the run, by its name; empty for an existing directory",
         |row| word(&row.cell.file_system),
     ),
     text("cache", "the cache's state before the block", |row| Value::Text(&row.cell.cache)),
@@ -119,7 +119,7 @@ pub const COLUMNS: &[Column] = &[
     number("buffer_bytes", "the buffer of one call, bytes", |row| optional(row.cell.buffer_bytes)),
     number("threads", "threads that read", |row| optional(row.cell.threads)),
     number("shares", "shares of the directory", |row| optional(row.cell.shares)),
-    text("stages", "what was done with the entries, separated by spaces", |row| word(&row.cell.stages)),
+    text("stages", "the stages of work on the entries, separated by spaces", |row| word(&row.cell.stages)),
     text("presence", "whether the names exist: present or absent", |row| word(&row.cell.presence)),
     text("keys", "how names were drawn: fixed, random or zipf", |row| word(&row.cell.keys)),
     number(

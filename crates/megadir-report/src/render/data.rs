@@ -8,7 +8,7 @@ use megadir_record::{
 use crate::summary::Summary;
 use crate::text;
 
-/// Describes the data sets; those that differ only in size or location share one sentence.
+/// Describes the data sets; sets that differ only in size or location share one sentence.
 pub(super) fn data_sets(summary: &Summary) -> String {
     let mut kinds: Vec<Kind> = Vec::new();
     for check in &summary.data {

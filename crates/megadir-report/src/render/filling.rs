@@ -140,6 +140,6 @@ fn shape(shape: Shape) -> &'static str {
         Shape::PerhapsLinear => "perhaps linear",
         Shape::LessThanLinear => "less than linear",
         Shape::MoreThanLinear => "more than linear",
-        Shape::CannotBeTold => "cannot be told",
+        Shape::CannotBeTold => "undecided",
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Grid {
     pub(crate) rows: Vec<Vec<Text>>,
     /// Legend, below the rows.
     pub(crate) legend: Vec<String>,
-    /// Bars beside the rows, if a terminal has space.
+    /// Bars next to the rows, if a terminal has space.
     pub(crate) bars: Option<Bars>,
 }
 
@@ -100,7 +100,7 @@ fn natural_widths(grid: &Grid, texts: &[Vec<String>]) -> Vec<usize> {
     grid.columns.iter().enumerate().map(of_column).collect()
 }
 
-/// Returns the columns that fit; narrows the first if those of rank 0 do not.
+/// Returns the columns that fit; narrows the first if the columns of rank 0 do not.
 fn fit(grid: &Grid, widths: &mut [usize], width: usize) -> Vec<usize> {
     let total =
         |kept: &[usize], widths: &[usize]| kept.iter().map(|&place| GAP + widths[place]).sum::<usize>();

@@ -90,7 +90,7 @@ fn processor(ns: f64, timing: &crate::summary::Timing) -> String {
     if timing.user_ns + timing.system_ns > 0.0 { text::time(ns) } else { String::new() }
 }
 
-/// `true` if the study's source prints speed-ups: then so do we, beside ratios.
+/// `true` if the study's source prints speed-ups: then so do we, with ratios.
 pub(super) fn tells_speed_ups(summary: &Summary) -> bool {
     summary.published.iter().any(|figure| figure.unit == "x")
 }
@@ -124,7 +124,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
         for (row, contrast) in rows.iter_mut().zip(shown.clone()) {
             row.insert(verdict, Text::plain(speed_up(&contrast.outcome)));
         }
-        legend.push_str(" Speed-up: 1 / ratio, as the source tells it.");
+        legend.push_str(" Speed-up: 1 / ratio, as the source reports it.");
     }
     let time = |row: &Contrast| Some(summary.arm(row.arm)?.timing.as_ref()?.time_ns.value);
     let bars = Bars { what: "time", values: shown.map(time).collect(), needed: false };
@@ -195,7 +195,7 @@ fn is_negligible(outcome: &Outcome) -> bool {
 /// Column of the processor time in a comparison.
 const PROCESSOR: usize = 4;
 
-/// `true` if a comparison is of programs, of which user time, system time and memory are shown.
+/// `true` if a comparison is of programs: user time, system time and memory are shown.
 fn runs_programs(summary: &Summary, comparison: &Comparison) -> bool {
     comparison.rows.iter().any(|row| summary.arm(row.arm).is_some_and(has_peak))
 }
@@ -258,7 +258,7 @@ fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {
         text::counted(decomposition.rounds as u64, "round"),
         confidence(summary),
     );
-    // The total is 100 %; its bar would shorten those of the shares.
+    // The total is 100 %; its bar would shorten the others.
     let share = |factor: &Factor| factor.share.filter(|_| !factor.common).map(|share| share.value.max(0.0));
     let bars =
         Bars { what: "share", values: decomposition.factors.iter().map(share).collect(), needed: true };
@@ -311,7 +311,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
     };
     let intervals = intervals(summary, "all rows", pairs.rows.iter().map(|row| &row.outcome));
     let of = match than {
-        Some(pair) => format!("Ratio: time over that of {}, round by round", pair.than),
+        Some(pair) => format!("Ratio: time over the time of {}, round by round", pair.than),
         None => "Ratio: time of the first over time of the second, round by round".to_owned(),
     };
     let at = at.map(|pair| format!("; {}", summary.circumstances_in_full(pair))).unwrap_or_default();

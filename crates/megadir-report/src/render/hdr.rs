@@ -14,7 +14,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use crate::report::Report;
 use crate::summary::Times;
 
-/// Decimal digits of a value: buckets of the log are narrower than those of the record.
+/// Decimal digits of a value: buckets of the log are narrower than in the record.
 const DIGITS: u8 = 3;
 
 /// Returns the measured times of every arm's single operations as an HdrHistogram interval log.

@@ -2,16 +2,16 @@
 
 use super::Style;
 
-/// Maximum length of a bar beside a table, characters.
+/// Maximum length of a bar next to a table, characters.
 pub(super) const BESIDE_MAX: usize = 16;
-/// Minimum space for bars beside a table, characters.
+/// Minimum space for bars next to a table, characters.
 pub(super) const BESIDE_MIN: usize = 4;
 const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// The same in ASCII.
 const LEVELS_ASCII: [char; 8] = ['_', '.', '-', '~', '=', '+', '*', '#'];
 
-/// Bars beside the rows of a table.
+/// Bars next to the rows of a table.
 pub(crate) struct Bars {
     /// Quantity shown.
     pub(crate) what: &'static str,

@@ -121,19 +121,21 @@ fn lives(summary: &Summary) -> Option<String> {
             summary.file_systems.iter().filter(|one| of(one)).map(|one| one.label.clone()).collect();
         (!labels.is_empty()).then(|| text::list(&labels))
     };
-    let anew = labels(&|of| of.made_anew).map(|anew| {
+    let reformatted = labels(&|of| of.made_anew).map(|labels| {
         format!(
-            "; {anew} was made anew before, for the disk tells its driver what others removed in the last minutes"
+            "; {labels} was reformatted before, because the disk records what others removed in the last minutes"
         )
     });
     let remembers = labels(&|of| passes_over_removed(of) && !of.made_anew).map(|remembers| {
-        format!("; but {remembers} goes by what others removed in the last minutes, which is on its disk")
+        format!(
+            "; but {remembers} depends on what others removed in the last minutes, which its disk records"
+        )
     });
-    let begun = "Each life began on a file system that was unmounted and mounted again, but in memory";
+    let begun = "Each epoch began on a file system that was remounted, except in memory";
     summary
         .rules
         .fresh_mounts
-        .then(|| format!("{begun}{}{}.", anew.unwrap_or_default(), remembers.unwrap_or_default()))
+        .then(|| format!("{begun}{}{}.", reformatted.unwrap_or_default(), remembers.unwrap_or_default()))
 }
 
 /// Describes the storage below a file system.
@@ -312,15 +314,12 @@ fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {
 pub(crate) fn self_check_line(summary: &Summary) -> Option<String> {
     let Some(check) = &summary.self_check else {
         let null_loop_ns = summary.null_loop_ns?;
-        return Some(format!(
-            "Self-check: the loop with nothing in it takes {} an operation.",
-            text::time(null_loop_ns)
-        ));
+        return Some(format!("Self-check: the empty loop takes {} an operation.", text::time(null_loop_ns)));
     };
     let lengths: Vec<String> =
         check.delays.iter().map(|delay| text::time(delay.injected_ns as f64)).collect();
     Some(format!(
-        "Self-check: a read of the {} takes {}, the loop with nothing in it {}; timing adds {} to {} of {} ({}, {} pairs of blocks); delays of {} {}; histograms account for {:.2} % of the time.",
+        "Self-check: a read of the {} takes {}, the empty loop {}; timing adds {} to {} of {} ({}, {} pairs of blocks); delays of {} {}; histograms account for {:.2} % of the time.",
         if check.cycle_counter { "cycle counter" } else { "monotonic clock" },
         text::time(check.timer_ns),
         text::time(check.null_loop_ns),

@@ -76,7 +76,7 @@ fn findings(page: &mut String, report: &Report) {
 
 fn warnings(page: &mut String, report: &Report) {
     if report.warnings.is_empty() {
-        page.push_str("Nothing speaks against it.\n\n");
+        page.push_str("No warnings.\n\n");
         return;
     }
     for told in told(&report.warnings) {

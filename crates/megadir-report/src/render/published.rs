@@ -1,4 +1,4 @@
-//! Published figures beside those of the run, if the study maps one to the other.
+//! Published figures next to the run's figures, if the study maps one to the other.
 
 use megadir_record::{CellId, Published};
 
@@ -132,7 +132,7 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
     }
 }
 
-/// Returns the row of this name, otherwise the last that contains it: that of the largest directory.
+/// Returns the row of this name, otherwise the last that contains it: the largest directory.
 fn pick<'r, Row>(rows: &'r [Row], wanted: &str, name: impl Fn(&'r Row) -> &'r str) -> Option<&'r Row> {
     let exact = rows.iter().find(|row| name(row) == wanted);
     exact.or_else(|| rows.iter().rfind(|row| name(row).contains(wanted)))

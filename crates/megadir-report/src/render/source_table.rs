@@ -165,7 +165,7 @@ fn legend(states: &BTreeSet<(u8, &str)>, ways: &[Way]) -> String {
     }
     if has("unseen") {
         legend.push_str(
-            " First, unseen: the files were made anew, and nobody had listed or asked for them since; what making them left in memory is there.",
+            " First, unseen: the files were recreated, and nothing had listed or queried them since; memory holds the leftovers of creating them.",
         );
     }
     if has("vfs-cold") || has("fs-cold") {

@@ -1,4 +1,4 @@
-//! Which arms are alternatives: ways of doing the same for somebody who needs it done.
+//! Alternatives: arms that do the same work in different ways.
 //!
 //! A reader chooses how something is done (the backend, the number of workers, the layout). What is to be done, on how much and from which
 //! state of the cache, is given; advice to prefer absent names or small directories would be none.
@@ -8,7 +8,7 @@ use megadir_record::{Cell, CellId, DataSource, FileWork, SameWork, Work};
 use super::{Arm, Summary};
 
 impl Summary {
-    /// Returns whether whoever needs what one arm does could take the other instead, on the same file system.
+    /// `true` if one arm can replace the other, on the same file system.
     #[must_use]
     pub(crate) fn are_alternatives(&self, one: CellId, other: CellId) -> bool {
         let cells = [one, other].map(|arm| self.arm(arm).map(|Arm { cell, .. }| cell));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::operations::operations;
 use super::{Figure, Operations, Rounds, WorkCheck};
 
-/// One arm of the plan and what was measured of it.
+/// One arm of the plan and its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arm {
@@ -16,9 +16,9 @@ pub struct Arm {
     pub cell: Cell,
     /// Rounds that count.
     pub rounds: usize,
-    /// Whether it did the same work as the other arms on its data.
+    /// Comparison of its work with the other arms on its data.
     pub work: WorkCheck,
-    /// What was measured; `None` when no round of the arm counts.
+    /// Its times; `None` if no round of the arm counts.
     pub timing: Option<Timing>,
 }
 

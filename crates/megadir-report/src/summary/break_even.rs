@@ -16,7 +16,7 @@ use super::{Figure, Threshold};
 pub struct BreakEven {
     /// Every series of the group.
     pub series: Vec<BreakEvenSeries>,
-    /// Share of the largest directory divided by that of the smallest, for each way of listing.
+    /// Share of the largest directory divided by the share of the smallest, for each way of listing.
     pub sizes: Vec<BreakEvenSizes>,
 }
 
@@ -32,7 +32,7 @@ pub struct BreakEvenSeries {
     pub list: CellId,
     /// Median time of listing it, nanoseconds.
     pub list_ns: Figure,
-    /// The arms that ask, in ascending share, without those that did other work.
+    /// The arms that ask, in ascending share, without arms that did other work.
     pub asks: Vec<AskPoint>,
     /// Rounds in which all of them were measured.
     pub rounds: usize,

@@ -10,7 +10,7 @@ use super::decode::{Times, histogram, times_of};
 pub enum SummaryError {
     /// No round was measured before the run ended.
     #[error(
-        "nothing was measured: the record has {warm_up} of warm-up and none that counts; go on with it (bench run --resume), or run the study again"
+        "nothing was measured: the record has {warm_up} of warm-up and none that counts; continue the run (bench run --resume) or start it again"
     )]
     NothingMeasured {
         /// Samples of warm-up rounds, with their noun.
@@ -39,12 +39,15 @@ pub(super) fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
             return broken(format!("arm {place} is numbered {}", cell.id.0));
         }
         if !plan.data.iter().any(|data| data.id == cell.data) {
-            return broken(format!("`{}` works on data set {}, which there is not", cell.name, cell.data.0));
+            return broken(format!(
+                "`{}` works on data set {}, which does not exist",
+                cell.name, cell.data.0
+            ));
         }
     }
     for group in &plan.groups {
         if let Some(arm) = arms_of(&group.rule).into_iter().find(|arm| arm.0 as usize >= plan.cells.len()) {
-            return broken(format!("group `{}` has arm {}, which there is not", group.name, arm.0));
+            return broken(format!("group `{}` has arm {}, which does not exist", group.name, arm.0));
         }
     }
     let rules = &plan.rules;

@@ -144,7 +144,7 @@ pub(crate) fn contrasts(evidence: &Evidence<'_>, baseline: CellId, arms: &[CellI
     arms.iter().zip(judged).map(row).collect()
 }
 
-/// Judges a family of pairs of arms, the first against the second: the rounds that have both and what came out.
+/// Judges a family of pairs of arms, the first against the second: the rounds that have both, and the outcome.
 pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(CellId, CellId)]) -> Vec<(usize, Outcome)> {
     let comparable = |pair: &&(CellId, CellId)| evidence.is_equal(pair.0) && evidence.is_equal(pair.1);
     let log_ratios: Vec<Vec<Vec<f64>>> =

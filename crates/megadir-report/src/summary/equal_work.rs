@@ -1,9 +1,9 @@
 //! Did the arms do the same work? In every round, each arm must have seen the entries that its data set holds.
 //!
-//! The record tells what that is: of made data as computed from the names, of an existing directory as listed
-//! before the run. Records of older programs do not tell it. There, what most arms of a round saw is taken for the
-//! truth, for a faulty reader loses entries by itself while a directory changes for all. Where as many saw one thing
-//! as another, the number of entries in the plan decides, and where that does not either, none of them is believed.
+//! The record holds the expected entries: computed from the names for made data, listed before the run for an
+//! existing directory. Older records lack them. There the majority of a round is trusted: a faulty reader loses
+//! entries alone, while a changed directory changes for all arms. A tie is decided by the number of entries in the
+//! plan; if that fails too, no arm is trusted.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Rounds;
 use super::rounds::Key;
 
-/// Comparison of an arm's work with that of the others on its data.
+/// Comparison of an arm's work with the other arms on its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
@@ -24,7 +24,7 @@ pub enum WorkCheck {
     Unequal(Mismatch),
 }
 
-/// Difference of an arm's work from that of the others.
+/// Difference of an arm's work from the other arms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mismatch {
@@ -36,7 +36,7 @@ pub struct Mismatch {
     pub entries: u64,
     /// Expected entries; `None` if neither the record nor the other arms show them.
     pub entries_expected: Option<u64>,
-    /// `true` if the record has the expected entries; otherwise they are those of most other arms.
+    /// `true` if the record has the expected entries; otherwise most other arms saw them.
     pub recorded: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the rules judge by: the plan, the samples by round, and which arms may be compared.
+//! Input of the rules: the plan, the samples by round, and the arms that may be compared.
 //!
 //! It holds no results, so that no rule can lean on another's.
 
@@ -7,7 +7,7 @@ use megadir_stats::{Judging, Looks};
 
 use super::{Rounds, WorkCheck};
 
-/// What the rules judge by: the plan, the samples by round, and which arms may be compared.
+/// Input of the rules: the plan, the samples by round, and the arms that may be compared.
 pub(crate) struct Evidence<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) rounds: &'a Rounds<'a>,
@@ -20,7 +20,7 @@ impl Evidence<'_> {
         self.checks.get(arm.0 as usize).is_some_and(WorkCheck::is_equal)
     }
 
-    /// Returns what contrasts are judged by.
+    /// Returns the settings for judging contrasts.
     pub(crate) fn judging(&self) -> Judging {
         Judging { band: self.plan.rules.equivalence_band, looks: looks(&self.plan.rules) }
     }
@@ -31,7 +31,7 @@ impl Evidence<'_> {
     }
 }
 
-/// Returns at how many looks a run with these rules might have stopped, by which errors are divided.
+/// Returns the number of looks at which a run with these rules might have stopped; it divides the error level.
 #[must_use]
 pub fn looks(rules: &Rules) -> u32 {
     let looks = rules.stop.rounds_min().and_then(|min| Looks::new(min, rules.rounds));

@@ -1,4 +1,4 @@
-//! The rule Grow: by what power time grows with entries.
+//! The rule Grow: the power of the number of entries with which time grows.
 //!
 //! A power law is fitted in every round by itself, so that the exponent has an interval like any other figure. What a
 //! directory costs to open bends the curve where it is small, so the exponent of every step is given too.
@@ -35,7 +35,7 @@ pub struct Series {
     pub exponent: Option<Figure>,
     /// The exponent from each size to the next.
     pub steps: Vec<Step>,
-    /// What the exponent says.
+    /// Shape of the growth.
     pub shape: Shape,
     /// The largest size against the smallest, intervals adjusted for all series of the group; `None` with fewer than two sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ pub struct Step {
     pub exponent: Figure,
 }
 
-/// What an exponent of growth says.
+/// Shape of growth, by the interval of its exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -1,4 +1,4 @@
-//! What a record says, as data: everything that a table, a page or a program needs, and no text of ours but names.
+//! Summary of a record, as data without sentences.
 //!
 //! Files: `whole` (the summary and how it is made), `rounds` (samples paired
 //! by round), `evidence` (what rules judge by), `check` (what must hold of it), `decode` (times of single operations), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`, `pairs`, `refusal`, `fill` and

@@ -1,6 +1,6 @@
 //! The times of an arm's single operations: all its histograms together.
 //!
-//! Quantiles over rounds (in [`super::Timing`]) tell how blocks scatter; these tell how single operations do. Operations of one
+//! Quantiles over rounds (in [`super::Timing`]) show how blocks scatter; these show how single operations scatter. Operations of one
 //! round share its moment, so intervals come from resampling rounds.
 
 use megadir_record::{CellId, Plan, Sample, Since};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Figure, Range, Rounds, Times};
 
-/// Quantiles in reports, and those of the fields below.
+/// Quantiles of the fields of [`OperationQuantiles`].
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 /// The times of an arm's single operations.
@@ -25,8 +25,8 @@ pub struct Operations {
     /// The rate at which they were to start and did; `None` where one started when the one before had ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// What of the blocks' wall time the histograms and the gaps account for; `None` where several work at once or operations
-    /// are timed from when they were planned.
+    /// Share of the blocks' wall time in histograms and gaps; `None` if several workers run at once or operations are
+    /// timed from their planned start.
     pub accounted: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
 //! All file systems of a run side by side: every kind of work a row, every file system a column, and each against each over all rows.
 //!
-//! Where two lie on different ground (an image file, a device, memory) they differ in more than the file system: their times stand
-//! beside each other, and nothing is said of one against the other.
+//! File systems on different storage (an image file, a device, memory) differ in more than the file system: their times are
+//! shown next to each other and not compared.
 
 mod marks;
 mod row;
@@ -114,7 +114,7 @@ impl Overview {
         (0..self.columns.len()).filter(|column| self.columns[*column].comparable)
     }
 
-    /// Returns the file system that takes least over all kinds of work, of those that may be compared, whether that is shown or not.
+    /// Returns the comparable file system with the least time over all kinds of work, even if the difference is not shown.
     #[must_use]
     pub fn least(&self) -> Option<usize> {
         let first = self.comparable().next()?;
@@ -124,7 +124,7 @@ impl Overview {
         };
         let measured = self.comparable().filter_map(|column| Some((column, to_first(column)?)));
         let (nearest, _) = measured.min_by(|a, b| a.1.total_cmp(&b.1))?;
-        // Ratios to a third are not quite those of two to each other.
+        // Ratios to a third file system are not quite the ratio of two to each other.
         let beats_all = |column: &usize| {
             let mut others = self.comparable().filter(|other| other != column);
             others.all(|other| self.against(other, *column).is_none_or(|(ratio, ..)| ratio >= 1.0))

@@ -28,8 +28,8 @@ pub struct PairRow {
 
 /// Reads the group that contrasts file systems.
 ///
-/// What one file system makes of all kinds of work, against one other, is a question of its own and a family. Were all one family, what
-/// is said of two would depend on how many others were measured beside them.
+/// Each pair of file systems is a family of comparisons over all kinds of work. In a single family, the verdict on two file
+/// systems would depend on the number of others measured.
 pub(crate) fn read_file_systems(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pairs {
     let mut families: Vec<Vec<usize>> = Vec::new();
     for (place, pair) in pairs.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Comparability of published figures: one stands beside a figure of this run only if it was measured on like data.
+//! Comparability of published figures: one is shown with a figure of this run only if it was measured on like data.
 
 use megadir_record::{CellId, ContentKind, Published};
 

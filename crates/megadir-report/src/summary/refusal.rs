@@ -1,4 +1,4 @@
-//! The rule Refusal: how many entries were made when the first was refused, against what was predicted.
+//! The rule Refusal: number of entries at the first refusal, against the prediction.
 
 use megadir_record::{CellId, Predicted, Work};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct Refusal {
     pub least: u64,
     /// The most.
     pub most: u64,
-    /// What was predicted; `None` in a record without.
+    /// The prediction; `None` in a record without one.
     pub predicted: Option<Predicted>,
     /// The prediction divided by the mean, less 1.
     pub error: Option<f64>,

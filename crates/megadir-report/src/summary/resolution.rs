@@ -21,11 +21,11 @@ pub struct Resolution {
     pub ratio: Figure,
     /// Half the width of the interval, per cent: differences below it cannot be seen.
     pub half_width_percent: Option<f64>,
-    /// Whether the same work was called different.
+    /// Verdict on the same work.
     pub difference: Difference,
 }
 
-/// Whether the same work was called different.
+/// Verdict on two arms that do the same work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -40,7 +40,7 @@ pub enum Difference {
 
 /// Returns the resolution of every arm that measures its baseline against itself.
 ///
-/// Whether one is called different is judged over all of them as one family: of many that are each asked alone, one in twenty would be.
+/// All of them are judged as one family: judged alone, one in twenty would be called different.
 pub(crate) fn resolutions(evidence: &Evidence<'_>) -> Vec<Resolution> {
     let against_itself = evidence.plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself);
     let pairs: Vec<(CellId, CellId)> =

@@ -63,11 +63,11 @@ pub(super) fn judge(check: &SelfCheck, confidence: f64) -> Option<SelfChecked> {
     })
 }
 
-/// Returns whether a delay shows in the histogram where and as often as it should.
+/// `true` if a delay shows in the histogram where and as often as it should.
 fn is_found(delay: &Delay) -> bool {
     let off = delay.found.abs_diff(delay.injected);
     let length = delay.injected_ns as f64;
-    // Buckets are told by their middles, up to 1/256 beside what is in them.
+    // A bucket stands for its middle, up to 1/256 from the values in it.
     let places = length * 0.99..=length * (1.0 + DELAY_LONGER_MAX) + DELAY_ENDS_NS;
     off <= DELAYS_OFF.max((DELAYS_OFF_MAX * delay.injected as f64) as u64) && places.contains(&delay.found_ns)
 }
@@ -94,7 +94,7 @@ pub(crate) fn cost_of_timing(
     check: Option<&SelfChecked>,
     null_loop_ns: Option<f64>,
 ) -> Option<f64> {
-    // Timed by the file, each of which stands for many operations: the overhead is negligible.
+    // Timed by the file, and each file stands for many operations: the overhead is negligible.
     if matches!(&cell.work, Work::Files(work) if work.operation == FileOperation::MakeDirectories) {
         return None;
     }

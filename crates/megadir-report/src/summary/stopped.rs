@@ -14,7 +14,7 @@ pub struct Stopped {
     pub round: u32,
     /// The entries that the directory held; 0 if a program failed.
     pub entries: u64,
-    /// By what the limit was told apart from others, or how the program failed.
+    /// Evidence for the limit, or how the program failed.
     pub cause: String,
 }
 

@@ -242,6 +242,7 @@ impl Summary {
         }
     }
 
+<<<<<<< HEAD
     /// Word for what the run compares: volumes of the user, or file systems made for it.
     #[must_use]
     pub(crate) fn place_word(&self) -> &'static str {
@@ -252,6 +253,9 @@ impl Summary {
     }
 
     /// Returns what the file system of a data set is called.
+=======
+    /// Returns the label of a data set's file system.
+>>>>>>> b4f7a6ca (report: messages, findings, warnings and pages are in plain English)
     #[must_use]
     pub(crate) fn place_of(&self, data: DataId) -> &str {
         let check = self.data.iter().find(|check| check.data.id == data);
@@ -259,7 +263,7 @@ impl Summary {
         on.map_or(&self.machine.file_system.kind, |on| &on.label)
     }
 
-    /// Returns what the file system that an arm works on is called.
+    /// Returns the label of the file system that an arm works on.
     #[must_use]
     pub fn place(&self, arm: CellId) -> &str {
         self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.cell.data))
@@ -384,7 +388,7 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
     evidence.plan.groups.iter().filter(|group| has_rows(evidence.plan, group)).map(read).collect()
 }
 
-/// Tells whether there is anything to read: where every file system lies on ground of its own, nothing is compared, as a finding says.
+/// `true` if there is anything to read: if every file system lies on different storage, nothing is compared, and a finding says so.
 fn has_rows(plan: &Plan, group: &megadir_record::Group) -> bool {
     match &group.rule {
         GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP && !pairs.is_empty() => {

@@ -63,12 +63,10 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
 /// Returns the contradictions in the record.
 fn contradictory(record: &Record) -> Vec<Warning> {
     // A cut line is normal after a kill; damage is followed by more lines.
-    let damage = record.cut.filter(|cut| cut.bytes == 0).map(|cut| {
-        format!(
-            "Line {} of the record is damaged: what stands before it is used, nothing from there on is.",
-            cut.line
-        )
-    });
+    let damage = record
+        .cut
+        .filter(|cut| cut.bytes == 0)
+        .map(|cut| format!("Line {} of the record is damaged: only the lines before it are used.", cut.line));
     damage.into_iter().chain(contradictions(record)).map(|text| Warning::Contradictory { text }).collect()
 }
 

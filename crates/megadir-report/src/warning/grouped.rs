@@ -1,4 +1,4 @@
-//! Groups warnings for display: those that differ only in the arm become one, with a count and the worst case.
+//! Groups warnings for display: warnings that differ only in the arm become one, with a count and the worst case.
 //!
 //! The summary keeps each warning.
 
@@ -106,25 +106,25 @@ fn of_several(worst: &Warning, text: &str, number: u64) -> String {
             text::ratio(ratio.value, ratio.interval)
         ),
         Warning::ResolutionWide { arm, half_width_percent, band } => format!(
-            "{arms} against themselves are known less well than the equivalence band of {}; worst `{arm}`, to {} only.",
+            "{arms} against themselves are known less well than the equivalence band of {}; worst `{arm}`, only to {}.",
             text::chosen(*band),
             text::percent(*half_width_percent)
         ),
         Warning::ReferenceWide { .. } => {
-            format!("{arms} are known too badly for others to be measured against them. The worst: {text}")
+            format!("{arms} are too noisy to serve as a reference. The worst: {text}")
         }
         Warning::ChangePoint { arm, round, p } => format!(
-            "The times of {arms} change their level during the run; clearest those of `{arm}`, at round {round} (p = {p:.2e})."
+            "The times of {arms} shift during the run, most clearly `{arm}` at round {round} (p = {p:.2e})."
         ),
         Warning::HalvesDiffer { arm, ratio } => format!(
-            "Of {arms} the second half of the rounds took another time than the first; furthest `{arm}`, {} of it.",
+            "In {arms} the second half of the rounds differs from the first, most in `{arm}`: {} of its time.",
             text::ratio(ratio.value, ratio.interval)
         ),
         Warning::Autocorrelated { arm, coefficient } => format!(
-            "Neighbouring rounds of {arms} resemble each other, most those of `{arm}` (correlation {coefficient:.2}): intervals are somewhat too narrow."
+            "Neighbouring rounds of {arms} are correlated, most in `{arm}` (correlation {coefficient:.2}): intervals are somewhat too narrow."
         ),
         Warning::Bimodal { arm, coefficient } => format!(
-            "The times of {arms} fall into two heaps, clearest those of `{arm}` (bimodality coefficient {coefficient:.2}): their medians may lie where no round does."
+            "The times of {arms} are bimodal, most clearly `{arm}` (bimodality coefficient {coefficient:.2}): their medians may lie between the modes."
         ),
         Warning::DataChanged { .. } => {
             format!("{number} directories were not as planned or did not stay as they were. {text}")

@@ -162,14 +162,14 @@ pub enum Warning {
         /// Time of the second half over time of the first.
         ratio: Figure,
     },
-    /// Neighbouring rounds resemble each other.
+    /// Neighbouring rounds are correlated.
     Autocorrelated {
         /// The arm.
         arm: String,
         /// The correlation of neighbouring rounds.
         coefficient: f64,
     },
-    /// The times fall into two heaps.
+    /// The times are bimodal.
     Bimodal {
         /// The arm.
         arm: String,

@@ -14,8 +14,8 @@ pub(crate) const DISTURBING: [&str; 7] =
 
 /// The kinds of notes, with advice.
 const ADVICE: &[(&str, &str)] = &[
-    ("arm-left-out", "Nothing need be done; `megadir backends` says what is available here and why."),
-    ("group-left-out", "Nothing need be done; `megadir backends` says what is available here and why."),
+    ("arm-left-out", "No action needed; `megadir backends` lists the available ones, with reasons."),
+    ("group-left-out", "No action needed; `megadir backends` lists the available ones, with reasons."),
     (WINE, "Take nothing of this for Windows: run it again on a Windows machine."),
     ("timer-gaps", "Something else uses the processor: stop it, or pin the run to a quiet one."),
     ("stolen-time", "The hypervisor gives the processor to others: use a quieter host or more rounds."),
@@ -31,7 +31,7 @@ const ADVICE: &[(&str, &str)] = &[
     ("unequal-work", "See the arms named above: their times are not compared."),
     (
         "no-cycle-counter",
-        "Nothing need be done for operations over a microsecond; shorter ones are timed less finely.",
+        "No action needed for operations over a microsecond; shorter ones are timed less finely.",
     ),
     (
         "clock-drift",
@@ -47,21 +47,21 @@ const ADVICE: &[(&str, &str)] = &[
     ),
     (
         "cold-without-reads",
-        "What the arm needs lies in the inode of the directory, which stays while it is open: take its times for warm ones.",
+        "What the arm needs lies in the inode of the directory, which stays while it is open: treat its times as warm.",
     ),
     (
         "room-reused",
-        "Times of creating may be longer than they need be (ext4 passes over inodes that were just deleted): give it more room.",
+        "Times of creating may be too long (ext4 skips inodes that were just deleted): give it more space.",
     ),
     (
         "removed-remembered",
-        "Take its times of making files for what they are after as many were removed; on a file system that nobody removes from they are shorter.",
+        "Its times of creating files hold after as many removals; without removals they are shorter.",
     ),
     ("not-written-back", "Times may hold what earlier work still has to write: run it as an administrator."),
     (
         "index-full",
         "Spread the files over directories (--layout prefix:2), take fewer, or make ext4 with large_dir or larger blocks; \
-         `megadir limits` tells how many names fit.",
+         `megadir limits` prints how many names fit.",
     ),
     (
         "program-failed",
@@ -73,7 +73,7 @@ const ADVICE: &[(&str, &str)] = &[
     ),
     (
         "without-directory",
-        "Write {dir} where the program takes a directory, or take the times for those of work on something else.",
+        "Put {dir} where the program takes a directory; otherwise the times are of work on something else.",
     ),
     (
         "shell-start",
@@ -85,7 +85,7 @@ const ADVICE: &[(&str, &str)] = &[
 /// Returns the advice for a kind of note.
 pub(super) fn advice(kind: &str) -> &'static str {
     let known = ADVICE.iter().find(|(name, _)| *name == kind);
-    known.map_or("Noted by a newer megadir: use that to read what to do about it.", |(_, advice)| advice)
+    known.map_or("Noted by a newer megadir: use the newer version for advice.", |(_, advice)| advice)
 }
 
 #[cfg(test)]

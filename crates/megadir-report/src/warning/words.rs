@@ -20,15 +20,13 @@ impl Warning {
 fn text(warning: &Warning) -> String {
     match warning {
         Warning::UnequalWork { arm, rounds } => format!(
-            "`{arm}` saw other entries than it should have in {}, so its times are not compared.",
+            "`{arm}` did not see the expected entries in {}, so its times are not compared.",
             text::counted(*rounds as u64, "round")
         ),
-        Warning::DiffersFromItself { arm, ratio, negligible } => {
-            differs_from_itself(arm, ratio, *negligible)
-        }
+        Warning::DiffersFromItself { arm, ratio, negligible } => differs_from_itself(arm, ratio, *negligible),
         Warning::TooFewRounds { rounds, needed, arms } => too_few_rounds(*rounds, *needed, arms),
         Warning::CutOff { line } => {
-            format!("The record breaks off in line {line}; what was written whole before it is used.")
+            format!("The record is truncated in line {line}; the complete lines before it are used.")
         }
         Warning::Incomplete { rounds, planned, reason } => incomplete(*rounds, *planned, reason.as_deref()),
         Warning::Contradictory { text } => text.clone(),
@@ -36,7 +34,7 @@ fn text(warning: &Warning) -> String {
             data_changed(*entries, *entries_min, *entries_max)
         }
         Warning::Noisy { voided, rounds } => format!(
-            "{} voided and measured again beside {rounds} that count: the machine was noisy.",
+            "{} voided and repeated, and {rounds} count: the machine was noisy.",
             if *voided == 1 { "1 round was".into() } else { format!("{voided} rounds were") }
         ),
         Warning::TimerCost { arm, percent, quantiles_refused } => {
@@ -44,14 +42,14 @@ fn text(warning: &Warning) -> String {
             format!("Measuring costs {} of the time of `{arm}`{refused}.", text::percent(*percent))
         }
         Warning::DelaysNotFound => {
-            "Delays that were put into operations do not show in their histogram where and as often as they should.".into()
+            "The histogram does not show the injected delays where and as often as it should.".into()
         }
         Warning::Unaccounted { arm, percent } => format!(
             "The times of the operations of {} add up to {percent:.1} % of the time of their blocks.",
             arm.as_ref().map_or_else(|| "the run's check of itself".into(), |arm| format!("`{arm}`"))
         ),
         Warning::RateNotKept { arm, asked_per_s, achieved_per_s } => format!(
-            "Operations of `{arm}` were to start {} times a second and did {} times: what is told of them is how long the queue grew.",
+            "Operations of `{arm}` were planned to start {} times a second and started {} times: their times show how long the queue grew.",
             text::count(*asked_per_s),
             text::count(achieved_per_s.round() as u64)
         ),
@@ -81,8 +79,8 @@ fn advice(warning: &Warning, options: Options) -> String {
             );
         }
         Warning::ReferenceWide { .. } => {
-            let samples = samples(options, ", look at what comes and goes with the rounds");
-            return format!("It is no reference: take ratios to another arm{samples}, or {more}.");
+            let samples = samples(options, ", look for work that comes and goes");
+            return format!("Do not use it as a reference: take ratios to another arm{samples}, or {more}.");
         }
         Warning::Autocorrelated { .. } => {
             return format!("Look for periodic work on the machine, or {more}.");
@@ -133,20 +131,20 @@ fn fixed_advice(warning: &Warning) -> &'static str {
         }
         Warning::Noisy { .. } => "Stop other work on the machine (or on its host) and run it again.",
         Warning::TimerCost { .. } => {
-            "Ratios bear it, for all arms pay the same; times of operations this short are to be taken less it."
+            "Ratios are unaffected, because all arms pay the same; subtract it from times of operations this short."
         }
         Warning::WidthNotReached { .. } => {
             "Allow more rounds (--rounds), or ask for a larger width (--until)."
         }
         Warning::PressureRose { .. } => {
-            "Something began beside the run: find it, wait until it is done, and run it again."
+            "Other work began during the run: find it, wait until it is done, and run it again."
         }
         Warning::RateNotKept { .. } => "Ask for a lower rate (--rate).",
         Warning::DelaysNotFound | Warning::Unaccounted { .. } => {
-            "Do not use times of single operations of this run. Stop what else runs, and run it again."
+            "Do not use times of single operations of this run. Stop other work and run it again."
         }
         Warning::ChangePoint { .. } | Warning::HalvesDiffer { .. } => {
-            "Ratios are paired by round and bear this; absolute times do not. Look for a task that began or ended, or run it again."
+            "Ratios are paired by round, so they are unaffected; absolute times are not. Look for a task that began or ended, or run it again."
         }
         Warning::Noted { note, .. } => note::advice(note),
         Warning::TooFewRounds { .. }
@@ -161,7 +159,7 @@ fn fixed_advice(warning: &Warning) -> &'static str {
 fn noise(warning: &Warning) -> Option<String> {
     Some(match warning {
         Warning::ResolutionWide { arm, half_width_percent, band } => format!(
-            "`{arm}` against itself is known to {} only, less well than the equivalence band of {}.",
+            "`{arm}` against itself is known only to {}, less well than the equivalence band of {}.",
             text::percent(*half_width_percent),
             text::chosen(*band)
         ),
@@ -169,7 +167,7 @@ fn noise(warning: &Warning) -> Option<String> {
             reference_wide(arm, *half_width_percent, *others_percent)
         }
         Warning::WidthNotReached { comparisons, rounds } => format!(
-            "{} known less well than the run was to stop at, after {} and with that all that were allowed.",
+            "{} known less well than the run was to stop at, after all of the allowed {}.",
             if *comparisons == 1 {
                 "1 comparison is".into()
             } else {
@@ -178,22 +176,22 @@ fn noise(warning: &Warning) -> Option<String> {
             text::counted(*rounds as u64, "round")
         ),
         Warning::PressureRose { resource, before_percent, after_percent } => format!(
-            "Some task waited for {resource} in {} of the run's last 10 s, and in {} of those before the run.",
+            "Some task waited for {resource} in {} of the run's last 10 s, and in {} of the last 10 s before the run.",
             text::percent(*after_percent),
             text::percent(*before_percent)
         ),
         Warning::ChangePoint { arm, round, p } => {
-            format!("The times of `{arm}` change their level at round {round} (p = {p:.2e}).")
+            format!("The times of `{arm}` shift at round {round} (p = {p:.2e}).")
         }
         Warning::HalvesDiffer { arm, ratio } => format!(
             "The second half of the rounds of `{arm}` took {} of the time of the first.",
             text::ratio(ratio.value, ratio.interval)
         ),
         Warning::Autocorrelated { arm, coefficient } => format!(
-            "Neighbouring rounds of `{arm}` resemble each other (correlation {coefficient:.2}): intervals are somewhat too narrow."
+            "Neighbouring rounds of `{arm}` are correlated (correlation {coefficient:.2}): intervals are somewhat too narrow."
         ),
         Warning::Bimodal { arm, coefficient } => format!(
-            "The times of `{arm}` fall into two heaps (bimodality coefficient {coefficient:.2}): its median may lie where no round does."
+            "The times of `{arm}` are bimodal (bimodality coefficient {coefficient:.2}): its median may lie between the modes."
         ),
         _ => return None,
     })
@@ -202,9 +200,9 @@ fn noise(warning: &Warning) -> Option<String> {
 fn reference_wide(arm: &str, half_width_percent: f64, others_percent: Option<f64>) -> String {
     let own = text::percent(half_width_percent);
     match others_percent {
-        None => format!("`{arm}` against itself is known to {own} only."),
+        None => format!("`{arm}` against itself is known only to {own}."),
         Some(others) => format!(
-            "The time of `{arm}` is known to {own} only, of those that are measured against it to {}: its rounds differ, and theirs do not.",
+            "The time of `{arm}` is known only to {own}, the times of the arms compared with it to {}: its rounds vary, theirs do not.",
             text::percent(others)
         ),
     }

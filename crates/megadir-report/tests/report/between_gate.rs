@@ -53,7 +53,7 @@ fn a_gate_is_not_judged_over_unequal_work() {
     is_not_judged(third, "the new run did other work than it should: b");
     // All arms of the run agree, and saw half as many entries as the old run.
     let all = |new: &mut Record| new.samples.iter_mut().for_each(|sample| sample.counted.entries /= 2);
-    is_not_judged(all, "the new work is not that of the old: base; a; b");
+    is_not_judged(all, "the old and new arms did different work: base; a; b");
     // The names in an existing directory have changed since.
     let existing = |record: &mut Record, hash| {
         record.header.plan.data[0].source = megadir_record::DataSource::Existing { path: "tree".into() };

@@ -138,7 +138,7 @@ fn too_few_rounds_have_a_share_and_no_interval() {
     let report = report_on(&record).unwrap();
     assert!(matches!(read(&report).series[0].from, Threshold::At { .. }));
     assert_eq!(read(&report).series[0].interval, None);
-    assert!(told(&report)[2].ends_with("cannot be told."), "{}", told(&report)[2]);
+    assert!(told(&report)[2].ends_with("is undecided."), "{}", told(&report)[2]);
 }
 
 #[test]

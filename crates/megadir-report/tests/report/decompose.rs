@@ -19,7 +19,7 @@ fn told(report: &Report) -> &str {
         .findings
         .iter()
         .find(|finding| finding.kind == FindingKind::Decomposition)
-        .expect("a decomposition is told")
+        .expect("a decomposition is found")
         .text
 }
 
@@ -79,7 +79,11 @@ fn the_claim_stands_where_the_buffer_makes_most_of_it() {
 fn at_one_half_the_claim_cannot_be_told() {
     let report = report_on(&slow_buffer(174.0).record()).unwrap();
     assert_eq!(decomposition(&report).reading.as_ref().unwrap().claim, Claim::CannotBeTold);
-    assert!(told(&report).ends_with("cannot be told from this run."), "{}", told(&report));
+    assert!(
+        told(&report).ends_with("this run does not show if the buffer is the cause."),
+        "{}",
+        told(&report)
+    );
 }
 
 #[test]
@@ -88,7 +92,7 @@ fn without_a_difference_there_is_nothing_to_take_apart() {
     equal.arms.iter_mut().for_each(|arm| arm.ns = 40e6);
     let report = report_on(&equal.record()).unwrap();
     assert!(decomposition(&report).factors.iter().all(|factor| factor.share.is_none()));
-    assert!(told(&report).contains("cannot be told apart"), "{}", told(&report));
+    assert!(told(&report).contains("are not distinguishable"), "{}", told(&report));
 }
 
 #[test]

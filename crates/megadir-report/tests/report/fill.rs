@@ -72,7 +72,7 @@ pub(crate) fn filled(ratios: &[f64]) -> Record {
 }
 
 fn told(report: &Report) -> &str {
-    &report.findings.iter().find(|finding| finding.kind == FindingKind::Fill).expect("it is told").text
+    &report.findings.iter().find(|finding| finding.kind == FindingKind::Fill).expect("it is found").text
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_part_that_is_not_decided_leaves_the_claim_open() {
         sample.elapsed_ns = sample.elapsed_ns * [7, 10, 14][sample.round as usize % 3] / 10;
     }
     let report = report_on(&record).unwrap();
-    assert!(told(&report).contains("cannot be told here, for 1 of 2 parts"), "{}", told(&report));
+    assert!(told(&report).contains("is undecided here: 1 of 2 parts"), "{}", told(&report));
 }
 
 #[test]

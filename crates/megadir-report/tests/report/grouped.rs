@@ -62,7 +62,11 @@ fn a_note_is_told_once_for_all_arms_with_the_worst() {
     }
     // A single one is reported as before.
     let mut one = wide_but_one();
-    assert!(self::table(&one).contains("Note: `five` against itself is known to "), "{}", self::table(&one));
+    assert!(
+        self::table(&one).contains("Note: `five` against itself is known only to "),
+        "{}",
+        self::table(&one)
+    );
     one.notes = (0..5).map(|n| note("cold-without-reads", &format!("Arm {n} read nothing."))).collect();
     let told = self::table(&one);
     assert!(
@@ -95,5 +99,5 @@ fn file_systems_on_ground_of_their_own_leave_no_empty_table() {
     assert!(!pairs.is_empty());
     let (groups, page) = title(&record);
     assert!(groups == 0 && !page.contains("## What of it?"), "{page}");
-    assert!(page.contains("tmpfs lies on memory"), "the reason is told: {page}");
+    assert!(page.contains("tmpfs lies on memory"), "the reason is printed: {page}");
 }

@@ -69,7 +69,7 @@ fn a_few_rounds_of_the_whole_study_say_what_they_can() {
         texts[0].contains("with 3 rounds (no interval under 6 rounds) nothing can be said for sure"),
         "{texts:?}"
     );
-    assert!(texts.iter().any(|text| text.contains("its shape cannot be told")), "{texts:?}");
+    assert!(texts.iter().any(|text| text.contains("its shape is undecided")), "{texts:?}");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_record_that_measured_nothing_is_refused_with_a_reason() {
     let error = report_on(&record).unwrap_err().to_string();
     assert_eq!(
         error,
-        "nothing was measured: the record has 3 samples of warm-up and none that counts; go on with it (bench run --resume), or run the study again"
+        "nothing was measured: the record has 3 samples of warm-up and none that counts; continue the run (bench run --resume) or start it again"
     );
 }
 

@@ -113,7 +113,7 @@ fn a_layout_that_was_not_measured_judges_nothing() {
     let mut record = record(ContentKind::HexDigest);
     let GroupRule::Pairs { pairs } = &mut record.header.plan.groups[0].rule else { panic!("not pairs") };
     pairs.pop();
-    assert!(told(&record)[0].contains("cannot be told here: nothing is judged."), "{:?}", told(&record));
+    assert!(told(&record)[0].contains("is undecided here: nothing is judged."), "{:?}", told(&record));
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn what_the_record_says_is_believed_before_the_majority() {
     let equal: Vec<bool> = report.summary.arms.iter().map(|arm| arm.work.is_equal()).collect();
     assert_eq!(equal, [false, false, true, false]);
     assert!(report.findings[0].text.contains(
-        "`base` did NOT list what its data set holds in 1 round: in round 12 it saw 99 999 entries where \
+        "`base` did NOT list its data set in 1 round: in round 12 it saw 99 999 entries where \
          there are 100 000"
     ));
     // The same without the recorded hash: the majority is trusted.

@@ -35,14 +35,14 @@ static BEGINNINGS: &[&str] = &["What", "Whether", "Why", "Of", "That", "Such", "
 
 /// Folders and files that have not been rewritten yet. The list only shrinks.
 static PENDING: &[&str] = &[
-    "crates/megadir-report/",
     "records/2026-11-21-attributes.md",
     "records/2026-11-21-speed.md",
     "records/2026-11-22-smallfile-file-systems/README.md",
 ];
 
-/// Files that quote the phrases to forbid them.
-static EXEMPT: &[&str] = &["CONTRIBUTING.md", "crates/xtask/src/tidy/language.rs"];
+/// Files that quote the phrases to forbid them, and reports with the texts of older records.
+static EXEMPT: &[&str] =
+    &["CONTRIBUTING.md", "crates/megadir-report/tests/golden/earlier/", "crates/xtask/src/tidy/language.rs"];
 
 pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
     let is_listed = |list: &[&str], path: &str| list.iter().any(|start| path.starts_with(start));

@@ -127,7 +127,7 @@ fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
     says(&report("packed"), 3, "'packed': the file is compressed; decompress it with gunzip first");
     says(&report("none"), 3, "'none': ");
     // The part that was read is shown, with a warning.
-    says(&report("mixed"), 1, "The record breaks off in line");
+    says(&report("mixed"), 1, "The record is truncated in line");
 }
 
 /// A record as written by an older program: without checksums, so that it can be modified.

@@ -13,7 +13,7 @@ pub(super) fn advice(summary: &Summary) -> Vec<String> {
     let band = text::chosen(summary.rules.equivalence_band);
     if comparable.len() < 2 {
         return vec![
-            "Which file system to take cannot be told: each lies on ground of its own, so they differ in more than the file system.".into(),
+            "No file system can be recommended: each lies on different storage, so they differ in more than the file system.".into(),
         ];
     }
     let take = overview.undistinguished();
@@ -23,7 +23,7 @@ pub(super) fn advice(summary: &Summary) -> Vec<String> {
     let names: Vec<String> = take.iter().map(|column| overview.columns[*column].name.clone()).collect();
     let mut advice = vec![match names.len() {
         1 => format!(
-            "Take {} where nothing else speaks against it: over all kinds of work every other takes longer, by more than {band}.",
+            "Take {} unless you have other reasons: over all kinds of work every other takes longer, by more than {band}.",
             names[0]
         ),
         _ => format!(
@@ -61,12 +61,14 @@ fn apart(overview: &Overview, take: &[usize]) -> Option<String> {
     let without: Vec<&OverviewRow> = without.collect();
     let beside = match without.len() {
         0 => String::new(),
-        _ => format!("; what is to be taken is not among them at {}", named(overview, &without)),
+        _ => format!("; the recommended one is not among them at {}", named(overview, &without)),
     };
     let open = open.count();
     let all = overview.rows.len();
     (open > 0).then(|| {
-        format!("At {open} of {all} kinds of work several are not told apart from the fastest{beside}.")
+        format!(
+            "For {open} of {all} kinds of work, several are not distinguishable from the fastest{beside}."
+        )
     })
 }
 

@@ -30,9 +30,9 @@ pub fn advice(report: &Report) -> Vec<String> {
     if let Some(rounds) = undecided(summary) {
         advice.push(match Options::of(&summary.command) {
             Options::Bench => {
-                format!("For what this run leaves open, measure again with `--rounds {rounds}`.")
+                format!("To decide what this run leaves open, measure again with `--rounds {rounds}`.")
             }
-            Options::Advise => "For what this run leaves open, measure longer (`--time`).".into(),
+            Options::Advise => "To decide what this run leaves open, measure longer (`--time`).".into(),
         });
     }
     let of = match summary.file_systems.len() {
@@ -125,7 +125,7 @@ fn fill(fill: &Fill) -> Option<String> {
     if let Some(bucket) = fill.buckets.iter().find(|bucket| slower(&bucket.outcome)) {
         return Some(format!(
             "Creating costs more from {} files in a directory on. Whether it would cost less in several directories is another question: \
-             'megadir bench run layout' measures that, 'megadir advise' answers it for so many files as there will be.",
+             'megadir bench run layout' measures that, 'megadir advise' answers it for your number of files.",
             text::count(bucket.from)
         ));
     }

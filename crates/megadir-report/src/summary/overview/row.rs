@@ -37,7 +37,7 @@ pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Returns by what rows are sorted; those of other studies stay in the plan's order.
+/// Returns the sort key of rows; rows of other studies stay in the plan's order.
 fn order(cell: &Cell) -> (u8, Option<usize>, bool, u8, u32) {
     let Work::Files(work) = &cell.work else { return (0, None, false, 0, 0) };
     let state = CacheState::ALL.iter().position(|state| *state == cell.cache);
@@ -58,7 +58,7 @@ fn order(cell: &Cell) -> (u8, Option<usize>, bool, u8, u32) {
     (operation, state, work.access != Access::Directory, sync, work.workers.count)
 }
 
-/// Returns what a kind of work is called, and whether it counts for all together: what is done by name is done by listing too.
+/// Returns the name of a kind of work, and `true` if it counts in the result over all kinds: work by name repeats work by listing.
 pub(super) fn named(cell: &Cell) -> (String, String, bool) {
     let Work::Files(work) = &cell.work else { return (String::new(), cell.bare_name(), true) };
     // Steps in the life of files are many; a section for each operation and state keeps them apart.
@@ -69,7 +69,7 @@ pub(super) fn named(cell: &Cell) -> (String, String, bool) {
     let state = cell.axes.cache.clone();
     let parts = [Some(workers(work)), sync(work), by_name(work)];
     let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    // Cold and warm are apart: beside what comes from a device nobody sees what comes from memory.
+    // Cold and warm are apart: times from a device would hide times from memory.
     let section =
         [Some(work.operation.word().to_owned()), state].into_iter().flatten().collect::<Vec<_>>().join(", ");
     (section, what, work.access == Access::Directory)
