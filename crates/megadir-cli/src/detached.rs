@@ -11,7 +11,7 @@ use crate::ui::exit::CliError;
 use crate::ui::message::quoted;
 
 /// The error if the word after such an option is not a directory, but would be its value.
-pub(crate) fn value(words: Vec<OsString>) -> Option<CliError> {
+pub(crate) fn value(words: &[OsString]) -> Option<CliError> {
     let mut program = Cli::command();
     program.build();
     let mut command = &program;

@@ -27,7 +27,7 @@ struct Cli {
 
 fn main() -> ExitCode {
     let done = match Cli::try_parse() {
-        _ if let Some(error) = detached::value(std::env::args_os().collect()) => Err(error),
+        _ if let Some(error) = detached::value(&std::env::args_os().collect::<Vec<_>>()) => Err(error),
         Ok(cli) => match cli.command.asks_for_help() {
             Some(name) => ui::output::print(&short_help(name)).map(|()| exit::DONE),
             None => cmd::run(cli.command),
