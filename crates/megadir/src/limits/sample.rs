@@ -109,7 +109,7 @@ impl Sample {
     }
 }
 
-/// Of all entries of a small directory, else of some that are evenly spread over the sample.
+/// Sizes from all entries of a small directory, else from some that are evenly spread over the sample.
 fn contents(directory: &Dir, sampled: &Sampled, known: Known, space: &Space, of: &str) -> Fact<Contents> {
     let names = &sampled.names;
     let examined = if sampled.is_whole { names.len() } else { names.len().min(EXAMINED_MAX) };
