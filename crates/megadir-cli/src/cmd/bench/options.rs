@@ -207,7 +207,7 @@ pub(crate) fn resolve(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Resolve
     let chosen = Chosen { look, sizes: args.sizes.clone(), content: args.content, spread };
     let lab = match args.dirs.len() {
         0 | 1 => args.lab.facts(&directory, interrupt)?,
-        _ => volumes::facts(args)?,
+        _ => volumes::facts(&args.dirs, &args.lab, args.share)?,
     };
     let target = target(args, entries, &directory, interrupt)?;
     if matches!(target, Target::Existing { .. }) && !chosen.is_nothing() {

@@ -5,36 +5,36 @@ use std::path::{Path, PathBuf};
 use megadir_bench::{LabFacts, volume_facts};
 use megadir_record::{Place, Plan, redact};
 
-use super::options::RunArgs;
+use super::lab::LabArgs;
 use crate::exit::CliError;
 
 /// Longest part of a path that is a label, characters.
 const LABEL_MAX: usize = 24;
 
 /// Returns the facts of the directories, in place of file systems that are made for the run.
-pub(crate) fn facts(args: &RunArgs) -> Result<LabFacts, CliError> {
-    if let Some(option) = args.lab.given() {
+pub(crate) fn facts(dirs: &[PathBuf], lab: &LabArgs, share: bool) -> Result<LabFacts, CliError> {
+    if let Some(option) = lab.given() {
         return Err(CliError::usage(format!(
             "{option} creates file systems in one directory, and --dir is given {} times",
-            args.dirs.len()
+            dirs.len()
         )));
     }
-    let whole = args.dirs.iter().map(|directory| whole(directory)).collect::<Result<Vec<PathBuf>, _>>()?;
+    let whole = dirs.iter().map(|directory| whole(directory)).collect::<Result<Vec<PathBuf>, _>>()?;
     if let Some((place, twice)) =
         whole.iter().enumerate().find(|(place, directory)| whole[..*place].contains(directory))
     {
         return Err(CliError::usage(format!(
             "--dir '{}' and an earlier --dir are the same directory, '{}'",
-            args.dirs[place].display(),
+            dirs[place].display(),
             twice.display()
         )));
     }
-    let labels = match args.share {
+    let labels = match share {
         // A label may contain a name.
         true => numbered(whole.len()),
         false => labels(&whole),
     };
-    let file_systems = volume_facts(&args.dirs, &labels)?;
+    let file_systems = volume_facts(dirs, &labels)?;
     Ok(LabFacts { file_systems, room_bytes: 0 })
 }
 
