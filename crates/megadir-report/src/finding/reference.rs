@@ -33,13 +33,8 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         }
     };
     let text = format!(
-<<<<<<< HEAD
-        "{}, which the others are measured against, is no reference in {} of {} kinds of work, least of all in `{arm}`, {known}. Do not use \
-         ratios to it there, nor what is said of all kinds of work: name another {} first ({}), or see the notes.",
-=======
         "{} is too noisy to serve as a reference in {} of {} kinds of work; the worst is `{arm}`, {known}. Do not use \
-         ratios to it there, nor the result over all kinds of work: name another file system first (--fs), or see the notes.",
->>>>>>> b4f7a6ca (report: messages, findings, warnings and pages are in plain English)
+         ratios to it there, nor the result over all kinds of work: name another {} first ({}), or see the notes.",
         column.label,
         all.len(),
         overview.rows.len(),

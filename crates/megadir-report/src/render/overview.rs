@@ -8,15 +8,9 @@ use super::volumes;
 use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Summary, Verdict};
 use crate::text;
 
-<<<<<<< HEAD
-const TITLE: &str = "Which file system does what in which time?";
-const TITLE_OF_VOLUMES: &str = "Which volume does what in which time?";
-pub(super) const BARS: &str =
-    "The same as bars, each operation on a scale of its own that nothing is cut off at:";
-=======
-pub(crate) const TITLE: &str = "How fast is each file system at each kind of work?";
+const TITLE: &str = "How fast is each file system at each kind of work?";
+const TITLE_OF_VOLUMES: &str = "How fast is each volume at each kind of work?";
 pub(super) const BARS: &str = "The same as bars, each operation on its own scale, uncut:";
->>>>>>> b4f7a6ca (report: messages, findings, warnings and pages are in plain English)
 /// Maximum length of bars in Markdown, characters.
 const BAR_MAX: usize = 40;
 /// Minimum and maximum length of bars on a terminal, characters.
@@ -109,16 +103,12 @@ fn sign(outcome: &Outcome) -> &'static str {
     }
 }
 
-<<<<<<< HEAD
 /// Heading of the tables.
 pub(crate) fn title(summary: &Summary) -> &'static str {
     if summary.place_word() == "volume" { TITLE_OF_VOLUMES } else { TITLE }
 }
 
-/// Returns the legend of the marks; it precedes the tables, of which there may be many.
-=======
 /// Returns the legend of the marks; it precedes the tables.
->>>>>>> b4f7a6ca (report: messages, findings, warnings and pages are in plain English)
 pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     let first = overview.columns.first().map_or("", |column| &column.name);
     let open = overview.rows.iter().filter(|row| row.fastest.is_none()).count();

@@ -242,7 +242,6 @@ impl Summary {
         }
     }
 
-<<<<<<< HEAD
     /// Word for what the run compares: volumes of the user, or file systems made for it.
     #[must_use]
     pub(crate) fn place_word(&self) -> &'static str {
@@ -252,10 +251,7 @@ impl Summary {
         }
     }
 
-    /// Returns what the file system of a data set is called.
-=======
     /// Returns the label of a data set's file system.
->>>>>>> b4f7a6ca (report: messages, findings, warnings and pages are in plain English)
     #[must_use]
     pub(crate) fn place_of(&self, data: DataId) -> &str {
         let check = self.data.iter().find(|check| check.data.id == data);
