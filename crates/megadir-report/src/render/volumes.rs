@@ -41,7 +41,7 @@ fn describe(of: &LabFileSystem, mounted: &FileSystem) -> String {
     format!("Volume {}: {path}, {}{}.", of.label, mounted.kind, parts.concat())
 }
 
-/// Names the properties in which the volumes are not equal: none of them can be told from the others by the times.
+/// Names the properties in which the volumes differ: the times do not separate their effects.
 fn differences(volumes: &[(&LabFileSystem, &FileSystem)]) -> Option<String> {
     type Property = fn(&FileSystem) -> String;
     let properties: [(&str, Property); 5] = [
