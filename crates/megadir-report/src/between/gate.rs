@@ -3,8 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::warned::doubts_of;
 use super::{Between, Row};
-use crate::summary::{Outcome, Verdict};
+use crate::Report;
+use crate::summary::{Ending, GroupReading, Outcome, Verdict};
 use crate::text;
 
 /// A gate that could have missed a slowdown of this many times the tolerance, or of [`MISSED_MIN`] if that is more,
@@ -135,20 +137,74 @@ impl Between {
             UnjudgedKind::Warned => condition.despite_warnings,
             _ => false,
         };
-        let mut because: Vec<Unjudged> =
-            self.unjudged.iter().filter(|reason| !waived(reason)).cloned().collect();
-        let by = condition.slower_by;
-        let (slower, others): (Vec<&Row>, Vec<&Row>) = self.rows.iter().partition(|row| row.is_slower(by));
-        let limit = 1.0 + by.unwrap_or(self.band);
-        let reaches = |row: &&Row| row.upper_end().filter(|high| *high > limit);
-        let open: Vec<&Row> = others.into_iter().filter(|row| reaches(row).is_some()).collect();
-        let names = |rows: &[&Row]| rows.iter().map(|row| row.arm.clone()).collect::<Vec<_>>();
+        let because = self.unjudged.iter().filter(|reason| !waived(reason)).cloned().collect();
+        let arms = self.rows.iter().map(|row| Arm { name: &row.arm, outcome: &row.outcome }).collect();
+        self.gate = Some(Gate::judge(arms, self.band, condition.slower_by, because));
+    }
+}
+
+/// An arm, compared with its reference.
+#[derive(Clone, Copy)]
+struct Arm<'a> {
+    name: &'a str,
+    outcome: &'a Outcome,
+}
+
+impl Gate {
+    /// Judges the arms of one run against their baselines.
+    #[must_use]
+    pub fn of_run(report: &Report, slower_by: Option<f64>, despite_warnings: bool) -> Self {
+        let (summary, record) = (&report.summary, &report.record);
+        let whole =
+            |kind, text: &str| Unjudged { kind, text: text.trim_end_matches('.').into(), arms: Vec::new() };
+        let mut because = Vec::new();
+        if !despite_warnings {
+            let warned = doubts_of(report, "the run");
+            because.extend(warned.iter().map(|doubt| whole(UnjudgedKind::Warned, &doubt.text)));
+        }
+        if summary.progress.ending != Ending::Complete {
+            because.push(whole(
+                UnjudgedKind::Incomplete,
+                "the run ended early; continue it with bench run --resume",
+            ));
+        }
+        let left_out = record.notes.iter().filter(|note| note.kind == "arm-left-out");
+        because.extend(left_out.map(|note| whole(UnjudgedKind::Missing, &note.text)));
+        let mut arms = Vec::new();
+        for group in &summary.groups {
+            let GroupReading::Compare(read) = &group.reading else { continue };
+            for row in read.rows.iter().filter(|row| row.outcome != Outcome::Baseline) {
+                let name = summary.arm_name(row.arm);
+                let reason = match &row.outcome {
+                    Outcome::Unequal => Some((UnjudgedKind::UnequalWork, "unequal work")),
+                    Outcome::NotMeasured => Some((UnjudgedKind::Missing, "not measured")),
+                    _ if row.rounds < summary.progress.rounds_used => {
+                        Some((UnjudgedKind::PartlyMeasured, "not measured in every round"))
+                    }
+                    Outcome::Judged { adjusted: Some(_), .. } => None,
+                    _ => Some((UnjudgedKind::NoInterval, "too few rounds for an interval")),
+                };
+                if let Some((kind, text)) = reason {
+                    because.push(Unjudged { arms: vec![name.to_owned()], ..whole(kind, text) });
+                }
+                arms.push(Arm { name, outcome: &row.outcome });
+            }
+        }
+        Self::judge(arms, summary.rules.equivalence_band, slower_by, because)
+    }
+
+    fn judge(arms: Vec<Arm<'_>>, band: f64, by: Option<f64>, mut because: Vec<Unjudged>) -> Self {
+        let (slower, others): (Vec<Arm<'_>>, Vec<Arm<'_>>) =
+            arms.into_iter().partition(|arm| is_slower(arm.outcome, by));
+        let limit = 1.0 + by.unwrap_or(band);
+        let reaching = |beyond: f64| {
+            let reaches = move |arm: &&Arm<'_>| upper_end(arm.outcome).is_some_and(|high| high > beyond);
+            others.iter().filter(reaches).copied().collect::<Vec<_>>()
+        };
+        let names = |arms: &[Arm<'_>]| arms.iter().map(|arm| arm.name.to_owned()).collect::<Vec<_>>();
+        let open = reaching(limit);
         let missed = (MISSED_TOLERANCES * (limit - 1.0)).max(MISSED_MIN);
-        let wide: Vec<&Row> = open
-            .iter()
-            .copied()
-            .filter(|row| row.upper_end().is_some_and(|high| high > 1.0 + missed))
-            .collect();
+        let wide = reaching(1.0 + missed);
         if !wide.is_empty() {
             let text = format!("a slowdown of {} would not be seen; measure more runs", text::chosen(missed));
             because.push(Unjudged { kind: UnjudgedKind::WideInterval, text, arms: names(&wide) });
@@ -158,18 +214,16 @@ impl Between {
             (true, false) => GateSays::Slower,
             (true, true) => GateSays::Passed,
         };
-        self.gate = Some(Gate {
+        Self {
             slower_by: by,
             says,
             slower: names(&slower),
             open: names(&open),
-            open_up_to: open.iter().filter_map(|row| row.upper_end()).reduce(f64::max),
+            open_up_to: open.iter().filter_map(|arm| upper_end(arm.outcome)).reduce(f64::max),
             because,
-        });
+        }
     }
-}
 
-impl Gate {
     /// Returns the result in one sentence.
     #[must_use]
     pub fn verdict(&self) -> String {
@@ -223,21 +277,23 @@ impl Row {
     /// `true` if the arm is certainly slower: beyond the equivalence band, or by more than the given fraction.
     #[must_use]
     pub fn is_slower(&self, by: Option<f64>) -> bool {
-        match (&self.outcome, by) {
-            (Outcome::Judged { verdict: Verdict::Slower { negligible }, .. }, None) => !negligible,
-            (Outcome::Judged { ratio, verdict: Verdict::Slower { .. }, .. }, Some(by)) => {
-                ratio.value > 1.0 + by
-            }
-            _ => false,
-        }
+        is_slower(&self.outcome, by)
     }
+}
 
-    /// Returns the upper end of the adjusted interval.
-    fn upper_end(&self) -> Option<f64> {
-        match &self.outcome {
-            Outcome::Judged { adjusted, .. } => adjusted.map(|range| range.high),
-            _ => None,
-        }
+fn is_slower(outcome: &Outcome, by: Option<f64>) -> bool {
+    match (outcome, by) {
+        (Outcome::Judged { verdict: Verdict::Slower { negligible }, .. }, None) => !negligible,
+        (Outcome::Judged { ratio, verdict: Verdict::Slower { .. }, .. }, Some(by)) => ratio.value > 1.0 + by,
+        _ => false,
+    }
+}
+
+/// Returns the upper end of the adjusted interval.
+fn upper_end(outcome: &Outcome) -> Option<f64> {
+    match outcome {
+        Outcome::Judged { adjusted, .. } => adjusted.map(|range| range.high),
+        _ => None,
     }
 }
 

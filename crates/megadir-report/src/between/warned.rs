@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Run, Which};
+use crate::Report;
 use crate::warning::{Advisory, DISTURBING, Warning, told};
 
 /// Processor pressure above this in the ten seconds before a run is reported, per cent.
@@ -21,31 +22,27 @@ pub struct Doubt {
 
 /// Returns the warnings of one side.
 pub(super) fn doubts(which: Which, runs: &[Run<'_>]) -> Vec<Doubt> {
-    let of_run = |run: &Run<'_>| {
-        let warned: Vec<Advisory> =
-            run.report.warnings.iter().filter(|one| speaks_against(one)).cloned().collect();
-        let kinds = kinds_of(&warned);
-        let warned = kinds.into_iter().flat_map(|kind| {
-            let of_kind: Vec<Advisory> =
-                warned.iter().filter(|one| one.warning.kind() == kind).cloned().collect();
-            told(&of_kind).into_iter().map(move |told| (kind, told.text))
-        });
-        let before = run.report.summary.machine.pressure.cpu_some_10s_percent;
-        let waited = before.filter(|percent| *percent > PRESSURE_MAX_PERCENT).map(|percent| {
-            let text = format!(
-                "CPU pressure was {} over the last 10 s before it. Wait until other tasks are done and run it again.",
-                crate::text::percent(percent)
-            );
-            ("pressure", text)
-        });
-        let doubt = |(kind, text): (&str, String)| Doubt {
-            run: which.name(run, runs.len()),
-            kind: kind.into(),
-            text,
-        };
-        warned.chain(waited).map(doubt).collect::<Vec<_>>()
+    runs.iter().flat_map(|run| doubts_of(run.report, &which.name(run, runs.len()))).collect()
+}
+
+/// Returns the warnings of one run, which is called `name`.
+pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
+    let warned: Vec<Advisory> = report.warnings.iter().filter(|one| speaks_against(one)).cloned().collect();
+    let of_kind = |kind: &'static str| {
+        let of_kind: Vec<Advisory> =
+            warned.iter().filter(|one| one.warning.kind() == kind).cloned().collect();
+        told(&of_kind).into_iter().map(move |told| (kind, told.text))
     };
-    runs.iter().flat_map(of_run).collect()
+    let before = report.summary.machine.pressure.cpu_some_10s_percent;
+    let waited = before.filter(|percent| *percent > PRESSURE_MAX_PERCENT).map(|percent| {
+        let text = format!(
+            "CPU pressure was {} over the last 10 s before it. Wait until other tasks are done and run it again.",
+            crate::text::percent(percent)
+        );
+        ("pressure", text)
+    });
+    let doubt = |(kind, text): (&str, String)| Doubt { run: name.to_owned(), kind: kind.into(), text };
+    kinds_of(&warned).into_iter().flat_map(of_kind).chain(waited).map(doubt).collect()
 }
 
 /// `true` if a warning forbids comparing the run. Warnings about single arms are handled by arm.

@@ -9,12 +9,14 @@ use megadir_bench::study::{
 };
 use megadir_record::{Made, NameScheme, OutputTo, Preset, SameWork, Spread};
 use megadir_report::Report;
+use megadir_report::between::Gate;
 
+use super::compare::{self, Slower, parse_condition};
 use super::options::{Asked, RunArgs};
 use super::report;
 use super::run::run_asked;
 use super::work::word;
-use crate::exit::CliError;
+use crate::exit::{self, CliError};
 
 /// Files of the data set, and measured rounds.
 const ENTRIES: u64 = 100_000;
@@ -65,6 +67,14 @@ pub(crate) struct Args {
     /// Also write the report in these formats, next to the record: markdown, json, csv, html, svg, ...
     #[arg(long, value_name = "FORMAT,...", value_delimiter = ',', value_parser = report::formats())]
     export: Vec<String>,
+    /// Exit with code 10 if a command is slower than the first, with 11 if that cannot be judged
+    ///
+    /// A command is slower if its interval lies beyond the equivalence band or, with slower:3%, beyond 3 %.
+    #[arg(long, value_name = "slower[:N%]", value_parser = parse_condition)]
+    fail_if: Option<Slower>,
+    /// Let --fail-if judge a run that has warnings
+    #[arg(long, requires = "fail_if")]
+    despite_warnings: bool,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -84,8 +94,17 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         threads: &[],
         run: &args.run,
     };
-    run_asked(asked, &mut |path, report| {
+    let mut gate = None;
+    let code = run_asked(asked, &mut |path, report| {
+        gate = args.fail_if.map(|Slower(by)| Gate::of_run(report, by, args.despite_warnings));
         args.export.iter().try_for_each(|format| export(path, report, format))
+    })?;
+    Ok(match gate.filter(|_| code != exit::INTERRUPTED) {
+        None => code,
+        Some(gate) => {
+            eprintln!("megadir: {}", gate.verdict());
+            compare::code(&gate)
+        }
     })
 }
 

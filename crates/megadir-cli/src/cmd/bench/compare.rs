@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use megadir_report::between::{Between, Condition, FORMATS, GateSays, Run, between, format_named, is_same};
+use megadir_report::between::{
+    Between, Condition, FORMATS, Gate, GateSays, Run, between, format_named, is_same,
+};
 
 use super::open::{Opened, open, refuse};
 use super::report::view;
@@ -59,14 +61,14 @@ pub(crate) struct Args {
 
 /// Fraction; `None`: the equivalence band.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Slower(Option<f64>);
+pub(super) struct Slower(pub(super) Option<f64>);
 
 fn formats() -> PossibleValuesParser {
     PossibleValuesParser::new(FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.what)))
 }
 
 /// Parses `slower` or `slower:3%`.
-fn parse_condition(text: &str) -> Result<Slower, String> {
+pub(super) fn parse_condition(text: &str) -> Result<Slower, String> {
     let wrong = || "expected slower, or slower:3% for a threshold of 3 %".to_owned();
     let by = text.strip_prefix("slower").ok_or_else(wrong)?;
     if by.is_empty() {
@@ -99,15 +101,18 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(match compared.gate {
         None if damaged => exit::SOME_FAILED,
         None => exit::DONE,
-        Some(gate) => {
-            gate.lines().iter().for_each(|line| eprintln!("megadir: {line}"));
-            match gate.says {
-                GateSays::Passed => exit::DONE,
-                GateSays::Slower => exit::CONDITION_MET,
-                GateSays::NotJudged => exit::NOT_JUDGED,
-            }
-        }
+        Some(gate) => code(&gate),
     })
+}
+
+/// Prints the reasons for the result of a gate, and returns its exit code.
+pub(super) fn code(gate: &Gate) -> u8 {
+    gate.lines().iter().for_each(|line| eprintln!("megadir: {line}"));
+    match gate.says {
+        GateSays::Passed => exit::DONE,
+        GateSays::Slower => exit::CONDITION_MET,
+        GateSays::NotJudged => exit::NOT_JUDGED,
+    }
 }
 
 fn runs(side: &[Loaded]) -> Vec<Run<'_>> {
