@@ -196,10 +196,10 @@ fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again_or_made_an
     let output =
         command.args(["--fs", "ext2,tmpfs", "-o", "record"]).current_dir(at).stdin(Stdio::null()).output();
     let output = output.expect("strace starts");
-    says(&output, 0, "Each life began on a file system that was unmounted and mounted again");
+    says(&output, 0, "Each epoch began on a file system that was remounted");
     // Line breaks depend on the width.
     let told = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("but in memory; ext2 (ext4 driver) was "), "{told}");
+    assert!(told.contains("except in memory; ext2 (ext4 driver) was reformatted "), "{told}");
     let Record { header: Header { plan, .. }, .. } = record(at);
     assert!(plan.rules.fresh_mounts);
     let anew: Vec<bool> = plan.file_systems.iter().map(|of| of.made_anew).collect();
