@@ -25,7 +25,7 @@ const SAMPLE_BYTES: usize = 64 << 10;
 /// 128 KiB on ext4; the inodes of a small directory lie close together, so all of its entries are examined.
 const EXAMINED_MAX: usize = 32;
 /// Mean size of a file where the file system does not count inodes: Agrawal et al., "A Five-Year Study of
-/// File-System Metadata", FAST 2007, section 4.
+/// File-System Metadata", FAST 2007 (the mean of 2004).
 const TYPICAL_BYTES: f64 = 189e3;
 /// A hex digest.
 const NAME_BYTES_ASSUMED: u16 = 32;

@@ -242,6 +242,16 @@ const STATED: &[(&str, &str, Holder)] = &[
     ("docs/limits.md", "For a directory on a file system with 1 KiB blocks", Example),
     (
         "docs/limits.md",
+        "if one buffer of 64 KiB holds the whole directory",
+        Text("crates/megadir/src/limits/sample.rs", "const SAMPLE_BYTES: usize = 64 << 10;"),
+    ),
+    (
+        "docs/limits.md",
+        "189 kB where it does not count inodes",
+        Text("crates/megadir/src/limits/sample.rs", "const TYPICAL_BYTES: f64 = 189e3;"),
+    ),
+    (
+        "docs/limits.md",
         "Creates fail when 4 MiB of it are left",
         Text("crates/megadir/src/limits/room.rs", "const BTRFS_UNUSED_BYTES: f64 = (4 << 20) as f64;"),
     ),
