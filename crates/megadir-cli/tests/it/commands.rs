@@ -502,3 +502,20 @@ fn a_delay_is_found_and_equal_commands_rarely_differ() {
         assert_eq!(found, 1);
     }
 }
+
+#[test]
+fn a_gate_over_commands_fails_for_a_slower_one_and_for_one_that_is_missing() {
+    let gate = |commands: &[&str]| {
+        let more = ["--same", "exit-code", "--rounds", "8", "--fail-if", "slower:50%", "--despite-warnings"];
+        Scratch::new().commands(commands, &more)
+    };
+    let slower = gate(&["sleep 0.01", "sleep 0.1"]);
+    assert_eq!(slower.code, Some(10), "{}", slower.errors);
+    assert!(slower.errors.contains("slower than before: sleep 0.1"), "{}", slower.errors);
+    let faster = gate(&["sleep 0.1", "sleep 0.01"]);
+    assert_eq!(faster.code, Some(0), "{}", faster.errors);
+    assert!(faster.errors.contains("The gate passed: every arm was judged"), "{}", faster.errors);
+    let missing = gate(&["sleep 0.01", "no-such-program"]);
+    assert_eq!(missing.code, Some(11), "{}", missing.errors);
+    assert!(missing.errors.contains("`no-such-program` is not on PATH"), "{}", missing.errors);
+}
