@@ -3,6 +3,8 @@
 //! An interval has the unit and the decimals of its value, so that the two can be compared at a glance. This
 //! module does not know the source of a number.
 
+use megadir_record::NameScheme;
+
 use crate::figure::{Figure, Range, Threshold};
 
 /// Units of time with their nanoseconds.
@@ -146,6 +148,19 @@ pub fn chosen(fraction: f64) -> String {
 #[must_use]
 pub fn count(count: u64) -> String {
     megadir_record::axes::grouped(count)
+}
+
+/// Formats the scheme of file names, e.g. `md5 names`.
+#[must_use]
+pub fn names(scheme: NameScheme) -> String {
+    match scheme {
+        NameScheme::Md5 => "md5 names".into(),
+        NameScheme::Hex => "hex names".into(),
+        NameScheme::Sequence => "sequence names".into(),
+        NameScheme::Decimal => "decimal names".into(),
+        NameScheme::UpperHex => "upper-hex names".into(),
+        NameScheme::Lengths { bytes } => format!("names of {} to {} bytes", bytes[0], bytes[bytes.len() - 1]),
+    }
 }
 
 /// Formats a count with its noun, e.g. `1 round`, `30 rounds`.

@@ -241,9 +241,9 @@ impl Sizing {
         if rounds_of(FILES_MIN) < ROUNDS_MIN {
             let round_s = cost.round_s(FILES_MIN);
             // Trials and removal take a share of the time too.
-            let needed_s = (f64::from(ROUNDS) * round_s / (TIME_PART * TIME_PART)).ceil();
+            let needed = suggested(f64::from(ROUNDS) * round_s / (TIME_PART * TIME_PART));
             return Err(format!(
-                "the time is too short: a round of {FILES_MIN} files in each layout takes about {round_s:.1} s here; try --time {needed_s:.0}s"
+                "the time is too short: a round of {FILES_MIN} files in each layout takes about {round_s:.1} s here; try --time {needed}"
             ));
         }
         let most = files_max(request, design, ROUNDS)?;
@@ -254,6 +254,22 @@ impl Sizing {
         let rounds = rounds_of(files).clamp(ROUNDS_MIN, ROUNDS_MAX);
         Ok(Self { files, rounds })
     }
+}
+
+/// Returns a time budget for `--time` with room for trials that take longer the next time.
+fn suggested(needed_s: f64) -> &'static str {
+    const BUDGETS: [(f64, &str); 9] = [
+        (10.0, "10s"),
+        (20.0, "20s"),
+        (30.0, "30s"),
+        (60.0, "60s"),
+        (120.0, "2m"),
+        (300.0, "5m"),
+        (600.0, "10m"),
+        (1200.0, "20m"),
+        (3600.0, "1h"),
+    ];
+    BUDGETS.iter().find(|(budget_s, _)| *budget_s >= 1.5 * needed_s).map_or("1h", |(_, text)| text)
 }
 
 /// By the question, diminishing returns, and space for `rounds` rounds.
@@ -274,4 +290,15 @@ fn files_max(request: &Request<'_>, design: &Design, rounds: u32) -> Result<u64,
         return Err(format!("{what} left for {FILES_MIN} files in each layout"));
     }
     Ok(room.min(FILES_MAX).min(request.question.files.max(FILES_MIN)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::suggested;
+
+    #[test]
+    fn a_suggested_time_has_room_for_slower_trials() {
+        let times = [3.0, 6.6, 7.0, 41.0, 600.0, 9000.0].map(suggested);
+        assert_eq!(times, ["10s", "10s", "20s", "2m", "20m", "1h"]);
+    }
 }

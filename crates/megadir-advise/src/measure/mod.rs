@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use megadir::limits::Limits;
 use megadir_bench::{Durable, Event, Listener, Program, Recorder, RunError, RunRequest};
+use megadir_record::Note;
 use megadir_report::Report;
 
 use crate::candidate::Candidate;
@@ -86,8 +87,8 @@ fn sized(
         Ok(sizing) => sizing,
         Err(why) => return not(why),
     };
-    let one = match carry_out(request, design, first, begun, None)? {
-        Ran::Ended { pace, .. } => pace,
+    let (trial, one) = match carry_out(request, design, first, begun, None)? {
+        Ran::Ended { bytes, pace } => (bytes, pace),
         Ran::Not { why } => return not(why),
         Ran::Interrupted => return Ok(Err(Outcome::Interrupted)),
     };
@@ -106,8 +107,21 @@ fn sized(
     let spent = begun.elapsed() + Duration::from_secs_f64(preparing_s);
     match Sizing::of_cost(request, design, &cost, request.time.saturating_sub(spent)) {
         Ok(sizing) => Ok(Ok(sizing)),
-        Err(why) => not(why),
+        Err(why) => {
+            let trial = megadir_record::jsonl::read(&trial[..]);
+            let overloaded = trial.ok().and_then(|trial| overload(&trial.notes));
+            not(overloaded.map_or(why.clone(), |figures| format!("{why}, or a quieter machine ({figures})")))
+        }
     }
+}
+
+/// Returns the notes of a run about other work on the machine, without their last full stop; `None` if it has none.
+#[must_use]
+pub fn overload(notes: &[Note]) -> Option<String> {
+    const KINDS: [&str; 3] = ["load", "pressure", "stolen-time"];
+    let notes = notes.iter().filter(|note| KINDS.contains(&note.kind.as_str()));
+    let notes: Vec<&str> = notes.map(|note| note.text.trim_end_matches('.')).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 enum Ran {
@@ -202,5 +216,23 @@ impl Write for Memory {
 impl Durable for Memory {
     fn make_durable(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Note, overload};
+
+    #[test]
+    fn an_overloaded_machine_is_named_with_its_figures() {
+        let note = |kind: &str, text: &str| Note { kind: kind.into(), text: text.into() };
+        let notes = [
+            note("timer-gaps", "The clock has gaps."),
+            note("load", "4.2 tasks were runnable on 2 processors."),
+            note("pressure", "CPU pressure was 98.4 % over the last 10 s."),
+        ];
+        let figures = "4.2 tasks were runnable on 2 processors; CPU pressure was 98.4 % over the last 10 s";
+        assert_eq!(overload(&notes).as_deref(), Some(figures));
+        assert_eq!(overload(&notes[..1]), None);
     }
 }

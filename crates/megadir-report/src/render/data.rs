@@ -1,8 +1,7 @@
 //! The data sets, the cost of making them and their disk usage, as lines for table and Markdown.
 
 use megadir_record::{
-    ContentKind, Data, DataId, DataSource, Level, Made, MakeDirectories, NameScheme, SizeLaw, Spread, Used,
-    When,
+    ContentKind, Data, DataId, DataSource, Level, Made, MakeDirectories, SizeLaw, Spread, Used, When,
 };
 
 use crate::summary::Summary;
@@ -81,14 +80,7 @@ fn data_set(kind: &Kind) -> String {
 
 /// Describes names, sizes and contents of made files; the usual is left out.
 fn laws(made: &Made) -> Vec<String> {
-    let names = match made.names {
-        NameScheme::Md5 => "md5 names".to_owned(),
-        NameScheme::Hex => "hex names".to_owned(),
-        NameScheme::Sequence => "sequence names".to_owned(),
-        NameScheme::Decimal => "decimal names".to_owned(),
-        NameScheme::UpperHex => "upper-hex names".to_owned(),
-        NameScheme::Lengths { bytes } => format!("names of {} to {} bytes", bytes[0], bytes[bytes.len() - 1]),
-    };
+    let names = text::names(made.names);
     let mean = text::bytes(made.size_bytes);
     let sizes = match &made.sizes {
         SizeLaw::Fixed => format!("{mean} each"),

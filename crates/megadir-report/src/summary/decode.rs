@@ -37,5 +37,5 @@ pub(super) fn times_of(block: &Histogram, ns_per_tick: f64) -> Option<Times> {
 #[cfg(test)]
 thread_local! {
     /// Histograms decoded by this thread.
-    pub(crate) static DECODED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    pub(crate) static DECODED: std::cell::Cell<usize> = std::cell::Cell::default();
 }

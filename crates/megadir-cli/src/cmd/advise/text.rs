@@ -5,8 +5,8 @@ use std::time::Duration;
 use megadir::layout::{Layout, PRESETS};
 use megadir::limits::{Known, Limit};
 use megadir_advise::code::words;
+use megadir_advise::measure;
 use megadir_advise::{Advice, Candidate, Capacity, Change, Shortage};
-use megadir_record::Note;
 use megadir_report::text::ratio;
 
 use super::Answer;
@@ -77,15 +77,8 @@ fn with_room(answer: &Answer) -> Option<String> {
 }
 
 fn overload(answer: &Answer) -> Option<String> {
-    answer.run.as_ref().ok().and_then(|run| overload_of(&run.report.record.notes))
-}
-
-fn overload_of(notes: &[Note]) -> Option<String> {
-    const KINDS: [&str; 3] = ["load", "pressure", "stolen-time"];
-    let notes = notes.iter().filter(|note| KINDS.contains(&note.kind.as_str()));
-    let notes: Vec<&str> = notes.map(|note| note.text.trim_end_matches('.')).collect();
-    (!notes.is_empty())
-        .then(|| format!("The machine was overloaded while this was measured: {}.", notes.join("; ")))
+    let figures = measure::overload(&answer.run.as_ref().ok()?.report.record.notes)?;
+    Some(format!("The machine was overloaded while this was measured: {figures}."))
 }
 
 fn hashed(layout: &Candidate) -> String {
@@ -307,27 +300,4 @@ fn changes(advice: &Advice) -> Option<String> {
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Note, overload_of};
-
-    #[test]
-    fn an_overloaded_machine_is_named_with_its_figures() {
-        let note = |kind: &str, text: &str| Note { kind: kind.into(), text: text.into() };
-        let notes = [
-            note("timer-gaps", "The clock has gaps."),
-            note("load", "4.2 tasks were runnable on 2 processors."),
-            note("pressure", "CPU pressure was 98.4 % over the last 10 s."),
-        ];
-        assert_eq!(
-            overload_of(&notes).as_deref(),
-            Some(
-                "The machine was overloaded while this was measured: 4.2 tasks were runnable on 2 processors; \
-                 CPU pressure was 98.4 % over the last 10 s."
-            )
-        );
-        assert_eq!(overload_of(&notes[..1]), None);
-    }
 }

@@ -4,8 +4,10 @@ use megadir_bench::dataset::{Sizes, write_content, write_sizes, write_spread};
 use megadir_bench::plan::{CacheFact, Estimate, estimate};
 use megadir_bench::schedule;
 use megadir_record::{
-    ContentKind, Data, DataSource, Made, MakeDirectories, NameScheme, Plan, Preset, SizeLaw, Stop, When,
+    ContentKind, Data, DataSource, Made, MakeDirectories, Plan, Preset, SizeLaw, Stop, When,
 };
+
+use megadir_report::text;
 
 use super::lab;
 use super::options::Resolved;
@@ -59,7 +61,7 @@ fn data_sets(plan: &Plan) -> String {
             format!("data: the directory itself, {} entries, read-only\n", data.entries)
         }
         DataSource::Made(Made { names, .. }) if data.entries == 0 => {
-            format!("data: directories filled until creating a file fails, names {names:?}\n")
+            format!("data: directories filled until creating a file fails, {}\n", text::names(*names))
         }
         DataSource::Made(made) => format!("data: {}\n", described(made, data.entries)),
     };
@@ -157,12 +159,7 @@ fn described(made: &Made, entries: u64) -> String {
             format!("{entries} files of {} bytes on average ({})", made.size_bytes, write_sizes(&sizes))
         }
     };
-    match made.names {
-        NameScheme::Lengths { bytes } => {
-            text.push_str(&format!(", names of {} to {} bytes", bytes[0], bytes[bytes.len() - 1]));
-        }
-        names => text.push_str(&format!(", names {names:?}")),
-    }
+    text.push_str(&format!(", {}", text::names(made.names)));
     if made.content != ContentKind::Pseudorandom {
         text.push_str(&format!(", content {}", write_content(made.content)));
     }

@@ -19,6 +19,7 @@ use super::work::FileWorkArgs;
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
 use crate::parse;
+use crate::ui::message::reason;
 
 /// Version of this program among the programs of a study.
 const VERSION: &str = concat!("megadir ", env!("CARGO_PKG_VERSION"), " (the running executable)");
@@ -273,7 +274,7 @@ fn study_of(name: &str) -> Result<Study, CliError> {
         return study::built_in(name).map_err(usage);
     }
     let text = std::fs::read_to_string(name)
-        .map_err(|error| CliError::nothing_ran(format!("cannot read '{name}': {error}")))?;
+        .map_err(|error| CliError::nothing_ran(format!("cannot read '{name}': {}", reason(&error))))?;
     study::from_text(name, &text).map_err(usage)
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cmd::list::values::threads;
 use crate::exit::{CliError, directory_parser};
 
 /// Show changes of a tree since its inventory was written
@@ -60,8 +61,8 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) all_errors: bool,
     /// Number of threads, 1 to 256 [default: one per processor, up to 8]
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(super) threads: Option<u16>,
+    #[arg(short = 'j', long, value_name = "N", value_parser = threads)]
+    pub(super) threads: Option<usize>,
 }
 
 impl Args {

@@ -54,7 +54,7 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
             paths.collect::<megadir::Result<_>>()?
         }
     };
-    let threads = args.threads.map_or_else(processors, usize::from);
+    let threads = args.threads.unwrap_or_else(processors);
     let complaints = ErrorLimiter::new(args.all_errors);
     let mut run = Run { args, metadata, roots, threads, failures: 0, complaints };
     if !run.metadata.is_complete() {

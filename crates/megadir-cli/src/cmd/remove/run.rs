@@ -23,6 +23,7 @@ use crate::cmd::interrupt::{Interrupt, REMOVING};
 use crate::cmd::list::source::processors;
 use crate::cmd::list::times::now_s;
 use crate::exit::{CliError, describe};
+use crate::ui::message::reason;
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -68,7 +69,8 @@ pub(super) fn run(
     let done = std::thread::scope(|scope| {
         let watcher = std::thread::Builder::new().name("megadir-progress".to_owned());
         let watcher = watcher.spawn_scoped(scope, || watch(&results, &progress, interrupt, &ended));
-        let watcher = watcher.map_err(|error| CliError::nothing_ran(format!("start a thread: {error}")))?;
+        let watcher =
+            watcher.map_err(|error| CliError::nothing_ran(format!("start a thread: {}", reason(&error))))?;
         // Even after a panic, because the scope waits for the watcher.
         let _ends = Ends { ended: &ended, watcher: watcher.thread() };
         each(args, &mut source, here, selection, &results, &progress)

@@ -18,7 +18,7 @@ fn files_can_be_chosen_and_copied_in_shape() {
     says(
         &run(&laws),
         0,
-        "3000 files of 50000 bytes on average (lognormal:50000+sigma=1), names Md5, content json",
+        "3000 files of 50000 bytes on average (lognormal:50000+sigma=1), md5 names, content json",
     );
     says(&run(&["--sizes", "lognormla:5"]), 2, "did you mean 'lognormal'");
     says(&run(&["--content", "jsn"]), 2, "did you mean 'json'");

@@ -86,6 +86,13 @@ const BLOCKS: &[Block] = &[
     (
         "docs/bench.md",
         &[(
+            "- run: megadir bench commands -N old -N new './megadir-old list {dir}' './megadir-new list {dir}' --fail-if slower:5%",
+            Elsewhere("a step of a service with two programs; the tests of `bench commands` have a gate"),
+        )],
+    ),
+    (
+        "docs/bench.md",
+        &[(
             "mkdir old new\n",
             Smaller(&[
                 ("1 2 3 4 5", "1 2 3"),
