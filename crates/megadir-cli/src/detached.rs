@@ -4,17 +4,15 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::{Command, CommandFactory, Parser};
+use clap::{Command, Parser};
 
 use crate::Cli;
 use crate::ui::exit::CliError;
 use crate::ui::message::quoted;
 
 /// The error if the word after such an option is not a directory, but would be its value.
-pub(crate) fn value(words: &[OsString]) -> Option<CliError> {
-    let mut program = Cli::command();
-    program.build();
-    let mut command = &program;
+pub(crate) fn value(program: &Command, words: &[OsString]) -> Option<CliError> {
+    let mut command = program;
     for (index, word) in words.iter().enumerate().skip(1) {
         if word == "--" {
             return None;

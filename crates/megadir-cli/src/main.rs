@@ -7,10 +7,11 @@ mod cmd;
 mod detached;
 mod parse;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use ui::exit;
 
@@ -26,8 +27,14 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let done = match Cli::try_parse() {
-        _ if let Some(error) = detached::value(&std::env::args_os().collect::<Vec<_>>()) => Err(error),
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let mut program = Cli::command();
+    let matches = program.try_get_matches_from_mut(&words);
+    let parsed = matches.and_then(|mut matches| {
+        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut program))
+    });
+    let done = match parsed {
+        _ if let Some(error) = detached::value(&program, &words) => Err(error),
         Ok(cli) => match cli.command.asks_for_help() {
             Some(name) => ui::output::print(&short_help(name)).map(|()| exit::DONE),
             None => cmd::run(cli.command),

@@ -39,7 +39,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         all.len(),
         overview.rows.len(),
         summary.place_word(),
-        if summary.place_word() == "volume" { "--dir" } else { "--fs" },
+        if summary.compares_volumes() { "--dir" } else { "--fs" },
     );
     vec![Finding { kind: FindingKind::FileSystems, group: None, loud: true, text }]
 }

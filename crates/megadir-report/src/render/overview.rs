@@ -105,7 +105,7 @@ fn sign(outcome: &Outcome) -> &'static str {
 
 /// Heading of the tables.
 pub(crate) fn title(summary: &Summary) -> &'static str {
-    if summary.place_word() == "volume" { TITLE_OF_VOLUMES } else { TITLE }
+    if summary.compares_volumes() { TITLE_OF_VOLUMES } else { TITLE }
 }
 
 /// Returns the legend of the marks; it precedes the tables.

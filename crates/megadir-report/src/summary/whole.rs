@@ -242,13 +242,16 @@ impl Summary {
         }
     }
 
-    /// Word for what the run compares: volumes of the user, or file systems made for it.
+    /// `true` if the run compares volumes of the user instead of file systems made for it.
+    #[must_use]
+    pub(crate) fn compares_volumes(&self) -> bool {
+        self.file_systems.iter().any(|of| of.place.is_directory())
+    }
+
+    /// Word for what the run compares.
     #[must_use]
     pub(crate) fn place_word(&self) -> &'static str {
-        match self.file_systems.iter().any(|of| of.place.is_directory()) {
-            true => "volume",
-            false => "file system",
-        }
+        if self.compares_volumes() { "volume" } else { "file system" }
     }
 
     /// Returns the label of a data set's file system.
