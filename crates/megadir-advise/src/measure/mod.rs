@@ -110,7 +110,10 @@ fn sized(
         Err(why) => {
             let trial = megadir_record::jsonl::read(&trial[..]);
             let overloaded = trial.ok().and_then(|trial| overload(&trial.notes));
-            not(overloaded.map_or(why.clone(), |figures| format!("{why}, or a quieter machine ({figures})")))
+            not(match overloaded {
+                Some(figures) => format!("{why}, or a quieter machine ({figures})"),
+                None => why,
+            })
         }
     }
 }

@@ -8,6 +8,7 @@ use super::{Between, Row};
 use crate::Report;
 use crate::summary::{Ending, GroupReading, Outcome, Verdict};
 use crate::text;
+use crate::warning::ARM_LEFT_OUT;
 
 /// A gate that could have missed a slowdown of this many times the tolerance, or of [`MISSED_MIN`] if that is more,
 /// is no verdict.
@@ -168,7 +169,7 @@ impl Gate {
                 "the run ended early; continue it with bench run --resume",
             ));
         }
-        let left_out = record.notes.iter().filter(|note| note.kind == "arm-left-out");
+        let left_out = record.notes.iter().filter(|note| note.kind == ARM_LEFT_OUT);
         because.extend(left_out.map(|note| whole(UnjudgedKind::Missing, &note.text)));
         let mut arms = Vec::new();
         for group in &summary.groups {

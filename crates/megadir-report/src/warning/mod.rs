@@ -14,7 +14,7 @@ mod run;
 mod words;
 
 pub use kind::{Advisory, WARNING_KINDS, Warning};
-pub(crate) use note::DISTURBING;
+pub(crate) use note::{ARM_LEFT_OUT, DISTURBING};
 pub(crate) use options::Options;
 
 pub(crate) use derive::advise;

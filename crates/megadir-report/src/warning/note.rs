@@ -8,13 +8,16 @@ pub(super) const WINE: &str = "wine";
 /// Kind of the note that a program changed the data set although it should not.
 pub(super) const PROGRAM_CHANGED_DATA: &str = "data-changed";
 
+/// Kind of the note that an arm is not in the plan, or ended before the run.
+pub(crate) const ARM_LEFT_OUT: &str = "arm-left-out";
+
 /// Kinds of notes about other work on the machine, or about a system other than it seems.
 pub(crate) const DISTURBING: [&str; 7] =
     [WINE, "load", "pressure", "stolen-time", "timer-gaps", "dirty-pages", "noisy"];
 
 /// The kinds of notes, with advice.
 const ADVICE: &[(&str, &str)] = &[
-    ("arm-left-out", "No action needed; `megadir backends` lists the available ones, with reasons."),
+    (ARM_LEFT_OUT, "No action needed; `megadir backends` lists the available ones, with reasons."),
     ("group-left-out", "No action needed; `megadir backends` lists the available ones, with reasons."),
     (WINE, "Take nothing of this for Windows: run it again on a Windows machine."),
     ("timer-gaps", "Something else uses the processor: stop it, or pin the run to a quiet one."),
