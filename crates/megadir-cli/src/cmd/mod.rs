@@ -8,6 +8,7 @@ mod backends;
 mod bar;
 mod bench;
 mod changes;
+mod conditions;
 mod error_limiter;
 mod interrupt;
 mod limits;
