@@ -5,7 +5,7 @@ use super::grid::Grid;
 use super::machine::wine_line;
 use super::paint::Tone;
 use super::table::Page;
-use super::{Style, groups, overview};
+use super::{Style, groups, overview, volumes};
 use crate::report::Report;
 use crate::summary::GroupSummary;
 use crate::text;
@@ -47,6 +47,10 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let told_above = |told: &&&Told| cause.is_some_and(|cause| told.text.starts_with(cause));
     let quiet: Vec<&Told> =
         warnings.iter().filter(|told| !told.loud).filter(|told| !told_above(&told)).collect();
+    let volumes = volumes::differences_line(&report.summary);
+    volumes.iter().for_each(|line| {
+        top.sentences(line, "", Tone::Plain, SMALL_PRINT_MAX);
+    });
     let notes = &quiet[..quiet.len().min(WARNINGS_MAX - alarms)];
     let bottom = |lines_each: usize| {
         let mut page = Page::new(width, style);
@@ -73,7 +77,7 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
 /// warnings.
 fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
     if let Some(line) = wine_line(&report.summary) {
-        page.sentences(&line, "! ", Tone::Alarm, 1);
+        page.sentences(&line, "! ", Tone::Alarm, SMALL_PRINT_MAX);
     }
     if let Some(cause) = disturbance(&report.warnings).filter(|_| finds_false_differences(report)) {
         let text = format!("Other work disturbed this run: stop it and run again. {cause}");

@@ -114,7 +114,7 @@ fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
     write("foreign", "name,value\n1,2\n");
     write("empty", "");
     std::fs::write(at.join("packed"), [0x1f, 0x8b, 8, 0, 0]).expect("writable");
-    let report = |name: &str| output_of(at, &["bench", "report", name]);
+    let report = |name: &str| output_of(at, &["bench", "report", "--verbose", name]);
     says(&report("cut"), 0, "is truncated in line");
     says(&report("mixed"), 1, &format!("line {} is damaged: a second header; only the", lines.len() + 1));
     says(&report("damaged"), 1, &format!("line {bad} is damaged"));
@@ -145,7 +145,8 @@ fn two_runs_are_compared_and_what_is_slower_can_fail() {
     says(&output_of(at, &[&RUN[..], &["-o", "old"]].concat()), 0, "old");
     says(&output_of(at, &[&RUN[..], &["-o", "new"]].concat()), 0, "new");
     let compare = |arguments: &[&str]| output_of(at, &[&["bench", "compare"][..], arguments].concat());
-    says(&compare(&["old", "new"]), 0, "geometric mean");
+    says(&compare(&["old", "new"]), 0, "More (");
+    says(&compare(&["old", "new", "--verbose"]), 0, "geometric mean");
     says(&compare(&["old", "new", "-f", "json"]), 0, "\"geometric_mean\"");
     // Ten times as slow.
     let slow = |line: &str| match line.split_once("\"elapsed_ns\":") {
