@@ -259,6 +259,8 @@ fn a_program_that_changes_the_data_set_is_found_and_the_data_is_made_again() {
         "{notes:?}"
     );
     assert!(notes[0].contains("--changes"), "{notes:?}");
+    let answer = run.table.replace('\n', " ");
+    assert!(answer.contains("Nothing could be compared. `touches`: it changes the data set"), "{answer}");
     std::fs::remove_file(scratch.path("run.jsonl")).expect("removed");
     // Later than in the trial and the warm-up.
     let later = scratch.script("later", "ls -U $1; [ $run = 32 ] && rm $1/a* ; true");
