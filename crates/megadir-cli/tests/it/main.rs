@@ -31,6 +31,8 @@ mod epochs;
 #[cfg(target_os = "linux")]
 mod file_systems;
 #[cfg(target_os = "linux")]
+mod harness;
+#[cfg(target_os = "linux")]
 mod hostile;
 #[cfg(target_os = "linux")]
 mod lab;

@@ -217,3 +217,21 @@ fn a_shared_record_of_volumes_names_no_path() {
         assert_eq!(at.map(|text| text.chars().take(160).collect::<String>()), None, "{name}");
     }
 }
+
+#[test]
+fn directories_on_one_file_system_share_its_room() {
+    let mount = require!(Mount::make(&EXT4));
+    for name in ["a", "b"] {
+        std::fs::create_dir(mount.path().join(name)).expect("made");
+    }
+    let free = rustix::fs::statvfs(mount.path()).expect("a file system").f_favail;
+    // Enough for one of them.
+    let entries = (free * 2 / 3).to_string();
+    let study = ["bench", "commands", "ls {dir}", "--dry-run", "--entries", entries.as_str()];
+    let tried = |dirs: &[&str]| output_of(mount.path(), &[&study[..], dirs].concat());
+    let one = tried(&["--dir", "a"]);
+    assert_eq!(one.status.code(), Some(0), "{}", text(&one.stderr));
+    let both = tried(&["--dir", "a", "--dir", "b"]);
+    let told = text(&both.stderr);
+    assert!(both.status.code() == Some(3) && told.contains("inodes"), "{told}");
+}

@@ -137,7 +137,7 @@ fn answer(page: &mut Page, report: &Report) {
     let told = report.first_findings();
     told.iter().for_each(|finding| page.paragraph(&finding.text, "", Tone::Plain));
     if told.is_empty() {
-        page.paragraph("There are no findings.", "", Tone::Plain);
+        page.paragraph(&report.without_answer(), "", Tone::Plain);
     }
     let of_all = |finding: &&Finding| !finding.loud && finding.group.is_none() && !told.contains(finding);
     for finding in report.findings.iter().filter(of_all) {
