@@ -29,11 +29,11 @@
 //! # Ok::<(), megadir::Error>(())
 //! ```
 //!
-//! It is not on crates.io yet; in `Cargo.toml`:
+//! It is not on crates.io yet; with a clone beside your own package, in `Cargo.toml`:
 //!
 //! ```toml
 //! [dependencies]
-//! megadir = { git = "https://github.com/megadir/megadir" }
+//! megadir = { path = "../megadir/crates/megadir" }
 //! ```
 //!
 //! | task | API |
