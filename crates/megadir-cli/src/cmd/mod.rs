@@ -21,12 +21,14 @@ mod remove_unavailable;
 #[cfg(not(any(target_os = "linux", windows)))]
 use remove_unavailable as remove;
 mod scan;
+mod usage;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     List(Box<list::Args>),
     Make(make::Args),
     Remove(Box<remove::Args>),
+    Usage(Box<usage::Args>),
     Scan(Box<scan::Args>),
     Changes(Box<changes::Args>),
     Limits(Box<limits::Args>),
@@ -46,7 +48,7 @@ impl Command {
 
     fn prints(&self) -> bool {
         match self {
-            Self::List(_) | Self::Advise(_) | Self::Backends(_) => true,
+            Self::List(_) | Self::Usage(_) | Self::Advise(_) | Self::Backends(_) => true,
             Self::Limits(args) => !args.quiet,
             Self::Make(args) => args.dry_run,
             Self::Remove(args) => args.prints(),
@@ -66,6 +68,7 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
         Command::List(args) => list::run(&args),
         Command::Make(args) => make::run(&args),
         Command::Remove(args) => remove::run(&args),
+        Command::Usage(args) => usage::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Changes(args) => changes::run(&args),
         Command::Limits(args) => limits::run(&args),

@@ -33,6 +33,8 @@ mod epochs;
 #[cfg(target_os = "linux")]
 mod file_systems;
 #[cfg(target_os = "linux")]
+mod harness;
+#[cfg(target_os = "linux")]
 mod hostile;
 #[cfg(target_os = "linux")]
 mod lab;
@@ -62,5 +64,7 @@ mod streams;
 mod timing;
 #[cfg(target_os = "linux")]
 mod unseen;
+#[cfg(target_os = "linux")]
+mod usage;
 #[cfg(target_os = "linux")]
 mod volumes;

@@ -10,7 +10,7 @@ mod long;
 pub(super) mod owners;
 mod sorted;
 pub(super) mod source;
-mod summary;
+pub(super) mod summary;
 pub(super) mod times;
 pub(super) mod values;
 
