@@ -39,6 +39,7 @@ fn full(number: u64) -> Facts {
     Facts {
         kind: FileType::ALL[number as usize % FileType::ALL.len()],
         size_bytes: Some(number),
+        allocated_bytes: Some(512 * number),
         modified_ns: Some(-(number as i64)),
         changed_ns: Some(i64::MAX - number as i64),
         born_ns: Some(-i64::MAX),
