@@ -11,12 +11,13 @@ use crate::support::{fill, have, megadir, named, run, scratch, set, split};
 
 /// Files of directories `t/0` to `t/2`, `f0` the newest, one day apart; `f3` and `f4` have the same time.
 fn tree(at: &Path) {
+    let now = SystemTime::now();
     for directory in ["t/0", "t/1", "t/2/deep"] {
         std::fs::create_dir_all(at.join(directory)).unwrap();
         for number in 0..8_u64 {
             let file = std::fs::File::create(at.join(format!("{directory}/f{number}"))).unwrap();
             let days = if number == 4 { 3 } else { number };
-            file.set_modified(SystemTime::now() - Duration::from_secs((days + 1) * 86_400)).unwrap();
+            file.set_modified(now - Duration::from_secs((days + 1) * 86_400)).unwrap();
         }
         std::fs::write(at.join(directory).join("other"), "").unwrap();
     }
