@@ -5,7 +5,7 @@ pub(super) mod args;
 pub(super) mod conditions;
 mod entries;
 pub(super) mod examined;
-mod field;
+pub(super) mod field;
 pub(super) mod filter;
 mod lines;
 mod long;
