@@ -50,8 +50,13 @@ fn rows() -> Vec<OwnedRow> {
 }
 
 fn write(path: &std::path::Path, rows: &[OwnedRow]) {
-    let scanned =
-        Scanned { cross_mounts: false, examiner: "statx".to_owned(), threads: 1, mounts_not_entered: 0 };
+    let scanned = Scanned {
+        cross_mounts: false,
+        examiner: "statx".to_owned(),
+        threads: 1,
+        mounts_not_entered: 0,
+        selected: None,
+    };
     let metadata = Metadata {
         version: FORMAT_VERSION,
         program: "test".to_owned(),

@@ -26,6 +26,7 @@ fn metadata(rows: u64) -> Metadata {
             examiner: "statx".to_owned(),
             threads: 3,
             mounts_not_entered: 4,
+            selected: None,
         },
         rows,
         failed: 5,

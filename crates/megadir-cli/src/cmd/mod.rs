@@ -8,6 +8,7 @@ mod backends;
 mod bar;
 mod bench;
 mod changes;
+mod conditions;
 mod doctor;
 mod error_limiter;
 mod generate;

@@ -91,7 +91,7 @@ pub fn read(
     options: &WalkOptions,
     watch: &mut dyn FnMut(UsageEvent<'_>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
-    let options = WalkOptions { tell_ends: true, ..*options };
+    let options = WalkOptions { tell_ends: true, ..options.clone() };
     let path = root.path().to_owned();
     let subtree = usage.root(path.clone());
     let parts = Walk::parts_with(root, subtree, &options)?;

@@ -125,6 +125,15 @@ const BLOCKS: &[Block] = &[
         "docs/commands.md",
         &[("megadir bench run peers", Elsewhere("takes minutes; the tests `peers` run it"))],
     ),
+    (
+        "docs/conditions.md",
+        &[
+            ("megadir list -r --match '*.tmp' --older-than 30d --larger-than 1M project", Runs),
+            ("megadir scan project -o project.parquet --exclude .git --exclude /target", Runs),
+            ("megadir changes project.parquet --path-match 'src/**' --type f", Runs),
+            ("megadir remove --dry-run --older-than 90d --by atime --exclude keep cache", Runs),
+        ],
+    ),
     ("docs/inventory.md", &[("SELECT path, size", QUERY)]),
     ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
