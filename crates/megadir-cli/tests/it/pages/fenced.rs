@@ -138,15 +138,6 @@ const BLOCKS: &[Block] = &[
     ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
     ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
-    ("docs/usage.md", &[("megadir usage project", Runs)]),
-    (
-        "docs/usage.md",
-        &[
-            ("megadir scan --quiet project -o project.parquet", Runs),
-            ("megadir usage project.parquet --by allocated", Runs),
-            ("megadir usage project.parquet --html usage.html", Runs),
-        ],
-    ),
     (
         "docs/remove.md",
         &[
@@ -163,6 +154,15 @@ const BLOCKS: &[Block] = &[
                 Smaller(&[("/srv/uploads", "uploads")]),
             ),
             ("find . -name core -print0 | megadir remove --yes --files0-from -", Runs),
+        ],
+    ),
+    ("docs/usage.md", &[("megadir usage project", Runs)]),
+    (
+        "docs/usage.md",
+        &[
+            ("megadir scan --quiet project -o project.parquet", Runs),
+            ("megadir usage project.parquet --by allocated", Runs),
+            ("megadir usage project.parquet --html usage.html", Runs),
         ],
     ),
     (
