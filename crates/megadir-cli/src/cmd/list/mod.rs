@@ -54,7 +54,7 @@ impl<E: Into<CliError>> From<E> for Stop {
 struct Run<'a> {
     args: &'a Args,
     conditions: Arc<Conditions>,
-    /// Of the directory that is being listed.
+    /// Place of the directory that is being listed.
     place: Place,
     lines: Lines,
     output: Output,
