@@ -39,7 +39,6 @@ fn full(number: u64) -> Facts {
     Facts {
         kind: FileType::ALL[number as usize % FileType::ALL.len()],
         size_bytes: Some(number),
-        allocated_bytes: Some(512 * number),
         modified_ns: Some(-(number as i64)),
         changed_ns: Some(i64::MAX - number as i64),
         born_ns: Some(-i64::MAX),
@@ -51,6 +50,7 @@ fn full(number: u64) -> Facts {
         group: Some(number as u32),
         links: Some(1 << 40),
         errno: Some(13),
+        allocated_bytes: (!number.is_multiple_of(5)).then_some(number << 12),
         sha256: number.is_multiple_of(3).then_some([number as u8; 32]),
     }
 }

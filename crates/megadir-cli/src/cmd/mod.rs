@@ -9,7 +9,9 @@ mod bar;
 mod bench;
 mod changes;
 mod conditions;
+mod doctor;
 mod error_limiter;
+mod generate;
 mod interrupt;
 mod limits;
 mod list;
@@ -22,6 +24,7 @@ mod remove_unavailable;
 use remove_unavailable as remove;
 mod scan;
 mod usage;
+pub(crate) mod version;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
@@ -35,6 +38,9 @@ pub(crate) enum Command {
     Advise(Box<advise::Args>),
     Bench(bench::Args),
     Backends(backends::Args),
+    Generate(generate::Args),
+    Doctor(doctor::Args),
+    Version(version::Args),
 }
 
 impl Command {
@@ -48,13 +54,19 @@ impl Command {
 
     fn prints(&self) -> bool {
         match self {
-            Self::List(_) | Self::Usage(_) | Self::Advise(_) | Self::Backends(_) => true,
+            Self::List(_)
+            | Self::Usage(_)
+            | Self::Advise(_)
+            | Self::Backends(_)
+            | Self::Doctor(_)
+            | Self::Version(_) => true,
             Self::Limits(args) => !args.quiet,
             Self::Make(args) => args.dry_run,
             Self::Remove(args) => args.prints(),
             Self::Scan(args) => args.prints(),
             Self::Changes(args) => !args.quiet,
             Self::Bench(args) => args.prints(),
+            Self::Generate(args) => args.prints(),
         }
     }
 }
@@ -75,5 +87,8 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
         Command::Advise(args) => advise::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Backends(args) => backends::run(&args),
+        Command::Generate(args) => generate::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Version(args) => version::run(&args),
     }
 }

@@ -29,9 +29,15 @@ mod conditions;
 #[cfg(target_os = "linux")]
 mod deep;
 #[cfg(target_os = "linux")]
+mod doctor;
+#[cfg(target_os = "linux")]
 mod epochs;
 #[cfg(target_os = "linux")]
+mod examples;
+#[cfg(target_os = "linux")]
 mod file_systems;
+#[cfg(target_os = "linux")]
+mod generate;
 #[cfg(target_os = "linux")]
 mod harness;
 #[cfg(target_os = "linux")]

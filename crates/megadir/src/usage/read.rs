@@ -72,7 +72,7 @@ struct Reader<'r> {
 ///
 /// let mut usage = Usage::new(UsageOptions { top: 5, depth: None, by: By::Entries, now_s: 1_800_000_000 });
 /// let options = WalkOptions { examine: Some((EXAMINERS[0], Item::WANT)), ..WalkOptions::new(2) };
-/// let _ = read(&mut usage, Dir::open("src")?, &options, &mut |_| ControlFlow::Continue(()))?;
+/// let _ = read(&mut usage, Dir::open("src")?, options, &mut |_| ControlFlow::Continue(()))?;
 /// let report = usage.finish();
 /// println!("{} entries", report.total.amount.entries);
 /// for directory in &report.directories {
@@ -88,10 +88,10 @@ struct Reader<'r> {
 pub fn read(
     usage: &mut Usage,
     root: Dir,
-    options: &WalkOptions,
+    options: WalkOptions,
     watch: &mut dyn FnMut(UsageEvent<'_>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
-    let options = WalkOptions { tell_ends: true, ..options.clone() };
+    let options = WalkOptions { tell_ends: true, ..options };
     let path = root.path().to_owned();
     let subtree = usage.root(path.clone());
     let parts = Walk::parts_with(root, subtree, &options)?;

@@ -16,7 +16,7 @@ pub(super) struct Selection {
     asked: Option<Conditions>,
     /// Directories have rows whether they meet them or not.
     recorded: Option<Conditions>,
-    /// What exists on both sides; `None` for everything.
+    /// Conditions on what exists on both sides; `None` for everything.
     sight: Option<Arc<Conditions>>,
 }
 

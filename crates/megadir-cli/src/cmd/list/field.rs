@@ -104,6 +104,11 @@ impl Field {
     }
 }
 
+/// Names of all fields.
+pub(in crate::cmd) fn names() -> Vec<&'static str> {
+    FIELDS.iter().map(|(_, name, ..)| *name).collect()
+}
+
 pub(super) fn parse(text: &str) -> Result<Field, String> {
     if let Some(row) = FIELDS.iter().find(|row| row.1 == text) {
         return Ok(row.0);

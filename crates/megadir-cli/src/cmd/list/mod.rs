@@ -4,7 +4,7 @@ mod alone;
 pub(super) mod args;
 mod entries;
 pub(super) mod examined;
-mod field;
+pub(super) mod field;
 mod lines;
 mod long;
 pub(super) mod owners;
@@ -54,7 +54,7 @@ impl<E: Into<CliError>> From<E> for Stop {
 struct Run<'a> {
     args: &'a Args,
     conditions: Arc<Conditions>,
-    /// Of the directory that is being listed.
+    /// Place of the directory that is being listed.
     place: Place,
     lines: Lines,
     output: Output,
