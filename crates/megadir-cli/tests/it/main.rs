@@ -15,6 +15,8 @@ mod aged;
 #[cfg(target_os = "linux")]
 mod attributes;
 #[cfg(target_os = "linux")]
+mod backup;
+#[cfg(target_os = "linux")]
 mod bench;
 #[cfg(target_os = "linux")]
 mod changes;

@@ -2,9 +2,17 @@
 
 use std::path::PathBuf;
 
+use megadir::nearest::choices;
+use megadir_inventory::changes::ChangeKind;
+
 use crate::cmd::conditions::{self, Asked};
 use crate::cmd::list::values::threads;
 use crate::exit::{CliError, directory_parser};
+
+fn kind(text: &str) -> Result<ChangeKind, String> {
+    let found = ChangeKind::ALL.into_iter().find(|kind| kind.name() == text);
+    found.ok_or_else(|| choices(text, ChangeKind::ALL.into_iter().map(ChangeKind::name)))
+}
 
 /// Show changes of a tree since its inventory was written
 ///
@@ -39,6 +47,15 @@ pub(crate) struct Args {
     /// (from_hex), the hex digits of its bytes.
     #[arg(long, conflicts_with = "null")]
     pub(super) json: bool,
+    /// Report only changes of these kinds, comma-separated: added, removed, modified, renamed, type-changed, suspect
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = kind, conflicts_with = "update")]
+    pub(super) only: Vec<ChangeKind>,
+    /// Print the path of each changed entry and nothing else, relative to the tree: for rsync --files-from and tar -T
+    ///
+    /// A renamed entry has its new path, a removed one its old path. With --null, paths end with NUL. docs/inventory.md
+    /// has recipes.
+    #[arg(long, conflicts_with_all = ["json", "quiet"])]
+    pub(super) paths: bool,
     /// Print no changes; exit with code 10 if there are any
     #[arg(short, long, conflicts_with_all = ["null", "json"])]
     pub(in crate::cmd) quiet: bool,
@@ -75,6 +92,11 @@ pub(crate) struct Args {
 
 impl Args {
     pub(super) fn check(&self, roots: usize) -> Result<(), CliError> {
+        if self.paths && roots != 1 {
+            return Err(CliError::usage(format!(
+                "--paths: the inventory has {roots} trees, so relative paths are ambiguous; use --json"
+            )));
+        }
         match self.path {
             Some(_) if roots != 1 => Err(CliError::usage(format!(
                 "PATH: the inventory has {roots} trees, so a single path is ambiguous; leave PATH out"

@@ -13,9 +13,16 @@ use crate::ui::output::{Ended, Output};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    Text { escape: bool },
+    Text {
+        escape: bool,
+    },
     Null,
     Json,
+    /// Relative to the tree.
+    Paths {
+        end: u8,
+        escape: bool,
+    },
 }
 
 pub(super) struct Lines {
@@ -26,6 +33,9 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn new(args: &Args, roots: &[PathBuf], is_terminal: bool) -> Self {
         let form = match (args.json, args.null) {
+            (_, null) if args.paths => {
+                Form::Paths { end: if null { 0 } else { b'\n' }, escape: is_terminal && !null }
+            }
             (true, _) => Form::Json,
             (_, true) => Form::Null,
             _ => Form::Text { escape: is_terminal },
@@ -40,6 +50,7 @@ impl Lines {
                 Form::Text { escape } => self.text(&mut output.text, change, escape),
                 Form::Null => self.null(&mut output.text, change),
                 Form::Json => self.json(&mut output.text, change),
+                Form::Paths { end, escape } => relative(&mut output.text, change, end, escape),
             }
             output.made()?;
         }
@@ -126,6 +137,16 @@ impl Lines {
         }
         text.extend_from_slice(b"}\n");
     }
+}
+
+fn relative(text: &mut Vec<u8>, change: &Change, end: u8, escape: bool) {
+    // The root itself.
+    let path = if change.path.is_empty() { b".".to_vec() } else { change.path.to_vec() };
+    match escape {
+        true => escape::terminal(text, &path),
+        false => text.extend_from_slice(&path),
+    }
+    text.push(end);
 }
 
 /// With the inventory's column names.

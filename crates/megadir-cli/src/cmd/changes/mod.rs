@@ -87,6 +87,7 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         run.verify(&mut compared);
     }
     run.selection.choose(&mut compared.changes);
+    compared.changes.retain(|change| args.only.is_empty() || args.only.contains(&change.kind));
     run.complain(&compared);
     if !args.quiet {
         let mut output = Output::new()?;

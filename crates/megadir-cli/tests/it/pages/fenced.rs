@@ -135,6 +135,19 @@ const BLOCKS: &[Block] = &[
         ],
     ),
     ("docs/inventory.md", &[("SELECT path, size", QUERY)]),
+    (
+        "docs/inventory.md",
+        &[
+            (
+                "megadir changes project.parquet --only added,modified --paths -0 | rsync -a --from0 --files-from=- project/ uploads/",
+                Elsewhere("needs an inventory from before; the tests `backup` run it"),
+            ),
+            (
+                "megadir changes project.parquet --only added,modified --paths -0 | tar -C project --null --verbatim-files-from --no-recursion -T - -cf changed.tar",
+                Elsewhere("needs an inventory from before; the tests `backup` run it"),
+            ),
+        ],
+    ),
     ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
     ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
