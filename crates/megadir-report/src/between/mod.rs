@@ -13,7 +13,7 @@ mod unjudged;
 
 pub use comparability::{Doubt, differences};
 pub use gate::{Condition, Gate, GateSays, Unjudged, UnjudgedKind};
-pub use render::{FORMATS, Format, csv, format_named, html, markdown, table};
+pub use render::{FORMATS, Format, csv, format_named, html, markdown, screen, table};
 pub use unjudged::is_same;
 
 use megadir_stats::{Judging, RUNS_MIN, judge_family_of_runs, judge_unpaired_family, median};

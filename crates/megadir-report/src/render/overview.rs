@@ -3,9 +3,9 @@
 use megadir_record::{FileSystem, LabFileSystem, Place};
 
 use crate::render::Style;
-use crate::render::grid::{Column, Grid, Text, bar};
+use crate::render::grid::{Bars, Column, Grid, Text, bar};
 use crate::render::paint::{Tone, length};
-use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Summary, Verdict};
+use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Range, Summary, Verdict};
 use crate::text;
 
 const TITLE: &str = "How fast is each file system at each kind of work?";
@@ -141,6 +141,34 @@ pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     legend
 }
 
+/// Returns each file system over all kinds of work against the one with the least time, the fastest first; `None` if
+/// fewer than two are comparable.
+pub(super) fn overall(overview: &Overview) -> Option<Grid> {
+    let least = overview.least()?;
+    let others = overview.comparable().filter(|column| *column != least);
+    let mut against: Vec<_> =
+        others.filter_map(|column| Some((column, overview.against(column, least)?))).collect();
+    against.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
+    if against.is_empty() {
+        return None;
+    }
+    let name = |column: usize| overview.columns[column].label.clone();
+    let row = |(column, (ratio, adjusted, _)): &(usize, (f64, Option<Range>, Option<Verdict>))| {
+        vec![Text::plain(name(*column)), Text::plain(text::ratio(*ratio, *adjusted))]
+    };
+    let first = vec![Text::plain(name(least)), Text::plain("1x")];
+    let lengths = std::iter::once(1.0).chain(against.iter().map(|(_, (ratio, ..))| *ratio));
+    Some(Grid {
+        bars: Some(Bars { what: "time", values: lengths.map(Some).collect(), needed: true }),
+        columns: vec![Column::left("file system", 0), Column::left(format!("against {}", name(least)), 0)],
+        rows: std::iter::once(first).chain(against.iter().map(row)).collect(),
+        legend: vec![
+            "Geometric mean over all kinds of work, in each round. [ ]: 95 % interval, adjusted for all pairs (Holm)."
+                .into(),
+        ],
+    })
+}
+
 /// Returns the bars of all file systems side by side, if `width` characters suffice.
 pub(super) fn bars(overview: &Overview, width: usize, style: Style) -> Option<Grid> {
     let first = overview.rows.iter().map(|row| length(&row.what) + 2).max()?;
@@ -230,20 +258,22 @@ pub(crate) fn each_against_each(overview: &Overview) -> Option<Grid> {
 
 /// Returns the lines that precede all tables of a run on several volumes of the user; none for other runs.
 pub(crate) fn volume_lines(summary: &Summary) -> Vec<String> {
-    let volumes: Vec<(&LabFileSystem, &FileSystem)> = summary
-        .file_systems
-        .iter()
-        .filter(|of| of.place.is_directory())
-        .filter_map(|of| {
-            let mount = summary.mounted.iter().find(|mount| mount.on == of.id)?;
-            Some((of, &mount.file_system))
-        })
-        .collect();
-    if volumes.len() < 2 {
-        return Vec::new();
-    }
+    let volumes = volumes(summary);
     let each = volumes.iter().map(|(of, mounted)| describe(of, mounted));
     each.chain(differences(&volumes)).chain(one_device(&volumes)).collect()
+}
+
+/// Returns the line that names what cannot be equal between the volumes.
+pub(super) fn differences_line(summary: &Summary) -> Option<String> {
+    differences(&volumes(summary))
+}
+
+/// Returns the volumes that are compared; none if there are fewer than two.
+fn volumes(summary: &Summary) -> Vec<(&LabFileSystem, &FileSystem)> {
+    let given = summary.file_systems.iter().filter(|of| of.place.is_directory());
+    let mounted = |of: &LabFileSystem| summary.mounted.iter().find(|mount| mount.on == of.id);
+    let volumes: Vec<_> = given.filter_map(|of| Some((of, &mounted(of)?.file_system))).collect();
+    if volumes.len() < 2 { Vec::new() } else { volumes }
 }
 
 fn describe(of: &LabFileSystem, mounted: &FileSystem) -> String {

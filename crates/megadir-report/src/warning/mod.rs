@@ -16,5 +16,5 @@ pub use kind::{Advisory, WARNING_KINDS, Warning};
 pub(crate) use options::Options;
 
 pub(crate) use derive::advise;
-pub(crate) use grouped::{Told, told};
+pub(crate) use grouped::{Told, disturbance, told};
 pub(crate) use run::{Wide, wide};

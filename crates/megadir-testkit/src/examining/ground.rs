@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use megadir::policy::Choice;
 use megadir::{
-    AttributeChoice, AttributeListing, Attributes, Dir, Error, ErrorKind, Examiner, ReadOptions, Strategy,
-    Want, backend, policy,
+    AttributeChoice, AttributeListing, Attributes, Dir, Error, ErrorKind, Examiner, FileType, ReadOptions,
+    Strategy, Want, backend, policy,
 };
 
 use crate::examining::CASES;
@@ -99,11 +99,7 @@ impl Ground {
 
     /// Attributes that the examiner never returns; any other gap is a failure.
     pub fn lacking(&self) -> Want {
-        match self.examiner.name() {
-            "std" => Want::MOUNT,
-            "fstatat" => Want::BORN | Want::MOUNT,
-            _ => Want::NOTHING,
-        }
+        self.examiner.lacks()
     }
 
     /// `true` if the examiner asks by inode number.
@@ -224,7 +220,7 @@ pub fn ways(
     ways.into_iter().map(choice).collect()
 }
 
-pub(super) const FIELDS: [Want; 11] = [
+pub(super) const FIELDS: [Want; 14] = [
     Want::TYPE,
     Want::SIZE,
     Want::MODIFIED,
@@ -236,6 +232,9 @@ pub(super) const FIELDS: [Want; 11] = [
     Want::INODE,
     Want::DEVICE,
     Want::MOUNT,
+    Want::ALLOCATED,
+    Want::ACCESSED,
+    Want::SPECIAL,
 ];
 
 /// Panics if `field` is not a single attribute.
@@ -252,6 +251,11 @@ pub(super) fn agree(one: &Attributes, other: &Attributes, field: Want) -> bool {
         Want::INODE => one.inode == other.inode,
         Want::DEVICE => one.device == other.device,
         Want::MOUNT => one.mount == other.mount,
+        Want::ALLOCATED => one.allocated_bytes == other.allocated_bytes,
+        // Listing a directory and reading a link are accesses, which may come between the two rows.
+        Want::ACCESSED if matches!(one.kind, FileType::Directory | FileType::Symlink) => true,
+        Want::ACCESSED => one.accessed == other.accessed,
+        Want::SPECIAL => one.special == other.special,
         several => panic!("{several:?} is not one attribute"),
     }
 }
