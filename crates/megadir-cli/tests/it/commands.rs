@@ -42,7 +42,7 @@ impl Scratch {
 
     /// Measures commands on 200 files in 6 rounds, unless options say otherwise.
     fn commands(&self, commands: &[&str], options: &[&str]) -> Run {
-        let fixed = ["bench", "commands", "--output", "run.jsonl", "--seed", "7"];
+        let fixed = ["bench", "commands", "--verbose", "--output", "run.jsonl", "--seed", "7"];
         let sizes: &[&str] = if options.contains(&"--entries") { &[] } else { &["--entries", "200"] };
         let rounds: &[&str] = if options.contains(&"--rounds") { &[] } else { &["--rounds", "6"] };
         self.run(&[&fixed[..], sizes, rounds, options, commands].concat())

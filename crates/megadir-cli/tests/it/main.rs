@@ -25,11 +25,19 @@ mod cold;
 #[cfg(target_os = "linux")]
 mod commands;
 #[cfg(target_os = "linux")]
+mod conditions;
+#[cfg(target_os = "linux")]
 mod deep;
+#[cfg(target_os = "linux")]
+mod doctor;
 #[cfg(target_os = "linux")]
 mod epochs;
 #[cfg(target_os = "linux")]
+mod examples;
+#[cfg(target_os = "linux")]
 mod file_systems;
+#[cfg(target_os = "linux")]
+mod generate;
 #[cfg(target_os = "linux")]
 mod harness;
 #[cfg(target_os = "linux")]
@@ -62,5 +70,7 @@ mod streams;
 mod timing;
 #[cfg(target_os = "linux")]
 mod unseen;
+#[cfg(target_os = "linux")]
+mod usage;
 #[cfg(target_os = "linux")]
 mod volumes;

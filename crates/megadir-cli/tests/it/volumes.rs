@@ -68,7 +68,7 @@ fn orders(record: &Record) -> Vec<Vec<FsId>> {
 #[test]
 fn arms_on_all_volumes_alternate_and_are_compared_with_each_other() {
     let volumes = require!(Volumes::make());
-    let small = ["--entries", "60", "--rounds", "6", "-o"];
+    let small = ["--verbose", "--entries", "60", "--rounds", "6", "-o"];
     let studies: [&[&str]; 4] = [
         &["run", "lookup", "--quick"],
         &["run", "smallfile", "--quick", "--workers", "1", "--cache", "warm"],
