@@ -22,7 +22,7 @@ pub(super) struct Selection {
 
 impl Selection {
     pub(super) fn new(args: &Args, metadata: &Metadata, roots: &[PathBuf]) -> Result<Self, CliError> {
-        let asked = args.conditions.conditions(roots.iter().map(PathBuf::as_path))?;
+        let asked = args.conditions.conditions(roots.iter().map(PathBuf::as_path), false)?;
         if asked.want().contains(TimeKind::Accessed.want()) {
             let reason = "--by atime: inventories record no access times; use mtime, ctime or btime";
             return Err(CliError::usage(reason));

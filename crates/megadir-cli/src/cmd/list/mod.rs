@@ -123,7 +123,7 @@ impl<'a> Run<'a> {
             escape: is_terminal && !args.null && format != Format::Json,
             with_path: args.recursive || args.directories.len() > 1,
         };
-        let conditions = Arc::new(args.conditions.conditions(args.directories.iter().map(Path::new))?);
+        let conditions = Arc::new(args.conditions.conditions(args.directories.iter().map(Path::new), false)?);
         if let Some(examiner) = args.examiner {
             refuse_lacking(examiner, &conditions)?;
         }
