@@ -22,7 +22,6 @@ fn rows() -> Vec<OwnedRow> {
         let facts = Facts {
             kind: FileType::ALL[if alike { 0 } else { next(FileType::ALL.len() as u64) as usize }],
             size_bytes: (next(9) > 0).then(|| if alike { 0 } else { next(1 << 30) << next(30) }),
-            allocated_bytes: (next(9) > 0).then(|| if alike { 0 } else { next(1 << 30) << next(30) }),
             modified_ns: Some(1_700_000_000_000_000_000 - next(1 << 30) as i64),
             changed_ns: (!alike || next(3) > 0).then(|| i64::MIN + 1 + next(1 << 30) as i64),
             born_ns: alike.then_some(i64::MAX),

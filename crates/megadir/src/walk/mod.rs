@@ -191,12 +191,10 @@ impl Walk {
     }
 }
 
-/// The queue has the root in it.
-fn workers<C: WalkContext>(
-    root: Dir,
-    context: C,
-    options: &WalkOptions,
-) -> Result<(Arc<Queue<C>>, Vec<Worker<C>>)> {
+/// Queue with the root in it, and those who read from it.
+type Workers<C> = (Arc<Queue<C>>, Vec<Worker<C>>);
+
+fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Result<Workers<C>> {
     worker::check(options, root.dir_path())?;
     let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
     let mut examine = match options.examine {

@@ -93,6 +93,29 @@ fn every_figure_is_the_oracles_live_and_from_an_inventory() {
 }
 
 #[test]
+fn a_directory_without_subdirectories_is_read_by_all_threads_alike() {
+    require!(have("python3"));
+    let scratch = scratch();
+    let tree = scratch.path().join("flat");
+    std::fs::create_dir(&tree).unwrap();
+    for number in 0..5000 {
+        let path = tree.join(format!("{number:x}.{}", if number % 3 == 0 { "txt" } else { "bin" }));
+        match number % 5 {
+            0 => std::os::unix::fs::symlink("nowhere", path).unwrap(),
+            1 if number > 1000 => std::fs::hard_link(tree.join("2.bin"), path).unwrap(),
+            _ => std::fs::write(path, vec![b'z'; number % 7000]).unwrap(),
+        }
+    }
+    let path = tree.to_str().unwrap();
+    for threads in ["1", "4"] {
+        let live = parsed(&run(scratch.path(), &["usage", "--json", "-j", threads, path]));
+        let expected =
+            oracle(&mut Command::new("python3"), &live["now_s"], ("entries", "1000", "1000"), &[&tree]);
+        same(&format!("{threads} threads"), sorted(live), expected);
+    }
+}
+
+#[test]
 fn several_trees_share_their_hard_links() {
     require!(have("python3"));
     let scratch = scratch();
