@@ -6,9 +6,9 @@ use std::path::Path;
 use megadir::nearest::choices;
 use megadir::{BadGlob, Conditions, Examiner, FileType, Globs, Time, TimeKind};
 
-use super::list::owners::user_named;
-use super::list::times::now_s;
-use super::list::values::file_type;
+use super::owners::user_named;
+use super::times::now_s;
+use super::values::file_type;
 use crate::exit::CliError;
 use crate::parse;
 use crate::ui::message::quoted;

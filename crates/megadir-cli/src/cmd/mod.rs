@@ -16,6 +16,7 @@ mod interrupt;
 mod limits;
 mod list;
 mod make;
+mod owners;
 #[cfg(any(target_os = "linux", windows))]
 mod remove;
 #[cfg(not(any(target_os = "linux", windows)))]
@@ -23,7 +24,9 @@ mod remove_unavailable;
 #[cfg(not(any(target_os = "linux", windows)))]
 use remove_unavailable as remove;
 mod scan;
+mod times;
 mod usage;
+mod values;
 pub(crate) mod version;
 
 #[derive(clap::Subcommand)]

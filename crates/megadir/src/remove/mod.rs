@@ -40,6 +40,8 @@
 
 #[cfg(any(target_os = "linux", windows))]
 pub mod aside;
+#[cfg(any(target_os = "linux", windows))]
+mod back_off;
 mod conditions;
 #[cfg(any(target_os = "linux", windows))]
 mod engine;

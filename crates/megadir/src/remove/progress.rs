@@ -36,7 +36,7 @@ pub struct Progress {
     pub(super) slots: Slots,
     /// Pauses by the time of the calls.
     #[cfg(any(target_os = "linux", windows))]
-    pub(super) back_off: super::engine::BackOff,
+    pub(super) back_off: super::back_off::BackOff,
 }
 
 /// Time slots given out; shared by all removals with the same [`Progress`].

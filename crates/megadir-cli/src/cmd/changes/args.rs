@@ -6,7 +6,7 @@ use megadir::nearest::choices;
 use megadir_inventory::changes::ChangeKind;
 
 use crate::cmd::conditions::{self, Asked};
-use crate::cmd::list::values::threads;
+use crate::cmd::values::threads;
 use crate::exit::{CliError, directory_parser};
 
 fn kind(text: &str) -> Result<ChangeKind, String> {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use megadir::{Backend, Examiner};
 
-use super::values::{backend, buffer, examiner, memory, threads, top};
 use crate::cmd::conditions::{self, Asked};
+use crate::cmd::values::{backend, buffer, examiner, memory, threads, top};
 use crate::exit::{self, CliError};
 use crate::parse;
 
@@ -94,7 +94,7 @@ pub(crate) struct Args {
     /// On a terminal, times have seconds; with --time-style iso, nanoseconds. In JSON times are strings with
     /// nanoseconds.
     #[arg(long, value_name = "STYLE", value_enum, hide_possible_values = true, help_heading = "Output")]
-    pub(super) time_style: Option<super::times::Named>,
+    pub(super) time_style: Option<crate::cmd::times::Named>,
     /// Print sizes as 512, 1.5K or 23M (powers of 1024) instead of bytes
     #[arg(long, help_heading = "Output")]
     human: bool,
@@ -248,7 +248,7 @@ impl Args {
             let reason = "--human and --time-style need --long, --fields or --summary";
             return Err(CliError::usage(reason));
         }
-        let relative = self.time_style == Some(super::times::Named::Relative);
+        let relative = self.time_style == Some(crate::cmd::times::Named::Relative);
         if self.json && (self.human() || relative) {
             let reason = "--json prints exact values; it excludes --human and --time-style relative";
             return Err(CliError::usage(reason));

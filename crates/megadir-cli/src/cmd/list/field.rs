@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use megadir::nearest::choices;
 use megadir::{Attributes, Entry, FileType, Want};
 
-use super::times::TimeStyle;
+use crate::cmd::times::TimeStyle;
 use crate::ui::escape;
 use crate::ui::sizes;
 
@@ -135,8 +135,8 @@ struct Names {
 
 impl Values {
     pub(super) fn new(times: TimeStyle, human: bool) -> Self {
-        let users = Names::new(super::owners::user_name);
-        let groups = Names::new(super::owners::group_name);
+        let users = Names::new(crate::cmd::owners::user_name);
+        let groups = Names::new(crate::cmd::owners::group_name);
         Self { times, human, users, groups, scratch: Vec::new() }
     }
 

@@ -5,7 +5,7 @@ use megadir::{Attributes, Entry, FileType, Want, names};
 use super::args::{Args, Sort};
 use super::field::{self, Field, Values};
 use super::lines::{Format, Label, Lines};
-use super::times::{Named, TimeStyle};
+use crate::cmd::times::{Named, TimeStyle};
 use crate::ui::escape;
 
 pub(super) struct Long {

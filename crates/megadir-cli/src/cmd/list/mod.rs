@@ -7,12 +7,9 @@ pub(super) mod examined;
 pub(super) mod field;
 mod lines;
 mod long;
-pub(super) mod owners;
 mod sorted;
 pub(super) mod source;
 pub(super) mod summary;
-pub(super) mod times;
-pub(super) mod values;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use megadir::FileType;
 
 use crate::cmd::conditions::{self, Asked};
-use crate::cmd::list::values::threads;
+use crate::cmd::values::threads;
 use crate::exit::CliError;
 use crate::parse;
 

@@ -9,7 +9,7 @@ use megadir_inventory::{Excluded, ScanOptions};
 use crate::cmd::conditions::{Asked, refuse_lacking};
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, processors, raise_descriptor_limit};
-use crate::cmd::list::values::{examiner, memory, threads};
+use crate::cmd::values::{examiner, memory, threads};
 use crate::exit::{self, CliError};
 
 /// Write an inventory of trees: a Parquet file with one row per entry, sorted by directory and name

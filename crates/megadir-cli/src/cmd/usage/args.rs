@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use megadir::Examiner;
 
-use crate::cmd::list::values::{examiner, threads, top};
+use crate::cmd::values::{examiner, threads, top};
 use crate::exit::directory_parser;
 
 /// Show which directories hold the entries and the space

@@ -6,10 +6,10 @@ use megadir::usage::{Amount, By, Directory, Extension, Report, Sum};
 
 use super::Answer;
 use crate::cmd::limits::amount::{amount, percent};
-use crate::cmd::list::owners::user_name;
 use crate::cmd::list::summary::bars::bar;
 use crate::cmd::list::summary::text::{Look, age_label, size_label};
-use crate::cmd::list::times::TimeStyle;
+use crate::cmd::owners::user_name;
+use crate::cmd::times::TimeStyle;
 use crate::ui::{escape, paragraph};
 
 const BAR: usize = 12;

@@ -1,6 +1,5 @@
 //! Workers that empty directories and share the directories of a tree.
 
-mod back_off;
 mod entry;
 mod leave;
 #[cfg(target_os = "linux")]
@@ -22,7 +21,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-pub(super) use self::back_off::BackOff;
 #[cfg(target_os = "linux")]
 pub(super) use self::linux as system;
 pub(super) use self::start::component;

@@ -9,6 +9,8 @@ use crate::remove::Progress;
 
 /// Cancellation is checked after each sleep.
 const SLEEP_MAX: Duration = Duration::from_millis(50);
+/// Shorter pauses are added up.
+const SLEEP_MIN: Duration = Duration::from_millis(1);
 /// Unused time that is saved up.
 const SAVED: Duration = Duration::from_millis(10);
 
@@ -75,5 +77,17 @@ impl Worker<'_, '_, '_> {
         let may_go = self.have_place();
         self.has_place = false;
         may_go
+    }
+
+    /// After a call that removed; nothing without [`back_off`](crate::remove::RemoveOptions::back_off).
+    pub(super) fn pause_after(&mut self, started: Option<Instant>) {
+        let Some(started) = started else { return };
+        let progress = self.shared.progress;
+        self.owed += progress.back_off.pause(started);
+        while self.owed >= SLEEP_MIN && !progress.is_cancelled() {
+            let slept = self.owed.min(SLEEP_MAX);
+            std::thread::sleep(slept);
+            self.owed -= slept;
+        }
     }
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use megadir::{Attributes, Entry, FileType, Want};
 
 use super::super::lines::{Format, Lines};
-use super::super::times::Named;
 use super::{FIELDS, Field, Values};
+use crate::cmd::times::Named;
 
 const NUMBERS: [u64; 7] =
     [(1 << 53) - 1, (1 << 53) + 1, (1 << 60) + 1, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, u64::MAX];

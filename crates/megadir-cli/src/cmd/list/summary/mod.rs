@@ -13,8 +13,8 @@ use megadir::{Attributes, DirPath, DirectorySummary, Entry, Summary, Want};
 use self::text::Look;
 use super::args::{Args, Of};
 use super::lines::{Format, Lines};
-use super::times::{Named, now_s};
 use super::{Run, Stop};
+use crate::cmd::times::{Named, now_s};
 use crate::ui::output::Ended;
 
 const TOP_ENTRIES: usize = 5;

@@ -8,7 +8,7 @@ use megadir::summary::{Ranked, Sizes, Summary, Total};
 use super::bars::bar;
 use super::{Gaps, How};
 use crate::cmd::list::lines::Lines;
-use crate::cmd::list::times::Named;
+use crate::cmd::times::Named;
 use crate::ui::{is_unicode, sizes};
 
 const BAR_MAX: usize = 30;

@@ -3,8 +3,6 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::worker::Worker;
-
 /// Calls of this time are the reference.
 const REFERENCE: Duration = Duration::from_secs(60);
 const WINDOW: Duration = Duration::from_secs(1);
@@ -14,15 +12,21 @@ const SLOWER: f64 = 1.5;
 const RECOVERED: f64 = 1.2;
 /// Pauses are up to 63 times as long as the calls.
 const SHARE_MIN: f64 = 1.0 / 64.0;
-/// Shorter pauses are added up.
-const SLEEP_MIN: Duration = Duration::from_millis(1);
-/// Cancellation is checked after each sleep.
-const SLEEP_MAX: Duration = Duration::from_millis(50);
 
-/// Shared by all removals with the same [`Progress`](crate::remove::Progress).
+/// Shared by all removals with the same [`Progress`](super::Progress).
 #[derive(Debug, Default)]
-pub(in crate::remove) struct BackOff {
+pub(super) struct BackOff {
     state: Mutex<Option<(Instant, State)>>,
+}
+
+impl BackOff {
+    /// Pause after a call that has just ended.
+    pub(super) fn pause(&self, started: Instant) -> Duration {
+        let call = started.elapsed();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (began, state) = state.get_or_insert((started, State::NEW));
+        state.pause(began.elapsed(), call)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,25 +81,6 @@ impl State {
             (self.window, self.window_began) = (Calls::default(), at);
         }
         call.mul_f64(1.0 / self.share - 1.0)
-    }
-}
-
-impl Worker<'_, '_, '_> {
-    /// After a call that removed; nothing without [`back_off`](crate::remove::RemoveOptions::back_off).
-    pub(super) fn pause_after(&mut self, started: Option<Instant>) {
-        let Some(started) = started else { return };
-        let call = started.elapsed();
-        let progress = self.shared.progress;
-        {
-            let mut state = progress.back_off.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let (began, state) = state.get_or_insert((started, State::NEW));
-            self.owed += state.pause(began.elapsed(), call);
-        }
-        while self.owed >= SLEEP_MIN && !progress.is_cancelled() {
-            let slept = self.owed.min(SLEEP_MAX);
-            std::thread::sleep(slept);
-            self.owed -= slept;
-        }
     }
 }
 

@@ -28,7 +28,7 @@ pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-pub(super) fn buffer(text: &str) -> Result<usize, String> {
+pub(in crate::cmd) fn buffer(text: &str) -> Result<usize, String> {
     let range = || format!("write {}KiB to {}MiB", BUFFER_BYTES_MIN >> 10, BUFFER_BYTES_MAX >> 20);
     match parse::bytes(text)? {
         bytes if bytes < BUFFER_BYTES_MIN as u64 => {
@@ -39,7 +39,7 @@ pub(super) fn buffer(text: &str) -> Result<usize, String> {
     }
 }
 
-pub(super) fn backend(text: &str) -> Result<&'static dyn Backend, String> {
+pub(in crate::cmd) fn backend(text: &str) -> Result<&'static dyn Backend, String> {
     megadir::backend(text).map_err(|error| {
         let reason = error.reason();
         // The prefix already contains the name.

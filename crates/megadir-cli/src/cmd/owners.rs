@@ -12,7 +12,7 @@ pub(in crate::cmd) fn user_name(number: u32) -> Option<String> {
     }
 }
 
-pub(super) fn group_name(number: u32) -> Option<String> {
+pub(in crate::cmd) fn group_name(number: u32) -> Option<String> {
     #[cfg(unix)]
     {
         Some(uzers::get_group_by_gid(number)?.name().to_string_lossy().into_owned())

@@ -23,7 +23,7 @@ pub(in crate::cmd) enum TimeStyle {
 
 /// The names of `--time-style`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Named {
+pub(in crate::cmd) enum Named {
     /// ISO 8601 in UTC, to the nanosecond.
     Iso,
     /// Seconds since 1970-01-01 UTC, to the nanosecond.
@@ -33,7 +33,7 @@ pub(super) enum Named {
 }
 
 impl Named {
-    pub(super) fn style(self) -> TimeStyle {
+    pub(in crate::cmd) fn style(self) -> TimeStyle {
         match self {
             Self::Iso => TimeStyle::Iso,
             Self::Epoch => TimeStyle::Epoch,
