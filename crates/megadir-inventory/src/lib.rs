@@ -23,6 +23,7 @@ mod rows;
 mod scan;
 mod snapshot;
 mod sorter;
+mod usage;
 mod volumes;
 
 #[doc(hidden)]
@@ -38,3 +39,4 @@ pub use rows::{Rows, Sink, SliceRows};
 pub use scan::{Excluded, ScanEvent, ScanOptions, root_path, scan};
 pub use snapshot::{Snapshot, SnapshotRows};
 pub use sorter::Sorter;
+pub use usage::usage;

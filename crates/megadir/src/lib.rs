@@ -43,6 +43,7 @@
 //! | a tree, by several threads | [`Walk`] |
 //! | number of entries, in milliseconds | `estimate()` (Linux) |
 //! | figures about a directory or a tree | [`mod@summary`] |
+//! | entries and bytes of every subtree | [`usage`] |
 //! | space left in a directory, and the limit behind a failed create | [`limits`] |
 //! | paths of files that are spread over directories | [`layout`] |
 //! | removing trees and huge directories | [`remove`] |
@@ -90,6 +91,7 @@ mod stat;
 pub mod summary;
 mod threads;
 mod tree_path;
+pub mod usage;
 mod walk;
 
 #[cfg(windows)]
@@ -113,4 +115,4 @@ pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadOptions, SHARES_MAX, T
 pub use stat::{AttributeBatch, EXAMINERS, Examine, Examiner, by_name as examiner};
 pub use summary::{DirectorySummary, Summary};
 pub use tree_path::TreePath;
-pub use walk::{Walk, WalkItem, WalkOptions, WalkPart};
+pub use walk::{Walk, WalkContext, WalkItem, WalkOptions, WalkPart};

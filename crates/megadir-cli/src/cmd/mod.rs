@@ -22,6 +22,7 @@ mod remove_unavailable;
 #[cfg(not(any(target_os = "linux", windows)))]
 use remove_unavailable as remove;
 mod scan;
+mod usage;
 pub(crate) mod version;
 
 #[derive(clap::Subcommand)]
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     List(Box<list::Args>),
     Make(make::Args),
     Remove(Box<remove::Args>),
+    Usage(Box<usage::Args>),
     Scan(Box<scan::Args>),
     Changes(Box<changes::Args>),
     Limits(Box<limits::Args>),
@@ -51,7 +53,8 @@ impl Command {
 
     fn prints(&self) -> bool {
         match self {
-            Self::List(_) | Self::Advise(_) | Self::Backends(_) | Self::Doctor(_) | Self::Version(_) => true,
+            Self::List(_) | Self::Usage(_) | Self::Advise(_) | Self::Backends(_) => true,
+            Self::Doctor(_) | Self::Version(_) => true,
             Self::Limits(args) => !args.quiet,
             Self::Make(args) => args.dry_run,
             Self::Remove(args) => args.prints(),
@@ -72,6 +75,7 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
         Command::List(args) => list::run(&args),
         Command::Make(args) => make::run(&args),
         Command::Remove(args) => remove::run(&args),
+        Command::Usage(args) => usage::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Changes(args) => changes::run(&args),
         Command::Limits(args) => limits::run(&args),

@@ -37,6 +37,8 @@ mod file_systems;
 #[cfg(target_os = "linux")]
 mod generate;
 #[cfg(target_os = "linux")]
+mod harness;
+#[cfg(target_os = "linux")]
 mod hostile;
 #[cfg(target_os = "linux")]
 mod lab;
@@ -66,5 +68,7 @@ mod streams;
 mod timing;
 #[cfg(target_os = "linux")]
 mod unseen;
+#[cfg(target_os = "linux")]
+mod usage;
 #[cfg(target_os = "linux")]
 mod volumes;

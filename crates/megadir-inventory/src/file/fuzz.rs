@@ -115,6 +115,7 @@ mod tests {
                     group: Some(0),
                     links: Some(1),
                     errno: odd.then_some(13),
+                    allocated_bytes: (rows % 5 != 0).then_some(rows * 512),
                     sha256: (rows % 11 == 0).then_some([rows as u8; 32]),
                     inode_high: None,
                 };

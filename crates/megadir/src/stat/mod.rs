@@ -59,6 +59,11 @@ pub trait Examiner: Sync {
         false
     }
 
+    /// Attributes that it never returns, on any file system.
+    fn lacks(&self) -> Want {
+        Want::NOTHING
+    }
+
     /// `true` if threads are faster in distant parts of a directory than in neighbouring ones.
     fn works_apart(&self) -> bool {
         false

@@ -14,8 +14,8 @@ use crate::stat::{Examine, Examiner};
 
 pub(crate) struct Statx;
 
-/// Inode and device come with every answer.
-const BITS: [(Want, StatxFlags); 10] = [
+/// Inode and the two devices come with every answer.
+const BITS: [(Want, StatxFlags); 12] = [
     (Want::TYPE, StatxFlags::TYPE),
     (Want::SIZE, StatxFlags::SIZE),
     (Want::MODIFIED, StatxFlags::MTIME),
@@ -26,6 +26,8 @@ const BITS: [(Want, StatxFlags); 10] = [
     (Want::LINKS, StatxFlags::NLINK),
     (Want::INODE, StatxFlags::INO),
     (Want::MOUNT, StatxFlags::MNT_ID),
+    (Want::ALLOCATED, StatxFlags::BLOCKS),
+    (Want::ACCESSED, StatxFlags::ATIME),
 ];
 
 impl Examiner for Statx {
@@ -52,6 +54,9 @@ impl Examiner for Statx {
         Ok(Box::new(StatxRequest::new(want)))
     }
 }
+
+/// Unit of `stx_blocks`, whatever the block size of the file system.
+const BLOCK_BYTES: u64 = 512;
 
 pub(super) struct StatxRequest {
     want: Want,
@@ -109,17 +114,20 @@ impl StatxRequest {
         let time =
             |time: rustix::fs::StatxTimestamp| Time { seconds: time.tv_sec, nanoseconds: time.tv_nsec };
         Attributes {
-            have: (have | Want::DEVICE) & self.want,
+            have: (have | Want::DEVICE | Want::SPECIAL) & self.want,
             links: u64::from(status.stx_nlink),
             user: status.stx_uid,
             group: status.stx_gid,
             inode: status.stx_ino,
             size_bytes: status.stx_size,
+            allocated_bytes: status.stx_blocks * BLOCK_BYTES,
             modified: time(status.stx_mtime),
+            accessed: time(status.stx_atime),
             changed: time(status.stx_ctime),
             born: time(status.stx_btime),
             device: (status.stx_dev_major, status.stx_dev_minor),
             mount: status.stx_mnt_id,
+            special: (status.stx_rdev_major, status.stx_rdev_minor),
             ..Attributes::of_mode(status.stx_mode.into())
         }
     }

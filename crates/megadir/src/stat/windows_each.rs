@@ -144,5 +144,6 @@ fn found(facts: &Facts) -> Found {
         changed: facts.changed,
         size_bytes: facts.size_bytes,
         file_id: facts.index,
+        ..Found::default()
     }
 }

@@ -51,8 +51,10 @@ static TOOLS: &[Tool] = &[
     tool("/usr/lib/wine/wine64", "wine64", "stage wine"),
 ];
 
-/// Additional tools of the long tier: network file systems with servers on this machine.
+/// Additional tools of the long tier: for timed tests, and network file systems with servers on this machine.
 static TOOLS_OF_FULL: &[Tool] = &[
+    tool("gcc", "gcc", "cost of measuring a command, compared with a loop in C"),
+    tool("hyperfine", "hyperfine", "agreement of `bench commands` with hyperfine"),
     tool("ip", "iproute2", "tests on network file systems"),
     tool("nsenter", "util-linux", "tests on network file systems"),
     tool("mfsmaster", "moosefs-master", "tests on MooseFS"),

@@ -9,10 +9,10 @@ pub(super) mod field;
 pub(super) mod filter;
 mod lines;
 mod long;
-mod owners;
+pub(super) mod owners;
 mod sorted;
 pub(super) mod source;
-mod summary;
+pub(super) mod summary;
 pub(super) mod times;
 pub(super) mod values;
 

@@ -55,6 +55,7 @@ const BLOCKS: &[Block] = &[
         &[
             ("megadir list --estimate spool", Runs),
             ("megadir list --fields size,mtime,name spool", Runs),
+            ("megadir usage spool", Runs),
             ("megadir limits spool", Runs),
             ("megadir remove --contents --renew spool", Runs),
         ],
@@ -128,6 +129,15 @@ const BLOCKS: &[Block] = &[
     ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
     ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
+    ("docs/usage.md", &[("megadir usage project", Runs)]),
+    (
+        "docs/usage.md",
+        &[
+            ("megadir scan --quiet project -o project.parquet", Runs),
+            ("megadir usage project.parquet --by allocated", Runs),
+            ("megadir usage project.parquet --html usage.html", Runs),
+        ],
+    ),
     (
         "docs/remove.md",
         &[

@@ -1,9 +1,9 @@
 //! `megadir list --summary`: options and output of the library's statistics.
 
-mod bars;
+pub(in crate::cmd) mod bars;
 mod directories;
 mod json;
-mod text;
+pub(in crate::cmd) mod text;
 
 use std::path::Path;
 
