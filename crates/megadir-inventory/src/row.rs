@@ -177,6 +177,36 @@ impl Facts {
     }
 }
 
+impl Facts {
+    /// Converts to attributes, as far as facts are known.
+    pub fn attributes(&self) -> Attributes {
+        let time = |ns: Option<i64>| {
+            let ns = ns.unwrap_or(0);
+            let nanoseconds = ns.rem_euclid(1_000_000_000) as u32;
+            Time { seconds: ns.div_euclid(1_000_000_000), nanoseconds }
+        };
+        let known = [
+            (self.kind != FileType::Unknown, Want::TYPE),
+            (self.size_bytes.is_some(), Want::SIZE),
+            (self.modified_ns.is_some(), Want::MODIFIED),
+            (self.changed_ns.is_some(), Want::CHANGED),
+            (self.born_ns.is_some(), Want::BORN),
+            (self.user.is_some(), Want::OWNER),
+        ];
+        Attributes {
+            have: known.into_iter().filter(|(is, _)| *is).map(|(_, want)| want).collect(),
+            error: self.errno.unwrap_or(0),
+            kind: self.kind,
+            size_bytes: self.size_bytes.unwrap_or(0),
+            modified: time(self.modified_ns),
+            changed: time(self.changed_ns),
+            born: time(self.born_ns),
+            user: self.user.unwrap_or(0),
+            ..Attributes::NOTHING
+        }
+    }
+}
+
 /// Number of numeric facts, see [`Facts::numbers`].
 pub const NUMBERS: usize = 13;
 

@@ -24,6 +24,7 @@ fn options(threads: usize, memory_bytes: usize) -> ScanOptions {
         memory_bytes,
         spill_directory: std::env::temp_dir(),
         exclude: Vec::new(),
+        conditions: None,
     }
 }
 

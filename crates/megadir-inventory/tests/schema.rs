@@ -15,8 +15,13 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 fn write(path: &Path) {
     let root =
         Root { path: b"/tree".to_vec(), file_system: "ext4".to_owned(), granule_ns: None, newest_ns: None };
-    let scanned =
-        Scanned { cross_mounts: false, examiner: "statx".to_owned(), threads: 1, mounts_not_entered: 0 };
+    let scanned = Scanned {
+        cross_mounts: false,
+        examiner: "statx".to_owned(),
+        threads: 1,
+        mounts_not_entered: 0,
+        selected: None,
+    };
     let metadata = Metadata {
         version: FORMAT_VERSION,
         program: "test".to_owned(),
@@ -151,8 +156,13 @@ fn write_deep(path: &Path) -> usize {
     let (depth, name) = (400, [b'n'; 200]);
     let root =
         Root { path: b"/tree".to_vec(), file_system: "ext4".to_owned(), granule_ns: None, newest_ns: None };
-    let scanned =
-        Scanned { cross_mounts: false, examiner: "statx".to_owned(), threads: 1, mounts_not_entered: 0 };
+    let scanned = Scanned {
+        cross_mounts: false,
+        examiner: "statx".to_owned(),
+        threads: 1,
+        mounts_not_entered: 0,
+        selected: None,
+    };
     let metadata = Metadata {
         version: FORMAT_VERSION,
         program: "test".to_owned(),

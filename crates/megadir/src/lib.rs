@@ -63,6 +63,7 @@ mod attribute_listing;
 mod attributes;
 mod backend;
 mod batch;
+mod conditions;
 #[doc(hidden)]
 pub mod decode;
 mod dir;
@@ -103,6 +104,7 @@ pub use attributes::{Attributes, Time, Utc, Want};
 pub use backend::resolve::Resolving;
 pub use backend::{BACKENDS, Backend, Reader, by_name as backend};
 pub use batch::{Batch, BatchBuilder, Entries, Entry};
+pub use conditions::{BadGlob, Conditions, Globs, Place, TimeKind};
 pub use dir::{Dir, DirId};
 pub use dir_path::DirPath;
 pub use error::{Error, ErrorKind, Result};

@@ -8,6 +8,7 @@ mod backends;
 mod bar;
 mod bench;
 mod changes;
+mod conditions;
 mod doctor;
 mod error_limiter;
 mod generate;
@@ -53,8 +54,12 @@ impl Command {
 
     fn prints(&self) -> bool {
         match self {
-            Self::List(_) | Self::Usage(_) | Self::Advise(_) | Self::Backends(_) => true,
-            Self::Doctor(_) | Self::Version(_) => true,
+            Self::List(_)
+            | Self::Usage(_)
+            | Self::Advise(_)
+            | Self::Backends(_)
+            | Self::Doctor(_)
+            | Self::Version(_) => true,
             Self::Limits(args) => !args.quiet,
             Self::Make(args) => args.dry_run,
             Self::Remove(args) => args.prints(),

@@ -25,6 +25,8 @@ mod cold;
 #[cfg(target_os = "linux")]
 mod commands;
 #[cfg(target_os = "linux")]
+mod conditions;
+#[cfg(target_os = "linux")]
 mod deep;
 #[cfg(target_os = "linux")]
 mod doctor;

@@ -43,6 +43,10 @@ impl Whole<'_> {
         }
     }
 
+    fn at(&self, index: usize) -> Option<i64> {
+        (!self.is_nothing()).then(|| self.get(index))
+    }
+
     /// Returns the index of the first negative value.
     pub(crate) fn first_negative(&self) -> Option<usize> {
         match self {
@@ -200,7 +204,6 @@ impl BlockBuilder {
                 self.rows.truncate(rows_before);
                 return false;
             };
-            let kind = plain.kind_of(index);
             let mut row = Packed {
                 size_bytes: size.get(index) as u64,
                 modified_ns: modified.get(index),
@@ -211,13 +214,12 @@ impl BlockBuilder {
                 links,
                 user: user.get(index) as u32,
                 group: group.get(index) as u32,
-                mode_and_kind: mode_and_kind(mode.get(index) as u16, kind),
+                mode_and_kind: mode_and_kind(mode.get(index) as u16, plain.kind_of(index)),
                 have,
                 name_bytes,
                 more_units: 0,
             };
-            let allocated = (!allocated.is_nothing()).then(|| allocated.get(index) as u64);
-            if !row.set_allocated(allocated) {
+            if !row.set_allocated(allocated.at(index).map(|bytes| bytes as u64)) {
                 self.rows.truncate(rows_before);
                 return false;
             }

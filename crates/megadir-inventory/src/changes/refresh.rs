@@ -46,6 +46,7 @@ impl Snapshot {
             trees,
             is_scan: true,
             exclude: Vec::new(),
+            conditions: None,
             started_ns,
             examiner,
             threads,
@@ -69,6 +70,10 @@ impl Snapshot {
         let roots = self.metadata.roots.iter();
         let roots = roots.map(|root| names::to_os(&root.path).and_then(|path| Dir::open(&*path))).collect();
         let source = KeptBlocks { blocks: self.blocks.iter() };
+        if options.conditions.is_some() {
+            let reason = "a snapshot has all entries, so that none can be left out";
+            return Err(Error::new("refresh", "".as_ref(), ErrorKind::BadOption, reason));
+        }
         let options = CompareOptions { keep: true, ..options.clone() };
         let mut compared = from_source((&self.metadata, &self.errors), source, roots, &options, watch)?;
         match compared.now.take() {

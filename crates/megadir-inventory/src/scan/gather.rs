@@ -13,7 +13,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use megadir::{Attributes, Batch, DirPath, FileType, Want};
+use megadir::{Attributes, Batch, Conditions, DirPath, Entry, FileType, Want};
 
 use super::Excluded;
 use super::deep::Cursor;
@@ -50,6 +50,7 @@ pub(super) struct Gather<'o> {
     /// Root in the walk.
     prefix: Vec<u8>,
     exclude: &'o [Excluded],
+    pub(super) conditions: Option<&'o Conditions>,
     /// By path relative to the root; few at a time.
     blocks: BTreeMap<TreePath, Block>,
     spare: Vec<Block>,
@@ -82,6 +83,22 @@ struct Place {
     name_end: u32,
 }
 
+/// Rows below a directory need its row. An entry that could not be examined has one if its name meets the
+/// conditions.
+fn has_row(
+    conditions: &Conditions,
+    place: &megadir::Place,
+    entry: &Entry<'_>,
+    attributes: &Attributes,
+) -> bool {
+    let is_directory = attributes.kind == FileType::Directory || entry.kind == FileType::Directory;
+    match (is_directory, attributes.error) {
+        (true, _) => conditions.sees(place, entry.name),
+        (false, 0) => conditions.accepts(place, entry.name, entry.kind, attributes),
+        (false, _) => conditions.accepts_name(place, entry.name) && conditions.accepts_type(entry.kind),
+    }
+}
+
 impl<'o> Gather<'o> {
     /// Holds up to `held_bytes_max` for the tree at `path`.
     pub(super) fn new(
@@ -100,6 +117,7 @@ impl<'o> Gather<'o> {
             root,
             prefix: megadir::names::from_os(path.as_os_str()).to_vec(),
             exclude,
+            conditions: None,
             blocks: BTreeMap::new(),
             spare: Vec::new(),
             held_bytes: 0,
@@ -132,12 +150,16 @@ impl<'o> Gather<'o> {
             None => self.spare.pop().unwrap_or_default(),
         };
         let (before, mut added) = (block.bytes(), 0);
+        let place = self.conditions.map_or(megadir::Place::TOP, |conditions| conditions.place(path));
         for (entry, attributes) in batch.entries().zip(attributes) {
             // Removed since the listing.
             if attributes.has_vanished() {
                 if entry.kind == FileType::Directory {
                     self.rowless.add(path, entry.name);
                 }
+                continue;
+            }
+            if self.conditions.is_some_and(|conditions| !has_row(conditions, &place, &entry, attributes)) {
                 continue;
             }
             // Build facts only for a matching name.

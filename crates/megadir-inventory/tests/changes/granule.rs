@@ -14,6 +14,7 @@ fn hammer(base: &Path, times: u32) {
         any_root: false,
         keep: false,
         exclude: Vec::new(),
+        conditions: None,
     };
     let path = base.join("file");
     let (mut modified, mut suspects) = (0, 0);

@@ -12,8 +12,8 @@
 //! * File systems mounted below (bind mounts included) are not entered unless [`RemoveOptions::cross_mounts`]
 //!   is set. btrfs subvolumes are removed like directories (Linux 4.18 and later, for users with the mount
 //!   option `user_subvol_rm_allowed`).
-//! * One `unlinkat` per file. Only [`Conditions::older_than`], [`Conditions::types`],
-//!   [`RemoveOptions::dry_run`] and unknown types cost a `statx` per entry, just before the removal.
+//! * One `unlinkat` per file. Only conditions on types, times, sizes and owners, [`RemoveOptions::dry_run`] and
+//!   unknown types cost a `statx` per entry, just before the removal.
 //! * One worker empties a directory, because the kernel locks it for each removal; workers share the
 //!   directories of a tree.
 //! * Memory and descriptors are bounded for any tree; each level of depth costs about 300 bytes, and two
@@ -49,9 +49,10 @@ mod progress;
 #[cfg(not(any(target_os = "linux", windows)))]
 mod unavailable;
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::Path;
 
-pub use self::conditions::{Conditions, NameCondition};
+pub use self::conditions::NameCondition;
 #[cfg(any(target_os = "linux", windows))]
 pub use self::engine::{remove_contents, remove_tree};
 pub use self::failures::Failures;
@@ -59,7 +60,12 @@ pub use self::policy::Order;
 pub use self::progress::{Counts, Progress};
 #[cfg(not(any(target_os = "linux", windows)))]
 pub use self::unavailable::{remove_contents, remove_tree};
+use crate::conditions::Conditions;
 use crate::error::Error;
+use crate::file_type::FileType;
+
+/// Callback with the path and type of an entry, see [`RemoveOptions::on_removal`].
+pub type RemovalObserver<'a> = &'a (dyn Fn(&Path, FileType) -> bool + Sync);
 
 /// Maximum number of workers.
 pub const WORKERS_MAX: usize = 256;
@@ -72,8 +78,17 @@ pub struct RemoveOptions<'a> {
     /// Enter other file systems mounted below. The mount points themselves stay, as failures ("busy"). Refused
     /// on Windows.
     pub cross_mounts: bool,
-    /// Entries to remove; [`Conditions::NONE`] for all.
-    pub conditions: Conditions<'a>,
+    /// Selects the entries to remove: those meeting every condition; `None` for all. A directory is removed if it
+    /// meets them (by its attributes before the removal) and is empty by then; other directories are entered too,
+    /// except excluded ones. With any condition, the directory named in the call stays. An entry named in the call
+    /// has the place of an entry of a named directory: its path is its name.
+    pub conditions: Option<&'a Conditions>,
+    /// Only entries whose name, without path, this predicate accepts too.
+    pub name: Option<NameCondition<'a>>,
+    /// In each directory, this many of the entries that meet the other conditions and are no directories stay, with
+    /// all that have the same time as the last of them: those with the latest [`Conditions::by`]. Conditions on
+    /// times do not count here. Reads each directory and its entries' attributes twice. Refused on Windows.
+    pub keep_newest: Option<NonZeroUsize>,
     /// Remove nothing; count the entries that would be removed, and their bytes. Errors of the system are not
     /// predicted.
     pub dry_run: bool,
@@ -83,6 +98,10 @@ pub struct RemoveOptions<'a> {
     /// Most entries removed per second, by all workers together and by all removals with the same [`Progress`].
     /// A dry run does not wait. Conditions are checked after the wait, and entries that stay do not count.
     pub entries_per_second_max: Option<NonZeroU32>,
+    /// Pause when the calls that remove take longer than in the first minute: once their mean time over a second is
+    /// 1.5 times as long, pauses double, up to 63 times the time of the calls; below 1.2 times they shrink by a
+    /// fifth each second.
+    pub back_off: bool,
     /// Order in which a directory's entries are removed; `None` for the order of the file system's row in
     /// [`policy::ROWS`].
     pub order: Option<Order>,
@@ -91,6 +110,10 @@ pub struct RemoveOptions<'a> {
     /// when a worker starts stay open until shortly after the removal has ended, even if other threads close
     /// them. [`NameCondition`] and `on_failure`, which workers call, cannot use descriptors opened later.
     pub own_tables: bool,
+    /// Called just before an entry is removed (in a dry run: when it is counted) with its path and type, on the
+    /// thread that removes it. An entry may then turn out to stay: its failure is reported, or another process has
+    /// removed or replaced it. `false` ends the removal, and the entry stays.
+    pub on_removal: Option<RemovalObserver<'a>>,
     /// Called with each failure, on the thread where it happens. [`Failures`] keeps a bounded number of them.
     pub on_failure: &'a (dyn Fn(Error) + Sync),
 }
@@ -114,9 +137,12 @@ impl std::fmt::Debug for RemoveOptions<'_> {
             .field("workers", &self.workers)
             .field("cross_mounts", &self.cross_mounts)
             .field("conditions", &self.conditions)
+            .field("name", &self.name.map(|_| ".."))
             .field("dry_run", &self.dry_run)
             .field("keep", &self.keep)
             .field("entries_per_second_max", &self.entries_per_second_max)
+            .field("keep_newest", &self.keep_newest)
+            .field("back_off", &self.back_off)
             .field("order", &self.order)
             .field("own_tables", &self.own_tables)
             .finish_non_exhaustive()

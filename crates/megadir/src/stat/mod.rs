@@ -15,6 +15,10 @@ mod uring;
 #[cfg(windows)]
 mod windows_each;
 
+#[cfg(target_os = "linux")]
+pub(crate) use self::statx::StatxRequest;
+#[cfg(windows)]
+pub(crate) use self::windows_each::of_open;
 use crate::attributes::{Attributes, Want};
 use crate::batch::{Batch, Entry};
 use crate::dir::Dir;
@@ -173,7 +177,7 @@ impl Dir {
     pub fn attributes(&self, want: Want) -> Result<Attributes> {
         #[cfg(target_os = "linux")]
         if statx::Statx.probe(self).is_ok() {
-            return statx::StatxRequest::new(want).itself(self);
+            return StatxRequest::new(want).itself(self);
         }
         #[cfg(windows)]
         return windows_each::of_directory(self, want);

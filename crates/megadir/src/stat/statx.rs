@@ -58,7 +58,7 @@ impl Examiner for Statx {
 /// Unit of `stx_blocks`, whatever the block size of the file system.
 const BLOCK_BYTES: u64 = 512;
 
-pub(super) struct StatxRequest {
+pub(crate) struct StatxRequest {
     want: Want,
     mask: StatxFlags,
 }
@@ -79,13 +79,12 @@ pub(super) const FLAGS: AtFlags =
     AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
 impl StatxRequest {
-    pub(super) fn new(want: Want) -> Self {
+    pub(crate) fn new(want: Want) -> Self {
         let mask = BITS.iter().filter(|row| want.contains(row.0)).map(|row| row.1).collect();
         Self { want, mask }
     }
 
-    #[cfg(feature = "io-uring")]
-    pub(super) fn mask(&self) -> StatxFlags {
+    pub(crate) fn mask(&self) -> StatxFlags {
         self.mask
     }
 
@@ -104,7 +103,7 @@ impl StatxRequest {
     }
 
     #[inline]
-    pub(super) fn attributes(&self, status: &rustix::fs::Statx) -> Attributes {
+    pub(crate) fn attributes(&self, status: &rustix::fs::Statx) -> Attributes {
         let got = StatxFlags::from_bits_retain(status.stx_mask);
         let have = match got.contains(self.mask) {
             // Nearly always: everything that was requested.

@@ -67,3 +67,24 @@ impl Links {
         self.names - self.files.len() as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Id, Linked, Links};
+    use crate::tree_path::TreePath;
+
+    #[test]
+    fn the_first_name_by_path_counts_and_a_file_takes_little() {
+        let mut links = Links::default();
+        let names = [("b/c", "x"), ("a", "z"), ("a", "y"), ("a/a", "a"), ("a", "y1")];
+        for (at, (directory, name)) in names.into_iter().enumerate() {
+            let file = Linked::new(0, &TreePath::from(directory.as_bytes()), name.as_bytes(), (1, 2));
+            assert_eq!(links.see((1, (2, 3)), file), at == 0);
+        }
+        let first = links.files().next().map(|file| (file.directory.to_vec(), file.name().to_vec()));
+        assert_eq!(first, Some((b"a".to_vec(), b"y".to_vec())));
+        assert_eq!(links.further_names(), 4);
+        // With its name and its share of the table's free places about 150 bytes.
+        assert_eq!(size_of::<(Id, Linked)>(), 88);
+    }
+}

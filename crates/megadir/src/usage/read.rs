@@ -9,12 +9,16 @@ use std::time::Duration;
 use crossbeam_channel::{RecvTimeoutError, Sender, unbounded};
 
 use super::{Item, Subtree, Tally, Usage};
-use crate::attributes::Attributes;
-use crate::batch::Batch;
+use crate::attribute_listing::{AttributeListing, policy as attribute_policy};
+use crate::attributes::{Attributes, Want};
+use crate::batch::Entry;
+use crate::conditions::{Conditions, Place};
 use crate::dir::Dir;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
+use crate::names;
 use crate::tree_path::TreePath;
-use crate::walk::{Walk, WalkItem, WalkOptions, WalkPart};
+use crate::walk::{Walk, WalkContext, WalkItem, WalkOptions, WalkPart};
 
 /// Between progress events.
 const LOOK: Duration = Duration::from_millis(20);
@@ -58,12 +62,14 @@ struct Reader<'r> {
     tally: Tally,
     progress: &'r Progress,
     messages: Sender<Message>,
+    conditions: Option<&'r Conditions>,
     /// Could not be opened or read completely.
     failed: HashSet<PathBuf>,
 }
 
 /// Reads the tree below a directory by [`WalkOptions::threads`] threads, including other mounts if the options request
-/// it. The options need an examiner for [`Item::WANT`]. Breaks if `watch` requested a stop.
+/// it. The options need an examiner for [`Item::WANT`] and what the conditions need; only entries that meet the conditions
+/// count. Breaks if `watch` requested a stop.
 ///
 /// ```
 /// use megadir::usage::{By, Item, Usage, UsageOptions, read};
@@ -72,7 +78,7 @@ struct Reader<'r> {
 ///
 /// let mut usage = Usage::new(UsageOptions { top: 5, depth: None, by: By::Entries, now_s: 1_800_000_000 });
 /// let options = WalkOptions { examine: Some((EXAMINERS[0], Item::WANT)), ..WalkOptions::new(2) };
-/// let _ = read(&mut usage, Dir::open("src")?, &options, &mut |_| ControlFlow::Continue(()))?;
+/// let _ = read(&mut usage, Dir::open("src")?, options, &mut |_| ControlFlow::Continue(()))?;
 /// let report = usage.finish();
 /// println!("{} entries", report.total.amount.entries);
 /// for directory in &report.directories {
@@ -88,18 +94,99 @@ struct Reader<'r> {
 pub fn read(
     usage: &mut Usage,
     root: Dir,
+    options: WalkOptions,
+    watch: &mut dyn FnMut(UsageEvent<'_>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>> {
+    let options = WalkOptions { tell_ends: true, ..options };
+    let subtree = usage.root(root.path().to_owned());
+    if !is_flat(&root, &options) {
+        return walk(usage, (root, subtree), &options, watch);
+    }
+    let (flow, below) = listing(usage, (&root, &subtree), &options, watch)?;
+    // None, but for those that were made meanwhile, and on file systems that count no links for them.
+    for name in below {
+        let opened = match options.cross_mounts {
+            true => root.open_below(&name).map(Some),
+            false => root.open_below_on_this_mount(&name),
+        };
+        let flow = match opened {
+            Ok(Some(directory)) => walk(usage, (directory, subtree.below(&name)), &options, watch)?,
+            Ok(None) => watch(UsageEvent::OtherMount(&root.path().join(names::to_os(&name)?))),
+            Err(error) if error.kind() == ErrorKind::NotFound => ControlFlow::Continue(()),
+            Err(error) => watch(UsageEvent::Failed(&error)),
+        };
+        if flow.is_break() {
+            return Ok(flow);
+        }
+    }
+    Ok(flow)
+}
+
+/// `true` if a directory probably has no subdirectories. A walk would read it with one thread.
+fn is_flat(root: &Dir, options: &WalkOptions) -> bool {
+    let links = root.attributes(Want::LINKS);
+    options.threads > 1 && links.is_ok_and(|links| links.have.contains(Want::LINKS) && links.links == 2)
+}
+
+/// Counts the entries of a directory that several threads read. Returns the names of the subdirectories to enter.
+fn listing(
+    usage: &mut Usage,
+    (root, subtree): (&Dir, &Subtree),
+    options: &WalkOptions,
+    watch: &mut dyn FnMut(UsageEvent<'_>) -> ControlFlow<()>,
+) -> Result<(ControlFlow<()>, Vec<Vec<u8>>)> {
+    let conditions = options.conditions.as_deref();
+    let want = options.examine.map_or(Want::NOTHING, |examine| examine.1);
+    let mut choice = attribute_policy::choose(root, want, options.threads)?;
+    if let Some((examiner, _)) = options.examine {
+        choice.examiner = attribute_policy::fitting(examiner, choice.listing.backend)?;
+    }
+    let mut listing = AttributeListing::with_choice(root.again()?, choice)?;
+    let (mut tally, mut below, mut read) = (usage.tally(), Vec::new(), 0);
+    let mut flow = ControlFlow::Continue(());
+    while flow.is_continue() {
+        match listing.next_batch() {
+            Ok(Some(batch)) => {
+                let directory = (subtree, &TreePath::root());
+                let counted = count(&mut tally, directory, batch.entries(), conditions);
+                let enters = |name: &[u8]| conditions.is_none_or(|all| all.enters(&Place::TOP, name));
+                let directories = batch.entries().filter(|(entry, _)| entry.kind == FileType::Directory);
+                below.extend(directories.map(|(entry, _)| entry.name.to_vec()).filter(|name| enters(name)));
+                read += counted.entries;
+                flow = watch(UsageEvent::Read(read));
+                if let Some(message) = counted.message(root.path()) {
+                    flow = if flow.is_break() { flow } else { watch(message.event()) };
+                }
+            }
+            Ok(None) => {
+                tally.end(subtree);
+                break;
+            }
+            Err(error) => {
+                flow = watch(UsageEvent::Failed(&error));
+                break;
+            }
+        }
+    }
+    usage.merge(&tally);
+    Ok((flow, below))
+}
+
+/// Reads the tree below a directory, each directory by one of several threads.
+fn walk(
+    usage: &mut Usage,
+    (root, subtree): (Dir, Subtree),
     options: &WalkOptions,
     watch: &mut dyn FnMut(UsageEvent<'_>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
-    let options = WalkOptions { tell_ends: true, ..*options };
     let path = root.path().to_owned();
-    let subtree = usage.root(path.clone());
-    let parts = Walk::parts_with(root, subtree, &options)?;
+    let conditions = options.conditions.as_deref();
+    let parts = Walk::parts_with(root, subtree, options)?;
     let progress = Progress::default();
     let (sender, messages) = unbounded();
     let readers = parts.into_iter().map(|part| {
         let (tally, messages) = (usage.tally(), sender.clone());
-        Reader { part, tally, progress: &progress, messages, failed: HashSet::new() }
+        Reader { part, tally, progress: &progress, messages, conditions, failed: HashSet::new() }
     });
     let readers: Vec<Reader<'_>> = readers.collect();
     drop(sender);
@@ -153,12 +240,11 @@ impl Reader<'_> {
             let Some((item, subtree)) = self.part.next_with_context() else { break };
             let message = match (item, subtree) {
                 (WalkItem::Batch { directory, batch, attributes }, Some(subtree)) => {
-                    let counted = count(&mut self.tally, (subtree, directory.below()), batch, attributes);
+                    let entries = batch.entries().zip(attributes);
+                    let counted =
+                        count(&mut self.tally, (subtree, directory.below()), entries, self.conditions);
                     self.progress.read.fetch_add(counted.entries, Ordering::Relaxed);
-                    counted.first_unexamined.map(|(first, errno)| {
-                        let (directory, count) = (directory.to_path_buf(), counted.unexamined);
-                        Message::Unexamined { directory, first, errno, count }
-                    })
+                    counted.message(directory)
                 }
                 (WalkItem::End { directory }, Some(subtree)) => {
                     if self.failed.is_empty() || !self.failed.remove(&**directory) {
@@ -189,15 +275,27 @@ struct Counted {
     first_unexamined: Option<(Vec<u8>, i32)>,
 }
 
-fn count(
+impl Counted {
+    fn message(self, directory: &Path) -> Option<Message> {
+        let (first, errno) = self.first_unexamined?;
+        Some(Message::Unexamined { directory: directory.to_owned(), first, errno, count: self.unexamined })
+    }
+}
+
+/// Counts the entries that meet the conditions.
+fn count<'e>(
     tally: &mut Tally,
     directory: (&Subtree, &TreePath),
-    batch: Batch<'_>,
-    attributes: &[Attributes],
+    entries: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
+    conditions: Option<&Conditions>,
 ) -> Counted {
     let mut counted = Counted::default();
-    for (entry, attributes) in batch.entries().zip(attributes) {
+    let place = conditions.map(|conditions| conditions.place(directory.1)).unwrap_or_default();
+    for (entry, attributes) in entries {
         if attributes.has_vanished() {
+            continue;
+        }
+        if conditions.is_some_and(|all| !all.accepts(&place, entry.name, entry.kind, attributes)) {
             continue;
         }
         if attributes.error != 0 {

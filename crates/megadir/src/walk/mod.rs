@@ -21,6 +21,7 @@ use self::queue::{Pending, Queue};
 use self::worker::{Gathered, Output, Worker};
 use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
+use crate::conditions::Conditions;
 use crate::dir::Dir;
 use crate::dir_path::DirPath;
 use crate::error::{Error, Result};
@@ -47,7 +48,7 @@ use crate::threads::join;
 /// assert!(entries > 10);
 /// # Ok::<(), megadir::Error>(())
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct WalkOptions {
     /// Buffer of one call, bytes. Each thread has one per directory being read, at least one.
     pub buffer_bytes: usize,
@@ -61,6 +62,8 @@ pub struct WalkOptions {
     pub examine: Option<(&'static dyn Examiner, Want)>,
     /// Return [`WalkItem::End`] for each directory, for callers that keep state per directory.
     pub tell_ends: bool,
+    /// Enter only directories that these conditions let see. Batches hold all entries: the caller checks them.
+    pub conditions: Option<Arc<Conditions>>,
 }
 
 impl WalkOptions {
@@ -75,6 +78,7 @@ impl WalkOptions {
             cross_mounts: false,
             examine: None,
             tell_ends: false,
+            conditions: None,
         }
     }
 }
@@ -187,12 +191,10 @@ impl Walk {
     }
 }
 
-/// The queue has the root in it.
-fn workers<C: WalkContext>(
-    root: Dir,
-    context: C,
-    options: &WalkOptions,
-) -> Result<(Arc<Queue<C>>, Vec<Worker<C>>)> {
+/// Queue with the root in it, and those who read from it.
+type Workers<C> = (Arc<Queue<C>>, Vec<Worker<C>>);
+
+fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Result<Workers<C>> {
     worker::check(options, root.dir_path())?;
     let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
     let mut examine = match options.examine {
@@ -202,7 +204,7 @@ fn workers<C: WalkContext>(
     if queue.push(Pending::Root(Box::new(Opened { dir: Arc::new(root), context }))).is_err() {
         unreachable!("an empty queue has room for the root");
     }
-    let worker = |_| Worker::new(Arc::clone(&queue), *options, examine.pop());
+    let worker = |_| Worker::new(Arc::clone(&queue), options.clone(), examine.pop());
     let workers = (0..options.threads).map(worker).collect();
     Ok((queue, workers))
 }

@@ -24,6 +24,7 @@ use crate::error::Result;
 ///     cross_mounts: false,
 ///     examine: None,
 ///     tell_ends: false,
+///     conditions: None,
 /// };
 /// let mut entries = 0;
 /// std::thread::scope(|scope| {

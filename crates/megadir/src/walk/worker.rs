@@ -10,6 +10,7 @@ use super::queue::{Pending, Queue};
 use crate::attributes::Attributes;
 use crate::backend::{self, Backend, Reader};
 use crate::batch::Batch;
+use crate::conditions::{Conditions, Place};
 use crate::decode::Malformed;
 use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
@@ -71,6 +72,7 @@ struct Frame<C> {
     below: VecDeque<Box<[u8]>>,
     /// Reading on takes long.
     is_large: bool,
+    place: Place,
 }
 
 enum Entered<C> {
@@ -111,7 +113,8 @@ impl<C: WalkContext> Worker<C> {
                 if frame.is_large {
                     self.queue.offer();
                 }
-                match frame.read(std::mem::take(&mut self.spare), self.examine.as_deref_mut()) {
+                let conditions = self.options.conditions.as_deref();
+                match frame.read(std::mem::take(&mut self.spare), self.examine.as_deref_mut(), conditions) {
                     Some(output) => return Some(output),
                     None => {
                         if let Some(reader) = frame.reader.take() {
@@ -179,7 +182,11 @@ impl<C: WalkContext> Worker<C> {
             }
             _ => backend()?.open_again(&directory.dir, &options, std::mem::take(&mut self.spare_buffer))?,
         };
-        self.stack.push(Frame { directory, reader: Some(reader), below: VecDeque::new(), is_large: false });
+        let below = directory.dir.dir_path().below();
+        let place = self.options.conditions.as_ref().map(|conditions| conditions.place(below));
+        let place = place.unwrap_or_default();
+        let frame = Frame { directory, reader: Some(reader), below: VecDeque::new(), is_large: false, place };
+        self.stack.push(frame);
         Ok(())
     }
 }
@@ -190,6 +197,7 @@ impl<C> Frame<C> {
         &mut self,
         mut gathered: Gathered,
         examine: Option<&mut (dyn Examine + 'static)>,
+        conditions: Option<&Conditions>,
     ) -> Option<Output<C>> {
         let batch = match self.reader.as_mut()?.next_batch() {
             Ok(Some(batch)) => batch,
@@ -202,7 +210,8 @@ impl<C> Frame<C> {
         };
         self.is_large = batch.len() >= LARGE_ENTRIES;
         for entry in batch {
-            if entry.kind == FileType::Directory {
+            let enters = |conditions: &Conditions| conditions.enters(&self.place, entry.name);
+            if entry.kind == FileType::Directory && conditions.is_none_or(enters) {
                 self.below.push_back(entry.name.into());
             }
         }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cmd::conditions::{self, Asked};
 use crate::cmd::list::values::threads;
 use crate::exit::{CliError, directory_parser};
 
@@ -11,6 +12,11 @@ use crate::exit::{CliError, directory_parser};
 /// `type-changed` or `suspect`. A suspect is a file without differences that was modified so shortly before the scan
 /// that a further change within the same clock tick would not show. A renamed directory is one change; entries that
 /// moved with it are not listed.
+///
+/// Excluded entries, and entries deeper than --max-depth, do not exist on either side. The other conditions choose
+/// among the changes: a change is reported if the entry meets them before or after it. With conditions, changed times of
+/// directories are not reported, because entries that are left out change them too. The conditions of an inventory made
+/// with 'megadir scan' and conditions apply as well.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some entries could not be compared; 2 usage, or not the directory that was scanned; 3 the \
@@ -40,8 +46,8 @@ pub(crate) struct Args {
     ///
     /// The inventory stays unchanged if an entry could not be read that it does not record as unreadable. All entries are held in
     /// memory until it is written: 64 bytes and the name each, 1 GB for ten million with names of 32 bytes. 'megadir scan' writes a
-    /// new inventory within --memory.
-    #[arg(long)]
+    /// new inventory within --memory. Excludes all conditions, and inventories made with conditions, because rows would be lost.
+    #[arg(long, conflicts_with_all = conditions::IDS)]
     pub(super) update: bool,
     /// Hash suspects and compare with the hashes in the inventory; with --update, also store hashes of new suspects
     #[arg(long)]
@@ -51,6 +57,8 @@ pub(crate) struct Args {
     /// Relative paths start at the current directory. A directory stands for itself, without its contents.
     #[arg(long, value_name = "LIST", conflicts_with = "update")]
     pub(super) files0_from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) conditions: Asked,
     /// Compare even if the root is not the directory that was scanned
     #[arg(long)]
     pub(super) any_root: bool,

@@ -3,6 +3,7 @@
 mod args;
 mod lines;
 mod paths;
+mod selection;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Rows, Sink, WriteOption
 
 pub(crate) use self::args::Args;
 use self::lines::Lines;
+use self::selection::Selection;
 use super::error_limiter::ErrorLimiter;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::source::processors;
@@ -37,6 +39,7 @@ struct Run<'a> {
     args: &'a Args,
     metadata: Metadata,
     roots: Vec<PathBuf>,
+    selection: Selection,
     threads: usize,
     failures: u64,
     complaints: ErrorLimiter,
@@ -54,9 +57,10 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
             paths.collect::<megadir::Result<_>>()?
         }
     };
+    let selection = Selection::new(args, &metadata, &roots)?;
     let threads = args.threads.unwrap_or_else(processors);
     let complaints = ErrorLimiter::new(args.all_errors);
-    let mut run = Run { args, metadata, roots, threads, failures: 0, complaints };
+    let mut run = Run { args, metadata, roots, selection, threads, failures: 0, complaints };
     if !run.metadata.is_complete() {
         let failed = run.metadata.failed.max(run.metadata.unread_directories);
         eprintln!(
@@ -82,6 +86,7 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     if args.verify {
         run.verify(&mut compared);
     }
+    run.selection.choose(&mut compared.changes);
     run.complain(&compared);
     if !args.quiet {
         let mut output = Output::new()?;
@@ -132,6 +137,7 @@ impl Run<'_> {
             any_root: self.args.any_root,
             keep: self.args.update,
             exclude,
+            conditions: self.selection.sight(),
         };
         let watch = Watch { stop: Arc::clone(&interrupt.stop), entries: AtomicU64::new(0) };
         let roots = self.open();

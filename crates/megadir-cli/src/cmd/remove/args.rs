@@ -1,18 +1,22 @@
 //! Options of `megadir remove` and their checks.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use megadir::FileType;
 
-use crate::cmd::list::values::{file_type, threads};
+use crate::cmd::conditions::{self, Asked};
+use crate::cmd::list::values::threads;
 use crate::exit::CliError;
 use crate::parse;
 
 /// Remove files and directory trees of any size
 ///
 /// Symbolic links are removed, never followed; mounted file systems below are left alone. Safe to interrupt at
-/// any time: run the same command to continue. Always refused: '/', '.', '..', mount points (except with
+/// any time: run the same command to continue. With a condition such as --match, each entry below the paths is selected
+/// by itself, as are paths that are not directories; directories given as paths, excluded entries with all below them,
+/// and directories that are not empty stay. Always refused: '/', '.', '..', mount points (except with
 /// --contents), the current directory and its parents; on Windows, roots of volumes and shares, the user's
 /// profile and the Windows directory.
 #[derive(clap::Args)]
@@ -39,28 +43,18 @@ pub(crate) struct Args {
     /// Renames the old directory aside, creates one with the same owner, mode, ACLs and extended attributes,
     /// and removes the old one. Directories of ext4 never shrink: after millions of names they stay large and
     /// slow to list.
-    #[arg(long, requires = "contents", conflicts_with_all = ["older_than", "glob", "types"])]
+    #[arg(long, requires = "contents", conflicts_with = "keep_newest", conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Selection")]
     pub(super) renew: bool,
-    /// Remove only entries modified longer ago than AGE: 90s, 15m, 12h, 30d, 2w, 1y (365 days)
+    #[command(flatten)]
+    pub(super) conditions: Asked,
+    /// Keep the N newest entries of each directory
     ///
-    /// With this option, --match or --type, each entry below the paths is selected by itself, as are paths that
-    /// are not directories. Directories given as paths and directories that are not empty stay.
-    #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Selection")]
-    pub(super) older_than: Option<u64>,
-    /// Remove only entries whose name matches this glob, e.g. '*.tmp', '{a,b}-[0-9]*'
-    ///
-    /// The glob must match the whole name, never a path. '*' matches any bytes, including a leading dot; '?'
-    /// and '[...]' match one byte, so a letter such as ü needs '??'.
-    #[arg(short = 'g', long = "match", value_name = "GLOB", help_heading = "Selection")]
-    pub(super) glob: Option<OsString>,
-    /// Remove only entries of these types, comma-separated
-    ///
-    /// Types: file (f), directory (d), symlink (l), fifo (p), socket (s), block-device (b), char-device (c),
-    /// whiteout (w).
-    #[arg(short = 't', long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = file_type)]
-    #[arg(help_heading = "Selection")]
-    pub(super) types: Vec<FileType>,
+    /// Counts entries that meet the other conditions, except those on times, and are no directories; --by names the
+    /// time. Entries with the same time as the last of them stay too. Entries are examined twice.
+    #[arg(long, value_name = "N", value_parser = newest, help_heading = "Selection")]
+    #[arg(conflicts_with_all = ["contents", "detach"])]
+    pub(super) keep_newest: Option<NonZeroUsize>,
     /// Skip mounted file systems (default)
     #[arg(long, conflicts_with = "cross_mounts", help_heading = "Selection")]
     pub(super) one_file_system: bool,
@@ -72,12 +66,15 @@ pub(crate) struct Args {
     ///
     /// An interrupted run leaves it as .megadir-detached-... next to its old name; the same command finds it and
     /// continues.
-    #[arg(long, conflicts_with_all = ["contents", "older_than", "glob", "types"])]
+    #[arg(long, conflicts_with = "contents", conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Speed")]
     pub(super) detach: bool,
-    /// Limit the rate for all paths together, entries per second, e.g. 500/s or 10k/s
-    #[arg(long, value_name = "N/s", value_parser = rate, help_heading = "Speed")]
-    pub(super) rate: Option<u64>,
+    /// Limit the rate for all paths together, entries per second, e.g. 500/s or 10k/s; auto pauses when removing slows down
+    ///
+    /// With auto, the first minute is the reference. When a removal takes 1.5 times as long on average over a second, the
+    /// pauses between removals double, up to 63 times the time of a removal; below 1.2 times, they become shorter again.
+    #[arg(long, value_name = "N/s|auto", value_parser = rate, help_heading = "Speed")]
+    pub(super) rate: Option<Rate>,
     /// Use idle I/O priority, as ionice -c idle; the effect depends on the I/O scheduler
     #[arg(long, help_heading = "Speed")]
     pub(super) idle: bool,
@@ -88,6 +85,20 @@ pub(crate) struct Args {
     /// Print the number of entries and bytes that would be removed, and remove nothing
     #[arg(long, help_heading = "Confirmation and output")]
     pub(super) dry_run: bool,
+    /// With --dry-run, print the path of each entry that would be removed, in the order of the removal
+    #[arg(long, requires = "dry_run", conflicts_with = "json", help_heading = "Confirmation and output")]
+    pub(super) list: bool,
+    /// With --list, end each path with NUL instead of a newline, and escape nothing
+    #[arg(short = '0', long, requires = "list", help_heading = "Confirmation and output")]
+    pub(super) null: bool,
+    /// Append a JSON line to FILE for each entry, just before it is removed
+    ///
+    /// Fields: v (format version, 1), path (path_hex, hex digits, if it is not UTF-8) and type; for an entry that could not
+    /// be removed, a further line with path and failed. Even after a kill, every entry that is gone has a line. The
+    /// file is written to the disk each second and at the end. If it cannot be written, the removal ends.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "detach", "renew"])]
+    #[arg(help_heading = "Confirmation and output")]
+    pub(super) log: Option<PathBuf>,
     /// Do not ask for confirmation
     ///
     /// Without it, removing more than 1000 entries, or an unknown number, needs a confirmation, and fails if
@@ -118,12 +129,15 @@ impl Args {
     }
 
     pub(super) fn has_conditions(&self) -> bool {
-        self.older_than.is_some() || self.glob.is_some() || !self.types.is_empty()
+        self.conditions.any() || self.keep_newest.is_some()
     }
 
     fn unavailable(&self) -> Option<&'static str> {
         if cfg!(not(windows)) {
             return None;
+        }
+        if self.keep_newest.is_some() {
+            return Some("--keep-newest: unavailable on Windows");
         }
         if self.renew {
             return Some("--renew: unavailable on Windows, which cannot exchange two directories atomically");
@@ -137,35 +151,57 @@ impl Args {
         if let Some(reason) = self.unavailable() {
             return Err(CliError::usage(reason));
         }
-        if self.types.contains(&FileType::Unknown) {
+        if self.conditions.types.contains(&FileType::Unknown) {
             let reason = "--type unknown: remove determines the type of every entry, so none is unknown";
             return Err(CliError::usage(reason));
         }
         if self.contents && self.has_conditions() {
-            let reason = "--contents: redundant with --older-than, --match or --type, which keep the given directories";
+            let reason = "--contents: redundant with conditions such as --older-than, which keep the given directories";
             return Err(CliError::usage(reason));
         }
         Ok(())
     }
 }
 
-fn rate(text: &str) -> Result<u64, String> {
+/// Value of `--rate`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rate {
+    /// Entries per second.
+    Fixed(u64),
+    Auto,
+}
+
+fn newest(text: &str) -> Result<NonZeroUsize, String> {
+    match parse::count(text)? {
+        count @ 1..=NEWEST_MAX => Ok(NonZeroUsize::new(count as usize).unwrap_or(NonZeroUsize::MIN)),
+        _ => Err("write a number from 1 to 1M".into()),
+    }
+}
+
+/// Their times are held in memory.
+const NEWEST_MAX: u64 = 1_000_000;
+
+fn rate(text: &str) -> Result<Rate, String> {
+    if text == "auto" {
+        return Ok(Rate::Auto);
+    }
     let number = text.strip_suffix("/s").unwrap_or(text);
     match parse::count(number) {
-        Ok(rate @ 1..) => Ok(rate),
-        _ => Err("expected entries per second, 1/s or more, such as 500/s or 10k/s".into()),
+        Ok(rate @ 1..) => Ok(Rate::Fixed(rate)),
+        _ => Err("expected entries per second, 1/s or more, such as 500/s or 10k/s, or auto".into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::rate;
+    use super::{Rate, rate};
 
     #[test]
     fn rates_are_counts_a_second() {
-        assert_eq!(rate("500/s"), Ok(500));
-        assert_eq!(rate("10k/s"), Ok(10_000));
-        assert_eq!(rate("7"), Ok(7));
+        assert_eq!(rate("500/s"), Ok(Rate::Fixed(500)));
+        assert_eq!(rate("10k/s"), Ok(Rate::Fixed(10_000)));
+        assert_eq!(rate("7"), Ok(Rate::Fixed(7)));
+        assert_eq!(rate("auto"), Ok(Rate::Auto));
         for text in ["", "0", "0/s", "/s", "5/m", "5 per second", "-1/s", "0.5/s"] {
             assert!(rate(text).is_err(), "{text}");
         }

@@ -1,18 +1,19 @@
 //! Passes targets to the library one by one; collects and prints the results.
 
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use megadir::remove::{Conditions, Progress, RemoveOptions, remove_contents, remove_tree};
-use megadir::{Error, Time};
+use megadir::remove::{Progress, RemoveOptions, remove_contents, remove_tree};
+use megadir::{Conditions, Error};
 
-use super::args::Args;
+use super::args::{Args, Rate};
 use super::aside;
-use super::confirm::Selection;
 use super::guards::Guards;
+use super::log::Log;
 use super::progress::Display;
 use super::source::{BadPath, Source};
 use super::summary::{Failure, Summary};
@@ -21,7 +22,6 @@ use super::target::Target;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, REMOVING};
 use crate::cmd::list::source::processors;
-use crate::cmd::list::times::now_s;
 use crate::exit::{CliError, describe};
 use crate::ui::message::reason;
 
@@ -31,6 +31,7 @@ struct Results {
     summary: Mutex<Summary>,
     shown: Display,
     complaints: Mutex<ErrorLimiter>,
+    log: Log,
 }
 
 impl Results {
@@ -43,6 +44,7 @@ impl Results {
     }
 
     fn failed(&self, error: &Error) {
+        self.log.failed(error);
         self.fail(Failure::of(error), &describe(error));
     }
 }
@@ -51,7 +53,7 @@ pub(super) fn run(
     args: &Args,
     mut source: Source<'_>,
     here: &Guards,
-    selection: &Selection,
+    conditions: &Conditions,
     interrupt: &Interrupt,
 ) -> Result<u8, CliError> {
     if args.idle {
@@ -62,6 +64,7 @@ pub(super) fn run(
         summary: Mutex::new(Summary::new(args)),
         shown: Display::new(args),
         complaints: Mutex::new(ErrorLimiter::new(args.all_errors)),
+        log: Log::open(args)?,
     };
     let progress = Progress::new();
     interrupt.beat.fetch_or(REMOVING, Ordering::Relaxed);
@@ -73,16 +76,17 @@ pub(super) fn run(
             watcher.map_err(|error| CliError::nothing_ran(format!("start a thread: {}", reason(&error))))?;
         // Even after a panic, because the scope waits for the watcher.
         let _ends = Ends { ended: &ended, watcher: watcher.thread() };
-        each(args, &mut source, here, selection, &results, &progress)
+        each(args, &mut source, here, conditions, &results, &progress)
     });
     interrupt.beat.fetch_and(!REMOVING, Ordering::Relaxed);
     results.shown.clear();
     lock(&results.complaints).print_rest();
     let mut summary = results.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
     summary.finish(progress.counts(), started.elapsed(), interrupt.asked());
-    // Print the summary even if reading the list failed.
+    let logged = results.log.finish();
+    // Print the summary even if reading the list or writing the log failed.
     summary.print()?;
-    done.map(|()| summary.code())
+    done.and(logged).map(|()| summary.code())
 }
 
 struct Ends<'a> {
@@ -118,24 +122,25 @@ fn each(
     args: &Args,
     source: &mut Source<'_>,
     here: &Guards,
-    selection: &Selection,
+    conditions: &Conditions,
     results: &Results,
     progress: &Progress,
 ) -> Result<(), CliError> {
-    let accepts = |name: &[u8]| selection.accepts_name(name);
+    let announce = |path: &Path, kind| results.log.goes(path, kind);
     let options = RemoveOptions {
         workers: args.threads.unwrap_or_else(processors),
         cross_mounts: args.cross_mounts,
-        conditions: Conditions {
-            older_than: args.older_than.map(ago),
-            name: if args.glob.is_some() { Some(&accepts) } else { None },
-            types: &args.types,
-        },
+        conditions: Some(conditions),
+        name: None,
+        keep_newest: args.keep_newest,
+        back_off: args.rate == Some(Rate::Auto) && !args.dry_run,
+        on_removal: if results.log.is_none() { None } else { Some(&announce) },
         dry_run: args.dry_run,
         keep: None,
-        entries_per_second_max: args
-            .rate
-            .and_then(|rate| NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX))),
+        entries_per_second_max: args.rate.and_then(|rate| match rate {
+            Rate::Fixed(rate) => NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX)),
+            Rate::Auto => None,
+        }),
         order: None,
         own_tables: cfg!(target_os = "linux"),
         on_failure: &|error| results.failed(&error),
@@ -191,8 +196,4 @@ fn one(
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn ago(age_s: u64) -> Time {
-    Time { seconds: now_s().saturating_sub(i64::try_from(age_s).unwrap_or(i64::MAX)), nanoseconds: 0 }
 }

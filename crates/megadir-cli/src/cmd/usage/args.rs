@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Directories, or one inventory [default: the current directory]
     #[arg(value_name = "PATH", default_value = ".", hide_default_value = true, value_parser = directory_parser())]
     pub(super) paths: Vec<PathBuf>,
-    /// Number of directories to list [default: 12; 1000 with --json, --csv and --html]
+    /// Number of directories to list [default: 10; 1000 with --json, --csv and --html]
     #[arg(short = 'n', long, value_name = "N", value_parser = top)]
     pub(super) top: Option<usize>,
     /// List directories down to this many levels below PATH [default: all]
@@ -99,7 +99,7 @@ impl By {
 }
 
 /// Lines of the tree on a screen.
-const TOP: usize = 12;
+const TOP: usize = 10;
 /// For programs and pages.
 const TOP_ALL: usize = 1000;
 

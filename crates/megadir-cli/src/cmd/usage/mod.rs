@@ -144,7 +144,7 @@ fn from_trees<'a>(args: &'a Args, interrupt: &Interrupt) -> Result<Answered<'a>,
             }
             if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        if read(&mut usage, root, &options, &mut watch)?.is_break() {
+        if read(&mut usage, root, options, &mut watch)?.is_break() {
             progress.finish();
             return Ok(Err(interrupted()));
         }

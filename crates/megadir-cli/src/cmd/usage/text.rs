@@ -10,7 +10,7 @@ use crate::cmd::list::owners::user_name;
 use crate::cmd::list::summary::bars::bar;
 use crate::cmd::list::summary::text::{Look, age_label, size_label};
 use crate::cmd::list::times::TimeStyle;
-use crate::ui::escape;
+use crate::ui::{escape, paragraph};
 
 const BAR: usize = 12;
 /// Narrower terminals get no bars.
@@ -20,7 +20,12 @@ const PARTS: usize = 4;
 
 pub(super) fn write(text: &mut Vec<u8>, answer: &Answer<'_>, is_terminal: bool) {
     let look = Look::new(is_terminal, is_terminal);
-    push(text, &format!("{}\n\n", sentence(answer, look.terminal.is_some())));
+    let (mut answered, sentence) = (String::new(), sentence(answer, is_terminal));
+    match look.terminal {
+        Some(terminal) => paragraph::wrapped(&mut answered, terminal.width, ("", ""), &sentence),
+        None => answered = sentence,
+    }
+    push(text, &format!("{answered}\n\n"));
     tree(text, answer, look);
     let tables = tables(&answer.report);
     text.push(b'\n');
@@ -66,7 +71,6 @@ fn place(report: &Report) -> Option<String> {
         };
         escaped(&path, true)
     };
-    let first = report.directories.iter().find(|directory| directory.depth == 1)?;
     let value = |sum: &Sum| match report.by {
         By::Entries => u128::from(sum.amount.entries),
         By::Allocated => sum.amount.allocated,
@@ -96,7 +100,7 @@ fn place(report: &Report) -> Option<String> {
         None => {
             let most =
                 report.directories.iter().filter(|one| one.depth == 1).max_by_key(|one| value(&one.sum));
-            let most = most.unwrap_or(first);
+            let most = most?;
             format!("; the most in one directory, {} of {of}, in {}", share(most), name(most))
         }
     })
@@ -146,13 +150,12 @@ fn tree(text: &mut Vec<u8>, answer: &Answer<'_>, look: Look) {
     }
     if rest.amount.entries > 0 && !listed.is_empty() {
         let directories = look.counted(rest.directories, "directory", "directories");
-        let it = if report.roots.len() == 1 { "it" } else { "them" };
-        let name = format!("not listed: {directories}, and files directly in {it}");
+        let name = format!("not listed: {directories}, and files");
         line(text, rest_cells.each_ref().map(String::as_str), "", &name);
     }
 }
 
-/// What no listed directory holds.
+/// Sum of everything that no listed directory holds.
 fn rest(report: &Report, listed: &[&Directory]) -> Sum {
     let mut rest = report.total;
     for directory in listed.iter().filter(|directory| directory.depth == 1) {

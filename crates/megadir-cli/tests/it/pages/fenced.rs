@@ -125,19 +125,34 @@ const BLOCKS: &[Block] = &[
         "docs/commands.md",
         &[("megadir bench run peers", Elsewhere("takes minutes; the tests `peers` run it"))],
     ),
+    (
+        "docs/conditions.md",
+        &[
+            ("megadir list -r --match '*.tmp' --older-than 30d --larger-than 1M project", Runs),
+            ("megadir scan project -o project.parquet --exclude .git --exclude /target", Runs),
+            ("megadir changes project.parquet --path-match 'src/**' --type f", Runs),
+            ("megadir remove --dry-run --older-than 90d --by atime --exclude keep cache", Runs),
+        ],
+    ),
     ("docs/inventory.md", &[("SELECT path, size", QUERY)]),
     ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
     ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
-    ("docs/usage.md", &[("megadir usage project", Runs)]),
     (
-        "docs/usage.md",
+        "docs/purge.md",
         &[
-            ("megadir scan --quiet project -o project.parquet", Runs),
-            ("megadir usage project.parquet --by allocated", Runs),
-            ("megadir usage project.parquet --html usage.html", Runs),
+            ("megadir remove --dry-run --older-than 90d --by atime --exclude keep cache", Runs),
+            ("megadir remove --dry-run --list --older-than 90d --by atime --exclude keep cache | head", Runs),
         ],
     ),
+    (
+        "docs/purge.md",
+        &[(
+            "megadir remove --yes --older-than 90d --by atime --exclude keep --rate auto --idle --log purged.jsonl cache",
+            Runs,
+        )],
+    ),
+    ("docs/purge.md", &[("megadir remove --yes --keep-newest 10 --match '*.tar.gz' cache", Runs)]),
     (
         "docs/remove.md",
         &[
@@ -154,6 +169,15 @@ const BLOCKS: &[Block] = &[
                 Smaller(&[("/srv/uploads", "uploads")]),
             ),
             ("find . -name core -print0 | megadir remove --yes --files0-from -", Runs),
+        ],
+    ),
+    ("docs/usage.md", &[("megadir usage project", Runs)]),
+    (
+        "docs/usage.md",
+        &[
+            ("megadir scan --quiet project -o project.parquet", Runs),
+            ("megadir usage project.parquet --by allocated", Runs),
+            ("megadir usage project.parquet --html usage.html", Runs),
         ],
     ),
     (

@@ -43,7 +43,7 @@ fn a_tree_that_is_removed_meanwhile_is_no_catastrophe() {
 
 /// Peak memory of a run, bytes.
 fn peak(directory: &std::path::Path, arguments: &[&str]) -> u64 {
-    let mut child = megadir(directory, arguments).stdout(Stdio::null()).spawn().unwrap();
+    let child = megadir(directory, arguments).stdout(Stdio::null()).spawn().unwrap();
     let ended = child.wait4().unwrap();
     assert!(ended.status.success(), "{arguments:?}");
     ended.rusage.maxrss

@@ -1,4 +1,4 @@
-//! What people see: the first screen, the tables, the page, and refusals.
+//! The first screen, the tables, the page, and refusals.
 
 use std::process::Command;
 
@@ -48,7 +48,8 @@ fn the_screen_of_a_terminal_has_25_lines_of_80_columns() {
     let ran = finish(script.args(["-qec", &line, "/dev/null"]).current_dir(scratch.path()));
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let out = text(&ran.out).replace('\r', "");
-    let shown: Vec<&str> = out.lines().filter(|line| !line.starts_with('\u{1b}')).collect();
+    // Without the progress, which was cleared.
+    let shown: Vec<&str> = out.rsplit("\u{1b}[2K").next().unwrap().lines().collect();
     assert!(shown.len() <= 25, "{} lines:\n{out}", shown.len());
     assert!(shown.iter().all(|line| line.chars().count() <= 80), "{out}");
     assert!(out.contains("████████████  srv\n") && out.contains('…'), "{out}");
@@ -82,7 +83,7 @@ fn the_whole_tables_and_csv_have_every_row() {
         let table = out.split("\n\n").find(|table| table.trim_start().starts_with(heading));
         table.unwrap_or_else(|| panic!("{heading}: {out}")).lines().count() - 1
     };
-    assert_eq!((rows("extension"), rows("files in a directory")), (2, 3));
+    assert_eq!((rows("extension"), rows("files in a directory")), (2, 4));
     let csv = text(&run(scratch.path(), &["usage", "--csv", "srv"]).quiet());
     let lines: Vec<&str> = csv.split("\r\n").collect();
     assert_eq!(lines[0], "directory,depth,entries,inodes,directories,allocated,apparent,newest,oldest");
@@ -124,6 +125,12 @@ fn an_inventory_without_the_space_on_disk_is_read_and_says_so() {
     let out = text(&run(scratch.path(), &["usage", old]).quiet());
     assert!(out.starts_with("'/srv/tree' has 5 entries; 60 % of them in 'd'\n"), "{out}");
     assert!(out.contains("the space on disk is unavailable"), "{out}");
+    let header = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,uid,gid,\
+                  links,errno,error,sha256\r\n";
+    std::fs::write(scratch.path().join("old.csv"), header).unwrap();
+    run(scratch.path(), &["scan", "--quiet", ".", "-o", "old.csv"]).quiet();
+    let new = std::fs::read_to_string(scratch.path().join("old.csv")).unwrap();
+    assert!(new.starts_with("root,parent,") && new.contains(",errno,allocated,error,"), "replaced");
     let json = finish(&mut megadir(scratch.path(), &["usage", "--json", old]));
     assert!(text(&json.out).contains("\"allocated\":null,\"apparent\":"), "{json:?}");
 }

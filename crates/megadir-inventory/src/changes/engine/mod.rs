@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-use megadir::{Dir, Error, ErrorKind, Examiner, FileSystem, Result};
+use megadir::{Conditions, Dir, Error, ErrorKind, Examiner, FileSystem, Result};
 
 use self::directory::{Live, Task};
 use self::table::{Fate, Joined, Table};
@@ -73,6 +73,8 @@ pub(crate) struct Comparing<'a> {
     /// No inventory to compare with.
     pub(crate) is_scan: bool,
     pub(crate) exclude: Vec<Excluded>,
+    /// Entries that exist for the comparison; the rows are those of such entries.
+    pub(crate) conditions: Option<&'a Conditions>,
     /// Nanoseconds since 1970-01-01 UTC.
     pub(crate) started_ns: i64,
     pub(crate) examiner: &'static dyn Examiner,

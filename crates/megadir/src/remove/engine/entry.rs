@@ -2,12 +2,13 @@
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::names::Names;
 use super::node::{KEPT, Node};
-use super::system::{self, Directory, Errno, Facts};
+use super::system::{self, Directory, Errno};
 use super::worker::{Frame, Worker};
+use crate::attributes::{Attributes, Want};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 
@@ -52,11 +53,15 @@ impl Worker<'_, '_, '_> {
         if !self.take_place() {
             return Became::Done;
         }
+        if !self.announce(node, name.to_bytes(), kind) {
+            return Became::Done;
+        }
+        let started = options.back_off.then(Instant::now);
         let removed = match (options.dry_run, examines) {
             (true, _) => Ok(()),
             (false, false) => system::remove_file(directory, name, kind),
             (false, true) => {
-                let still = |facts: &Facts| options.conditions.accept(facts.kind, facts.modified);
+                let still = |facts: &Attributes| options.accepts_facts(facts);
                 match system::remove_examined(directory, name, kind, &still) {
                     Ok(true) => Ok(()),
                     Ok(false) => return self.keep(node),
@@ -64,6 +69,7 @@ impl Worker<'_, '_, '_> {
                 }
             }
         };
+        self.pause_after(started);
         match removed {
             Ok(()) => {
                 self.counts.entries += 1;
@@ -86,6 +92,16 @@ impl Worker<'_, '_, '_> {
         Became::Done
     }
 
+    /// `false` if the caller ends the removal; then the entry stays.
+    pub(super) fn announce(&self, node: &Node, name: &[u8], kind: FileType) -> bool {
+        let Some(announce) = self.shared.options.on_removal else { return true };
+        let goes = announce(&node.path(&self.shared.path, name), kind);
+        if !goes {
+            self.shared.progress.cancel();
+        }
+        goes
+    }
+
     fn keep(&self, node: &Node) -> Became {
         node.stay(KEPT);
         Became::Done
@@ -93,15 +109,15 @@ impl Worker<'_, '_, '_> {
 
     /// Reads attributes only if they matter, but always the type: the listing may be hours old.
     fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined {
-        let (options, conditions) = (self.shared.options, &self.shared.options.conditions);
-        let may_go = conditions.accepts_name(name.to_bytes())
-            && (kind == FileType::Unknown || conditions.accepts_type(kind));
+        let options = self.shared.options;
+        let may_go = options.accepts_name(node.place(options.conditions), name.to_bytes())
+            && (kind == FileType::Unknown || options.accepts_type(kind));
         // After the wait, the name may belong to an entry that has to stay.
         if may_go && !self.have_place() {
             return Examined::Stays;
         }
         // The type matters also for entries that stay: directories are entered.
-        let facts = if (may_go && (options.dry_run || conditions.needs_look())) || kind == FileType::Unknown {
+        let facts = if (may_go && (options.dry_run || options.needs_look())) || kind == FileType::Unknown {
             match system::facts(directory, name) {
                 Ok(facts) => Some(facts),
                 Err(Errno::NOENT) => return Examined::Stays,
@@ -117,17 +133,19 @@ impl Worker<'_, '_, '_> {
         if kind == FileType::Directory {
             return Examined::Directory;
         }
-        if may_go && conditions.older_than.is_some() && facts.is_some_and(|facts| facts.modified.is_none()) {
-            self.fail(node, name.to_bytes(), "stat", no_time());
+        let lacks = facts.map_or(Want::NOTHING, |facts| options.want().without(facts.have));
+        if may_go && lacks != Want::NOTHING {
+            self.fail(node, name.to_bytes(), "stat", unknown(lacks));
             return Examined::Stays;
         }
-        let goes = may_go && conditions.accept(kind, facts.and_then(|facts| facts.modified));
-        if !goes {
+        let goes =
+            may_go && options.accepts_facts(&facts.unwrap_or(Attributes { kind, ..Attributes::NOTHING }));
+        if !goes || self.is_newest(node, directory, facts.as_ref()) {
             node.stay(KEPT);
             return Examined::Stays;
         }
         // Only then is the size of directories known as well.
-        let all_known = options.dry_run || conditions.older_than.is_some();
+        let all_known = options.dry_run || options.want() != Want::NOTHING;
         Examined::Goes(facts.filter(|_| all_known).map_or(Space::default(), |facts| Space::of(&facts)))
     }
 
@@ -138,6 +156,11 @@ impl Worker<'_, '_, '_> {
         }
         let Some(Frame { node, descriptor: Some(descriptor), .. }) = self.stack.last() else { return };
         let (parent, directory) = (Arc::clone(node), Arc::clone(descriptor));
+        let options = self.shared.options;
+        if !options.opens(parent.place(options.conditions), name.to_bytes()) {
+            parent.stay(KEPT);
+            return;
+        }
         for _ in 0..SWAPS_MAX {
             let opened = self.with_descriptors(|worker| worker.shared.opener.below(&directory, &name));
             match opened {
@@ -164,17 +187,20 @@ impl Worker<'_, '_, '_> {
     fn go_into(&mut self, parent: Arc<Node>, name: CString, opened: Directory) {
         let (mut stays, mut bytes) = (0, 0);
         if self.shared.options.dry_run || !self.shared.unconditional {
-            let conditions = &self.shared.options.conditions;
-            let mut goes =
-                conditions.accepts_name(name.to_bytes()) && conditions.accepts_type(FileType::Directory);
-            if goes && (self.shared.options.dry_run || conditions.older_than.is_some()) {
+            let (options, want) = (self.shared.options, self.shared.options.want());
+            let mut goes = options.accepts_name(parent.place(options.conditions), name.to_bytes())
+                && options.accepts_type(FileType::Directory)
+                // A directory that something was removed from is newer, and may be smaller, than it was.
+                && !(self.shared.is_repeated && want != Want::NOTHING);
+            if goes && (options.dry_run || want != Want::NOTHING) {
                 match system::facts_of_open(&opened) {
-                    Ok(Facts { modified: None, .. }) if conditions.older_than.is_some() => {
-                        return self.fail(&parent, name.to_bytes(), "stat", no_time());
+                    Ok(facts) if !facts.have.contains(want) => {
+                        let lacks = want.without(facts.have);
+                        return self.fail(&parent, name.to_bytes(), "stat", unknown(lacks));
                     }
                     Ok(facts) => {
-                        goes = conditions.accept(FileType::Directory, facts.modified);
-                        bytes = facts.bytes;
+                        goes = options.accepts_facts(&Attributes { kind: FileType::Directory, ..facts });
+                        bytes = facts.allocated_bytes;
                     }
                     Err(error) => {
                         return self.fail(&parent, name.to_bytes(), "stat", error.into());
@@ -205,6 +231,9 @@ impl Worker<'_, '_, '_> {
     fn not_opened(&mut self, parent: &Node, directory: &Directory, name: &CStr, error: Errno) {
         if self.shared.unconditional && !self.shared.options.dry_run {
             if !self.take_place() {
+                return;
+            }
+            if !self.announce(parent, name.to_bytes(), FileType::Directory) {
                 return;
             }
             match system::remove_directory(directory, name, None) {
@@ -240,9 +269,17 @@ impl Worker<'_, '_, '_> {
     }
 }
 
-/// The file system reports no modification time.
-fn no_time() -> std::io::Error {
-    std::io::Error::other("its modification time is unknown, so it stays")
+/// The file system does not report an attribute that decides.
+fn unknown(lacks: Want) -> std::io::Error {
+    let names = [
+        (Want::MODIFIED, "modification time"),
+        (Want::ACCESSED, "access time"),
+        (Want::CHANGED, "change time"),
+        (Want::BORN, "creation time"),
+        (Want::SIZE, "size"),
+    ];
+    let name = names.iter().find(|(want, _)| lacks.contains(*want)).map_or("owner", |(_, name)| name);
+    std::io::Error::other(format!("its {name} is unknown, so it stays"))
 }
 
 /// If examined.
@@ -254,9 +291,9 @@ struct Space {
 }
 
 impl Space {
-    fn of(facts: &Facts) -> Self {
+    fn of(facts: &Attributes) -> Self {
         match facts.links {
-            0 | 1 => Self { bytes: facts.bytes, linked: false },
+            0 | 1 => Self { bytes: facts.allocated_bytes, linked: false },
             _ => Self { bytes: 0, linked: true },
         }
     }

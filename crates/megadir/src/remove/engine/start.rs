@@ -13,6 +13,7 @@ use super::pace::Pace;
 use super::pool::Pool;
 use super::system::{self, Directory, Errno, Identity, Opener, Reader};
 use super::worker::{Frame, Worker};
+use crate::conditions::Place;
 use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
@@ -40,13 +41,17 @@ const LOOK_BYTES: usize = 32 << 10;
 /// ```
 /// # let scratch = tempfile::tempdir().unwrap();
 /// use megadir::Dir;
-/// use megadir::remove::{Conditions, Failures, Progress, RemoveOptions, remove_tree};
+/// use megadir::remove::{Failures, Progress, RemoveOptions, remove_tree};
 /// std::fs::create_dir_all(scratch.path().join("old/a/b")).unwrap();
 /// let failures = Failures::new(100);
 /// let options = RemoveOptions {
 ///     workers: 2,
 ///     cross_mounts: false,
-///     conditions: Conditions::NONE,
+///     conditions: None,
+///     name: None,
+///     keep_newest: None,
+///     back_off: false,
+///     on_removal: None,
 ///     dry_run: false,
 ///     keep: None,
 ///     entries_per_second_max: None,
@@ -70,6 +75,9 @@ pub fn remove_tree(
     check(options, &path)?;
     let name = component(name, &path)?;
     let before = progress.counts();
+    if !options.opens(&Place::default(), name.to_bytes()) {
+        return Ok(finish(progress, &before));
+    }
     let opened = Opener::new(false).below(parent, &name);
     let root = match opened {
         Ok(root) => Some(root),
@@ -80,8 +88,11 @@ pub fn remove_tree(
         }
         Err(error) => {
             // An empty directory can be removed even if it cannot be read.
-            let may = !options.dry_run && options.conditions.is_none() && options.keep.is_none();
+            let may = !options.dry_run && options.removes_all() && options.keep.is_none();
             if pace(options).filter(|_| may).is_some_and(|pace| !pace.wait(progress)) {
+                return Ok(finish(progress, &before));
+            }
+            if may && !announced(options, &path, progress) {
                 return Ok(finish(progress, &before));
             }
             if !may || system::remove_directory(parent, &name, None).is_err() {
@@ -123,6 +134,15 @@ pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &
     Ok(finish(progress, &before))
 }
 
+/// The directory named by the caller; `false` ends the removal.
+fn announced(options: &RemoveOptions<'_>, path: &Path, progress: &Progress) -> bool {
+    let goes = options.on_removal.is_none_or(|announce| announce(path, FileType::Directory));
+    if !goes {
+        progress.cancel();
+    }
+    goes
+}
+
 struct Root<'a> {
     parent: &'a Dir,
     name: &'a CStr,
@@ -134,17 +154,20 @@ struct Root<'a> {
 
 impl Root<'_> {
     fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) {
-        if !options.conditions.is_none() || options.keep.is_some() {
+        if !options.removes_all() || options.keep.is_some() {
             return empty_all(&self.descriptor, self.path, options, progress);
         }
         let fail = |failure| fail(failure, options, progress);
         for pass in 0..=PASSES_MAX {
-            let stays = empty(&self.descriptor, self.path, options, progress);
+            let stays = empty(&self.descriptor, self.path, options, progress, pass > 0);
             if progress.is_cancelled() {
                 return;
             }
             if stays != 0 {
                 return progress.add(&Counts { directories_kept: 1, ..Counts::default() });
+            }
+            if !announced(options, self.path, progress) {
+                return;
             }
             let (mut removed, mut bytes) = (Ok(()), 0);
             if options.dry_run {
@@ -169,13 +192,13 @@ impl Root<'_> {
 
 /// The directory itself stays.
 fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) {
-    for _ in 0..=PASSES_MAX {
+    for pass in 0..=PASSES_MAX {
         let before = progress.counts();
-        let stays = empty(root, path, options, progress);
+        let stays = empty(root, path, options, progress, pass > 0);
         if progress.is_cancelled() || options.dry_run || stays & FAILED != 0 {
             return;
         }
-        let left = match options.conditions.is_none() {
+        let left = match options.removes_all() {
             true => holds_any(root, options.keep),
             // Remaining entries may be kept ones: stop after a pass that removed none.
             false => {
@@ -189,7 +212,7 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, pr
             Err(error) => return fail(Error::io("read", path, error), options, progress),
         }
     }
-    let reason = if options.conditions.is_none() { system::KEEPS_FILLING } else { KEEPS_MATCHING };
+    let reason = if options.removes_all() { system::KEEPS_FILLING } else { KEEPS_MATCHING };
     fail(Error::new("remove", path, ErrorKind::NotEmpty, reason), options, progress);
 }
 
@@ -220,9 +243,15 @@ fn fail(failure: Error, options: &RemoveOptions<'_>, progress: &Progress) {
 }
 
 /// Returns why entries stay.
-fn empty(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) -> u8 {
+fn empty(
+    root: &Arc<Directory>,
+    path: &Path,
+    options: &RemoveOptions<'_>,
+    progress: &Progress,
+    is_repeated: bool,
+) -> u8 {
     let node = Arc::new(Node::new(None, CString::default(), 0, 0));
-    let shared = shared(Arc::clone(root), path.to_owned(), options, progress);
+    let shared = Shared { is_repeated, ..shared(Arc::clone(root), path.to_owned(), options, progress) };
     std::thread::scope(|scope| {
         let mut worker = Worker::new(&shared, scope);
         worker.push(Frame {
@@ -273,7 +302,8 @@ fn shared<'a>(
         progress,
         path,
         root,
-        unconditional: options.conditions.is_none(),
+        unconditional: options.removes_all(),
+        is_repeated: false,
         opener: Opener::new(options.cross_mounts),
         pace: pace(options),
         pool: Pool::new(workers),
@@ -293,6 +323,10 @@ fn pace(options: &RemoveOptions<'_>) -> Option<Pace> {
 fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
     if options.cross_mounts && !system::CROSSES_MOUNTS {
         let reason = "mounted volumes are junctions, which are removed and never followed";
+        return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
+    }
+    if options.keep_newest.is_some() && system::OPEN_AGAIN.is_none() {
+        let reason = "keep_newest: unavailable on this system";
         return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     }
     if options.own_tables && system::OWN_TABLE.is_none() {
