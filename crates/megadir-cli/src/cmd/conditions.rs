@@ -113,12 +113,14 @@ impl Asked {
         self.by.unwrap_or_default()
     }
 
-    /// Checks the options; `named` are the directories that the command reads, as typed.
+    /// Checks the options; `named` are the directories that the command reads, as typed. `uses_by`: another option
+    /// of the command compares times.
     pub(in crate::cmd) fn conditions<'p>(
         &self,
         named: impl IntoIterator<Item = &'p Path>,
+        uses_by: bool,
     ) -> Result<Conditions, CliError> {
-        if self.by.is_some() && self.older_than.is_none() && self.newer_than.is_none() {
+        if self.by.is_some() && !uses_by && self.older_than.is_none() && self.newer_than.is_none() {
             return Err(CliError::usage("--by needs --older-than or --newer-than"));
         }
         let conditions = Conditions {

@@ -13,7 +13,7 @@ use crate::names;
 pub struct BadGlob {
     /// As it was given.
     pub glob: String,
-    /// Why it was refused.
+    /// Reason for the refusal.
     pub reason: String,
 }
 

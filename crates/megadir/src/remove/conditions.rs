@@ -8,7 +8,9 @@ pub type NameCondition<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
 impl RemoveOptions<'_> {
     /// `true` if every entry is removed, without conditions and without [`RemoveOptions::keep`] among them.
     pub(super) fn removes_all(&self) -> bool {
-        self.name.is_none() && self.conditions.is_none_or(crate::Conditions::is_none)
+        self.name.is_none()
+            && self.keep_newest.is_none()
+            && self.conditions.is_none_or(crate::Conditions::is_none)
     }
 }
 
@@ -16,7 +18,7 @@ impl RemoveOptions<'_> {
 mod checks {
     use super::RemoveOptions;
     use crate::attributes::{Attributes, Want};
-    use crate::conditions::Place;
+    use crate::conditions::{Place, TimeKind};
     use crate::file_type::FileType;
 
     impl RemoveOptions<'_> {
@@ -31,7 +33,12 @@ mod checks {
 
         /// Attributes to query just before a removal, besides the type.
         pub(in crate::remove) fn want(&self) -> Want {
-            self.conditions.map_or(Want::NOTHING, crate::Conditions::want)
+            let newest = if self.keep_newest.is_some() { self.by().want() } else { Want::NOTHING };
+            newest | self.conditions.map_or(Want::NOTHING, crate::Conditions::want)
+        }
+
+        pub(in crate::remove) fn by(&self) -> TimeKind {
+            self.conditions.map_or_else(TimeKind::default, |conditions| conditions.by)
         }
 
         /// The listing does not decide: an attribute or the type has to be queried just before the removal.

@@ -49,7 +49,8 @@ mod progress;
 #[cfg(not(any(target_os = "linux", windows)))]
 mod unavailable;
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::Path;
 
 pub use self::conditions::NameCondition;
 #[cfg(any(target_os = "linux", windows))]
@@ -61,6 +62,10 @@ pub use self::progress::{Counts, Progress};
 pub use self::unavailable::{remove_contents, remove_tree};
 use crate::conditions::Conditions;
 use crate::error::Error;
+use crate::file_type::FileType;
+
+/// Callback with the path and type of an entry, see [`RemoveOptions::on_removal`].
+pub type RemovalObserver<'a> = &'a (dyn Fn(&Path, FileType) -> bool + Sync);
 
 /// Maximum number of workers.
 pub const WORKERS_MAX: usize = 256;
@@ -80,6 +85,10 @@ pub struct RemoveOptions<'a> {
     pub conditions: Option<&'a Conditions>,
     /// Only entries whose name, without path, this predicate accepts too.
     pub name: Option<NameCondition<'a>>,
+    /// In each directory, this many of the entries that meet the other conditions and are no directories stay, with
+    /// all that have the same time as the last of them: those with the latest [`Conditions::by`]. Conditions on
+    /// times do not count here. Reads each directory and its entries' attributes twice. Refused on Windows.
+    pub keep_newest: Option<NonZeroUsize>,
     /// Remove nothing; count the entries that would be removed, and their bytes. Errors of the system are not
     /// predicted.
     pub dry_run: bool,
@@ -89,6 +98,10 @@ pub struct RemoveOptions<'a> {
     /// Most entries removed per second, by all workers together and by all removals with the same [`Progress`].
     /// A dry run does not wait. Conditions are checked after the wait, and entries that stay do not count.
     pub entries_per_second_max: Option<NonZeroU32>,
+    /// Pause when the calls that remove take longer than in the first minute: once their mean time over a second is
+    /// 1.5 times as long, pauses double, up to 63 times the time of the calls; below 1.2 times they shrink by a
+    /// fifth each second.
+    pub back_off: bool,
     /// Order in which a directory's entries are removed; `None` for the order of the file system's row in
     /// [`policy::ROWS`].
     pub order: Option<Order>,
@@ -97,6 +110,10 @@ pub struct RemoveOptions<'a> {
     /// when a worker starts stay open until shortly after the removal has ended, even if other threads close
     /// them. [`NameCondition`] and `on_failure`, which workers call, cannot use descriptors opened later.
     pub own_tables: bool,
+    /// Called just before an entry is removed (in a dry run: when it is counted) with its path and type, on the
+    /// thread that removes it. An entry may then turn out to stay: its failure is reported, or another process has
+    /// removed or replaced it. `false` ends the removal, and the entry stays.
+    pub on_removal: Option<RemovalObserver<'a>>,
     /// Called with each failure, on the thread where it happens. [`Failures`] keeps a bounded number of them.
     pub on_failure: &'a (dyn Fn(Error) + Sync),
 }
@@ -124,6 +141,8 @@ impl std::fmt::Debug for RemoveOptions<'_> {
             .field("dry_run", &self.dry_run)
             .field("keep", &self.keep)
             .field("entries_per_second_max", &self.entries_per_second_max)
+            .field("keep_newest", &self.keep_newest)
+            .field("back_off", &self.back_off)
             .field("order", &self.order)
             .field("own_tables", &self.own_tables)
             .finish_non_exhaustive()

@@ -34,6 +34,9 @@ pub struct Progress {
     /// Time slots of the rate limit.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) slots: Slots,
+    /// Pauses by the time of the calls.
+    #[cfg(any(target_os = "linux", windows))]
+    pub(super) back_off: super::engine::BackOff,
 }
 
 /// Time slots given out; shared by all removals with the same [`Progress`].

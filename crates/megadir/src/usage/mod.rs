@@ -192,7 +192,7 @@ struct Shared {
 pub struct Tally {
     shared: Arc<Shared>,
     tables: Tables,
-    /// Of the current directory since the last flush.
+    /// Sum over the current directory since the last flush.
     sum: Gathering,
     files: u64,
 }

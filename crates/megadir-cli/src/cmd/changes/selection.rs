@@ -16,13 +16,13 @@ pub(super) struct Selection {
     asked: Option<Conditions>,
     /// Directories have rows whether they meet them or not.
     recorded: Option<Conditions>,
-    /// What exists on both sides; `None` for everything.
+    /// Conditions on what exists on both sides; `None` for everything.
     sight: Option<Arc<Conditions>>,
 }
 
 impl Selection {
     pub(super) fn new(args: &Args, metadata: &Metadata, roots: &[PathBuf]) -> Result<Self, CliError> {
-        let asked = args.conditions.conditions(roots.iter().map(PathBuf::as_path))?;
+        let asked = args.conditions.conditions(roots.iter().map(PathBuf::as_path), false)?;
         if asked.want().contains(TimeKind::Accessed.want()) {
             let reason = "--by atime: inventories record no access times; use mtime, ctime or btime";
             return Err(CliError::usage(reason));

@@ -54,7 +54,7 @@ impl<E: Into<CliError>> From<E> for Stop {
 struct Run<'a> {
     args: &'a Args,
     conditions: Arc<Conditions>,
-    /// Of the directory that is being listed.
+    /// Place of the directory that is being listed.
     place: Place,
     lines: Lines,
     output: Output,
@@ -123,7 +123,7 @@ impl<'a> Run<'a> {
             escape: is_terminal && !args.null && format != Format::Json,
             with_path: args.recursive || args.directories.len() > 1,
         };
-        let conditions = Arc::new(args.conditions.conditions(args.directories.iter().map(Path::new))?);
+        let conditions = Arc::new(args.conditions.conditions(args.directories.iter().map(Path::new), false)?);
         if let Some(examiner) = args.examiner {
             refuse_lacking(examiner, &conditions)?;
         }

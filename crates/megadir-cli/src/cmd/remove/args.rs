@@ -1,6 +1,7 @@
 //! Options of `megadir remove` and their checks.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use megadir::FileType;
@@ -42,11 +43,18 @@ pub(crate) struct Args {
     /// Renames the old directory aside, creates one with the same owner, mode, ACLs and extended attributes,
     /// and removes the old one. Directories of ext4 never shrink: after millions of names they stay large and
     /// slow to list.
-    #[arg(long, requires = "contents", conflicts_with_all = conditions::IDS)]
+    #[arg(long, requires = "contents", conflicts_with = "keep_newest", conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Selection")]
     pub(super) renew: bool,
     #[command(flatten)]
     pub(super) conditions: Asked,
+    /// Keep the N newest entries of each directory
+    ///
+    /// Counts entries that meet the other conditions, except those on times, and are no directories; --by names the
+    /// time. Entries with the same time as the last of them stay too. Entries are examined twice.
+    #[arg(long, value_name = "N", value_parser = newest, help_heading = "Selection")]
+    #[arg(conflicts_with_all = ["contents", "detach"])]
+    pub(super) keep_newest: Option<NonZeroUsize>,
     /// Skip mounted file systems (default)
     #[arg(long, conflicts_with = "cross_mounts", help_heading = "Selection")]
     pub(super) one_file_system: bool,
@@ -61,9 +69,12 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "contents", conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Speed")]
     pub(super) detach: bool,
-    /// Limit the rate for all paths together, entries per second, e.g. 500/s or 10k/s
-    #[arg(long, value_name = "N/s", value_parser = rate, help_heading = "Speed")]
-    pub(super) rate: Option<u64>,
+    /// Limit the rate for all paths together, entries per second, e.g. 500/s or 10k/s; auto pauses when removing slows down
+    ///
+    /// With auto, the first minute is the reference. When a removal takes 1.5 times as long on average over a second, the
+    /// pauses between removals double, up to 63 times the time of a removal; below 1.2 times, they become shorter again.
+    #[arg(long, value_name = "N/s|auto", value_parser = rate, help_heading = "Speed")]
+    pub(super) rate: Option<Rate>,
     /// Use idle I/O priority, as ionice -c idle; the effect depends on the I/O scheduler
     #[arg(long, help_heading = "Speed")]
     pub(super) idle: bool,
@@ -74,6 +85,20 @@ pub(crate) struct Args {
     /// Print the number of entries and bytes that would be removed, and remove nothing
     #[arg(long, help_heading = "Confirmation and output")]
     pub(super) dry_run: bool,
+    /// With --dry-run, print the path of each entry that would be removed, in the order of the removal
+    #[arg(long, requires = "dry_run", conflicts_with = "json", help_heading = "Confirmation and output")]
+    pub(super) list: bool,
+    /// With --list, end each path with NUL instead of a newline, and escape nothing
+    #[arg(short = '0', long, requires = "list", help_heading = "Confirmation and output")]
+    pub(super) null: bool,
+    /// Append a JSON line to FILE for each entry, just before it is removed
+    ///
+    /// Fields: v (format version, 1), path (path_hex, hex digits, if it is not UTF-8) and type; for an entry that could not
+    /// be removed, a further line with path and failed. Even after a kill, every entry that is gone has a line. The
+    /// file is written to the disk each second and at the end. If it cannot be written, the removal ends.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "detach", "renew"])]
+    #[arg(help_heading = "Confirmation and output")]
+    pub(super) log: Option<PathBuf>,
     /// Do not ask for confirmation
     ///
     /// Without it, removing more than 1000 entries, or an unknown number, needs a confirmation, and fails if
@@ -104,12 +129,15 @@ impl Args {
     }
 
     pub(super) fn has_conditions(&self) -> bool {
-        self.conditions.any()
+        self.conditions.any() || self.keep_newest.is_some()
     }
 
     fn unavailable(&self) -> Option<&'static str> {
         if cfg!(not(windows)) {
             return None;
+        }
+        if self.keep_newest.is_some() {
+            return Some("--keep-newest: unavailable on Windows");
         }
         if self.renew {
             return Some("--renew: unavailable on Windows, which cannot exchange two directories atomically");
@@ -135,23 +163,45 @@ impl Args {
     }
 }
 
-fn rate(text: &str) -> Result<u64, String> {
+/// Value of `--rate`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rate {
+    /// Entries per second.
+    Fixed(u64),
+    Auto,
+}
+
+fn newest(text: &str) -> Result<NonZeroUsize, String> {
+    match parse::count(text)? {
+        count @ 1..=NEWEST_MAX => Ok(NonZeroUsize::new(count as usize).unwrap_or(NonZeroUsize::MIN)),
+        _ => Err("write a number from 1 to 1M".into()),
+    }
+}
+
+/// Their times are held in memory.
+const NEWEST_MAX: u64 = 1_000_000;
+
+fn rate(text: &str) -> Result<Rate, String> {
+    if text == "auto" {
+        return Ok(Rate::Auto);
+    }
     let number = text.strip_suffix("/s").unwrap_or(text);
     match parse::count(number) {
-        Ok(rate @ 1..) => Ok(rate),
-        _ => Err("expected entries per second, 1/s or more, such as 500/s or 10k/s".into()),
+        Ok(rate @ 1..) => Ok(Rate::Fixed(rate)),
+        _ => Err("expected entries per second, 1/s or more, such as 500/s or 10k/s, or auto".into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::rate;
+    use super::{Rate, rate};
 
     #[test]
     fn rates_are_counts_a_second() {
-        assert_eq!(rate("500/s"), Ok(500));
-        assert_eq!(rate("10k/s"), Ok(10_000));
-        assert_eq!(rate("7"), Ok(7));
+        assert_eq!(rate("500/s"), Ok(Rate::Fixed(500)));
+        assert_eq!(rate("10k/s"), Ok(Rate::Fixed(10_000)));
+        assert_eq!(rate("7"), Ok(Rate::Fixed(7)));
+        assert_eq!(rate("auto"), Ok(Rate::Auto));
         for text in ["", "0", "0/s", "/s", "5/m", "5 per second", "-1/s", "0.5/s"] {
             assert!(rate(text).is_err(), "{text}");
         }

@@ -5,6 +5,7 @@ mod aside;
 mod confirm;
 mod guards;
 mod listed;
+mod log;
 mod progress;
 mod refusal;
 mod run;
@@ -24,7 +25,8 @@ use crate::exit::{self, CliError};
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     args.check()?;
-    let conditions = Arc::new(args.conditions.conditions(args.paths.iter().map(Path::new))?);
+    let named = args.paths.iter().map(Path::new);
+    let conditions = Arc::new(args.conditions.conditions(named, args.keep_newest.is_some())?);
     let here = Guards::find();
     let source = Source::open(args, &here)?;
     // Until here Ctrl-C ends the program at once: nothing has been changed.

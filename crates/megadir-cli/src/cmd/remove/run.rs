@@ -1,6 +1,7 @@
 //! Passes targets to the library one by one; collects and prints the results.
 
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
@@ -9,9 +10,10 @@ use std::time::{Duration, Instant};
 use megadir::remove::{Progress, RemoveOptions, remove_contents, remove_tree};
 use megadir::{Conditions, Error};
 
-use super::args::Args;
+use super::args::{Args, Rate};
 use super::aside;
 use super::guards::Guards;
+use super::log::Log;
 use super::progress::Display;
 use super::source::{BadPath, Source};
 use super::summary::{Failure, Summary};
@@ -29,6 +31,7 @@ struct Results {
     summary: Mutex<Summary>,
     shown: Display,
     complaints: Mutex<ErrorLimiter>,
+    log: Log,
 }
 
 impl Results {
@@ -41,6 +44,7 @@ impl Results {
     }
 
     fn failed(&self, error: &Error) {
+        self.log.failed(error);
         self.fail(Failure::of(error), &describe(error));
     }
 }
@@ -60,6 +64,7 @@ pub(super) fn run(
         summary: Mutex::new(Summary::new(args)),
         shown: Display::new(args),
         complaints: Mutex::new(ErrorLimiter::new(args.all_errors)),
+        log: Log::open(args)?,
     };
     let progress = Progress::new();
     interrupt.beat.fetch_or(REMOVING, Ordering::Relaxed);
@@ -78,9 +83,10 @@ pub(super) fn run(
     lock(&results.complaints).print_rest();
     let mut summary = results.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
     summary.finish(progress.counts(), started.elapsed(), interrupt.asked());
-    // Print the summary even if reading the list failed.
+    let logged = results.log.finish();
+    // Print the summary even if reading the list or writing the log failed.
     summary.print()?;
-    done.map(|()| summary.code())
+    done.and(logged).map(|()| summary.code())
 }
 
 struct Ends<'a> {
@@ -120,16 +126,21 @@ fn each(
     results: &Results,
     progress: &Progress,
 ) -> Result<(), CliError> {
+    let announce = |path: &Path, kind| results.log.goes(path, kind);
     let options = RemoveOptions {
         workers: args.threads.unwrap_or_else(processors),
         cross_mounts: args.cross_mounts,
         conditions: Some(conditions),
         name: None,
+        keep_newest: args.keep_newest,
+        back_off: args.rate == Some(Rate::Auto) && !args.dry_run,
+        on_removal: if results.log.is_none() { None } else { Some(&announce) },
         dry_run: args.dry_run,
         keep: None,
-        entries_per_second_max: args
-            .rate
-            .and_then(|rate| NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX))),
+        entries_per_second_max: args.rate.and_then(|rate| match rate {
+            Rate::Fixed(rate) => NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX)),
+            Rate::Auto => None,
+        }),
         order: None,
         own_tables: cfg!(target_os = "linux"),
         on_failure: &|error| results.failed(&error),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use megadir::remove::Counts;
 use megadir::{Error, names};
 
-use super::args::Args;
+use super::args::{Args, Rate};
 use crate::cmd::limits::amount::{amount, bytes, grouped};
 use crate::exit::{self, CliError};
 use crate::ui::escape;
@@ -29,6 +29,8 @@ pub(super) struct Summary {
     json: bool,
     dry_run: bool,
     quiet: bool,
+    /// The paths are on standard output.
+    listed: bool,
     rate: Option<u64>,
     /// Every entry was examined, so its bytes are known.
     looked: bool,
@@ -69,8 +71,12 @@ impl Summary {
             json: args.json,
             dry_run: args.dry_run,
             quiet: args.quiet,
-            rate: args.rate,
-            looked: args.dry_run || args.conditions.any_on_attributes(),
+            listed: args.list,
+            rate: match args.rate {
+                Some(Rate::Fixed(rate)) => Some(rate),
+                Some(Rate::Auto) | None => None,
+            },
+            looked: args.dry_run || args.conditions.any_on_attributes() || args.keep_newest.is_some(),
             attempted: 0,
             counts: Counts::default(),
             failures: 0,
@@ -111,7 +117,10 @@ impl Summary {
         if self.json {
             print(&self.object())?;
         } else if self.dry_run {
-            print(&format!("{}\n", self.line()))?;
+            match self.listed {
+                true => eprintln!("megadir: {}", self.line()),
+                false => print(&format!("{}\n", self.line()))?,
+            }
         } else if self.attempted > 0 && !(self.quiet && self.code() == exit::DONE) {
             eprintln!("megadir: {}", self.line());
         }
@@ -226,6 +235,7 @@ mod tests {
             json: false,
             dry_run: false,
             quiet: false,
+            listed: false,
             rate: None,
             looked: false,
             attempted: 1,

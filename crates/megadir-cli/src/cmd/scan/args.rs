@@ -71,7 +71,7 @@ impl Args {
 
     /// `None` without conditions.
     pub(super) fn conditions(&self) -> Result<Option<Arc<Conditions>>, CliError> {
-        let conditions = self.conditions.conditions(self.paths.iter().map(PathBuf::as_path))?;
+        let conditions = self.conditions.conditions(self.paths.iter().map(PathBuf::as_path), false)?;
         if let Some(examiner) = self.reading.examiner {
             refuse_lacking(examiner, &conditions)?;
         }

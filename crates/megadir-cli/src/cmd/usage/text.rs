@@ -155,7 +155,7 @@ fn tree(text: &mut Vec<u8>, answer: &Answer<'_>, look: Look) {
     }
 }
 
-/// What no listed directory holds.
+/// Sum of everything that no listed directory holds.
 fn rest(report: &Report, listed: &[&Directory]) -> Sum {
     let mut rest = report.total;
     for directory in listed.iter().filter(|directory| directory.depth == 1) {

@@ -1,4 +1,5 @@
 //! Conditions: the same in every command, and as an independent evaluation in Python says.
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 use megadir_testkit::require;
 
@@ -25,12 +26,15 @@ fn the_options_are_described_alike() {
     let about = |command: &str, option: &str| {
         let help = String::from_utf8(run(scratch.path(), &[command, "--help"]).quiet()).unwrap();
         let start = help.find(&format!("--{option} <")).unwrap_or_else(|| panic!("{command}: no {option}"));
-        let text = &help[start..];
-        text[..text.find("\n\n      -").unwrap_or(text.len().min(300))].to_owned()
+        let lines = help[start..].lines();
+        // The description is indented by ten columns.
+        let text = lines.skip(1).take_while(|line| line.is_empty() || line.starts_with("          "));
+        text.collect::<Vec<_>>().join("\n").trim_end().to_owned()
     };
     for option in ["exclude", "path-match", "max-depth", "older-than", "newer-than", "by", "owner"] {
         let first = about("list", option);
         for command in ["scan", "changes", "remove"] {
+            assert!(first.len() > 30);
             assert_eq!(about(command, option), first, "{command} --{option}");
         }
     }

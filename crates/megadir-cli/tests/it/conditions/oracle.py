@@ -199,7 +199,7 @@ def check_list(conditions, threads):
     tree = snapshot(SCRATCH + b"/t")
     same(arguments, found, [path for path, status in tree.items() if conditions.accepts(path, status)])
     arguments = ["list", "-r", "--count", "-j", threads, *conditions.options(), "t"]
-    if int(run(*arguments)) != len(found):
+    if int(run(*arguments).split()[0]) != len(found):
         fail(arguments, f"not {len(found)}")
 
 

@@ -116,7 +116,7 @@ fn usage_errors_are_found_before_anything_is_read() {
         (&["--type", "f,,d"], &["''"]),
         (&["--limit", "many"], &["'many' is not a count: write 250, 10k, 1.5M or 2G"]),
         (&["--limit", "1.5"], &["is not a count"]),
-        (&["--sort", "sise"], &["'sise'", "none, name, inode, size, mtime"]),
+        (&["--sort", "sise"], &["'sise'", "none, name, inode, size, allocated, mtime, atime"]),
         (&["--match", "a["], &["--match 'a['", "unclosed character class"]),
         (&["--match", "{a"], &["--match '{a'"]),
         (&["--match", "a/b"], &["--match 'a/b'", "names, which contain no '/'"]),

@@ -184,7 +184,7 @@ fn bad_words_are_refused_in_one_line() {
     let scratch = scratch();
     for (options, words) in [
         (&["--fields", "sise"][..], &["'sise'", "did you mean 'size'?"][..]),
-        (&["--fields", "atime"], &["expected one of name, type, size"]),
+        (&["--fields", "colour"], &["expected one of name, type, size"]),
         (&["--older-than", "30"], &["'30' is not an age: write 90s"]),
         (&["--older-than", "1x"], &["is not an age"]),
         (&["--older-than", "1M"], &["write 1m for a minute, 30d for a month"]),

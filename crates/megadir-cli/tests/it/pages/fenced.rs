@@ -139,6 +139,21 @@ const BLOCKS: &[Block] = &[
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
     ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
     (
+        "docs/purge.md",
+        &[
+            ("megadir remove --dry-run --older-than 90d --by atime --exclude keep cache", Runs),
+            ("megadir remove --dry-run --list --older-than 90d --by atime --exclude keep cache | head", Runs),
+        ],
+    ),
+    (
+        "docs/purge.md",
+        &[(
+            "megadir remove --yes --older-than 90d --by atime --exclude keep --rate auto --idle --log purged.jsonl cache",
+            Runs,
+        )],
+    ),
+    ("docs/purge.md", &[("megadir remove --yes --keep-newest 10 --match '*.tar.gz' cache", Runs)]),
+    (
         "docs/remove.md",
         &[
             ("megadir remove --dry-run cache", Runs),

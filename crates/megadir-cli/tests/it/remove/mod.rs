@@ -10,6 +10,7 @@ mod listed;
 mod network;
 mod options;
 mod permissions;
+mod purge;
 mod question;
 mod race;
 mod refused;

@@ -197,7 +197,7 @@ fn unreadable_directories_are_reported_and_the_rest_is_counted() {
     python.args(["--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3"]);
     let expected = oracle(&mut python, &found["now_s"], ("entries", "1000", "1000"), &[&tree]);
     assert_eq!(expected["unread"], 1);
-    same("as nobody", sorted(found), expected);
+    same("unprivileged", sorted(found), expected);
     let whole = run_as_nobody(&program, scratch.path(), &["usage", &format!("{path}/closed")]);
     whole.complains(3, &["closed", "Permission denied"]);
     let text = finish(&mut megadir(scratch.path(), &["usage", path]));

@@ -1,4 +1,4 @@
-//! What people see: the first screen, the tables, the page, and refusals.
+//! The first screen, the tables, the page, and refusals.
 
 use std::process::Command;
 

@@ -131,7 +131,8 @@ pub(super) fn list(
 
 impl Names {
     /// Without names that do not exist for the comparison.
-    pub(super) fn seen(mut self, conditions: &Conditions, path: &TreePath) -> Self {
+    pub(super) fn seen(mut self, conditions: Option<&Conditions>, path: &TreePath) -> Self {
+        let Some(conditions) = conditions else { return self };
         let place = conditions.place(path);
         if let Self::Listed { bytes, places, .. } = &mut self {
             places.retain(|listed| {

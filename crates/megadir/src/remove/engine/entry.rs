@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::names::Names;
 use super::node::{KEPT, Node};
@@ -53,6 +53,10 @@ impl Worker<'_, '_, '_> {
         if !self.take_place() {
             return Became::Done;
         }
+        if !self.announce(node, name.to_bytes(), kind) {
+            return Became::Done;
+        }
+        let started = options.back_off.then(Instant::now);
         let removed = match (options.dry_run, examines) {
             (true, _) => Ok(()),
             (false, false) => system::remove_file(directory, name, kind),
@@ -65,6 +69,7 @@ impl Worker<'_, '_, '_> {
                 }
             }
         };
+        self.pause_after(started);
         match removed {
             Ok(()) => {
                 self.counts.entries += 1;
@@ -85,6 +90,16 @@ impl Worker<'_, '_, '_> {
             Err(error) => self.fail(node, name.to_bytes(), "remove", error.into()),
         }
         Became::Done
+    }
+
+    /// `false` if the caller ends the removal; then the entry stays.
+    pub(super) fn announce(&self, node: &Node, name: &[u8], kind: FileType) -> bool {
+        let Some(announce) = self.shared.options.on_removal else { return true };
+        let goes = announce(&node.path(&self.shared.path, name), kind);
+        if !goes {
+            self.shared.progress.cancel();
+        }
+        goes
     }
 
     fn keep(&self, node: &Node) -> Became {
@@ -125,7 +140,7 @@ impl Worker<'_, '_, '_> {
         }
         let goes =
             may_go && options.accepts_facts(&facts.unwrap_or(Attributes { kind, ..Attributes::NOTHING }));
-        if !goes {
+        if !goes || self.is_newest(node, directory, facts.as_ref()) {
             node.stay(KEPT);
             return Examined::Stays;
         }
@@ -174,7 +189,9 @@ impl Worker<'_, '_, '_> {
         if self.shared.options.dry_run || !self.shared.unconditional {
             let (options, want) = (self.shared.options, self.shared.options.want());
             let mut goes = options.accepts_name(parent.place(options.conditions), name.to_bytes())
-                && options.accepts_type(FileType::Directory);
+                && options.accepts_type(FileType::Directory)
+                // A directory that something was removed from is newer, and may be smaller, than it was.
+                && !(self.shared.is_repeated && want != Want::NOTHING);
             if goes && (options.dry_run || want != Want::NOTHING) {
                 match system::facts_of_open(&opened) {
                     Ok(facts) if !facts.have.contains(want) => {
@@ -214,6 +231,9 @@ impl Worker<'_, '_, '_> {
     fn not_opened(&mut self, parent: &Node, directory: &Directory, name: &CStr, error: Errno) {
         if self.shared.unconditional && !self.shared.options.dry_run {
             if !self.take_place() {
+                return;
+            }
+            if !self.announce(parent, name.to_bytes(), FileType::Directory) {
                 return;
             }
             match system::remove_directory(directory, name, None) {

@@ -9,6 +9,7 @@ use super::node::{FAILED, Node};
 use super::system::{self, Directory, Errno, Opener};
 use super::worker::{Frame, Worker};
 use crate::error::{Error, ErrorKind};
+use crate::file_type::FileType;
 
 /// Number of times a directory is read again because it was not empty.
 pub(super) const PASSES_MAX: u8 = 10;
@@ -77,6 +78,9 @@ impl Worker<'_, '_, '_> {
         }
         if !self.take_place() {
             // Its parents stay too.
+            return Left::Done;
+        }
+        if !self.announce(parent, node.name.to_bytes(), FileType::Directory) {
             return Left::Done;
         }
         // Without conditions, any empty directory of this name may go.

@@ -1,10 +1,12 @@
 //! Workers that empty directories and share the directories of a tree.
 
+mod back_off;
 mod entry;
 mod leave;
 #[cfg(target_os = "linux")]
 pub(super) mod linux;
 mod names;
+mod newest;
 mod node;
 mod pace;
 mod pool;
@@ -20,6 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+pub(super) use self::back_off::BackOff;
 #[cfg(target_os = "linux")]
 pub(super) use self::linux as system;
 pub(super) use self::start::component;
@@ -47,6 +50,8 @@ struct Shared<'a> {
     root: Arc<Directory>,
     /// No entry needs to be checked: without conditions a directory is simply emptied.
     unconditional: bool,
+    /// Entries have been removed before: the attributes of directories may be the removal's own doing.
+    is_repeated: bool,
     opener: Opener,
     pace: Option<Pace>,
     pool: Pool,

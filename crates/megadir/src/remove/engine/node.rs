@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::system::Identity;
+use crate::attributes::Time;
 use crate::conditions::{Conditions, Place};
 use crate::names;
 
@@ -33,6 +34,8 @@ pub(super) struct Node {
     identity: OnceLock<Identity>,
     /// 0 if not examined.
     pub(super) bytes: u64,
+    /// Entries with this time or a later one stay; `None` inside if all do.
+    pub(super) newest: OnceLock<Option<Time>>,
     /// Made once conditions on paths or depths need it.
     place: OnceLock<Box<Place>>,
 }
@@ -51,6 +54,7 @@ impl Node {
             passes: AtomicU8::new(0),
             identity: OnceLock::new(),
             bytes,
+            newest: OnceLock::new(),
             place: OnceLock::new(),
         }
     }

@@ -49,6 +49,9 @@ const LOOK_BYTES: usize = 32 << 10;
 ///     cross_mounts: false,
 ///     conditions: None,
 ///     name: None,
+///     keep_newest: None,
+///     back_off: false,
+///     on_removal: None,
 ///     dry_run: false,
 ///     keep: None,
 ///     entries_per_second_max: None,
@@ -87,6 +90,9 @@ pub fn remove_tree(
             // An empty directory can be removed even if it cannot be read.
             let may = !options.dry_run && options.removes_all() && options.keep.is_none();
             if pace(options).filter(|_| may).is_some_and(|pace| !pace.wait(progress)) {
+                return Ok(finish(progress, &before));
+            }
+            if may && !announced(options, &path, progress) {
                 return Ok(finish(progress, &before));
             }
             if !may || system::remove_directory(parent, &name, None).is_err() {
@@ -128,6 +134,15 @@ pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &
     Ok(finish(progress, &before))
 }
 
+/// The directory named by the caller; `false` ends the removal.
+fn announced(options: &RemoveOptions<'_>, path: &Path, progress: &Progress) -> bool {
+    let goes = options.on_removal.is_none_or(|announce| announce(path, FileType::Directory));
+    if !goes {
+        progress.cancel();
+    }
+    goes
+}
+
 struct Root<'a> {
     parent: &'a Dir,
     name: &'a CStr,
@@ -144,12 +159,15 @@ impl Root<'_> {
         }
         let fail = |failure| fail(failure, options, progress);
         for pass in 0..=PASSES_MAX {
-            let stays = empty(&self.descriptor, self.path, options, progress);
+            let stays = empty(&self.descriptor, self.path, options, progress, pass > 0);
             if progress.is_cancelled() {
                 return;
             }
             if stays != 0 {
                 return progress.add(&Counts { directories_kept: 1, ..Counts::default() });
+            }
+            if !announced(options, self.path, progress) {
+                return;
             }
             let (mut removed, mut bytes) = (Ok(()), 0);
             if options.dry_run {
@@ -174,9 +192,9 @@ impl Root<'_> {
 
 /// The directory itself stays.
 fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) {
-    for _ in 0..=PASSES_MAX {
+    for pass in 0..=PASSES_MAX {
         let before = progress.counts();
-        let stays = empty(root, path, options, progress);
+        let stays = empty(root, path, options, progress, pass > 0);
         if progress.is_cancelled() || options.dry_run || stays & FAILED != 0 {
             return;
         }
@@ -225,9 +243,15 @@ fn fail(failure: Error, options: &RemoveOptions<'_>, progress: &Progress) {
 }
 
 /// Returns why entries stay.
-fn empty(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) -> u8 {
+fn empty(
+    root: &Arc<Directory>,
+    path: &Path,
+    options: &RemoveOptions<'_>,
+    progress: &Progress,
+    is_repeated: bool,
+) -> u8 {
     let node = Arc::new(Node::new(None, CString::default(), 0, 0));
-    let shared = shared(Arc::clone(root), path.to_owned(), options, progress);
+    let shared = Shared { is_repeated, ..shared(Arc::clone(root), path.to_owned(), options, progress) };
     std::thread::scope(|scope| {
         let mut worker = Worker::new(&shared, scope);
         worker.push(Frame {
@@ -279,6 +303,7 @@ fn shared<'a>(
         path,
         root,
         unconditional: options.removes_all(),
+        is_repeated: false,
         opener: Opener::new(options.cross_mounts),
         pace: pace(options),
         pool: Pool::new(workers),
@@ -298,6 +323,10 @@ fn pace(options: &RemoveOptions<'_>) -> Option<Pace> {
 fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
     if options.cross_mounts && !system::CROSSES_MOUNTS {
         let reason = "mounted volumes are junctions, which are removed and never followed";
+        return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
+    }
+    if options.keep_newest.is_some() && system::OPEN_AGAIN.is_none() {
+        let reason = "keep_newest: unavailable on this system";
         return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     }
     if options.own_tables && system::OWN_TABLE.is_none() {

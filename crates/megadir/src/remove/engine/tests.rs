@@ -28,6 +28,9 @@ fn options(conditions: &Conditions) -> RemoveOptions<'_> {
         cross_mounts: false,
         conditions: Some(conditions),
         name: None,
+        keep_newest: None,
+        back_off: false,
+        on_removal: None,
         dry_run: false,
         keep: None,
         // A rate so high that no worker sleeps.

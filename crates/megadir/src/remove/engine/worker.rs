@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::Scope;
+use std::time::Duration;
 
 use super::Shared;
 use super::names::Names;
@@ -60,6 +61,8 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     window: Option<Window>,
     /// A slot of the rate limit that was waited for and not used yet.
     pub(super) has_place: bool,
+    /// Pause that is due.
+    pub(super) owed: Duration,
     pub(super) counts: Counts,
     untold: u64,
     /// Entries since the last offer of jobs.
@@ -81,6 +84,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             waiting_bytes: 0,
             window,
             has_place: false,
+            owed: Duration::ZERO,
             counts: Counts::default(),
             untold: 0,
             unoffered: 0,

@@ -119,10 +119,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             self.found.listed += 1;
             let bring = self.shared.comparing.examiner.is_listed().then_some(Facts::WANT);
             match list(&directory, live.new.size_bytes, bring) {
-                Ok(Some(names)) => match self.shared.comparing.conditions {
-                    Some(conditions) => names.seen(conditions, &live.path),
-                    None => names,
-                },
+                Ok(Some(names)) => names.seen(self.shared.comparing.conditions, &live.path),
                 Ok(None) => {
                     self.gone(&block);
                     return Ok(());

@@ -1,0 +1,164 @@
+//! The paths that a removal takes away: printed by a dry run, or written to a log.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use megadir::{Error, FileType, names};
+
+use super::args::Args;
+use crate::exit::CliError;
+use crate::ui::escape;
+use crate::ui::message::{quoted, reason};
+use crate::ui::output::{Ended, Output};
+
+/// A crash of the machine loses the entries of this time at most, of the log and of the removal alike.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// Receives each entry just before it is removed.
+pub(super) enum Log {
+    None,
+    File(Mutex<Lines>),
+    List { output: Mutex<(Output, Option<Ended>)>, end: u8 },
+}
+
+pub(super) struct Lines {
+    file: File,
+    name: String,
+    line: Vec<u8>,
+    synced: Instant,
+    failed: Option<io::Error>,
+}
+
+impl Log {
+    /// Before anything is removed.
+    pub(super) fn open(args: &Args) -> Result<Self, CliError> {
+        if args.list {
+            let end = if args.null { 0 } else { b'\n' };
+            return Ok(Self::List { output: Mutex::new((Output::new()?, None)), end });
+        }
+        let Some(path) = &args.log else { return Ok(Self::None) };
+        let name = quoted(path);
+        let failed = |error| CliError::nothing_ran(format!("--log {name}: {}", reason(&error)));
+        // An older log is continued: the same command may have been interrupted.
+        let file = File::options().create(true).append(true).open(path).map_err(failed)?;
+        if file.metadata().is_ok_and(|status| status.is_file()) {
+            end_last_line(path, &file).map_err(failed)?;
+        }
+        let line = Vec::new();
+        Ok(Self::File(Mutex::new(Lines { file, name, line, synced: Instant::now(), failed: None })))
+    }
+
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+
+    /// `false` if it cannot be recorded: then the entry must stay.
+    pub(super) fn goes(&self, path: &Path, kind: FileType) -> bool {
+        let bytes = names::from_os(path.as_os_str());
+        match self {
+            Self::None => true,
+            Self::File(lines) => {
+                let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+                lines.write(|line| {
+                    escape::json_member(line, "path", bytes);
+                    line.extend_from_slice(format!(",\"type\":\"{}\"", kind.name()).as_bytes());
+                })
+            }
+            Self::List { output, end } => {
+                let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+                let (output, ended) = &mut *output;
+                match output.is_terminal() && *end == b'\n' {
+                    true => escape::terminal(&mut output.text, bytes),
+                    false => output.text.extend_from_slice(bytes),
+                }
+                output.text.push(*end);
+                match output.made() {
+                    Ok(()) => ended.is_none(),
+                    Err(why) => {
+                        ended.get_or_insert(why);
+                        false
+                    }
+                }
+            }
+        }
+    }
+
+    /// An entry that was announced may be among the failures.
+    pub(super) fn failed(&self, error: &Error) {
+        let Self::File(lines) = self else { return };
+        let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.write(|line| {
+            escape::json_member(line, "path", names::from_os(error.path().as_os_str()));
+            line.extend_from_slice(b",\"failed\":");
+            escape::json_string(line, &format!("{}: {}", error.operation(), error.reason()));
+        });
+    }
+
+    /// Writes everything to the disk. An error means that the removal ended early.
+    pub(super) fn finish(self) -> Result<(), CliError> {
+        match self {
+            Self::None => Ok(()),
+            Self::File(lines) => {
+                let mut lines = lines.into_inner().unwrap_or_else(PoisonError::into_inner);
+                lines.sync();
+                lines.failed.map_or(Ok(()), |error| {
+                    let message =
+                        format!("write to {}: {}; the rest was not removed", lines.name, reason(&error));
+                    Err(CliError { message, code: crate::exit::SOME_FAILED })
+                })
+            }
+            Self::List { output, .. } => {
+                let (mut output, ended) = output.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let flushed = ended.map_or_else(|| output.flush(), Err);
+                flushed.or_else(|ended| ended.code().map(drop))
+            }
+        }
+    }
+}
+
+impl Lines {
+    /// One call for a line, so that a killed process leaves whole lines.
+    fn write(&mut self, members: impl FnOnce(&mut Vec<u8>)) -> bool {
+        if self.failed.is_some() {
+            return false;
+        }
+        self.line.clear();
+        self.line.extend_from_slice(b"{\"v\":1,");
+        members(&mut self.line);
+        self.line.extend_from_slice(b"}\n");
+        if let Err(error) = self.file.write_all(&self.line) {
+            self.failed = Some(error);
+            return false;
+        }
+        if self.synced.elapsed() >= SYNC_EVERY {
+            self.sync();
+        }
+        self.failed.is_none()
+    }
+
+    fn sync(&mut self) {
+        match self.file.sync_data() {
+            // A pipe or a device has nothing to sync.
+            Err(error) if error.kind() != io::ErrorKind::InvalidInput => {
+                self.failed.get_or_insert(error);
+            }
+            _ => {}
+        }
+        self.synced = Instant::now();
+    }
+}
+
+/// A full disk may have cut the last line short.
+fn end_last_line(path: &Path, mut file: &File) -> io::Result<()> {
+    use std::io::{Read, Seek, SeekFrom};
+    if file.metadata()?.len() == 0 {
+        return Ok(());
+    }
+    let (mut written, mut last) = (File::open(path)?, [0]);
+    written.seek(SeekFrom::End(-1))?;
+    written.read_exact(&mut last)?;
+    if last == *b"\n" { Ok(()) } else { file.write_all(b"\n") }
+}
