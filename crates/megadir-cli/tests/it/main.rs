@@ -61,4 +61,6 @@ mod timing;
 #[cfg(target_os = "linux")]
 mod unseen;
 #[cfg(target_os = "linux")]
+mod update;
+#[cfg(target_os = "linux")]
 mod volumes;
