@@ -1,4 +1,4 @@
-//! Build information for the program: commit, compiler, profile.
+//! Build information for the program: commit, target, compiler, profile. Without git, the environment may set MEGADIR_COMMIT.
 
 use std::process::Command;
 
@@ -15,6 +15,9 @@ fn main() {
     if let Some(commit) = printed("git", &["rev-parse", "--short=12", "HEAD"]).filter(|_| here) {
         let dirty = printed("git", &["status", "--porcelain", "--untracked-files=no"]).is_some();
         println!("cargo::rustc-env=MEGADIR_COMMIT={commit}{}", if dirty { "-dirty" } else { "" });
+    }
+    if let Ok(target) = std::env::var("TARGET") {
+        println!("cargo::rustc-env=MEGADIR_TARGET={target}");
     }
     let compiler = std::env::var("RUSTC").ok().and_then(|rustc| printed(&rustc, &["--version"]));
     if let (Some(compiler), Ok(profile)) = (compiler, std::env::var("PROFILE")) {

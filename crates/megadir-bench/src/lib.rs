@@ -14,6 +14,9 @@
 //! never prints and never reads the environment; everything that it creates is in a directory of its own, is
 //! accessed relative to descriptors, and is removed, if necessary by the next run.
 
+/// System calls that a kernel may lack, for the program, which makes none itself.
+#[cfg(target_os = "linux")]
+pub use megadir_sys::kernel_calls;
 /// Standard streams that were closed at process start, for the program, which makes no system calls itself.
 #[cfg(target_os = "linux")]
 pub use megadir_sys::standard_streams;
@@ -43,7 +46,7 @@ pub use cache::cache_facts;
 pub use control::RunControl;
 pub use event::{Durable, Event, Listener, Recorder, record_file_name};
 pub use facts::{LabFacts, backend_facts, backend_facts_below, file_system_facts, volume_facts};
-pub use host::Program;
+pub use host::{Program, machine};
 #[cfg(target_os = "linux")]
 pub use kind::launch;
 pub use kind::{WorkerCommand, program_facts, serve};

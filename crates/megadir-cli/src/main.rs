@@ -5,6 +5,7 @@
 mod ui;
 mod cmd;
 mod detached;
+mod examples;
 mod parse;
 
 use std::ffi::OsString;
@@ -26,9 +27,14 @@ struct Cli {
     command: cmd::Command,
 }
 
+/// Definitions of all commands, with their examples.
+fn program() -> clap::Command {
+    examples::added(Cli::command())
+}
+
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let mut program = Cli::command();
+    let mut program = program();
     let matches = program.try_get_matches_from_mut(&words);
     let parsed = matches.and_then(|mut matches| {
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut program))
@@ -45,6 +51,11 @@ fn main() -> ExitCode {
             return ExitCode::from(exit::USAGE);
         }
         Err(error) if error.use_stderr() => Err(exit::usage(&error)),
+        Err(error)
+            if error.kind() == ErrorKind::DisplayVersion && words.iter().any(|word| word == "--verbose") =>
+        {
+            ui::output::print(&cmd::version::text()).map(|()| exit::DONE)
+        }
         // --help and --version.
         Err(error) => ui::output::print(&error.to_string()).map(|()| exit::DONE),
     };
@@ -58,7 +69,7 @@ fn main() -> ExitCode {
 }
 
 fn short_help(name: &str) -> String {
-    let mut program = Cli::command();
+    let mut program = program();
     // Only a built command knows what precedes its name.
     program.build();
     program.find_subcommand_mut(name).map_or_else(String::new, |command| command.render_help().to_string())

@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         cross_mounts: false,
         examine: Some((examiner, Facts::WANT)),
         tell_ends: false,
+        conditions: None,
     };
     let mut walk = Walk::new(directory, &options)?;
     let mut entries = 0;

@@ -23,18 +23,20 @@ mod rows;
 mod scan;
 mod snapshot;
 mod sorter;
+mod usage;
 mod volumes;
 
 #[doc(hidden)]
 pub use file::fuzz;
 pub use file::{GROUP_ROWS, Inventory, WriteOptions, Writer};
-pub use metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Volume};
+pub use metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
 pub use packed::PackedRows;
 pub use path::TreePath;
 pub use recognize::CSV_HEADER;
 pub use replacement::Replacement;
 pub use row::{Facts, Key, NUMBERS, OwnedRow, Row, nanoseconds};
-pub use rows::{Rows, Sink, SliceRows};
+pub use rows::{Rows, SeenRows, Sink, SliceRows};
 pub use scan::{Excluded, ScanEvent, ScanOptions, ScanWatch, root_path, scan};
 pub use snapshot::{Snapshot, SnapshotRows};
 pub use sorter::Sorter;
+pub use usage::usage;

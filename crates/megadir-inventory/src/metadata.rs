@@ -1,5 +1,6 @@
 //! Description of a whole inventory: roots, times, clock, how it was scanned, and if everything could be read.
 
+use megadir::{BadGlob, Conditions, Error, ErrorKind, FileType, Globs, Result, Want};
 use serde::{Deserialize, Serialize};
 
 /// Version of the format that is written. Older versions are read, newer ones are refused.
@@ -58,6 +59,63 @@ pub struct Scanned {
     pub threads: usize,
     /// Number of directories on other file systems that were not entered.
     pub mounts_not_entered: u64,
+    /// Conditions that the rows meet; `None` if every entry has a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selected: Option<Selected>,
+}
+
+/// Conditions of a scan, as far as they can be applied to the tree later.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Selected {
+    /// Globs of [`Conditions::exclude`].
+    pub exclude: Vec<String>,
+    /// [`Conditions::depth_max`].
+    pub depth_max: Option<u32>,
+    /// Globs of [`Conditions::names`].
+    pub names: Vec<String>,
+    /// Globs of [`Conditions::paths`].
+    pub paths: Vec<String>,
+    /// Names of the types in [`Conditions::types`].
+    pub types: Vec<String>,
+    /// There were conditions on times, sizes or owners: which entries had rows depended on the moment of the scan.
+    pub by_attributes: bool,
+}
+
+impl Selected {
+    /// Records conditions; `None` if there are none.
+    pub fn of(conditions: &Conditions) -> Option<Self> {
+        (!conditions.is_none()).then(|| Self {
+            exclude: conditions.exclude.texts().to_vec(),
+            depth_max: conditions.depth_max,
+            names: conditions.names.texts().to_vec(),
+            paths: conditions.paths.texts().to_vec(),
+            types: conditions.types.iter().map(|kind| kind.name().to_owned()).collect(),
+            by_attributes: conditions.want() != Want::NOTHING,
+        })
+    }
+
+    /// The recorded conditions, without those on attributes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Malformed`] if a recorded glob or type is invalid.
+    pub fn conditions(&self) -> Result<Conditions> {
+        let malformed = |what: String| Error::new("read", "".as_ref(), ErrorKind::Malformed, what);
+        let globs =
+            |globs: std::result::Result<Globs, BadGlob>| globs.map_err(|bad| malformed(bad.to_string()));
+        let kind = |name: &String| {
+            FileType::from_name(name).ok_or_else(|| malformed(format!("the inventory has no type '{name}'")))
+        };
+        Ok(Conditions {
+            exclude: globs(Globs::of_names_or_paths(&self.exclude))?,
+            depth_max: self.depth_max,
+            names: globs(Globs::of_names(&self.names))?,
+            paths: globs(Globs::of_paths(&self.paths))?,
+            types: self.types.iter().map(kind).collect::<Result<_>>()?,
+            ..Conditions::default()
+        })
+    }
 }
 
 /// Device number in the rows of an inventory, and the file system or subvolume behind it.
@@ -119,7 +177,32 @@ fn bytes_of(hex: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FORMAT_VERSION, Metadata, Root, Scanned, Volume};
+    use megadir::{Conditions, FileType, Globs};
+
+    use super::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
+
+    #[test]
+    fn conditions_come_back_from_their_text() {
+        let conditions = Conditions {
+            exclude: Globs::of_names_or_paths(&["*.tmp", "a/b"]).unwrap(),
+            depth_max: Some(3),
+            names: Globs::of_names(&["x*"]).unwrap(),
+            paths: Globs::of_paths(&["**/x*"]).unwrap(),
+            types: vec![FileType::File, FileType::Symlink],
+            ..Conditions::default()
+        };
+        let selected = Selected::of(&conditions).unwrap();
+        let text = serde_json::to_string(&selected).unwrap();
+        let back: Selected = serde_json::from_str(&text).unwrap();
+        assert_eq!(back.conditions().unwrap(), conditions);
+        assert!(!back.by_attributes);
+        let larger = Conditions { larger_than: Some(1), ..Conditions::default() };
+        assert!(
+            Selected::of(&larger).unwrap().by_attributes && Selected::of(&Conditions::default()).is_none()
+        );
+        let bad = Selected { names: vec!["a[".into()], ..Selected::default() };
+        assert!(bad.conditions().is_err());
+    }
 
     #[test]
     fn metadata_comes_back_from_its_text() {
@@ -140,6 +223,7 @@ mod tests {
                 examiner: "statx".into(),
                 threads: 2,
                 mounts_not_entered: 1,
+                selected: None,
             },
             rows: 3,
             failed: 1,
@@ -150,6 +234,8 @@ mod tests {
         assert!(text.contains(r#""path":"/a""#) && text.contains(r#""path_hex":"2fff""#), "{text}");
         assert_eq!(serde_json::from_str::<Metadata>(&text).unwrap(), metadata);
         assert!(!metadata.is_complete());
+        // Without conditions, there is no trace of them.
+        assert!(!text.contains("selected"));
         // Older inventories have no volumes.
         let (before, _) = text.split_once(r#","volumes""#).unwrap();
         assert_eq!(serde_json::from_str::<Metadata>(&format!("{before}}}")).unwrap().volumes, None);

@@ -107,8 +107,8 @@ impl Numbers {
     /// As [`Facts::new`], with a fast path if everything requested is present.
     #[inline]
     pub(crate) fn told(listed: FileType, attributes: &Attributes) -> Self {
-        let Attributes { have, error, kind, mode, links, user, group, inode, size_bytes, device, .. } =
-            *attributes;
+        let Attributes { have, error, kind, mode, links, user, group, inode, size_bytes, .. } = *attributes;
+        let Attributes { device, allocated_bytes, .. } = *attributes;
         if !have.contains(Facts::WANT) || error != 0 {
             return Self::new(&Facts::new(listed, attributes));
         }
@@ -117,7 +117,9 @@ impl Numbers {
         let device = device_number(device.0, device.1) as i64;
         let (mode, user, group) = (mode.into(), user.into(), group.into());
         let (size, inode, links) = (size_bytes as i64, inode as i64, links as i64);
-        let values = [size, modified, changed, born, inode, 0, device, mode, user, group, links, 0];
+        let allocated = allocated_bytes as i64;
+        let values =
+            [size, modified, changed, born, inode, 0, device, mode, user, group, links, 0, allocated];
         Self { values, have: ALL_TOLD, kind: kind as u8 }
     }
 
@@ -241,12 +243,13 @@ mod tests {
             changed: Time { seconds: i64::MAX, nanoseconds: 6 },
             born: Time { seconds: 7, nanoseconds: 8 },
             device: (9, 10),
+            allocated_bytes: 12,
             mount: 11,
             ..Attributes::NOTHING
         };
         let fields =
             [Want::TYPE, Want::SIZE, Want::MODIFIED, Want::CHANGED, Want::BORN, Want::MODE, Want::OWNER];
-        let lacking = fields.into_iter().chain([Want::LINKS, Want::INODE, Want::DEVICE]);
+        let lacking = fields.into_iter().chain([Want::LINKS, Want::INODE, Want::DEVICE, Want::ALLOCATED]);
         let mut all: Vec<Attributes> =
             lacking.map(|field| Attributes { have: Facts::WANT.without(field), ..full }).collect();
         all.extend([full, Attributes::NOTHING, Attributes { error: 13, ..Attributes::NOTHING }]);
@@ -275,6 +278,7 @@ mod tests {
             group: Some(4),
             links: Some(5),
             errno: Some(-6),
+            allocated_bytes: Some(u64::MAX),
             sha256: None,
         };
         let some = Facts { changed_ns: Some(7), group: Some(8), ..Facts::NOTHING };

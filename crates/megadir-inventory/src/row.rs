@@ -113,6 +113,8 @@ pub struct Facts {
     pub links: Option<u64>,
     /// errno of the failed examination.
     pub errno: Option<i32>,
+    /// Space on disk, bytes; unknown in inventories of older versions.
+    pub allocated_bytes: Option<u64>,
     /// SHA-256 of the contents (of a symbolic link: of its target), if the scan hashed them.
     pub sha256: Option<[u8; 32]>,
 }
@@ -133,6 +135,7 @@ impl Facts {
         group: None,
         links: None,
         errno: None,
+        allocated_bytes: None,
         sha256: None,
     };
 
@@ -146,7 +149,8 @@ impl Facts {
         .union(Want::OWNER)
         .union(Want::LINKS)
         .union(Want::INODE)
-        .union(Want::DEVICE);
+        .union(Want::DEVICE)
+        .union(Want::ALLOCATED);
 
     /// Converts attributes; `listed` is the type if they have none.
     #[inline]
@@ -167,17 +171,48 @@ impl Facts {
             group: have.contains(Want::OWNER).then_some(attributes.group),
             links: have.contains(Want::LINKS).then_some(attributes.links),
             errno: (attributes.error != 0).then_some(attributes.error),
+            allocated_bytes: have.contains(Want::ALLOCATED).then_some(attributes.allocated_bytes),
             sha256: None,
         }
     }
 }
 
+impl Facts {
+    /// Converts to attributes, as far as facts are known.
+    pub fn attributes(&self) -> Attributes {
+        let time = |ns: Option<i64>| {
+            let ns = ns.unwrap_or(0);
+            let nanoseconds = ns.rem_euclid(1_000_000_000) as u32;
+            Time { seconds: ns.div_euclid(1_000_000_000), nanoseconds }
+        };
+        let known = [
+            (self.kind != FileType::Unknown, Want::TYPE),
+            (self.size_bytes.is_some(), Want::SIZE),
+            (self.modified_ns.is_some(), Want::MODIFIED),
+            (self.changed_ns.is_some(), Want::CHANGED),
+            (self.born_ns.is_some(), Want::BORN),
+            (self.user.is_some(), Want::OWNER),
+        ];
+        Attributes {
+            have: known.into_iter().filter(|(is, _)| *is).map(|(_, want)| want).collect(),
+            error: self.errno.unwrap_or(0),
+            kind: self.kind,
+            size_bytes: self.size_bytes.unwrap_or(0),
+            modified: time(self.modified_ns),
+            changed: time(self.changed_ns),
+            born: time(self.born_ns),
+            user: self.user.unwrap_or(0),
+            ..Attributes::NOTHING
+        }
+    }
+}
+
 /// Number of numeric facts, see [`Facts::numbers`].
-pub const NUMBERS: usize = 12;
+pub const NUMBERS: usize = 13;
 
 impl Facts {
     /// Numeric facts in column order: size, times, inode and its upper half, device, mode, user, group, links,
-    /// errno. Unsigned numbers keep their bits.
+    /// errno, allocated bytes. Unsigned numbers keep their bits.
     #[inline]
     pub fn numbers(&self) -> [Option<i64>; NUMBERS] {
         [
@@ -193,14 +228,15 @@ impl Facts {
             self.group.map(i64::from),
             self.links.map(|links| links as i64),
             self.errno.map(i64::from),
+            self.allocated_bytes.map(|bytes| bytes as i64),
         ]
     }
 
     /// Makes facts from a type and numbers, see [`Facts::numbers`], without a hash.
     #[inline]
     pub fn from_numbers(kind: FileType, numbers: &[Option<i64>; NUMBERS]) -> Self {
-        let [size, modified_ns, changed_ns, born_ns, inode, high, device, mode, user, group, links, errno] =
-            *numbers;
+        let [size, modified_ns, changed_ns, born_ns, inode, high, device, rest @ ..] = *numbers;
+        let [mode, user, group, links, errno, allocated] = rest;
         Self {
             kind,
             size_bytes: size.map(|size| size as u64),
@@ -215,6 +251,7 @@ impl Facts {
             group: group.map(|group| group as u32),
             links: links.map(|links| links as u64),
             errno: errno.map(|errno| errno as i32),
+            allocated_bytes: allocated.map(|bytes| bytes as u64),
             sha256: None,
         }
     }

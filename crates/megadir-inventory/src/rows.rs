@@ -1,13 +1,15 @@
 //! Sources and destinations of rows.
 
-use megadir::Result;
+use std::sync::Arc;
+
+use megadir::{Conditions, Result};
 
 use crate::block::{Block, BlockBuilder};
 use crate::common::common_bytes;
 use crate::metadata::Metadata;
 use crate::packed::PackedRows;
 use crate::path::{Place, TreePath};
-use crate::row::{Key, OwnedRow, Row};
+use crate::row::{Facts, Key, OwnedRow, Row};
 
 /// Source of rows in ascending order of their keys.
 pub trait Rows {
@@ -67,6 +69,58 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
         (**self).add_packed(rows)
     }
+}
+
+/// Rows of the entries that conditions let see, and the roots.
+#[derive(Debug)]
+pub struct SeenRows<R> {
+    rows: R,
+    conditions: Arc<Conditions>,
+    current: OwnedRow,
+    place: megadir::Place,
+    /// An entry above the current directory is not seen.
+    hidden: bool,
+}
+
+impl<R: Rows> SeenRows<R> {
+    /// Passes the rows on that the conditions let see.
+    pub fn new(rows: R, conditions: Arc<Conditions>) -> Self {
+        let (parent, name) = (Vec::new(), Vec::new());
+        let current = OwnedRow { root: 0, parent, name, facts: Facts::NOTHING, error: None };
+        Self { rows, conditions, current, place: megadir::Place::TOP, hidden: false }
+    }
+}
+
+impl<R: Rows> Rows for SeenRows<R> {
+    fn metadata(&self) -> &Metadata {
+        self.rows.metadata()
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row<'_>>> {
+        let Self { rows, conditions, current, place, hidden } = self;
+        loop {
+            let Some(row) = rows.next_row()? else { return Ok(None) };
+            if (row.key.root, row.key.parent) != (current.root, &current.parent[..]) {
+                *hidden = is_hidden(conditions, row.key.parent);
+                *place = conditions.place(&TreePath::from(row.key.parent));
+            }
+            let is_seen = row.key.is_root() || !*hidden && conditions.sees(place, row.key.name);
+            *current = OwnedRow::from(row);
+            if is_seen {
+                return Ok(Some(current.row()));
+            }
+        }
+    }
+}
+
+/// `true` if a directory on the way is not seen.
+fn is_hidden(conditions: &Conditions, path: &[u8]) -> bool {
+    let mut place = megadir::Place::TOP;
+    path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).any(|name| {
+        let hidden = !conditions.sees(&place, name);
+        place = conditions.place_below(&place, name);
+        hidden
+    })
 }
 
 /// Sorted rows in memory.

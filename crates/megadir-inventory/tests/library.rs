@@ -22,6 +22,7 @@ fn rows() -> Vec<OwnedRow> {
         let facts = Facts {
             kind: FileType::ALL[if alike { 0 } else { next(FileType::ALL.len() as u64) as usize }],
             size_bytes: (next(9) > 0).then(|| if alike { 0 } else { next(1 << 30) << next(30) }),
+            allocated_bytes: (next(9) > 0).then(|| if alike { 0 } else { next(1 << 30) << next(30) }),
             modified_ns: Some(1_700_000_000_000_000_000 - next(1 << 30) as i64),
             changed_ns: (!alike || next(3) > 0).then(|| i64::MIN + 1 + next(1 << 30) as i64),
             born_ns: alike.then_some(i64::MAX),
@@ -49,8 +50,13 @@ fn rows() -> Vec<OwnedRow> {
 }
 
 fn write(path: &std::path::Path, rows: &[OwnedRow]) {
-    let scanned =
-        Scanned { cross_mounts: false, examiner: "statx".to_owned(), threads: 1, mounts_not_entered: 0 };
+    let scanned = Scanned {
+        cross_mounts: false,
+        examiner: "statx".to_owned(),
+        threads: 1,
+        mounts_not_entered: 0,
+        selected: None,
+    };
     let metadata = Metadata {
         version: FORMAT_VERSION,
         program: "test".to_owned(),
@@ -94,6 +100,7 @@ fn fields(row: &Row<'_>) -> Vec<Field> {
         or_null(facts.group.map(Field::UInt)),
         or_null(facts.links.map(|links| Field::Long(links as i64))),
         or_null(facts.errno.map(Field::Int)),
+        or_null(facts.allocated_bytes.map(|bytes| Field::Long(bytes as i64))),
         or_null(row.error.map(|error| Field::Str(error.to_owned()))),
         or_null(facts.sha256.map(|hash| Field::Bytes(hash.to_vec().into()))),
     ]

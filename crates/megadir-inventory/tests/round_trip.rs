@@ -26,6 +26,7 @@ fn metadata(rows: u64) -> Metadata {
             examiner: "statx".to_owned(),
             threads: 3,
             mounts_not_entered: 4,
+            selected: None,
         },
         rows,
         failed: 5,
@@ -49,6 +50,7 @@ fn full(number: u64) -> Facts {
         group: Some(number as u32),
         links: Some(1 << 40),
         errno: Some(13),
+        allocated_bytes: (!number.is_multiple_of(5)).then_some(number << 12),
         sha256: number.is_multiple_of(3).then_some([number as u8; 32]),
     }
 }

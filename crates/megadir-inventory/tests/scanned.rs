@@ -24,6 +24,7 @@ fn options(threads: usize, memory_bytes: usize) -> ScanOptions {
         memory_bytes,
         spill_directory: std::env::temp_dir(),
         exclude: Vec::new(),
+        conditions: None,
     }
 }
 
@@ -56,6 +57,7 @@ fn facts(path: &Path) -> Facts {
     Facts {
         kind,
         size_bytes: Some(status.len()),
+        allocated_bytes: Some(status.blocks() * 512),
         modified_ns: Some(status.mtime() * 1_000_000_000 + status.mtime_nsec()),
         changed_ns: Some(status.ctime() * 1_000_000_000 + status.ctime_nsec()),
         born_ns: born.map(|born| born.as_nanos() as i64),

@@ -15,8 +15,13 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 fn write(path: &Path) {
     let root =
         Root { path: b"/tree".to_vec(), file_system: "ext4".to_owned(), granule_ns: None, newest_ns: None };
-    let scanned =
-        Scanned { cross_mounts: false, examiner: "statx".to_owned(), threads: 1, mounts_not_entered: 0 };
+    let scanned = Scanned {
+        cross_mounts: false,
+        examiner: "statx".to_owned(),
+        threads: 1,
+        mounts_not_entered: 0,
+        selected: None,
+    };
     let metadata = Metadata {
         version: FORMAT_VERSION,
         program: "test".to_owned(),
@@ -45,6 +50,7 @@ fn write(path: &Path) {
         group: Some(7),
         links: Some(2),
         errno: None,
+        allocated_bytes: Some(8192),
         sha256: Some([0x61; 32]),
     };
     let name = "f\u{fc}r".as_bytes();
@@ -125,22 +131,22 @@ fn duckdb_reads_it_as_it_is() {
     assert_eq!(
         lines[0],
         "['root', 'parent', 'name', 'path', 'type', 'size', 'mtime_ns', 'ctime_ns', 'btime_ns', 'inode', \
-         'inode_high', 'device', 'mode', 'uid', 'gid', 'links', 'errno', 'error', 'sha256']"
+         'inode_high', 'device', 'mode', 'uid', 'gid', 'links', 'errno', 'allocated', 'error', 'sha256']"
     );
     assert_eq!(
         lines[1],
         "[INTEGER, BLOB, BLOB, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, UBIGINT, UBIGINT, BIGINT, INTEGER, \
-         UINTEGER, UINTEGER, BIGINT, INTEGER, VARCHAR, BLOB]"
+         UINTEGER, UINTEGER, BIGINT, INTEGER, BIGINT, VARCHAR, BLOB]"
     );
     assert_eq!(
         lines[2],
         "(0, b'', b'f\\xc3\\xbcr', '/tree/f\u{fc}r', 'file', 1099511627776, -1, 9223372036854775807, \
-         1700000000123456789, 18446744073709551615, 1, 2049, 420, 4294967295, 7, 2, None, None, b'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')"
+         1700000000123456789, 18446744073709551615, 1, 2049, 420, 4294967295, 7, 2, None, 8192, None, b'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')"
     );
     assert_eq!(
         lines[3],
         "(0, b'd', b'\\xff', '/tree/d/\\\\xff', 'unknown', None, None, None, None, None, None, None, None, None, None, \
-         None, None, 'open: Permission denied', None)"
+         None, None, None, 'open: Permission denied', None)"
     );
     assert_eq!(lines[4], "[(1, 18446744073709551615, 1099511627776)]");
 }
@@ -150,8 +156,13 @@ fn write_deep(path: &Path) -> usize {
     let (depth, name) = (400, [b'n'; 200]);
     let root =
         Root { path: b"/tree".to_vec(), file_system: "ext4".to_owned(), granule_ns: None, newest_ns: None };
-    let scanned =
-        Scanned { cross_mounts: false, examiner: "statx".to_owned(), threads: 1, mounts_not_entered: 0 };
+    let scanned = Scanned {
+        cross_mounts: false,
+        examiner: "statx".to_owned(),
+        threads: 1,
+        mounts_not_entered: 0,
+        selected: None,
+    };
     let metadata = Metadata {
         version: FORMAT_VERSION,
         program: "test".to_owned(),

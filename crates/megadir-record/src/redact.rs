@@ -94,7 +94,8 @@ pub fn header(header: &mut Header, private: &[String]) {
     plan(&mut header.plan, private);
 }
 
-fn machine(machine: &mut Machine) {
+/// Redacts the description of a machine.
+pub fn machine(machine: &mut Machine) {
     machine.host = None;
     file_system(&mut machine.file_system);
 }

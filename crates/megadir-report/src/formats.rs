@@ -36,9 +36,20 @@ pub struct View {
 /// Every format, for help texts and errors.
 pub const FORMATS: &[Format] = &[
     Format {
+        name: "screen",
+        extension: "txt",
+        what: "the answer on one screen: one table and the most serious warnings",
+        is_text: true,
+        missing: None,
+        refuses: |_| None,
+        write: |report, view, output| {
+            output.write_all(render::screen(report, view.width, view.style).as_bytes())
+        },
+    },
+    Format {
         name: "table",
         extension: "txt",
-        what: "the answer and its numbers, for a terminal",
+        what: "every comparison and warning, for a terminal (as --verbose)",
         is_text: true,
         missing: None,
         refuses: |_| None,

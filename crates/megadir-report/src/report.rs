@@ -4,7 +4,7 @@ use megadir_record::Record;
 
 use crate::finding::{self, Finding};
 use crate::summary::{Index, Rounds, Summary, SummaryError, Times, summarize};
-use crate::warning::{self, Advisory};
+use crate::warning::{self, ARM_LEFT_OUT, Advisory};
 
 /// A record with everything that follows from it, each part computed once from the parts before it.
 ///
@@ -49,6 +49,14 @@ impl Report {
         match plan.file_systems.len() {
             0 | 1 => plan.question.clone(),
             _ => format!("{} And on which {} does it take least?", plan.question, self.summary.place_word()),
+        }
+    }
+
+    /// Returns the sentence for a report without findings: the reason why the first of the omitted arms was omitted.
+    pub(crate) fn without_answer(&self) -> String {
+        match self.record.notes.iter().find(|note| note.kind == ARM_LEFT_OUT) {
+            Some(note) => format!("Nothing could be compared. {}", note.text),
+            None => "There are no findings.".to_owned(),
         }
     }
 

@@ -23,6 +23,8 @@ pub mod getdents;
 #[cfg(target_os = "linux")]
 pub mod io_priority;
 #[cfg(target_os = "linux")]
+pub mod kernel_calls;
+#[cfg(target_os = "linux")]
 pub mod loop_device;
 #[cfg(target_os = "linux")]
 pub mod mount_namespace;

@@ -55,6 +55,7 @@ impl Layout {
     pub const fn attributes(self) -> Want {
         let always =
             Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::CHANGED).union(Want::BORN);
+        let always = always.union(Want::ACCESSED).union(Want::ALLOCATED);
         if self.places().file_id.is_some() { always.union(Want::INODE) } else { always }
     }
 }
@@ -67,10 +68,12 @@ pub struct Found {
     /// 0 for none or unknown.
     pub reparse_tag: u32,
     pub created: i64,
+    pub accessed: i64,
     pub written: i64,
     /// Time of the last change of data or metadata.
     pub changed: i64,
     pub size_bytes: u64,
+    pub allocated_bytes: u64,
     /// File ID (on ReFS the lower half of its 128 bits), 0 if the layout has none.
     pub file_id: u64,
 }
@@ -94,9 +97,11 @@ impl Found {
         let mut lacking = Want::NOTHING;
         row.kind = self.kind();
         row.size_bytes = self.size_bytes;
+        row.allocated_bytes = self.allocated_bytes;
         row.inode = self.file_id;
         let times = [
             (self.written, &mut row.modified, Want::MODIFIED),
+            (self.accessed, &mut row.accessed, Want::ACCESSED),
             (self.changed, &mut row.changed, Want::CHANGED),
             (self.created, &mut row.born, Want::BORN),
         ];
@@ -173,9 +178,11 @@ impl<'a> Records<'a> {
             attributes,
             reparse_tag: if is_reparse_point { number(record, places.reparse_tag)? } else { 0 },
             created: long(8)?,
+            accessed: long(16)?,
             written: long(24)?,
             changed: long(32)?,
             size_bytes: long(40)?.cast_unsigned(),
+            allocated_bytes: long(48)?.cast_unsigned(),
             file_id: match places.file_id {
                 Some(place) => u64::from_le_bytes(*record.get(place..)?.first_chunk()?),
                 None => 0,

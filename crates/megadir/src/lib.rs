@@ -29,11 +29,11 @@
 //! # Ok::<(), megadir::Error>(())
 //! ```
 //!
-//! It is not on crates.io yet; in `Cargo.toml`:
+//! It is not on crates.io yet; with a clone beside your own package, in `Cargo.toml`:
 //!
 //! ```toml
 //! [dependencies]
-//! megadir = { git = "https://github.com/megadir/megadir" }
+//! megadir = { path = "../megadir/crates/megadir" }
 //! ```
 //!
 //! | task | API |
@@ -43,6 +43,7 @@
 //! | a tree, by several threads | [`Walk`] |
 //! | number of entries, in milliseconds | `estimate()` (Linux) |
 //! | figures about a directory or a tree | [`mod@summary`] |
+//! | entries and bytes of every subtree | [`usage`] |
 //! | space left in a directory, and the limit behind a failed create | [`limits`] |
 //! | paths of files that are spread over directories | [`layout`] |
 //! | removing trees and huge directories | [`remove`] |
@@ -62,6 +63,7 @@ mod attribute_listing;
 mod attributes;
 mod backend;
 mod batch;
+mod conditions;
 #[doc(hidden)]
 pub mod decode;
 mod dir;
@@ -90,6 +92,7 @@ mod stat;
 pub mod summary;
 mod threads;
 mod tree_path;
+pub mod usage;
 mod walk;
 
 #[cfg(windows)]
@@ -101,6 +104,7 @@ pub use attributes::{Attributes, Time, Utc, Want};
 pub use backend::resolve::Resolving;
 pub use backend::{BACKENDS, Backend, Reader, by_name as backend};
 pub use batch::{Batch, BatchBuilder, Entries, Entry};
+pub use conditions::{BadGlob, Conditions, Globs, Place, TimeKind};
 pub use dir::{Dir, DirId};
 pub use dir_path::DirPath;
 pub use error::{Error, ErrorKind, Result};
@@ -113,4 +117,4 @@ pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadOptions, SHARES_MAX, T
 pub use stat::{AttributeBatch, EXAMINERS, Examine, Examiner, by_name as examiner};
 pub use summary::{DirectorySummary, Summary};
 pub use tree_path::TreePath;
-pub use walk::{Walk, WalkItem, WalkOptions, WalkPart};
+pub use walk::{Walk, WalkContext, WalkItem, WalkOptions, WalkPart};

@@ -89,6 +89,7 @@ fn walk(examiner: &'static dyn Examiner, root: &Path, threads: usize) -> Result<
         cross_mounts: false,
         examine: Some((examiner, Want::ALL)),
         tell_ends: false,
+        conditions: None,
     };
     let mut walked = Walked { rows: BTreeMap::new(), errors: Vec::new() };
     let mut walk = Walk::new(Dir::open(root)?, &options)?;

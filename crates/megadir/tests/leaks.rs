@@ -89,6 +89,7 @@ fn examined_listings_and_walks_given_up_or_broken_leave_nothing() {
             cross_mounts: false,
             examine: Some((examiner, Want::ALL)),
             tell_ends: false,
+            conditions: None,
         };
         for items in [0, 1, 3] {
             let mut walk = Walk::new(Dir::open(mount.path()).unwrap(), &options).unwrap();

@@ -15,6 +15,7 @@ fn options(threads: usize, tell_ends: bool) -> WalkOptions {
         cross_mounts: false,
         examine: None,
         tell_ends,
+        conditions: None,
     }
 }
 

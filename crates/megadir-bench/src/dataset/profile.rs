@@ -58,6 +58,7 @@ pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<
         cross_mounts: false,
         examine: cheapest.map(|examiner| (*examiner, Want::SIZE)),
         tell_ends: true,
+        conditions: None,
     };
     let mut walk = Walk::new(Dir::open(path)?, &options)?;
     let mut looking = Looking::new(path);

@@ -11,6 +11,8 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
+use megadir_record::Machine;
+
 #[cfg(target_os = "linux")]
 pub(crate) use linux::*;
 #[cfg(windows)]
@@ -20,6 +22,16 @@ pub(crate) use windows::*;
 pub(crate) fn whole_path(path: &Path) -> PathBuf {
     let whole = if cfg!(windows) { std::path::absolute(path) } else { path.canonicalize() };
     whole.unwrap_or_else(|_| path.to_owned())
+}
+
+/// Describes the machine, with the file system of `directory`, as a record does.
+///
+/// # Errors
+///
+/// The error of opening the directory.
+pub fn machine(directory: &Path, program: &Program) -> std::io::Result<Machine> {
+    use crate::os::At;
+    Ok(describe(crate::os::open_directory(directory)?.at(), program))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

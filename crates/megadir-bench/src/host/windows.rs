@@ -112,6 +112,11 @@ pub(crate) fn stolen_ticks() -> Option<u64> {
     None
 }
 
+/// Returns the number of a directory's volume.
+pub(crate) fn file_system_number(directory: Borrowed<'_>) -> Option<u64> {
+    volume_settings::volume(directory).ok().map(|volume| volume.serial.into())
+}
+
 pub(crate) fn file_system(directory: Borrowed<'_>) -> FileSystem {
     let volume = volume_settings::volume(directory).ok();
     let is_remote = facts::is_remote(directory);

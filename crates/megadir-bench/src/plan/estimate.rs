@@ -54,16 +54,39 @@ const FILLED_ENTRY_BYTES: u64 = 100;
 
 /// Estimates a plan on all its file systems together.
 pub fn estimate(plan: &Plan) -> Estimate {
-    let mut whole = of_data(plan, &|_| true);
-    // All file systems hold their data at the same time.
-    let parts = plan.file_systems.iter().map(|of| estimate_on(plan, of.id));
-    let sums = parts.fold((0_u64, 0_u64), |sums, part| {
-        (sums.0.saturating_add(part.inodes), sums.1.saturating_add(part.space_bytes))
-    });
-    if !plan.file_systems.is_empty() {
-        (whole.inodes, whole.space_bytes) = sums;
+    let whole = of_data(plan, &|_| true);
+    if plan.file_systems.is_empty() {
+        return whole;
     }
-    whole
+    let Room { inodes, space_bytes, .. } = room_on(plan, plan.file_systems.iter().map(|of| of.id));
+    Estimate { inodes, space_bytes, ..whole }
+}
+
+/// Room that a plan needs on some of its file systems together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub(crate) inodes: u64,
+    pub(crate) space_bytes: u64,
+    /// If everything that the arms make stays until the end.
+    pub(crate) kept_inodes: u64,
+    pub(crate) kept_space_bytes: u64,
+}
+
+impl From<Estimate> for Room {
+    fn from(of: Estimate) -> Self {
+        let Estimate { inodes, space_bytes, kept_inodes, kept_space_bytes, .. } = of;
+        Self { inodes, space_bytes, kept_inodes, kept_space_bytes }
+    }
+}
+
+/// Adds up the room on file systems, which hold their data at the same time.
+pub(crate) fn room_on(plan: &Plan, file_systems: impl Iterator<Item = FsId>) -> Room {
+    file_systems.map(|on| Room::from(estimate_on(plan, on))).fold(Room::default(), |sum, part| Room {
+        inodes: sum.inodes.saturating_add(part.inodes),
+        space_bytes: sum.space_bytes.saturating_add(part.space_bytes),
+        kept_inodes: sum.kept_inodes.saturating_add(part.kept_inodes),
+        kept_space_bytes: sum.kept_space_bytes.saturating_add(part.kept_space_bytes),
+    })
 }
 
 /// Estimates the part of a plan on one of its file systems.

@@ -14,8 +14,8 @@ mod trees;
 
 use megadir_record::{Data, DataId, DataSource, Order, Plan, Preset, Rules, When, Work};
 
-pub(crate) use estimate::estimate_on;
 pub use estimate::{Estimate, estimate};
+pub(crate) use estimate::{Room, estimate_on, room_on};
 pub(crate) use file_systems::without;
 pub(crate) use prune::prune;
 pub(crate) use trees::{in_one_directory, trees};

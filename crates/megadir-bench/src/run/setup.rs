@@ -20,7 +20,7 @@ use crate::kind::{FILES_MAX, Listing, NameSource, SAMPLE_MAX, WorkerCommand, wor
 use crate::lab::Lab;
 use crate::note::NoteKind;
 use crate::os::{self, At};
-use crate::plan::{Estimate, estimate, estimate_on, in_one_directory, prune, trees};
+use crate::plan::{Room, estimate, in_one_directory, prune, room_on, trees};
 use crate::run::data_dirs::DataDirs;
 use crate::run::data_sets::{TreeUsage, build};
 use crate::run::expected::{before_run, expect_attributes, record_expected};
@@ -201,7 +201,7 @@ fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan,
     let (mut plan, mut gone) = (plan, Vec::new());
     for volume in volumes.all() {
         let fits = predict(&mut plan, volume).and_then(|()| match makes(&plan) {
-            true => check_room(&plan, volume),
+            true => check_room(&plan, volumes, volume),
             false => Ok(Vec::new()),
         });
         match (fits, volume.on) {
@@ -322,9 +322,9 @@ fn name_source(
 
 /// Checks space and inodes of a volume; returns notes. If only the directory index limits the arms, they may
 /// plan for more files than it certainly holds: an arm is stopped when the directory is full.
-pub(crate) fn check_room(plan: &Plan, volume: &Volume) -> Result<Vec<Note>, RunError> {
+pub(crate) fn check_room(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Result<Vec<Note>, RunError> {
     let Volume { on, path, directory, .. } = volume;
-    let needed = needed(plan, volume);
+    let needed = needed(plan, volumes, volume);
     let mut notes = Vec::new();
     let Ok(space) = os::space(directory.at()) else {
         return Ok(notes);
@@ -362,18 +362,22 @@ pub(crate) fn check_room(plan: &Plan, volume: &Volume) -> Result<Vec<Note>, RunE
 /// `true` if the files that arms make may stay until the run's end: they fit three quarters of the free inodes
 /// and half of the free space.
 pub(crate) fn keeps_all_rounds(plan: &Plan, volumes: &Volumes) -> bool {
-    volumes.all().iter().all(|volume| keeps_all(plan, volume))
+    volumes.all().iter().all(|volume| keeps_all(plan, volumes, volume))
 }
 
-fn keeps_all(plan: &Plan, volume: &Volume) -> bool {
-    let needed = needed(plan, volume);
+fn keeps_all(plan: &Plan, volumes: &Volumes, volume: &Volume) -> bool {
+    let needed = needed(plan, volumes, volume);
     let Ok(space) = os::space(volume.directory.at()) else { return false };
     let (bytes, inodes) = (needed.kept_space_bytes, needed.kept_inodes);
     bytes <= space.free_bytes / 2 && (space.inodes == 0 || inodes <= space.free_inodes / 4 * 3)
 }
 
-fn needed(plan: &Plan, volume: &Volume) -> Estimate {
-    volume.on.map_or_else(|| estimate(plan), |on| estimate_on(plan, on))
+/// Returns the room that a volume's file system needs, with that of other directories on it.
+fn needed(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Room {
+    match volume.on {
+        None => estimate(plan).into(),
+        Some(_) => room_on(plan, volumes.sharing(volume)),
+    }
 }
 
 /// Number of names that a new directory certainly takes.

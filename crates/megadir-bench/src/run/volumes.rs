@@ -46,6 +46,8 @@ pub(crate) struct Volume {
     pub(crate) path: PathBuf,
     pub(crate) directory: Dir,
     pub(crate) kind: String,
+    /// Number of the file system, the same for all directories on it; `None` if unknown.
+    number: Option<u64>,
     /// The run's own directory; `None` if the run makes no files.
     workspace: Option<Workspace>,
     mounted: Option<Mounted>,
@@ -82,8 +84,8 @@ impl Volumes {
     /// Uses the given directory as the only volume.
     pub(crate) fn named(path: &Path, directory: Dir) -> Self {
         let kind = host::file_system(directory.at()).kind;
-        let path = path.to_owned();
-        let named = Volume { on: None, path, directory, kind, workspace: None, mounted: None };
+        let (path, number) = (path.to_owned(), None);
+        let named = Volume { on: None, path, directory, kind, number, workspace: None, mounted: None };
         Self { all: vec![named], lab: None }
     }
 
@@ -96,7 +98,8 @@ impl Volumes {
                 |error: megadir::Error| RunError::Directory { path: path.clone(), source: error.into() };
             Some(Dir::open(&path).map_err(unusable).map(|directory| {
                 let kind = host::file_system(directory.at()).kind;
-                Volume { on: Some(of.id), path, directory, kind, workspace: None, mounted: None }
+                let number = host::file_system_number(directory.at());
+                Volume { on: Some(of.id), path, directory, kind, number, workspace: None, mounted: None }
             }))
         };
         let all = plan.file_systems.iter().filter_map(volume).collect::<Result<Vec<_>, _>>()?;
@@ -146,6 +149,15 @@ impl Volumes {
 
     pub(crate) fn all(&self) -> &[Volume] {
         &self.all
+    }
+
+    /// Returns the plan's file systems whose data a volume has to take: its own, and those of other directories on
+    /// the same file system.
+    pub(crate) fn sharing(&self, volume: &Volume) -> impl Iterator<Item = FsId> {
+        let number = volume.number;
+        let shares =
+            move |other: &&Volume| other.on == volume.on || number.is_some() && other.number == number;
+        self.all.iter().filter(shares).filter_map(|other| other.on)
     }
 
     pub(crate) fn of(&self, data: &Data) -> &Volume {
@@ -253,7 +265,15 @@ impl Volume {
         let root = mounted.open().map_err(|error| failed("open a mounted file system", error))?;
         let directory = Dir::from_descriptor(root, &path);
         let kind = host::file_system(directory.at()).kind;
-        Ok(Self { on: Some(on), path, directory, kind, workspace: None, mounted: Some(mounted) })
+        Ok(Self {
+            on: Some(on),
+            path,
+            directory,
+            kind,
+            number: None,
+            workspace: None,
+            mounted: Some(mounted),
+        })
     }
 
     pub(crate) fn workspace(&self) -> Option<&Workspace> {

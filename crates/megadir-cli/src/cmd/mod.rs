@@ -8,7 +8,10 @@ mod backends;
 mod bar;
 mod bench;
 mod changes;
+mod conditions;
+mod doctor;
 mod error_limiter;
+mod generate;
 mod interrupt;
 mod limits;
 mod list;
@@ -20,18 +23,24 @@ mod remove_unavailable;
 #[cfg(not(any(target_os = "linux", windows)))]
 use remove_unavailable as remove;
 mod scan;
+mod usage;
+pub(crate) mod version;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     List(Box<list::Args>),
     Make(make::Args),
     Remove(Box<remove::Args>),
+    Usage(Box<usage::Args>),
     Scan(Box<scan::Args>),
     Changes(Box<changes::Args>),
     Limits(Box<limits::Args>),
     Advise(Box<advise::Args>),
     Bench(bench::Args),
     Backends(backends::Args),
+    Generate(generate::Args),
+    Doctor(doctor::Args),
+    Version(version::Args),
 }
 
 impl Command {
@@ -45,13 +54,19 @@ impl Command {
 
     fn prints(&self) -> bool {
         match self {
-            Self::List(_) | Self::Advise(_) | Self::Backends(_) => true,
+            Self::List(_)
+            | Self::Usage(_)
+            | Self::Advise(_)
+            | Self::Backends(_)
+            | Self::Doctor(_)
+            | Self::Version(_) => true,
             Self::Limits(args) => !args.quiet,
             Self::Make(args) => args.dry_run,
             Self::Remove(args) => args.prints(),
             Self::Scan(args) => args.prints(),
             Self::Changes(args) => !args.quiet,
             Self::Bench(args) => args.prints(),
+            Self::Generate(args) => args.prints(),
         }
     }
 }
@@ -65,11 +80,15 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
         Command::List(args) => list::run(&args),
         Command::Make(args) => make::run(&args),
         Command::Remove(args) => remove::run(&args),
+        Command::Usage(args) => usage::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Changes(args) => changes::run(&args),
         Command::Limits(args) => limits::run(&args),
         Command::Advise(args) => advise::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Backends(args) => backends::run(&args),
+        Command::Generate(args) => generate::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Version(args) => version::run(&args),
     }
 }

@@ -18,7 +18,7 @@ fn look_ups(on: &Recipe, directory: &Path) -> Result<(String, serde_json::Value)
     let own = own.replacen("stolen_fraction_max = 0.02", "stolen_fraction_max = 0.999", 1);
     std::fs::write(directory.join("own.toml"), own).expect("writable");
     let (files, more) = (FILES.to_string(), MORE.to_string());
-    let run = ["bench", "run", "own.toml", "--quick", "--rounds", "6", "--output", on.name];
+    let run = ["bench", "run", "own.toml", "--verbose", "--quick", "--rounds", "6", "--output", on.name];
     let mut command = megadir(directory, &run);
     command.args(["--entries", &files, "--aged", &more, "--dir"]).arg(&below);
     let output = command.output().expect("the program starts");

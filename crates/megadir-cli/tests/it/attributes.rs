@@ -28,7 +28,7 @@ fn methods_are_compared_on_files_of_their_own() {
     let here = tempfile::tempdir().expect("a directory");
     let all = printed(
         here.path(),
-        &["bench", "run", "attributes", "--quick", "--entries", "300,1200", "--rounds", "6"],
+        &["bench", "run", "attributes", "-v", "--quick", "--entries", "300,1200", "--rounds", "6"],
     );
     for says in [
         "of all 1 200 files read?",
@@ -50,7 +50,7 @@ fn first_runs_are_on_files_that_nobody_has_seen() {
     let here = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory");
     let all = printed(
         here.path(),
-        &["bench", "run", "attributes", "--quick", "--entries", "20", "--cache", "warm,unseen"],
+        &["bench", "run", "attributes", "-v", "--quick", "--entries", "20", "--cache", "warm,unseen"],
     );
     for says in
         ["The source's table, measured here", " first, unseen ", " second ", "of all 20 files read? (unseen)"]

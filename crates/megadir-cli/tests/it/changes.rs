@@ -94,6 +94,7 @@ fn write_inventory(tree: &Path, inventory: &Path, change: impl FnOnce(&mut Metad
         memory_bytes: 64 << 20,
         spill_directory: std::env::temp_dir(),
         exclude: writer.excluded(),
+        conditions: None,
     };
     let scanned = scan(&[tree.to_owned()], &options, &mut |_| ControlFlow::Continue(()), &mut writer);
     let mut metadata = scanned.unwrap().unwrap();

@@ -55,7 +55,7 @@ fn rounds(record: &Record, phase: Phase) -> Vec<usize> {
 #[test]
 fn data_is_made_anew_and_the_report_judges_over_epochs() {
     let scratch = scratch();
-    let output = output_of(scratch.path(), &[&RUN[..], &["-o", "record"]].concat());
+    let output = output_of(scratch.path(), &[&RUN[..], &["-v", "-o", "record"]].concat());
     let shown = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
@@ -78,7 +78,7 @@ fn data_is_made_anew_and_the_report_judges_over_epochs() {
 fn a_run_that_ended_in_a_later_epoch_goes_on_in_it() {
     let scratch = scratch();
     let path = scratch.path().join("record");
-    let output = output_of(scratch.path(), &[&RUN[..], &["-o", "record"]].concat());
+    let output = output_of(scratch.path(), &[&RUN[..], &["-v", "-o", "record"]].concat());
     assert_eq!(output.status.code(), Some(0));
     let whole = record(&path);
     let text = std::fs::read_to_string(&path).expect("there");

@@ -92,7 +92,7 @@ fn arms_of_all_file_systems_stand_in_the_same_rounds_and_cold_ones_read() {
     let at = directory.path();
     let more =
         ["--fs", "ext4,xfs,btrfs,tmpfs,reiserfs", "--cache", "warm,fs-cold", "--rounds", "11", "--seed", "7"];
-    let output = output(at, &[&SMALL[..], &more].concat());
+    let output = output(at, &[&SMALL[..], &["-v"], &more].concat());
     says(&output, 0, "How fast is each file system at each kind of work?");
     says(&output, 0, "reiserfs is unavailable: this kernel has no driver for it");
     // Also in the report, with the recipe of each file system.
@@ -193,8 +193,11 @@ fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again_or_made_an
         "--cache",
         "warm",
     ]);
-    let output =
-        command.args(["--fs", "ext2,tmpfs", "-o", "record"]).current_dir(at).stdin(Stdio::null()).output();
+    let output = command
+        .args(["--fs", "ext2,tmpfs", "-v", "-o", "record"])
+        .current_dir(at)
+        .stdin(Stdio::null())
+        .output();
     let output = output.expect("strace starts");
     says(&output, 0, "Each epoch began on a file system that was remounted");
     // Line breaks depend on the width.

@@ -32,8 +32,13 @@ fn write(path: &Path, tree: &Path, parent: &str, name: &str, guess: &[u8]) {
         granule_ns: None,
         newest_ns: None,
     };
-    let scanned =
-        Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0 };
+    let scanned = Scanned {
+        cross_mounts: false,
+        examiner: "statx".into(),
+        threads: 1,
+        mounts_not_entered: 0,
+        selected: None,
+    };
     let metadata = Metadata {
         version: FORMAT_VERSION,
         program: "test".into(),

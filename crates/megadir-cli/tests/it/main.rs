@@ -25,11 +25,21 @@ mod cold;
 #[cfg(target_os = "linux")]
 mod commands;
 #[cfg(target_os = "linux")]
+mod conditions;
+#[cfg(target_os = "linux")]
 mod deep;
+#[cfg(target_os = "linux")]
+mod doctor;
 #[cfg(target_os = "linux")]
 mod epochs;
 #[cfg(target_os = "linux")]
+mod examples;
+#[cfg(target_os = "linux")]
 mod file_systems;
+#[cfg(target_os = "linux")]
+mod generate;
+#[cfg(target_os = "linux")]
+mod harness;
 #[cfg(target_os = "linux")]
 mod hostile;
 #[cfg(target_os = "linux")]
@@ -62,5 +72,7 @@ mod timing;
 mod unseen;
 #[cfg(target_os = "linux")]
 mod update;
+#[cfg(target_os = "linux")]
+mod usage;
 #[cfg(target_os = "linux")]
 mod volumes;

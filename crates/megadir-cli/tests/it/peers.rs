@@ -113,6 +113,29 @@ fn installed_programs_are_measured_in_every_group_and_missing_ones_are_named() {
 }
 
 #[test]
+fn groups_are_chosen_by_name() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let run = |words: &[&str]| {
+        megadir(scratch.path(), &[&["bench", "run"], words].concat()).output().expect("starts")
+    };
+    let chosen =
+        ["peers", "--quick", "--entries", "60", "--rounds", "2", "--group", "sorted,usage", "-o", "record"];
+    let output = run(&chosen);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let groups = record(&scratch.path().join("record")).header.plan.groups;
+    assert_eq!(groups.iter().map(|group| group.name.as_str()).collect::<Vec<_>>(), ["sorted", "usage"]);
+    for (words, says) in [
+        (["peers", "--dry-run", "--group", "sorte"], "no group `sorte`: did you mean 'sorted'?"),
+        (["listing", "--dry-run", "--group", "names"], "study `listing` does not take --group"),
+    ] {
+        let output = run(&words);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && errors.contains(says), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+}
+
+#[test]
 fn all_groups_run_cold_on_fresh_file_systems() {
     // Minutes, even at the quick size.
     if !full() {

@@ -68,7 +68,7 @@ fn orders(record: &Record) -> Vec<Vec<FsId>> {
 #[test]
 fn arms_on_all_volumes_alternate_and_are_compared_with_each_other() {
     let volumes = require!(Volumes::make());
-    let small = ["--entries", "60", "--rounds", "6", "-o"];
+    let small = ["--verbose", "--entries", "60", "--rounds", "6", "-o"];
     let studies: [&[&str]; 4] = [
         &["run", "lookup", "--quick"],
         &["run", "smallfile", "--quick", "--workers", "1", "--cache", "warm"],
@@ -216,4 +216,22 @@ fn a_shared_record_of_volumes_names_no_path() {
         let at = shared.find(name).map(|at| &shared[at.saturating_sub(80)..]);
         assert_eq!(at.map(|text| text.chars().take(160).collect::<String>()), None, "{name}");
     }
+}
+
+#[test]
+fn directories_on_one_file_system_share_its_room() {
+    let mount = require!(Mount::make(&EXT4));
+    for name in ["a", "b"] {
+        std::fs::create_dir(mount.path().join(name)).expect("made");
+    }
+    let free = rustix::fs::statvfs(mount.path()).expect("a file system").f_favail;
+    // Enough for one of them.
+    let entries = (free * 2 / 3).to_string();
+    let study = ["bench", "commands", "ls {dir}", "--dry-run", "--entries", entries.as_str()];
+    let tried = |dirs: &[&str]| output_of(mount.path(), &[&study[..], dirs].concat());
+    let one = tried(&["--dir", "a"]);
+    assert_eq!(one.status.code(), Some(0), "{}", text(&one.stderr));
+    let both = tried(&["--dir", "a", "--dir", "b"]);
+    let told = text(&both.stderr);
+    assert!(both.status.code() == Some(3) && told.contains("inodes"), "{told}");
 }

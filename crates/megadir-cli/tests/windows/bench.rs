@@ -51,7 +51,7 @@ fn start(directory: &Path, words: &[&str]) -> Child {
 fn the_study_of_listings_runs_on_all_backends_and_is_reported() {
     let scratch = scratch(LISTING);
     let small = ["--quick", "--entries", "40", "--rounds", "1", "--seed", "1", "-o", "record"];
-    let (text, _) = runs(scratch.path(), &[&["bench", "run", "study.toml"], &small[..]].concat(), 0);
+    let (text, _) = runs(scratch.path(), &[&["bench", "run", "study.toml", "-v"], &small[..]].concat(), 0);
     assert_eq!(names(scratch.path()), ["record", "report.html", "study.toml"]);
     let record = std::fs::read_to_string(scratch.path().join("record")).unwrap();
     for backend in [

@@ -25,7 +25,7 @@ fn run(study: &str, words: &[&str]) -> (String, String, String) {
     assert!(text.contains("warm_up_s_max = 10"));
     let short = text.replace("warm_up_s_max = 10", "warm_up_s_max = 1");
     std::fs::write(here.path().join("own.toml"), short).unwrap();
-    let all = [&["bench", "run", "own.toml", "--quick", "-o", "record.jsonl"], words].concat();
+    let all = [&["bench", "run", "own.toml", "-v", "--quick", "-o", "record.jsonl"], words].concat();
     let (code, report, complaint) = megadir(here.path(), &all);
     assert_eq!(code, Some(0), "{report}{complaint}");
     let record = std::fs::read_to_string(here.path().join("record.jsonl")).unwrap();

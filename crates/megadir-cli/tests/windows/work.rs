@@ -13,11 +13,11 @@ fn run(study: &str, text: &str) -> (Option<i32>, String, String) {
         false => format!("{line}\n"),
     });
     std::fs::write(here.path().join("own.toml"), short.collect::<String>()).unwrap();
-    let words = ["bench", "run", "own.toml", "--quick", "--entries", "40", "--rounds", "1", "-o", "record"];
+    let words = ["bench", "run", "own.toml", "-v", "--quick", "--entries", "40", "--rounds", "1", "-o", "r"];
     let (code, report, complaint) = megadir(here.path(), &words);
     let mut left = names(here.path());
-    let expected = if code == Some(0) { &["own.toml", "record", "report.html"][..] } else { &["own.toml"] };
-    left.retain(|name| code == Some(0) || name != "record");
+    let expected = if code == Some(0) { &["own.toml", "r", "report.html"][..] } else { &["own.toml"] };
+    left.retain(|name| code == Some(0) || name != "r");
     assert_eq!(left, expected, "{study}: {complaint}");
     (code, report, complaint)
 }

@@ -3,7 +3,7 @@
 use megadir::{Error, ErrorKind, FileType, Result};
 
 use super::Block;
-use super::packed::{Odd, Packed, bit, mode_and_kind, pack};
+use super::packed::{Odd, Packed, bit, fits, mode_and_kind, pack};
 use crate::path::{Place, TreePath};
 use crate::row::{Facts, NUMBERS};
 
@@ -166,7 +166,8 @@ impl BlockBuilder {
     /// Much faster than one by one. `false`, with nothing added, if some rows need individual treatment.
     pub(crate) fn add_plain(&mut self, plain: &PlainRows<'_>) -> bool {
         let PlainRows { names, ends, names_start, kind, numbers, .. } = plain;
-        let [size, modified, changed, born, inode, high, device, mode, user, group, links, errno] = numbers;
+        let [size, modified, changed, born, inode, high, device, rest @ ..] = numbers;
+        let [mode, user, group, links, errno, allocated] = rest;
         let Some(device) = device.same() else { return false };
         let device = device.map(|device| device as u64);
         let rows = self.rows.len() + ends.len();
@@ -200,7 +201,7 @@ impl BlockBuilder {
                 return false;
             };
             let kind = plain.kind_of(index);
-            self.rows.push(Packed {
+            let mut row = Packed {
                 size_bytes: size.get(index) as u64,
                 modified_ns: modified.get(index),
                 changed_ns: changed.get(index),
@@ -213,7 +214,14 @@ impl BlockBuilder {
                 mode_and_kind: mode_and_kind(mode.get(index) as u16, kind),
                 have,
                 name_bytes,
-            });
+                more_units: 0,
+            };
+            let allocated = (!allocated.is_nothing()).then(|| allocated.get(index) as u64);
+            if !row.set_allocated(allocated) {
+                self.rows.truncate(rows_before);
+                return false;
+            }
+            self.rows.push(row);
             last = end;
         }
         self.device = device;
@@ -224,11 +232,13 @@ impl BlockBuilder {
     fn add_odd(&mut self, index: u32, facts: &Facts, error: Option<&str>) {
         let device = facts.device.filter(|_| facts.device != self.device).map(Odd::Device);
         let links = facts.links.filter(|links| u32::try_from(*links).is_err()).map(Odd::Links);
+        let allocated = facts.allocated_bytes.filter(|bytes| !fits(*bytes, facts.size_bytes));
         let odd = [
             device,
             facts.inode_high.map(Odd::InodeHigh),
             links,
             facts.errno.map(Odd::Errno),
+            allocated.map(Odd::Allocated),
             error.map(|error| Odd::Error(error.into())),
             facts.sha256.map(Odd::Hash),
         ];

@@ -84,6 +84,7 @@ impl Block {
             group: has(bit::GROUP).then_some(row.group),
             links: has(bit::LINKS).then_some(row.links.into()),
             errno: None,
+            allocated_bytes: row.allocated_bytes(),
             ..Facts::NOTHING
         };
         for odd in self.odd_of(index) {
@@ -92,6 +93,7 @@ impl Block {
                 Odd::InodeHigh(high) => facts.inode_high = Some(*high),
                 Odd::Links(links) => facts.links = Some(*links),
                 Odd::Errno(errno) => facts.errno = Some(*errno),
+                Odd::Allocated(bytes) => facts.allocated_bytes = Some(*bytes),
                 Odd::Hash(hash) => facts.sha256 = Some(*hash),
                 Odd::Error(_) => {}
             }
@@ -110,21 +112,24 @@ impl Block {
         self.odd_of(index).find_map(|odd| if let Odd::Hash(hash) = odd { Some(*hash) } else { None })
     }
 
-    /// `true` if a row of these facts would be identical.
+    /// `true` if a row of these facts would be identical, but for the space on disk and the hash.
     #[inline]
     pub(crate) fn is_same(&self, index: usize, facts: &Facts) -> bool {
         let row = &self.rows[index];
         if row.have & bit::ODD != 0 {
-            return Facts { sha256: None, ..self.facts(index) } == Facts { sha256: None, ..*facts };
+            let compared = |facts: Facts| Facts { sha256: None, allocated_bytes: None, ..facts };
+            return compared(self.facts(index)) == compared(*facts);
         }
-        let (packed, _) = pack(facts, self.device, row.name_start, row.name_bytes);
-        *row == packed
+        let facts = Facts { allocated_bytes: None, ..*facts };
+        let (packed, _) = pack(&facts, self.device, row.name_start, row.name_bytes);
+        Packed { have: row.have & !bit::ALLOCATED, more_units: 0, ..*row } == packed
     }
 
     /// All values except perhaps a birth time, and no rare ones.
     #[inline]
     pub(crate) fn is_plain_file(&self, index: usize) -> bool {
-        self.kind(index) != FileType::Directory && self.rows[index].have | bit::BORN == bit::ALL
+        self.kind(index) != FileType::Directory
+            && self.rows[index].have & !bit::ALLOCATED | bit::BORN == bit::ALL
     }
 
     /// As a plain file with these attributes, birth time aside; builds no facts, since nearly every entry ends
@@ -220,6 +225,7 @@ mod tests {
             inode_high: Some(1),
             links: Some(1 << 40),
             errno: Some(13),
+            allocated_bytes: Some(u64::MAX),
             sha256: Some([3; 32]),
             ..facts(2)
         };
@@ -227,6 +233,11 @@ mod tests {
             (&b"a"[..], facts(1), None),
             (b"b", odd, Some("open: Permission denied")),
             (b"c", Facts::NOTHING, None),
+            (b"ca", Facts { allocated_bytes: Some(0), ..facts(4) }, None),
+            (b"cb", Facts { allocated_bytes: Some(4096), ..facts(5) }, None),
+            (b"cc", Facts { allocated_bytes: Some(7), ..facts(6) }, None),
+            (b"cd", Facts { size_bytes: Some(1 << 40), allocated_bytes: Some(512), ..facts(7) }, None),
+            (b"ce", Facts { size_bytes: Some(u64::MAX), allocated_bytes: Some(0), ..facts(8) }, None),
             (b"d", Facts { device: None, kind: FileType::Whiteout, ..facts(3) }, None),
             (&[b'x'; 255], facts(u64::MAX), Some("an error alone")),
         ];
@@ -266,6 +277,8 @@ mod tests {
         for other in others {
             assert!(!block.is_same(0, &other) && !block.is_same(1, &other), "{other:?}");
         }
+        let sparse = Facts { allocated_bytes: Some(4096), ..of };
+        assert!(block.is_same(0, &sparse), "the space on disk may change by itself");
         // A hash is no attribute.
         assert!(block.is_same(1, &Facts { errno: Some(1), ..of }));
     }

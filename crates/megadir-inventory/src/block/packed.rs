@@ -16,10 +16,12 @@ pub(super) mod bit {
     pub(in crate::block) const GROUP: u16 = 1 << 7;
     pub(in crate::block) const LINKS: u16 = 1 << 8;
     pub(in crate::block) const DEVICE: u16 = 1 << 9;
-    /// All values are present, and none in `Block::odd`.
+    /// All values but the space on disk are present, and none in `Block::odd`.
     pub(in crate::block) const ALL: u16 = (1 << 10) - 1;
     /// Some values are in `Block::odd`.
     pub(in crate::block) const ODD: u16 = 1 << 10;
+    /// The space on disk is present, here or in `Block::odd`. No change of the entry.
+    pub(in crate::block) const ALLOCATED: u16 = 1 << 11;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub(super) struct Packed {
     pub(super) mode_and_kind: u16,
     pub(super) have: u16,
     pub(super) name_bytes: u16,
+    /// Space on disk beyond the size, in units of 512 bytes.
+    pub(super) more_units: i16,
 }
 
 impl Packed {
@@ -49,6 +53,36 @@ impl Packed {
             _ => None,
         }
     }
+
+    /// Unless it is in `Block::odd`.
+    #[inline]
+    pub(super) fn allocated_bytes(&self) -> Option<u64> {
+        let units = self.size_bytes.div_ceil(UNIT_BYTES).wrapping_add_signed(self.more_units.into());
+        (self.have & bit::ALLOCATED != 0).then(|| units.wrapping_mul(UNIT_BYTES))
+    }
+
+    /// Sets the space on disk. `false` if it does not fit.
+    #[inline]
+    pub(super) fn set_allocated(&mut self, bytes: Option<u64>) -> bool {
+        let Some(bytes) = bytes else { return true };
+        let more_units = more_units(bytes, self.size_bytes);
+        (self.have, self.more_units) = (self.have | bit::ALLOCATED, more_units.unwrap_or(0));
+        more_units.is_some()
+    }
+}
+
+const UNIT_BYTES: u64 = 512;
+
+/// `None` if it does not fit, as for large sparse files.
+#[inline]
+fn more_units(allocated_bytes: u64, size_bytes: u64) -> Option<i16> {
+    let units = (allocated_bytes / UNIT_BYTES).wrapping_sub(size_bytes.div_ceil(UNIT_BYTES)) as i64;
+    i16::try_from(units).ok().filter(|_| allocated_bytes.is_multiple_of(UNIT_BYTES))
+}
+
+/// `true` if the space on disk fits in a row with the size.
+pub(super) fn fits(allocated_bytes: u64, size_bytes: Option<u64>) -> bool {
+    more_units(allocated_bytes, size_bytes.unwrap_or(0)).is_some()
 }
 
 /// The type is its index in [`FileType::ALL`].
@@ -63,6 +97,7 @@ pub(super) enum Odd {
     InodeHigh(u64),
     Links(u64),
     Errno(i32),
+    Allocated(u64),
     Error(Box<str>),
     Hash([u8; 32]),
 }
@@ -89,7 +124,7 @@ pub(super) fn pack(facts: &Facts, device: Option<u64>, name_start: u32, name_byt
         || facts.errno.is_some()
         || facts.sha256.is_some();
     had(odd, bit::ODD);
-    let packed = Packed {
+    let mut packed = Packed {
         size_bytes: facts.size_bytes.unwrap_or(0),
         modified_ns: facts.modified_ns.unwrap_or(0),
         changed_ns: facts.changed_ns.unwrap_or(0),
@@ -102,6 +137,9 @@ pub(super) fn pack(facts: &Facts, device: Option<u64>, name_start: u32, name_byt
         mode_and_kind: mode_and_kind(facts.mode.unwrap_or(0), facts.kind),
         have,
         name_bytes,
+        more_units: 0,
     };
-    (packed, odd)
+    let fits = packed.set_allocated(facts.allocated_bytes);
+    packed.have |= if fits { 0 } else { bit::ODD };
+    (packed, odd || !fits)
 }

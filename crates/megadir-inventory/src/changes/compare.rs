@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use megadir::{Dir, Error, ErrorKind, Examiner, FileType, Result, attribute_policy};
+use megadir::{Conditions, Dir, Error, ErrorKind, Examiner, FileType, Result, attribute_policy};
 
 use super::current::{Kept, kept};
 use super::engine::{self, Comparing, Found, Tree};
@@ -15,7 +15,7 @@ use super::source::Source;
 use super::{Change, ChangeKind};
 use crate::metadata::Metadata;
 use crate::row::Facts;
-use crate::rows::{Blocks, Rows};
+use crate::rows::{Blocks, Rows, SeenRows};
 use crate::scan::{Excluded, now_ns};
 
 /// Settings of a comparison.
@@ -32,6 +32,9 @@ pub struct CompareOptions {
     pub keep: Option<Keep>,
     /// Files to ignore.
     pub exclude: Vec<Excluded>,
+    /// Entries that do not exist on either side, by [`Conditions::exclude`] and [`Conditions::depth_max`]; other
+    /// conditions change nothing. Cannot be combined with `keep`.
+    pub conditions: Option<Arc<Conditions>>,
 }
 
 /// Cancellation flag and progress of a comparison.
@@ -97,7 +100,7 @@ impl Compared {
 /// # let path = directory.path();
 /// std::fs::write(path.join("a"), "text")?;
 /// let options =
-///     CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: None, exclude: Vec::new() };
+///     CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: None, exclude: Vec::new(), conditions: None };
 /// let mut snapshot = Snapshot::from_scan(&[path.into()], 1)?;
 /// std::fs::rename(path.join("a"), path.join("b"))?;
 /// let compared = snapshot.refresh(&options, &Watch::default())?;
@@ -117,7 +120,19 @@ pub fn compare<R: Rows + Send>(
     watch: &Watch,
 ) -> Result<Compared> {
     let metadata = rows.metadata().clone();
-    from_source(&metadata, Blocks::new(rows), roots, options, watch)
+    match &options.conditions {
+        Some(_) if options.keep.is_some() => Err(kept_in_part()),
+        Some(conditions) => {
+            let rows = SeenRows::new(rows, Arc::clone(conditions));
+            from_source(&metadata, Blocks::new(rows), roots, options, watch)
+        }
+        None => from_source(&metadata, Blocks::new(rows), roots, options, watch),
+    }
+}
+
+fn kept_in_part() -> Error {
+    let reason = "with conditions, the current state would lack the rows that they leave out";
+    Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason)
 }
 
 pub(crate) fn from_source<S: Source>(
@@ -138,6 +153,7 @@ pub(crate) fn from_source<S: Source>(
     let comparing = Comparing {
         metadata,
         exclude: options.exclude.clone(),
+        conditions: options.conditions.as_deref(),
         trees,
         started_ns,
         examiner,

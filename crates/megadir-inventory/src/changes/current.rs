@@ -84,7 +84,7 @@ fn metadata(comparing: &Comparing<'_>, found: &mut Found) -> Metadata {
         roots,
         started_ns: comparing.started_ns,
         ended_ns: now_ns(),
-        scanned: Scanned { cross_mounts, examiner, threads, mounts_not_entered: 0 },
+        scanned: Scanned { cross_mounts, examiner, threads, mounts_not_entered: 0, selected: None },
         rows: 0,
         failed: found.failed,
         unread_directories: found.unlisted,

@@ -35,6 +35,7 @@ impl Snapshot {
             memory_bytes: MEMORY_BYTES,
             spill_directory: std::env::temp_dir(),
             exclude: Vec::new(),
+            conditions: None,
         };
         let mut rows = Collected::default();
         let metadata = scan(paths, &options, &mut go_on, &mut rows)?;
@@ -51,6 +52,10 @@ impl Snapshot {
         let roots = self.metadata.roots.iter();
         let roots = roots.map(|root| names::to_os(&root.path).and_then(|path| Dir::open(&*path))).collect();
         let source = KeptBlocks { blocks: self.blocks.iter() };
+        if options.conditions.is_some() {
+            let reason = "a snapshot has all entries, so that none can be left out";
+            return Err(Error::new("refresh", "".as_ref(), ErrorKind::BadOption, reason));
+        }
         let keep = Keep { memory_bytes: MEMORY_BYTES, spill_directory: std::env::temp_dir() };
         let options = CompareOptions { keep: Some(keep), ..options.clone() };
         let mut compared = from_source(&self.metadata, source, roots, &options, watch)?;

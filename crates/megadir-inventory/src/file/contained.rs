@@ -115,8 +115,8 @@ impl Contained {
             let fault = name_fault(name).unwrap_or_default();
             return Err(format!("{fault} (in '{}')", shown(&self.path)));
         }
-        let [size, .., links, _] = &rows.numbers;
-        let first = [size, links].into_iter().filter_map(Whole::first_negative).min();
+        let [size, .., links, _, allocated] = &rows.numbers;
+        let first = [size, links, allocated].into_iter().filter_map(Whole::first_negative).min();
         if let Some((_, name)) = first.and_then(|row| rows.each_name().nth(row)) {
             return Err(negative(name));
         }
@@ -142,7 +142,10 @@ impl Level {
 }
 
 fn is_negative(facts: &Facts) -> bool {
-    [facts.size_bytes, facts.links].into_iter().flatten().any(|number| i64::try_from(number).is_err())
+    [facts.size_bytes, facts.links, facts.allocated_bytes]
+        .into_iter()
+        .flatten()
+        .any(|number| i64::try_from(number).is_err())
 }
 
 fn negative(name: &[u8]) -> String {

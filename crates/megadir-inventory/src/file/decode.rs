@@ -40,14 +40,19 @@ enum Parents {
 
 impl Decoded {
     /// `places` are the indexes of [`COLUMNS`] in the file; the buffers of `spare` are reused.
-    pub(super) fn read(group: &dyn RowGroupReader, places: &[usize], spare: Option<Self>) -> Result<Self> {
+    pub(super) fn read(
+        group: &dyn RowGroupReader,
+        places: &[Option<usize>],
+        spare: Option<Self>,
+    ) -> Result<Self> {
         let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| malformed())?;
         // A few bytes can claim any number of equal rows.
         if rows > ROWS_MAX {
             return Err(ParquetError::General(format!("a row group of {rows} rows")));
         }
         let spare = RefCell::new(spare.map(Self::into_memory).unwrap_or_default());
-        let chunk = |number: usize| Chunk::read(group, places[number], &COLUMNS[number], rows, &spare);
+        let read = |number: usize, place| Chunk::read(group, place, &COLUMNS[number], rows, &spare);
+        let chunk = |number: usize| read(number, places[number].ok_or_else(malformed)?);
         let parent = match chunk(PARENT)?.prefixes()? {
             Ok(prefixes) => Parents::Prefixes(prefixes),
             Err((values, texts)) => Parents::Dictionary(values, texts),
@@ -57,7 +62,10 @@ impl Decoded {
         let (hash, hashes) = chunk(HASH)?.texts()?;
         let mut numbers = std::array::from_fn(|_| Values::Nothing);
         for (at, number) in numbers.iter_mut().enumerate() {
-            *number = chunk(NUMBERS_AT + at)?.values()?;
+            // Without the column no row has a value.
+            if places[NUMBERS_AT + at].is_some() {
+                *number = chunk(NUMBERS_AT + at)?.values()?;
+            }
         }
         Ok(Self {
             rows,

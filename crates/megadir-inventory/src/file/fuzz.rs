@@ -115,6 +115,7 @@ mod tests {
                     group: Some(0),
                     links: Some(1),
                     errno: odd.then_some(13),
+                    allocated_bytes: (rows % 5 != 0).then_some(rows * 512),
                     sha256: (rows % 11 == 0).then_some([rows as u8; 32]),
                     inode_high: None,
                 };
@@ -129,8 +130,13 @@ mod tests {
             granule_ns: Some(1),
             newest_ns: None,
         };
-        let scanned =
-            Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0 };
+        let scanned = Scanned {
+            cross_mounts: false,
+            examiner: "statx".into(),
+            threads: 1,
+            mounts_not_entered: 0,
+            selected: None,
+        };
         let metadata = Metadata {
             version: FORMAT_VERSION,
             program: "test".into(),

@@ -25,8 +25,13 @@ fn write(path: &Path, rows: &[OwnedRow], group_rows: usize) {
         granule_ns: Some(1),
         newest_ns: None,
     };
-    let scanned =
-        Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0 };
+    let scanned = Scanned {
+        cross_mounts: false,
+        examiner: "statx".into(),
+        threads: 1,
+        mounts_not_entered: 0,
+        selected: None,
+    };
     let metadata = Metadata {
         version: FORMAT_VERSION,
         program: "test".into(),

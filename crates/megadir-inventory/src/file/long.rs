@@ -31,8 +31,13 @@ fn write(path: &std::path::Path, depth: usize, name_bytes: usize) -> (u64, Vec<O
         }
         parent.extend_from_slice(&name);
     }
-    let scanned =
-        Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0 };
+    let scanned = Scanned {
+        cross_mounts: false,
+        examiner: "statx".into(),
+        threads: 1,
+        mounts_not_entered: 0,
+        selected: None,
+    };
     let metadata = Metadata {
         version: FORMAT_VERSION,
         program: "test".into(),

@@ -14,7 +14,7 @@ use twox_hash::XxHash64 as Hasher;
 
 use super::contained::Contained;
 use super::read::Batch;
-use super::schema::COLUMNS;
+use super::schema::{ALLOCATED, COLUMNS};
 use super::window::{Held, Window};
 use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum};
 use crate::block::BlockBuilder;
@@ -47,7 +47,7 @@ pub struct Inventory {
     checksums: String,
     metadata: Metadata,
     /// Index of each of [`COLUMNS`] in the file.
-    places: Vec<usize>,
+    places: Vec<Option<usize>>,
     next_group: usize,
     batch: Batch,
     order: Ascending,
@@ -354,7 +354,8 @@ fn fits_checksum(file: &SerializedFileReader<Window>, metadata: &str) -> bool {
     value(file, FOOTER_CHECKSUM_KEY).is_none_or(|checksum| checksum == footer_checksum(metadata, checksums))
 }
 
-fn places(file: &SerializedFileReader<Window>) -> std::result::Result<Vec<usize>, String> {
+/// `None` for a column that older versions did not write.
+fn places(file: &SerializedFileReader<Window>) -> std::result::Result<Vec<Option<usize>>, String> {
     let schema = file.metadata().file_metadata().schema_descr();
     let place = |column: &super::schema::Column| {
         let fits = |(_, there): &(usize, &parquet::schema::types::ColumnDescPtr)| {
@@ -363,9 +364,13 @@ fn places(file: &SerializedFileReader<Window>) -> std::result::Result<Vec<usize>
                 && there.max_rep_level() == 0
                 && there.max_def_level() == i16::from(!column.is_required())
         };
+        let is_it = |there: &parquet::schema::types::ColumnDescPtr| there.name() == column.name;
         let found = schema.columns().iter().enumerate().find(fits);
         let lacking = || format!("the column '{}' is missing or of another type; scan again", column.name);
-        found.map(|(index, _)| index).ok_or_else(lacking)
+        match found {
+            None if column.name == ALLOCATED && !schema.columns().iter().any(is_it) => Ok(None),
+            found => found.map(|(index, _)| Some(index)).ok_or_else(lacking),
+        }
     };
     COLUMNS.iter().map(place).collect()
 }

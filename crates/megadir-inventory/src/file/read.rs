@@ -21,7 +21,7 @@ impl Batch {
     }
 
     /// `places` are the indexes of the columns in the file.
-    pub(super) fn begin(&mut self, group: &dyn RowGroupReader, places: &[usize]) -> Result<()> {
+    pub(super) fn begin(&mut self, group: &dyn RowGroupReader, places: &[Option<usize>]) -> Result<()> {
         let spare = self.columns.take().map(|columns| *columns);
         self.columns = Some(Box::new(Decoded::read(group, places, spare)?));
         self.given = 0;

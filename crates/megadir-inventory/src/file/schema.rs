@@ -63,7 +63,7 @@ const fn optional(name: &'static str, kind: Kind, stored: Stored) -> Column {
 }
 
 /// In file order. Those from [`NUMBERS_AT`] on match [`Facts::numbers`](crate::Facts::numbers).
-pub(super) static COLUMNS: [Column; 19] = [
+pub(super) static COLUMNS: [Column; 20] = [
     required("root", Kind::Int32, Stored::Dictionary),
     required("parent", Kind::Bytes, Stored::Dictionary),
     required("name", Kind::Bytes, Stored::Lengths),
@@ -81,9 +81,13 @@ pub(super) static COLUMNS: [Column; 19] = [
     optional("gid", Kind::Unsigned32, Stored::Dictionary),
     optional("links", Kind::Int64, Stored::Dictionary),
     optional("errno", Kind::Int32, Stored::Dictionary),
+    optional(ALLOCATED, Kind::Int64, Stored::Differences),
     optional("error", Kind::Text, Stored::Dictionary),
     optional("sha256", Kind::Bytes, Stored::Plain),
 ];
+
+/// Missing in inventories of older versions.
+pub(super) const ALLOCATED: &str = "allocated";
 
 pub(super) const ROOT: usize = 0;
 pub(super) const PARENT: usize = 1;

@@ -53,7 +53,7 @@ pub struct WriteOptions {
 /// # use megadir_inventory::{FORMAT_VERSION, Metadata, Scanned};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("inventory.parquet");
-/// # let scanned = Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0 };
+/// # let scanned = Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0, selected: None };
 /// # let metadata = Metadata { version: FORMAT_VERSION, program: "doc".into(), roots: vec![], started_ns: 0, ended_ns: 0,
 /// #     scanned, rows: 0, failed: 0, unread_directories: 0, volumes: None };
 /// let writer = Writer::create(&path, Vec::new(), WriteOptions { threads: 0, level: 1, group_rows: GROUP_ROWS })?;

@@ -173,8 +173,13 @@ mod tests {
             gather.batch(directory, batch.batch(), &attributes).unwrap();
         }
         gather.end(directory).unwrap();
-        let scanned =
-            Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0 };
+        let scanned = Scanned {
+            cross_mounts: false,
+            examiner: "statx".into(),
+            threads: 1,
+            mounts_not_entered: 0,
+            selected: None,
+        };
         let mut metadata = Metadata {
             version: FORMAT_VERSION,
             program: "test".into(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use megadir::{Attributes, Batch, DirPath, FileType, Want};
+use megadir::{Attributes, Batch, Conditions, DirPath, Entry, FileType, Want};
 
 use super::Excluded;
 use super::collector::{Collector, DirRows};
@@ -28,6 +28,7 @@ pub(super) struct Gather<'o> {
     /// Root in the walk.
     prefix: Vec<u8>,
     exclude: &'o [Excluded],
+    pub(super) conditions: Option<&'o Conditions>,
     /// By path relative to the root; few at a time.
     blocks: BTreeMap<TreePath, Block>,
     spare: Vec<Block>,
@@ -43,6 +44,22 @@ pub(super) struct Block {
     large: bool,
     /// Name and errno of the first entry that was not examined.
     pub(super) first_failed: Option<(Vec<u8>, i32)>,
+}
+
+/// Rows below a directory need its row. An entry that could not be examined has one if its name meets the
+/// conditions.
+fn has_row(
+    conditions: &Conditions,
+    place: &megadir::Place,
+    entry: &Entry<'_>,
+    attributes: &Attributes,
+) -> bool {
+    let is_directory = attributes.kind == FileType::Directory || entry.kind == FileType::Directory;
+    match (is_directory, attributes.error) {
+        (true, _) => conditions.sees(place, entry.name),
+        (false, 0) => conditions.accepts(place, entry.name, entry.kind, attributes),
+        (false, _) => conditions.accepts_name(place, entry.name) && conditions.accepts_type(entry.kind),
+    }
 }
 
 impl<'o> Gather<'o> {
@@ -62,6 +79,7 @@ impl<'o> Gather<'o> {
             root,
             prefix: megadir::names::from_os(path.as_os_str()).to_vec(),
             exclude,
+            conditions: None,
             blocks: BTreeMap::new(),
             spare: Vec::new(),
             held_bytes: 0,
@@ -89,12 +107,16 @@ impl<'o> Gather<'o> {
             None => self.spare.pop().unwrap_or_default(),
         };
         let (before, mut added) = (block.rows.bytes(), 0);
+        let place = self.conditions.map_or(megadir::Place::TOP, |conditions| conditions.place(path));
         for (entry, attributes) in batch.entries().zip(attributes) {
             // Removed since the listing.
             if attributes.has_vanished() {
                 if entry.kind == FileType::Directory {
                     self.rowless.add(path, entry.name);
                 }
+                continue;
+            }
+            if self.conditions.is_some_and(|conditions| !has_row(conditions, &place, &entry, attributes)) {
                 continue;
             }
             // Build facts only for a matching name.

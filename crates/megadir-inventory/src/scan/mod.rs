@@ -13,17 +13,17 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use megadir::{Dir, Error, Examiner, Result, WalkOptions, attribute_policy};
+use megadir::{Conditions, Dir, Error, Examiner, Result, WalkOptions, Want, attribute_policy};
 
 pub(crate) use self::clock::granule_ns;
 pub(crate) use self::collector::{Collector, DirRows};
 pub(crate) use self::emit::emit;
 use self::gather::Gather;
 pub(crate) use self::shared::Shared;
-use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Volume};
+use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
 use crate::row::Facts;
 use crate::rows::Sink;
 
@@ -45,6 +45,8 @@ pub struct ScanOptions {
     pub spill_directory: PathBuf,
     /// Files to leave out.
     pub exclude: Vec<Excluded>,
+    /// Conditions on the entries. A directory that they let see always has a row, because rows below it need one.
+    pub conditions: Option<Arc<Conditions>>,
 }
 
 /// File that is left out of an inventory, in any directory.
@@ -110,6 +112,7 @@ pub type ScanWatch<'w> = dyn FnMut(ScanEvent<'_>) -> ControlFlow<()> + 'w;
 ///     memory_bytes: 64 << 20,
 ///     spill_directory: std::env::temp_dir(),
 ///     exclude: Vec::new(),
+///     conditions: None,
 /// };
 /// let mut rows: Vec<OwnedRow> = Vec::new();
 /// let metadata = scan(&[directory.path().into()], &options, &mut |_| ControlFlow::Continue(()), &mut rows)?;
@@ -177,6 +180,7 @@ impl<'o> Run<'o> {
             examiner: String::new(),
             threads: options.threads,
             mounts_not_entered: 0,
+            selected: options.conditions.as_deref().and_then(Selected::of),
         };
         let metadata = Metadata {
             version: FORMAT_VERSION,
@@ -200,7 +204,11 @@ impl<'o> Run<'o> {
         let held_bytes_max = Shared::thread_bytes(self.options.memory_bytes, self.options.threads);
         let root = self.metadata.roots.len().saturating_sub(1) as u32;
         let collected = (Collector::new(&self.shared), &self.rowless);
-        Gather::new(collected, held_bytes_max, &self.options.exclude, (root, path), device)
+        let conditions = self.options.conditions.as_deref();
+        let exclude = &self.options.exclude;
+        let mut gather = Gather::new(collected, held_bytes_max, exclude, (root, path), device);
+        gather.conditions = conditions;
+        gather
     }
 
     fn tree(&mut self, path: &Path, directory: Dir, watch: &mut ScanWatch<'_>) -> Result<ControlFlow<()>> {
@@ -217,9 +225,11 @@ impl<'o> Run<'o> {
     }
 
     fn walk_options(&mut self, directory: &Dir) -> Result<WalkOptions> {
+        let conditions = self.options.conditions.as_ref();
+        let want = Facts::WANT | conditions.map_or(Want::NOTHING, |conditions| conditions.want());
         let examiner = match self.options.examiner {
             Some(examiner) => examiner.probe(directory).map(|()| examiner)?,
-            None => attribute_policy::choose(directory, Facts::WANT, 1)?.examiner,
+            None => attribute_policy::choose(directory, want, 1)?.examiner,
         };
         examiner.name().clone_into(&mut self.metadata.scanned.examiner);
         Ok(WalkOptions {
@@ -227,8 +237,9 @@ impl<'o> Run<'o> {
             threads: self.options.threads,
             queue_directories_max: self.options.queue_directories_max,
             cross_mounts: self.options.cross_mounts,
-            examine: Some((examiner, Facts::WANT)),
+            examine: Some((examiner, want)),
             tell_ends: true,
+            conditions: conditions.map(Arc::clone),
         })
     }
 

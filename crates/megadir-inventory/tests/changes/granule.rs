@@ -8,8 +8,14 @@ use megadir_inventory::changes::{ChangeKind, CompareOptions, Watch};
 
 /// Writes a file, scans, rewrites it immediately, and expects each change to be reported.
 fn hammer(base: &Path, times: u32) {
-    let options =
-        CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: None, exclude: Vec::new() };
+    let options = CompareOptions {
+        threads: 1,
+        skip_unchanged: true,
+        any_root: false,
+        keep: None,
+        exclude: Vec::new(),
+        conditions: None,
+    };
     let path = base.join("file");
     let (mut modified, mut suspects) = (0, 0);
     for time in 0..times {

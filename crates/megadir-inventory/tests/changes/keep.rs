@@ -23,6 +23,7 @@ fn scanned(roots: &[PathBuf]) -> (Metadata, Vec<OwnedRow>) {
         memory_bytes: 64 << 20,
         spill_directory: std::env::temp_dir(),
         exclude: Vec::new(),
+        conditions: None,
     };
     let mut rows = Vec::new();
     let metadata = scan(roots, &options, &mut |_| ControlFlow::Continue(()), &mut rows).unwrap().unwrap();
@@ -43,6 +44,7 @@ fn kept(
         any_root: false,
         keep: Some(keep),
         exclude: Vec::new(),
+        conditions: None,
     };
     let path = |path: &[u8]| PathBuf::from(&*megadir::names::to_os(path).unwrap());
     let roots = metadata.roots.iter().map(|root| Dir::open(path(&root.path))).collect();
@@ -136,8 +138,14 @@ fn what_cannot_be_read_keeps_its_rows_with_an_error_and_suspects_stay_suspects()
     // The new inventory starts later: its times alone would say that the file cannot have changed unnoticed.
     assert!(of("suspect").facts.errno.is_some() && of("suspect").error.is_some());
     fs::set_permissions(&closed, Permissions::from_mode(0o755)).unwrap();
-    let options =
-        CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: None, exclude: Vec::new() };
+    let options = CompareOptions {
+        threads: 1,
+        skip_unchanged: true,
+        any_root: false,
+        keep: None,
+        exclude: Vec::new(),
+        conditions: None,
+    };
     let roots = vec![Dir::open(scratch.path())];
     let compared = compare(SliceRows::new(&metadata, &rows), roots, &options, &Watch::default()).unwrap();
     let suspects: Vec<_> = compared.changes.iter().filter(|change| change.suspect).collect();

@@ -96,6 +96,7 @@ fn round(sequence: &mut Sequence, scan: u64) {
         any_root: false,
         keep: None,
         exclude: Vec::new(),
+        conditions: None,
     };
     let now = oracle::listing(path, system::has_hard_links(*seed));
     let expected = oracle::compare(listed, &now, started_ns);

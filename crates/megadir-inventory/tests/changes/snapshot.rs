@@ -71,7 +71,14 @@ fn what_could_not_be_read_is_read_once_it_can_be() {
     assert!(snapshot.facts(0, b"d/file").is_none() && !snapshot.metadata().is_complete());
     // The directory is unchanged; it is read again only because reading it failed before.
     let exclude = Vec::new();
-    let options = CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: None, exclude };
+    let options = CompareOptions {
+        threads: 1,
+        skip_unchanged: true,
+        any_root: false,
+        keep: None,
+        exclude,
+        conditions: None,
+    };
     let compared = snapshot.refresh(&options, &Watch::default()).unwrap();
     assert!(compared.is_complete(), "{:?}", compared.failures);
     assert!(snapshot.facts(0, b"d/file").is_some());

@@ -52,6 +52,7 @@ fn write(top: &Path, file: &Path, threads: usize, forget_volumes: bool) {
         memory_bytes: 64 << 20,
         spill_directory: std::env::temp_dir(),
         exclude: Vec::new(),
+        conditions: None,
     };
     let go_on = &mut |_: megadir_inventory::ScanEvent<'_>| std::ops::ControlFlow::Continue(());
     let mut metadata = scan(&[top.to_owned()], &options, go_on, &mut writer).unwrap().unwrap();
@@ -63,7 +64,14 @@ fn write(top: &Path, file: &Path, threads: usize, forget_volumes: bool) {
 }
 
 fn options() -> CompareOptions {
-    CompareOptions { threads: 2, skip_unchanged: true, any_root: false, keep: None, exclude: Vec::new() }
+    CompareOptions {
+        threads: 2,
+        skip_unchanged: true,
+        any_root: false,
+        keep: None,
+        exclude: Vec::new(),
+        conditions: None,
+    }
 }
 
 fn compared(top: &Path, file: &Path) -> Compared {

@@ -1,6 +1,6 @@
 //! Formats of a comparison of runs.
 
-use super::{Between, csv, html, markdown, table};
+use super::{Between, csv, html, markdown, screen, table};
 use crate::formats::View;
 use crate::render::pretty;
 
@@ -17,8 +17,13 @@ pub struct Format {
 /// Every format, for help texts and errors.
 pub const FORMATS: &[Format] = &[
     Format {
+        name: "screen",
+        what: "the arms that differ most, on one screen",
+        render: |between, view| screen(between, view.width, view.style),
+    },
+    Format {
         name: "table",
-        what: "ratios and verdicts, for a terminal",
+        what: "every ratio and verdict, for a terminal (as --verbose)",
         render: |between, view| table(between, view.width, view.style),
     },
     Format { name: "html", what: "the same as one file for a browser", render: |between, _| html(between) },

@@ -22,7 +22,7 @@ pub(super) fn section(page: &mut Page, report: &Report, is_below: bool) {
         page.element("p class=\"answer\"", &finding.text);
     }
     if answers.is_empty() {
-        page.element("p class=\"answer\"", "There are no findings.");
+        page.element("p class=\"answer\"", &report.without_answer());
     }
     page.push("</header>\n");
     if let Some(main) = main_picture(report, Width::Wide) {

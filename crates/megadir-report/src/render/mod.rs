@@ -20,6 +20,7 @@ mod paint;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod published;
+mod screen;
 mod source_table;
 mod table;
 mod volumes;
@@ -32,7 +33,11 @@ pub use markdown::markdown;
 pub use paint::Style;
 #[cfg(feature = "parquet")]
 pub(crate) use parquet::write as write_parquet;
+pub use screen::{LINES_MAX as SCREEN_LINES_MAX, WIDTH_MAX as SCREEN_WIDTH_MAX, screen};
 pub use table::table;
+
+pub(crate) use screen::push_table;
+pub(crate) use table::Page;
 
 pub(crate) use data::use_lines;
 pub(crate) use grid::{Align, Column, Grid, Text, lay_out};

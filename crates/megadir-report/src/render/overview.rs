@@ -2,10 +2,10 @@
 
 use super::Style;
 use super::grid::{Column, Grid, Text};
-use super::inline::bar;
+use super::inline::{Bars, bar};
 use super::paint::{Tone, length};
 use super::volumes;
-use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Summary, Verdict};
+use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Range, Summary, Verdict};
 use crate::text;
 
 const TITLE: &str = "How fast is each file system at each kind of work?";
@@ -139,6 +139,34 @@ pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     let gone = summary.unavailable.iter().map(|gone| format!("{}: unavailable, {}.", gone.name, gone.reason));
     legend.extend(gone);
     legend
+}
+
+/// Returns each file system over all kinds of work against the one with the least time, the fastest first; `None` if
+/// fewer than two are comparable.
+pub(super) fn overall(overview: &Overview) -> Option<Grid> {
+    let least = overview.least()?;
+    let others = overview.comparable().filter(|column| *column != least);
+    let mut against: Vec<_> =
+        others.filter_map(|column| Some((column, overview.against(column, least)?))).collect();
+    against.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
+    if against.is_empty() {
+        return None;
+    }
+    let name = |column: usize| overview.columns[column].label.clone();
+    let row = |(column, (ratio, adjusted, _)): &(usize, (f64, Option<Range>, Option<Verdict>))| {
+        vec![Text::plain(name(*column)), Text::plain(text::ratio(*ratio, *adjusted))]
+    };
+    let first = vec![Text::plain(name(least)), Text::plain("1x")];
+    let lengths = std::iter::once(1.0).chain(against.iter().map(|(_, (ratio, ..))| *ratio));
+    Some(Grid {
+        bars: Some(Bars { what: "time", values: lengths.map(Some).collect(), needed: true }),
+        columns: vec![Column::left("file system", 0), Column::left(format!("against {}", name(least)), 0)],
+        rows: std::iter::once(first).chain(against.iter().map(row)).collect(),
+        legend: vec![
+            "Geometric mean over all kinds of work, in each round. [ ]: 95 % interval, adjusted for all pairs (Holm)."
+                .into(),
+        ],
+    })
 }
 
 /// Returns the bars of all file systems side by side, if `width` characters suffice.

@@ -71,7 +71,34 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Splits text at spaces, but not within `1 000 000` or between a number and its unit.
+/// Returns the first sentences of a text that fit into `lines` lines of `width` characters; if the first does not,
+/// as many of its words as do.
+pub(super) fn fitting(text: &str, width: usize, lines: usize) -> Vec<String> {
+    let ends = text.match_indices(". ").map(|(at, _)| at + 1);
+    let whole = ends.filter(|end| starts_sentence(&text[*end..])).chain([text.len()]);
+    let fits = |end: &usize| wrap(&text[..*end], width).len() <= lines;
+    if let Some(end) = whole.filter(fits).last() {
+        return wrap(&text[..end], width);
+    }
+    let mut cut = wrap(text, width);
+    cut.truncate(lines);
+    if let Some(last) = cut.last_mut() {
+        while length(last) + 4 > width {
+            match last.rfind(' ') {
+                Some(space) => last.truncate(space),
+                None => break,
+            }
+        }
+        last.push_str(" ...");
+    }
+    cut
+}
+
+fn starts_sentence(rest: &str) -> bool {
+    rest.trim_start().starts_with(|first: char| first.is_uppercase() || "`'([".contains(first))
+}
+
+/// Splits text at spaces, but not within `1 000 000`, `[ ]` or between a number and its unit.
 pub(crate) fn words(text: &str) -> Vec<String> {
     const UNITS: [&str; 5] = ["ns", "µs", "ms", "s", "%"];
     let mut words: Vec<String> = Vec::new();
@@ -80,7 +107,10 @@ pub(crate) fn words(text: &str) -> Vec<String> {
         let starts_with_digit = word.starts_with(|c: char| c.is_ascii_digit());
         let bare = word.trim_end_matches([',', '.', ';', ':', ')']);
         match words.last_mut() {
-            Some(before) if ends_in_digit(before) && (starts_with_digit || UNITS.contains(&bare)) => {
+            Some(before)
+                if ends_in_digit(before) && (starts_with_digit || UNITS.contains(&bare))
+                    || before == "[" && word.starts_with(']') =>
+            {
                 before.push(' ');
                 before.push_str(word);
             }
@@ -125,5 +155,14 @@ mod tests {
         assert_eq!(wrap("of 1 000 000 entries in 5.8 s.", 12), ["of 1 000 000", "entries in", "5.8 s."]);
         assert_eq!(wrap("a unbreakable b", 4), ["a", "unbreakable", "b"]);
         assert_eq!(wrap("", 4), Vec::<String>::new());
+    }
+
+    #[test]
+    fn whole_sentences_come_first_then_words() {
+        let text = "On ext4. 7.3 % of it. Use `x`. `y` is better.";
+        assert_eq!(fitting(text, 80, 1), [text]);
+        assert_eq!(fitting(text, 30, 1), ["On ext4. 7.3 % of it."]);
+        assert_eq!(fitting(text, 15, 1), ["On ext4. ..."]);
+        assert_eq!(fitting("", 15, 0), Vec::<String>::new());
     }
 }

@@ -8,7 +8,7 @@ use super::inline::course;
 use super::machine::{
     families_line, file_system_lines, machine_line, resolution_lines, run_line, self_check_line, wine_line,
 };
-use super::paint::{Tone, clean, paint, wrap};
+use super::paint::{Tone, clean, fitting, paint};
 use super::{Style, groups, operations, overview, published, source_table};
 use crate::finding::{Finding, FindingKind};
 use crate::report::Report;
@@ -60,7 +60,7 @@ impl Courses {
 #[must_use]
 pub fn table(report: &Report, width: usize, style: Style) -> String {
     let (summary, courses) = (&report.summary, Courses::of(report));
-    let mut page = Page { text: String::new(), width: width.max(WIDTH_MIN), style };
+    let mut page = Page::new(width, style);
     page.paragraph(&report.question(), "", Tone::Heading);
     page.gap();
     answer(&mut page, report);
@@ -137,7 +137,7 @@ fn answer(page: &mut Page, report: &Report) {
     let told = report.first_findings();
     told.iter().for_each(|finding| page.paragraph(&finding.text, "", Tone::Plain));
     if told.is_empty() {
-        page.paragraph("There are no findings.", "", Tone::Plain);
+        page.paragraph(&report.without_answer(), "", Tone::Plain);
     }
     let of_all = |finding: &&Finding| !finding.loud && finding.group.is_none() && !told.contains(finding);
     for finding in report.findings.iter().filter(of_all) {
@@ -180,25 +180,37 @@ fn warning(page: &mut Page, told: &Told) {
 }
 
 /// Output so far, and its width and style.
-struct Page {
-    text: String,
-    width: usize,
+pub(crate) struct Page {
+    pub(crate) text: String,
+    pub(crate) width: usize,
     style: Style,
 }
 
 impl Page {
+    /// At least [`WIDTH_MIN`] columns wide.
+    pub(crate) fn new(width: usize, style: Style) -> Self {
+        Self { text: String::new(), width: width.max(WIDTH_MIN), style }
+    }
+
     /// Adds wrapped text; its first line starts with `mark`, the others with spaces.
-    fn paragraph(&mut self, text: &str, mark: &str, tone: Tone) {
+    pub(crate) fn paragraph(&mut self, text: &str, mark: &str, tone: Tone) {
+        self.sentences(text, mark, tone, usize::MAX);
+    }
+
+    /// Adds as many sentences as fit into `lines` lines; returns the number of lines.
+    pub(crate) fn sentences(&mut self, text: &str, mark: &str, tone: Tone, lines: usize) -> usize {
         let text = clean(text, self.style);
         let indent = " ".repeat(mark.len());
-        for (place, line) in wrap(&text, self.width - mark.len()).iter().enumerate() {
+        let lines = fitting(&text, self.width - mark.len(), lines);
+        for (place, line) in lines.iter().enumerate() {
             let start = if place == 0 { mark } else { &indent };
             let line = format!("{start}{}", paint(line, tone, self.style));
             self.line(&line);
         }
+        lines.len()
     }
 
-    fn grid(&mut self, grid: &Grid) {
+    pub(crate) fn grid(&mut self, grid: &Grid) {
         for line in lay_out(grid, self.width, self.style) {
             self.line(&line);
         }
@@ -210,7 +222,15 @@ impl Page {
         self.text.push('\n');
     }
 
-    fn gap(&mut self) {
+    pub(crate) fn gap(&mut self) {
         self.text.push('\n');
+    }
+
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.text.push_str(&other.text);
+    }
+
+    pub(crate) fn lines(&self) -> usize {
+        self.text.lines().count()
     }
 }

@@ -7,20 +7,22 @@ use crate::text;
 
 /// Returns the lines that precede all tables of a run on several volumes of the user; none for other runs.
 pub(crate) fn lines(summary: &Summary) -> Vec<String> {
-    let volumes: Vec<(&LabFileSystem, &FileSystem)> = summary
-        .file_systems
-        .iter()
-        .filter(|of| of.place.is_directory())
-        .filter_map(|of| {
-            let mount = summary.mounted.iter().find(|mount| mount.on == of.id)?;
-            Some((of, &mount.file_system))
-        })
-        .collect();
-    if volumes.len() < 2 {
-        return Vec::new();
-    }
+    let volumes = volumes(summary);
     let each = volumes.iter().map(|(of, mounted)| describe(of, mounted));
     each.chain(differences(&volumes)).chain(one_device(&volumes)).collect()
+}
+
+/// Returns the line that names what cannot be equal between the volumes.
+pub(super) fn differences_line(summary: &Summary) -> Option<String> {
+    differences(&volumes(summary))
+}
+
+/// Returns the volumes that are compared; none if there are fewer than two.
+fn volumes(summary: &Summary) -> Vec<(&LabFileSystem, &FileSystem)> {
+    let given = summary.file_systems.iter().filter(|of| of.place.is_directory());
+    let mounted = |of: &LabFileSystem| summary.mounted.iter().find(|mount| mount.on == of.id);
+    let volumes: Vec<_> = given.filter_map(|of| Some((of, &mounted(of)?.file_system))).collect();
+    if volumes.len() < 2 { Vec::new() } else { volumes }
 }
 
 fn describe(of: &LabFileSystem, mounted: &FileSystem) -> String {

@@ -2,6 +2,7 @@
 //!
 //! The summary keeps each warning.
 
+use super::note::{DISTURBING, WINE};
 use super::{Advisory, Warning};
 use crate::summary::Figure;
 use crate::text;
@@ -29,6 +30,16 @@ pub(crate) fn told(advisories: &[Advisory]) -> Vec<Told> {
         }
     }
     kinds.into_iter().map(one).collect()
+}
+
+/// Returns the first note about other work on the machine.
+pub(crate) fn disturbance(warnings: &[Advisory]) -> Option<&str> {
+    warnings.iter().find_map(|advisory| match &advisory.warning {
+        Warning::Noted { note, .. } if note != WINE && DISTURBING.contains(&note.as_str()) => {
+            Some(advisory.text.as_str())
+        }
+        _ => None,
+    })
 }
 
 /// `true` if two warnings differ only in the arm.

@@ -18,5 +18,5 @@ pub(crate) use note::{ARM_LEFT_OUT, DISTURBING};
 pub(crate) use options::Options;
 
 pub(crate) use derive::advise;
-pub(crate) use grouped::{Told, told};
+pub(crate) use grouped::{Told, disturbance, told};
 pub(crate) use reference::{Wide, wide};

@@ -2,7 +2,7 @@
 //! runs.
 
 use megadir_record::Record;
-use megadir_report::between::{Between, Condition, GateSays, Run, between, csv, markdown, table};
+use megadir_report::between::{Between, Condition, GateSays, Run, between, csv, markdown, screen, table};
 use megadir_report::summary::{Outcome, Verdict};
 use megadir_report::{Report, Style};
 
@@ -85,6 +85,7 @@ fn changes_are_found_and_what_stayed_is_not_called_changed() {
     let mean = compared.geometric_mean.unwrap();
     assert!((mean - 1.25_f64.powf(1.0 / 3.0)).abs() < 0.02, "{mean}");
     golden("between.table.txt", &table(&compared, 80, PLAIN));
+    golden("between.screen.txt", &screen(&compared, 80, PLAIN));
 }
 
 #[test]

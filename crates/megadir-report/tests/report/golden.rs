@@ -45,6 +45,7 @@ pub(crate) fn killed() -> Record {
 fn the_study_in_every_format() {
     let record = study().record();
     golden("listing.table.txt", &render("table", &record, 80, PLAIN));
+    golden("listing.screen.txt", &render("screen", &record, 80, PLAIN));
     golden("listing.wide.table.txt", &render("table", &record, 130, Style { color: true, unicode: false }));
     golden("listing.markdown.md", &render("markdown", &record, 80, PLAIN));
     golden("listing.summary.json", &render("json", &record, 80, PLAIN));
@@ -54,6 +55,7 @@ fn the_study_in_every_format() {
 fn single_operations_in_table_and_markdown() {
     let record = crate::single::lookups();
     golden("lookups.table.txt", &render("table", &record, 100, PLAIN));
+    golden("lookups.screen.txt", &render("screen", &record, 80, PLAIN));
     golden("lookups.markdown.md", &render("markdown", &record, 100, PLAIN));
 }
 
@@ -61,6 +63,7 @@ fn single_operations_in_table_and_markdown() {
 fn a_killed_run_in_every_format() {
     let record = killed();
     golden("killed.table.txt", &render("table", &record, 80, PLAIN));
+    golden("killed.screen.txt", &render("screen", &record, 80, PLAIN));
     golden("killed.markdown.md", &render("markdown", &record, 80, PLAIN));
     golden("killed.samples.csv", &render("csv", &record, 80, PLAIN));
 }

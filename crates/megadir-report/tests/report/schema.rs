@@ -16,10 +16,8 @@ fn published() -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = serde_json::to_value(generator.into_root_schema_for::<Document<'_>>()).expect("a value");
     let object = schema.as_object_mut().expect("an object");
-    object.insert(
-        "$id".into(),
-        "https://github.com/megadir/megadir/blob/main/docs/schema/report.schema.json".into(),
-    );
+    // A name, not an address: the project has no public one.
+    object.insert("$id".into(), "urn:megadir:report".into());
     object.insert("title".into(), "A report of megadir: `megadir bench report RECORD --format json`".into());
     schema
 }

@@ -1,8 +1,11 @@
-//! Whole tables of file systems: among equals, hardly any table names or marks a winner; a real winner is
-//! found.
+//! First screens fit on a screen and lead with what matters. Whole tables of file systems: among equals, hardly any
+//! table names or marks a winner; a real winner is found.
+
+use std::io::BufReader;
+use std::path::Path;
 
 use megadir_record::Record;
-use megadir_report::{Style, render};
+use megadir_report::{Report, Style, render};
 
 use crate::file_systems::record;
 use crate::report_on;
@@ -58,4 +61,78 @@ fn equals_are_called_not_distinguishable_and_ten_percent_a_winner() {
     );
     let overview = report.summary.overview.as_ref().expect("several file systems");
     assert!(overview.rows.iter().all(|row| row.fastest == Some(0)));
+}
+
+const PLAIN: Style = Style { color: false, unicode: true };
+
+/// Returns the published records and those of every kind of study that the tests have.
+fn all_records() -> Vec<(String, Record)> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = |folder: &str| std::fs::read_dir(crates.join(folder)).expect("a folder of records");
+    let published = files("../../records").flat_map(|entry| {
+        let path = entry.expect("an entry").path();
+        ["record.jsonl", "record.jsonl.gz"].map(|name| path.join(name))
+    });
+    let kept = files("tests/data").map(|entry| entry.expect("an entry").path());
+    let read = |path: std::path::PathBuf| {
+        let file = std::fs::File::open(&path).ok()?;
+        let read = match path.extension()?.to_str()? {
+            "gz" => megadir_record::jsonl::read(BufReader::new(flate2::read::GzDecoder::new(file))),
+            "jsonl" => megadir_record::jsonl::read(BufReader::new(file)),
+            _ => return None,
+        };
+        Some((path.display().to_string(), read.expect("a whole record")))
+    };
+    published.chain(kept).filter_map(read).collect()
+}
+
+#[test]
+fn the_first_screen_of_every_record_fits_and_has_an_answer() {
+    let records = all_records();
+    assert!(records.len() >= 14, "{}", records.len());
+    for (name, record) in records {
+        let report = Report::of(record).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for width in [80, 100, 200] {
+            let screen = render::screen(&report, width, PLAIN);
+            let widest = screen.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(widest <= width.min(render::SCREEN_WIDTH_MAX), "{name}: {widest} columns\n{screen}");
+            let lines = screen.lines().count();
+            assert!(lines <= render::SCREEN_LINES_MAX, "{name}: {lines} lines\n{screen}");
+            let warnings = screen
+                .lines()
+                .filter(|line| ["WARNING: ", "Note: "].iter().any(|mark| line.starts_with(mark)));
+            assert!(warnings.count() <= 3, "{name}\n{screen}");
+            let last = screen.lines().rev().take(3).collect::<Vec<_>>().into_iter().rev();
+            assert!(
+                last.collect::<Vec<_>>().join(" ").contains("megadir bench report --verbose"),
+                "{name}\n{screen}"
+            );
+        }
+        let wide = render::screen(&report, 80, PLAIN);
+        let words: String = report.question().split(' ').take(4).collect::<Vec<_>>().join(" ");
+        assert!(wide.contains(&words), "{name}: no question\n{wide}");
+    }
+}
+
+#[test]
+fn a_disturbed_run_says_so_first_and_what_to_do() {
+    let mut record = crate::listing::study().record();
+    record
+        .notes
+        .push(crate::synthetic::note("load", "The load was 9.9 on 2 processors over the last minute."));
+    let calm = Report::of(record.clone()).expect("rounds");
+    assert!(!render::screen(&calm, 80, PLAIN).starts_with('!'));
+    // The baseline against itself takes twice its time.
+    let itself = |cell: &megadir_record::Cell| cell.role == megadir_record::Role::AgainstItself;
+    let twice: Vec<_> =
+        record.header.plan.cells.iter().filter(|cell| itself(cell)).map(|cell| cell.id).collect();
+    assert!(!twice.is_empty());
+    for sample in record.samples.iter_mut().filter(|sample| twice.contains(&sample.cell)) {
+        sample.elapsed_ns *= 2;
+    }
+    let disturbed = Report::of(record).expect("rounds");
+    let screen = render::screen(&disturbed, 80, PLAIN);
+    let first = screen.lines().take(2).collect::<Vec<_>>().join(" ");
+    assert!(first.starts_with("! Other work disturbed this run: stop it and run again."), "{screen}");
+    assert_eq!(screen.matches("The load was 9.9").count(), 1, "{screen}");
 }

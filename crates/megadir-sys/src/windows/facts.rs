@@ -29,6 +29,7 @@ pub struct Facts {
     /// Kind of reparse point; 0 if none.
     pub reparse_tag: u32,
     pub created: i64,
+    pub accessed: i64,
     pub written: i64,
     /// Last change of data or metadata; 0 if not queried.
     pub changed: i64,
@@ -55,6 +56,7 @@ pub fn of_open(file: BorrowedHandle<'_>) -> io::Result<Facts> {
         attributes,
         reparse_tag: if attributes & REPARSE_POINT == 0 { 0 } else { tag(file)?.1 },
         created: time(told.ftCreationTime),
+        accessed: time(told.ftLastAccessTime),
         written: time(told.ftLastWriteTime),
         changed: basic.ChangeTime,
         size_bytes: wide(told.nFileSizeHigh, told.nFileSizeLow),
@@ -87,6 +89,7 @@ pub fn of_terminated(path: &[u16]) -> io::Result<Facts> {
     Ok(Facts {
         attributes: told.dwFileAttributes,
         created: time(told.ftCreationTime),
+        accessed: time(told.ftLastAccessTime),
         written: time(told.ftLastWriteTime),
         size_bytes: wide(told.nFileSizeHigh, told.nFileSizeLow),
         ..Facts::default()
@@ -108,6 +111,7 @@ pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts>
     Ok(Facts {
         attributes: told.FileAttributes,
         created: told.CreationTime,
+        accessed: told.LastAccessTime,
         written: told.LastWriteTime,
         changed: told.ChangeTime,
         size_bytes: told.EndOfFile.cast_unsigned(),

@@ -1,8 +1,8 @@
 //! List of attributes, and comparison of two rows by attribute.
 
-use megadir::{Attributes, Want};
+use megadir::{Attributes, FileType, Want};
 
-pub const FIELDS: [Want; 11] = [
+pub const FIELDS: [Want; 14] = [
     Want::TYPE,
     Want::SIZE,
     Want::MODIFIED,
@@ -14,6 +14,9 @@ pub const FIELDS: [Want; 11] = [
     Want::INODE,
     Want::DEVICE,
     Want::MOUNT,
+    Want::ALLOCATED,
+    Want::ACCESSED,
+    Want::SPECIAL,
 ];
 
 /// Panics if `field` is not a single attribute.
@@ -30,6 +33,11 @@ pub fn agree(one: &Attributes, other: &Attributes, field: Want) -> bool {
         Want::INODE => one.inode == other.inode,
         Want::DEVICE => one.device == other.device,
         Want::MOUNT => one.mount == other.mount,
+        Want::ALLOCATED => one.allocated_bytes == other.allocated_bytes,
+        // Listing a directory and reading a link are accesses, which may come between the two rows.
+        Want::ACCESSED if matches!(one.kind, FileType::Directory | FileType::Symlink) => true,
+        Want::ACCESSED => one.accessed == other.accessed,
+        Want::SPECIAL => one.special == other.special,
         several => panic!("{several:?} is not one attribute"),
     }
 }

@@ -100,11 +100,7 @@ impl Ground {
 
     /// Attributes that the examiner never returns; any other gap is a failure.
     pub fn lacking(&self) -> Want {
-        match self.examiner.name() {
-            "std" => Want::MOUNT,
-            "fstatat" => Want::BORN | Want::MOUNT,
-            _ => Want::NOTHING,
-        }
+        self.examiner.lacks()
     }
 
     /// `true` if the examiner asks by inode number.

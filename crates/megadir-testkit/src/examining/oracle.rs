@@ -49,11 +49,14 @@ pub fn of(path: &Path) -> Attributes {
         group: metadata.gid(),
         inode: metadata.ino(),
         size_bytes: metadata.size(),
+        allocated_bytes: metadata.blocks() * 512,
+        accessed: time(metadata.atime(), metadata.atime_nsec()),
         modified: time(metadata.mtime(), metadata.mtime_nsec()),
         changed: time(metadata.ctime(), metadata.ctime_nsec()),
         born,
         device: (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev())),
         mount: status.stx_mnt_id,
+        special: (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev())),
     }
 }
 

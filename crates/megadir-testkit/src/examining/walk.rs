@@ -26,6 +26,7 @@ fn walk(ground: &Ground, root: &Path, threads: usize, queue: usize, cross_mounts
         cross_mounts,
         examine: Some((ground.examiner, Want::ALL)),
         tell_ends: false,
+        conditions: None,
     };
     let mut walk = Walk::new(Dir::open(root)?, &options)?;
     let mut walked = Walked { rows: BTreeMap::new(), errors: Vec::new(), other_mounts: Vec::new() };

@@ -29,8 +29,13 @@ pub struct Attributes {
     pub inode: u64,
     /// Size, bytes.
     pub size_bytes: u64,
+    /// Space that the contents occupy, bytes.
+    pub allocated_bytes: u64,
     /// Time of the last modification of the contents.
     pub modified: Time,
+    /// Time of the last access, as far as the mount records it: with `relatime`, the usual option, once a day at
+    /// most.
+    pub accessed: Time,
     /// Time of the last change of the inode.
     pub changed: Time,
     /// Time of creation.
@@ -39,6 +44,8 @@ pub struct Attributes {
     pub device: (u32, u32),
     /// Mount ID (Linux 5.8 and later).
     pub mount: u64,
+    /// Device that a block or character device stands for: major and minor number; 0 for other entries.
+    pub special: (u32, u32),
 }
 
 impl Attributes {
@@ -53,11 +60,14 @@ impl Attributes {
         group: 0,
         inode: 0,
         size_bytes: 0,
+        allocated_bytes: 0,
         modified: Time::EPOCH,
+        accessed: Time::EPOCH,
         changed: Time::EPOCH,
         born: Time::EPOCH,
         device: (0, 0),
         mount: 0,
+        special: (0, 0),
     };
 
     /// `have` stays empty.

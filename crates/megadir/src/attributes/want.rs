@@ -7,7 +7,7 @@ use std::ops::{BitAnd, BitOr};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Want(u16);
 
-const NAMES: [(Want, &str); 11] = [
+const NAMES: [(Want, &str); 14] = [
     (Want::TYPE, "type"),
     (Want::SIZE, "size"),
     (Want::MODIFIED, "mtime"),
@@ -19,6 +19,9 @@ const NAMES: [(Want, &str); 11] = [
     (Want::INODE, "inode"),
     (Want::DEVICE, "device"),
     (Want::MOUNT, "mount"),
+    (Want::ALLOCATED, "allocated"),
+    (Want::ACCESSED, "atime"),
+    (Want::SPECIAL, "rdev"),
 ];
 
 impl Want {
@@ -46,8 +49,14 @@ impl Want {
     pub const DEVICE: Self = Self(1 << 9);
     /// Mount.
     pub const MOUNT: Self = Self(1 << 10);
+    /// Space that the contents occupy.
+    pub const ALLOCATED: Self = Self(1 << 11);
+    /// Time of the last access.
+    pub const ACCESSED: Self = Self(1 << 12);
+    /// Device that a block or character device stands for.
+    pub const SPECIAL: Self = Self(1 << 13);
     /// All attributes.
-    pub const ALL: Self = Self((1 << 11) - 1);
+    pub const ALL: Self = Self((1 << 14) - 1);
 
     /// `true` if all attributes of `other` are in this set.
     #[inline]
@@ -115,6 +124,6 @@ mod tests {
             assert_eq!(want.names().collect::<Vec<_>>(), [name]);
         }
         assert_eq!(NAMES.iter().map(|row| row.0).collect::<Want>(), Want::ALL);
-        assert_eq!(Want::from_name("atime"), None);
+        assert_eq!(Want::from_name("access"), None);
     }
 }

@@ -16,9 +16,11 @@ fn push(bytes: &mut Vec<u8>, layout: Layout, found: &Found, name: &[u16], is_las
     let mut put = |place: usize, value: &[u8]| record[place..place + value.len()].copy_from_slice(value);
     put(0, &(if is_last { 0 } else { length as u32 }).to_le_bytes());
     put(8, &found.created.to_le_bytes());
+    put(16, &found.accessed.to_le_bytes());
     put(24, &found.written.to_le_bytes());
     put(32, &found.changed.to_le_bytes());
     put(40, &found.size_bytes.to_le_bytes());
+    put(48, &found.allocated_bytes.to_le_bytes());
     put(56, &found.attributes.to_le_bytes());
     put(60, &(2 * name.len() as u32).to_le_bytes());
     put(places.reparse_tag, &found.reparse_tag.to_le_bytes());
@@ -30,15 +32,20 @@ fn push(bytes: &mut Vec<u8>, layout: Layout, found: &Found, name: &[u16], is_las
 }
 
 fn founds() -> impl Strategy<Value = Found> {
-    let numbers = (any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>());
-    (numbers, any::<i64>(), any::<i64>(), any::<i64>()).prop_map(
-        |((attributes, reparse_tag, size_bytes, file_id), created, written, changed)| Found {
+    let numbers = (any::<u32>(), any::<u32>(), any::<[u64; 3]>());
+    (numbers, any::<[i64; 4]>()).prop_map(
+        |(
+            (attributes, reparse_tag, [size_bytes, allocated_bytes, file_id]),
+            [created, accessed, written, changed],
+        )| Found {
             attributes,
             reparse_tag,
             created,
+            accessed,
             written,
             changed,
             size_bytes,
+            allocated_bytes,
             file_id,
         },
     )
@@ -149,7 +156,7 @@ fn names_have_their_unpaired_surrogates() {
 fn what_a_file_system_does_not_keep_is_left_out() {
     let found = Found { written: 1, size_bytes: 7, ..Found::default() };
     let row = found.attributes(Want::ALL, Layout::Full.attributes());
-    assert_eq!(row.have, Want::TYPE | Want::SIZE | Want::MODIFIED);
+    assert_eq!(row.have, Want::TYPE | Want::SIZE | Want::ALLOCATED | Want::MODIFIED);
     assert_eq!(row.modified, Time { seconds: -11_644_473_600, nanoseconds: 100 });
     assert_eq!(found.attributes(Want::SIZE, Layout::Full.attributes()).have, Want::SIZE);
 }

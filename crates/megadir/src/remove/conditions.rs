@@ -1,64 +1,60 @@
-//! Conditions that select the entries to remove.
+//! Selects the entries to remove, by the conditions of [`RemoveOptions`].
 
-use crate::attributes::Time;
-use crate::file_type::FileType;
+use super::RemoveOptions;
 
 /// Predicate on an entry's name.
 pub type NameCondition<'a> = &'a (dyn Fn(&[u8]) -> bool + Sync);
 
-/// Selects the entries to remove: those meeting every condition. A directory is removed if it meets them (by
-/// its times before the removal) and is empty by then; other directories are entered too. With any condition,
-/// the directory named in the call stays.
-#[derive(Clone, Copy)]
-pub struct Conditions<'a> {
-    /// Only entries modified before this time. Costs a `statx` per entry.
-    pub older_than: Option<Time>,
-    /// Only entries whose name, without path, this predicate accepts.
-    pub name: Option<NameCondition<'a>>,
-    /// Only entries of these types; empty for all. Costs a `statx` per entry to remove: the listed type may be
-    /// outdated.
-    pub types: &'a [FileType],
-}
-
-impl Conditions<'_> {
-    /// No condition: removes everything.
-    pub const NONE: Self = Self { older_than: None, name: None, types: &[] };
-
-    /// `true` if there is no condition.
-    pub fn is_none(&self) -> bool {
-        self.older_than.is_none() && self.name.is_none() && self.types.is_empty()
-    }
-
-    #[cfg(any(target_os = "linux", windows))]
-    pub(super) fn accepts_name(&self, name: &[u8]) -> bool {
-        self.name.is_none_or(|accepts| accepts(name))
-    }
-
-    #[cfg(any(target_os = "linux", windows))]
-    pub(super) fn accepts_type(&self, kind: FileType) -> bool {
-        self.types.is_empty() || self.types.contains(&kind)
-    }
-
-    /// Just before its removal.
-    #[cfg(any(target_os = "linux", windows))]
-    pub(super) fn needs_look(&self) -> bool {
-        self.older_than.is_some() || !self.types.is_empty()
-    }
-
-    /// An unknown time is not accepted.
-    #[cfg(any(target_os = "linux", windows))]
-    pub(super) fn accept(&self, kind: FileType, modified: Option<Time>) -> bool {
-        let is_old = |limit| modified.is_some_and(|modified| modified < limit);
-        self.accepts_type(kind) && self.older_than.is_none_or(is_old)
+impl RemoveOptions<'_> {
+    /// `true` if every entry is removed, without conditions and without [`RemoveOptions::keep`] among them.
+    pub(super) fn removes_all(&self) -> bool {
+        self.name.is_none() && self.conditions.is_none_or(crate::Conditions::is_none)
     }
 }
 
-impl std::fmt::Debug for Conditions<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Conditions")
-            .field("older_than", &self.older_than)
-            .field("name", &self.name.map(|_| ".."))
-            .field("types", &self.types)
-            .finish()
+#[cfg(any(target_os = "linux", windows))]
+mod checks {
+    use super::RemoveOptions;
+    use crate::attributes::{Attributes, Want};
+    use crate::conditions::Place;
+    use crate::file_type::FileType;
+
+    impl RemoveOptions<'_> {
+        pub(in crate::remove) fn accepts_name(&self, place: &Place, name: &[u8]) -> bool {
+            self.conditions.is_none_or(|conditions| conditions.accepts_name(place, name))
+                && self.name.is_none_or(|accepts| accepts(name))
+        }
+
+        pub(in crate::remove) fn accepts_type(&self, kind: FileType) -> bool {
+            self.conditions.is_none_or(|conditions| conditions.accepts_type(kind))
+        }
+
+        /// Attributes to query just before a removal, besides the type.
+        pub(in crate::remove) fn want(&self) -> Want {
+            self.conditions.map_or(Want::NOTHING, crate::Conditions::want)
+        }
+
+        /// The listing does not decide: an attribute or the type has to be queried just before the removal.
+        pub(in crate::remove) fn needs_look(&self) -> bool {
+            self.want() != Want::NOTHING
+                || self.conditions.is_some_and(|conditions| !conditions.types.is_empty())
+        }
+
+        /// Unknown attributes are not accepted.
+        pub(in crate::remove) fn accepts_facts(&self, facts: &Attributes) -> bool {
+            self.conditions.is_none_or(|conditions| {
+                conditions.accepts_type(facts.kind) && conditions.accepts_attributes(facts)
+            })
+        }
+
+        /// `true` if the directory's entries may be removed or entered.
+        pub(in crate::remove) fn sees_below(&self, place: &Place) -> bool {
+            self.conditions.is_none_or(|conditions| !conditions.hides_all(place))
+        }
+
+        /// `true` if the subdirectory may be opened. At the greatest depth that is to find it empty.
+        pub(in crate::remove) fn opens(&self, place: &Place, name: &[u8]) -> bool {
+            self.conditions.is_none_or(|conditions| conditions.sees(place, name))
+        }
     }
 }

@@ -12,8 +12,8 @@
 //! * File systems mounted below (bind mounts included) are not entered unless [`RemoveOptions::cross_mounts`]
 //!   is set. btrfs subvolumes are removed like directories (Linux 4.18 and later, for users with the mount
 //!   option `user_subvol_rm_allowed`).
-//! * One `unlinkat` per file. Only [`Conditions::older_than`], [`Conditions::types`],
-//!   [`RemoveOptions::dry_run`] and unknown types cost a `statx` per entry, just before the removal.
+//! * One `unlinkat` per file. Only conditions on types, times, sizes and owners, [`RemoveOptions::dry_run`] and
+//!   unknown types cost a `statx` per entry, just before the removal.
 //! * One worker empties a directory, because the kernel locks it for each removal; workers share the
 //!   directories of a tree.
 //! * Memory and descriptors are bounded for any tree; each level of depth costs about 300 bytes, and two
@@ -51,7 +51,7 @@ mod unavailable;
 
 use std::num::NonZeroU32;
 
-pub use self::conditions::{Conditions, NameCondition};
+pub use self::conditions::NameCondition;
 #[cfg(any(target_os = "linux", windows))]
 pub use self::engine::{remove_contents, remove_tree};
 pub use self::failures::Failures;
@@ -59,6 +59,7 @@ pub use self::policy::Order;
 pub use self::progress::{Counts, Progress};
 #[cfg(not(any(target_os = "linux", windows)))]
 pub use self::unavailable::{remove_contents, remove_tree};
+use crate::conditions::Conditions;
 use crate::error::Error;
 
 /// Maximum number of workers.
@@ -72,8 +73,13 @@ pub struct RemoveOptions<'a> {
     /// Enter other file systems mounted below. The mount points themselves stay, as failures ("busy"). Refused
     /// on Windows.
     pub cross_mounts: bool,
-    /// Entries to remove; [`Conditions::NONE`] for all.
-    pub conditions: Conditions<'a>,
+    /// Selects the entries to remove: those meeting every condition; `None` for all. A directory is removed if it
+    /// meets them (by its attributes before the removal) and is empty by then; other directories are entered too,
+    /// except excluded ones. With any condition, the directory named in the call stays. An entry named in the call
+    /// has the place of an entry of a named directory: its path is its name.
+    pub conditions: Option<&'a Conditions>,
+    /// Only entries whose name, without path, this predicate accepts too.
+    pub name: Option<NameCondition<'a>>,
     /// Remove nothing; count the entries that would be removed, and their bytes. Errors of the system are not
     /// predicted.
     pub dry_run: bool,
@@ -114,6 +120,7 @@ impl std::fmt::Debug for RemoveOptions<'_> {
             .field("workers", &self.workers)
             .field("cross_mounts", &self.cross_mounts)
             .field("conditions", &self.conditions)
+            .field("name", &self.name.map(|_| ".."))
             .field("dry_run", &self.dry_run)
             .field("keep", &self.keep)
             .field("entries_per_second_max", &self.entries_per_second_max)

@@ -24,8 +24,12 @@ impl Examiner for Fstatat {
         Ok(())
     }
 
+    fn lacks(&self) -> Want {
+        Want::BORN | Want::MOUNT
+    }
+
     fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
-        Ok(Box::new(ByName { have: want.without(Want::BORN | Want::MOUNT) }))
+        Ok(Box::new(ByName { have: want.without(self.lacks()) }))
     }
 }
 
@@ -60,11 +64,14 @@ impl ByName {
             group: status.st_gid,
             inode: status.st_ino as u64,
             size_bytes: status.st_size as u64,
+            allocated_bytes: status.st_blocks as u64 * 512,
             modified: Time { seconds: status.st_mtime as i64, nanoseconds: status.st_mtime_nsec as u32 },
+            accessed: Time { seconds: status.st_atime as i64, nanoseconds: status.st_atime_nsec as u32 },
             changed: Time { seconds: status.st_ctime as i64, nanoseconds: status.st_ctime_nsec as u32 },
             born: Time::EPOCH,
             device: (major(status.st_dev), minor(status.st_dev)),
             mount: 0,
+            special: (major(status.st_rdev), minor(status.st_rdev)),
         }
     }
 }

@@ -15,6 +15,10 @@ mod uring;
 #[cfg(windows)]
 mod windows_each;
 
+#[cfg(target_os = "linux")]
+pub(crate) use self::statx::StatxRequest;
+#[cfg(windows)]
+pub(crate) use self::windows_each::of_open;
 use crate::attributes::{Attributes, Want};
 use crate::batch::{Batch, Entry};
 use crate::dir::Dir;
@@ -57,6 +61,11 @@ pub trait Examiner: Sync {
     /// [`Backend::open_with_attributes`](crate::Backend::open_with_attributes).
     fn is_listed(&self) -> bool {
         false
+    }
+
+    /// Attributes that it never returns, on any file system.
+    fn lacks(&self) -> Want {
+        Want::NOTHING
     }
 
     /// `true` if threads are faster in distant parts of a directory than in neighbouring ones.
@@ -168,7 +177,7 @@ impl Dir {
     pub fn attributes(&self, want: Want) -> Result<Attributes> {
         #[cfg(target_os = "linux")]
         if statx::Statx.probe(self).is_ok() {
-            return statx::StatxRequest::new(want).itself(self);
+            return StatxRequest::new(want).itself(self);
         }
         #[cfg(windows)]
         return windows_each::of_directory(self, want);

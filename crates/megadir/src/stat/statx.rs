@@ -14,8 +14,8 @@ use crate::stat::{Examine, Examiner};
 
 pub(crate) struct Statx;
 
-/// Inode and device come with every answer.
-const BITS: [(Want, StatxFlags); 10] = [
+/// Inode and the two devices come with every answer.
+const BITS: [(Want, StatxFlags); 12] = [
     (Want::TYPE, StatxFlags::TYPE),
     (Want::SIZE, StatxFlags::SIZE),
     (Want::MODIFIED, StatxFlags::MTIME),
@@ -26,6 +26,8 @@ const BITS: [(Want, StatxFlags); 10] = [
     (Want::LINKS, StatxFlags::NLINK),
     (Want::INODE, StatxFlags::INO),
     (Want::MOUNT, StatxFlags::MNT_ID),
+    (Want::ALLOCATED, StatxFlags::BLOCKS),
+    (Want::ACCESSED, StatxFlags::ATIME),
 ];
 
 impl Examiner for Statx {
@@ -53,7 +55,10 @@ impl Examiner for Statx {
     }
 }
 
-pub(super) struct StatxRequest {
+/// Unit of `stx_blocks`, whatever the block size of the file system.
+const BLOCK_BYTES: u64 = 512;
+
+pub(crate) struct StatxRequest {
     want: Want,
     mask: StatxFlags,
 }
@@ -74,13 +79,12 @@ pub(super) const FLAGS: AtFlags =
     AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
 impl StatxRequest {
-    pub(super) fn new(want: Want) -> Self {
+    pub(crate) fn new(want: Want) -> Self {
         let mask = BITS.iter().filter(|row| want.contains(row.0)).map(|row| row.1).collect();
         Self { want, mask }
     }
 
-    #[cfg(feature = "io-uring")]
-    pub(super) fn mask(&self) -> StatxFlags {
+    pub(crate) fn mask(&self) -> StatxFlags {
         self.mask
     }
 
@@ -99,7 +103,7 @@ impl StatxRequest {
     }
 
     #[inline]
-    pub(super) fn attributes(&self, status: &rustix::fs::Statx) -> Attributes {
+    pub(crate) fn attributes(&self, status: &rustix::fs::Statx) -> Attributes {
         let got = StatxFlags::from_bits_retain(status.stx_mask);
         let have = match got.contains(self.mask) {
             // Nearly always: everything that was requested.
@@ -109,17 +113,20 @@ impl StatxRequest {
         let time =
             |time: rustix::fs::StatxTimestamp| Time { seconds: time.tv_sec, nanoseconds: time.tv_nsec };
         Attributes {
-            have: (have | Want::DEVICE) & self.want,
+            have: (have | Want::DEVICE | Want::SPECIAL) & self.want,
             links: u64::from(status.stx_nlink),
             user: status.stx_uid,
             group: status.stx_gid,
             inode: status.stx_ino,
             size_bytes: status.stx_size,
+            allocated_bytes: status.stx_blocks * BLOCK_BYTES,
             modified: time(status.stx_mtime),
+            accessed: time(status.stx_atime),
             changed: time(status.stx_ctime),
             born: time(status.stx_btime),
             device: (status.stx_dev_major, status.stx_dev_minor),
             mount: status.stx_mnt_id,
+            special: (status.stx_rdev_major, status.stx_rdev_minor),
             ..Attributes::of_mode(status.stx_mode.into())
         }
     }

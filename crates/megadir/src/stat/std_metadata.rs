@@ -22,6 +22,10 @@ impl Examiner for StdMetadata {
         Ok(())
     }
 
+    fn lacks(&self) -> Want {
+        Want::MOUNT
+    }
+
     fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
         Ok(Box::new(ByPath { want }))
     }
@@ -58,6 +62,10 @@ pub(super) fn attributes(metadata: &std::fs::Metadata, want: Want) -> Attributes
         row.modified = Time::from_system(modified);
         have = have | Want::MODIFIED;
     }
+    if let Some(accessed) = metadata.accessed().ok().filter(is_kept) {
+        row.accessed = Time::from_system(accessed);
+        have = have | Want::ACCESSED;
+    }
     if let Some(born) = metadata.created().ok().filter(is_kept) {
         row.born = Time::from_system(born);
         have = have | Want::BORN;
@@ -71,7 +79,10 @@ pub(super) fn attributes(metadata: &std::fs::Metadata, want: Want) -> Attributes
         row.inode = metadata.ino();
         row.changed = Time { seconds: metadata.ctime(), nanoseconds: metadata.ctime_nsec() as u32 };
         row.device = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+        row.allocated_bytes = metadata.blocks() * 512;
+        row.special = (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
         have = have | Want::MODE | Want::LINKS | Want::OWNER | Want::INODE | Want::CHANGED | Want::DEVICE;
+        have = have | Want::ALLOCATED | Want::SPECIAL;
     }
     row.have = have & want;
     row

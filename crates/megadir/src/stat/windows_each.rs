@@ -15,7 +15,8 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::stat::{Examine, Examiner};
 
-const OF_PATH: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
+const OF_PATH: Want =
+    Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::ACCESSED).union(Want::BORN);
 const OF_OPEN: Want = OF_PATH.union(Want::CHANGED).union(Want::INODE).union(Want::LINKS);
 
 pub(crate) struct AttributesEach;
@@ -129,7 +130,7 @@ pub(super) fn of_directory(directory: &Dir, want: Want) -> Result<Attributes> {
     Ok(row)
 }
 
-fn of_open(facts: &Facts, want: Want) -> Attributes {
+pub(crate) fn of_open(facts: &Facts, want: Want) -> Attributes {
     let mut row = found(facts).attributes(want, OF_OPEN);
     row.links = facts.links.into();
     row
@@ -140,9 +141,11 @@ fn found(facts: &Facts) -> Found {
         attributes: facts.attributes,
         reparse_tag: facts.reparse_tag,
         created: facts.created,
+        accessed: facts.accessed,
         written: facts.written,
         changed: facts.changed,
         size_bytes: facts.size_bytes,
         file_id: facts.index,
+        ..Found::default()
     }
 }

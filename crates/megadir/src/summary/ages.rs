@@ -14,7 +14,7 @@ const OLDEST_S: [i64; 10] =
 /// Distribution of ages, in whole seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ages {
-    buckets: [Total; OLDEST_S.len() + 1],
+    buckets: [Total; BUCKETS],
     entries: u64,
 }
 
@@ -36,9 +36,7 @@ impl Ages {
 
     #[inline]
     pub(super) fn add(&mut self, age_s: i64, size_bytes: u64) {
-        // Ten comparisons without a branch.
-        let bucket: usize = OLDEST_S.iter().map(|oldest_s| usize::from(age_s > *oldest_s)).sum();
-        self.buckets[bucket].add(size_bytes);
+        self.buckets[bucket_of(age_s)].add(size_bytes);
         self.entries += 1;
     }
 
@@ -57,14 +55,27 @@ impl Ages {
     /// Buckets from the first to the last non-empty one, newest first; buckets in between may be empty. A
     /// bucket includes its upper bound; a year has 365 days.
     pub fn buckets(&self) -> Vec<AgeBucket> {
-        let bucket = |(index, total): (usize, Total)| AgeBucket {
-            from_s: index.checked_sub(1).map(|before| OLDEST_S[before] + 1),
-            to_s: OLDEST_S.get(index).copied(),
-            total,
+        let bucket = |(index, total): (usize, Total)| {
+            let (from_s, to_s) = bounds(index);
+            AgeBucket { from_s, to_s, total }
         };
         let all = self.buckets.iter().copied().enumerate().map(bucket).collect();
         from_first_to_last(all, |bucket: &AgeBucket| bucket.total)
     }
+}
+
+/// Number of buckets.
+pub(crate) const BUCKETS: usize = OLDEST_S.len() + 1;
+
+#[inline]
+pub(crate) fn bucket_of(age_s: i64) -> usize {
+    // Ten comparisons without a branch.
+    OLDEST_S.iter().map(|oldest_s| usize::from(age_s > *oldest_s)).sum()
+}
+
+/// Lowest and highest age of a bucket, as in [`AgeBucket`].
+pub(crate) fn bounds(bucket: usize) -> (Option<i64>, Option<i64>) {
+    (bucket.checked_sub(1).map(|before| OLDEST_S[before] + 1), OLDEST_S.get(bucket).copied())
 }
 
 #[cfg(test)]

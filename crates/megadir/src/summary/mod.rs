@@ -7,9 +7,9 @@
 //!
 //! Adding an entry takes a few nanoseconds. Memory does not grow with the number of entries.
 
-mod ages;
+pub(crate) mod ages;
 mod directories;
-mod sizes;
+pub(crate) mod sizes;
 mod top;
 
 pub use ages::{AgeBucket, Ages};

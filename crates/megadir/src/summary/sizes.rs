@@ -12,7 +12,7 @@ const EXACT: u64 = 2 * COUNTS as u64;
 const ALL_COUNTS: usize = 2 * COUNTS + (63 - COUNTS_BITS as usize) * COUNTS;
 
 /// Size 0, sizes below 1 KiB, then one bucket per power of 4.
-const BUCKETS: usize = 29;
+pub(crate) const BUCKETS: usize = 29;
 const KIB_BITS: u32 = 10;
 
 /// Distribution of sizes.
@@ -80,8 +80,8 @@ impl Sizes {
     /// 1, 1 KiB, 4 KiB, 16 KiB and so on, each included in its bucket.
     pub fn buckets(&self) -> Vec<SizeBucket> {
         let bucket = |(index, total)| {
-            let to = if index + 1 < BUCKETS { bucket_start(index + 1) - 1 } else { u64::MAX };
-            SizeBucket { from: bucket_start(index), to, total }
+            let (from, to) = bounds(index);
+            SizeBucket { from, to, total }
         };
         let all = self.buckets.iter().copied().enumerate().map(bucket).collect();
         from_first_to_last(all, |bucket: &SizeBucket| bucket.total)
@@ -108,12 +108,18 @@ impl Sizes {
 }
 
 #[inline]
-fn bucket_of(bytes: u64) -> usize {
+pub(crate) fn bucket_of(bytes: u64) -> usize {
     match bytes {
         0 => 0,
         1..1024 => 1,
         _ => 2 + ((bytes.ilog2() - KIB_BITS) / 2) as usize,
     }
+}
+
+/// Smallest and largest size of a bucket, bytes.
+pub(crate) fn bounds(bucket: usize) -> (u64, u64) {
+    let to = if bucket + 1 < BUCKETS { bucket_start(bucket + 1) - 1 } else { u64::MAX };
+    (bucket_start(bucket), to)
 }
 
 fn bucket_start(bucket: usize) -> u64 {

@@ -2,6 +2,7 @@
 //! never through a symbolic link. If the queue is full, a worker descends itself, so memory is bounded by queue
 //! and depth, not by the width of the tree. An unreadable directory is an item of the walk, not its end.
 
+mod context;
 mod parts;
 mod queue;
 mod worker;
@@ -13,11 +14,14 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use self::context::Opened;
+pub use self::context::WalkContext;
 pub use self::parts::WalkPart;
 use self::queue::{Pending, Queue};
 use self::worker::{Gathered, Output, Worker};
 use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
+use crate::conditions::Conditions;
 use crate::dir::Dir;
 use crate::dir_path::DirPath;
 use crate::error::{Error, Result};
@@ -44,7 +48,7 @@ use crate::threads::join;
 /// assert!(entries > 10);
 /// # Ok::<(), megadir::Error>(())
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct WalkOptions {
     /// Buffer of one call, bytes. Each thread has one per directory being read, at least one.
     pub buffer_bytes: usize,
@@ -58,6 +62,8 @@ pub struct WalkOptions {
     pub examine: Option<(&'static dyn Examiner, Want)>,
     /// Return [`WalkItem::End`] for each directory, for callers that keep state per directory.
     pub tell_ends: bool,
+    /// Enter only directories that these conditions let see. Batches hold all entries: the caller checks them.
+    pub conditions: Option<Arc<Conditions>>,
 }
 
 impl WalkOptions {
@@ -72,6 +78,7 @@ impl WalkOptions {
             cross_mounts: false,
             examine: None,
             tell_ends: false,
+            conditions: None,
         }
     }
 }
@@ -104,20 +111,20 @@ pub enum WalkItem<'a> {
 #[derive(Debug)]
 pub struct Walk {
     source: Source,
-    current: Option<Output>,
+    current: Option<Output<()>>,
 }
 
 #[derive(Debug)]
 enum Source {
-    Inline(Box<Worker>),
-    Threads { filled: Receiver<Output>, empty: Sender<Gathered>, handles: Handles },
+    Inline(Box<Worker<()>>),
+    Threads { filled: Receiver<Output<()>>, empty: Sender<Gathered>, handles: Handles },
 }
 
 /// Stops and joins the threads on drop.
 #[derive(Debug)]
 struct Handles {
     threads: Vec<JoinHandle<()>>,
-    queue: Arc<Queue>,
+    queue: Arc<Queue<()>>,
     stop: Arc<AtomicBool>,
 }
 
@@ -130,7 +137,7 @@ impl Walk {
     /// started.
     pub fn new(root: Dir, options: &WalkOptions) -> Result<Self> {
         let path = root.dir_path().clone();
-        let (queue, mut workers) = workers(root, options)?;
+        let (queue, mut workers) = workers(root, (), options)?;
         if options.threads == 1
             && let Some(worker) = workers.pop()
         {
@@ -180,48 +187,53 @@ impl Walk {
                 next
             }
         };
-        next.and_then(|next| item(&mut self.current, next))
+        next.and_then(|next| item(&mut self.current, next)).map(|(item, _)| item)
     }
 }
 
 /// The queue has the root in it.
-fn workers(root: Dir, options: &WalkOptions) -> Result<(Arc<Queue>, Vec<Worker>)> {
+fn workers<C: WalkContext>(
+    root: Dir,
+    context: C,
+    options: &WalkOptions,
+) -> Result<(Arc<Queue<C>>, Vec<Worker<C>>)> {
     worker::check(options, root.dir_path())?;
     let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
     let mut examine = match options.examine {
         Some((examiner, want)) => examiner.start_threads(&root, want, options.threads)?,
         None => Vec::new(),
     };
-    if queue.push(Pending::Root(Box::new(root))).is_err() {
+    if queue.push(Pending::Root(Box::new(Opened { dir: Arc::new(root), context }))).is_err() {
         unreachable!("an empty queue has room for the root");
     }
-    let worker = |_| Worker::new(Arc::clone(&queue), *options, examine.pop());
+    let worker = |_| Worker::new(Arc::clone(&queue), options.clone(), examine.pop());
     let workers = (0..options.threads).map(worker).collect();
     Ok((queue, workers))
 }
 
 /// Converts the result of a step; the item borrows from `current`.
-fn item(current: &mut Option<Output>, next: Output) -> Option<WalkItem<'_>> {
+fn item<C>(current: &mut Option<Output<C>>, next: Output<C>) -> Option<(WalkItem<'_>, Option<&C>)> {
     match next {
-        Output::Error(error) => Some(WalkItem::Error(error)),
-        Output::OtherMount(path) => Some(WalkItem::OtherMount(path)),
+        Output::Error(error) => Some((WalkItem::Error(error), None)),
+        Output::OtherMount(path) => Some((WalkItem::OtherMount(path), None)),
         borrowed => match current.insert(borrowed) {
             Output::Batch { directory, gathered } => match gathered.batch() {
-                Ok(batch) => Some(WalkItem::Batch {
-                    directory: directory.dir_path(),
-                    batch,
-                    attributes: &gathered.rows,
-                }),
+                Ok(batch) => {
+                    let (directory, context) = (directory.dir.dir_path(), &directory.context);
+                    Some((WalkItem::Batch { directory, batch, attributes: &gathered.rows }, Some(context)))
+                }
                 Err(_) => unreachable!("the bytes of a batch are a batch"),
             },
-            Output::End(directory) => Some(WalkItem::End { directory: directory.dir_path() }),
+            Output::End(directory) => {
+                Some((WalkItem::End { directory: directory.dir.dir_path() }, Some(&directory.context)))
+            }
             Output::Error(_) | Output::OtherMount(_) => None,
         },
     }
 }
 
 /// Or until the consumer is gone.
-fn run(mut worker: Worker, filled: &Sender<Output>, empty: &Receiver<Gathered>, stop: &AtomicBool) {
+fn run(mut worker: Worker<()>, filled: &Sender<Output<()>>, empty: &Receiver<Gathered>, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         if let Ok(gathered) = empty.try_recv() {
             worker.recycle(gathered);
@@ -234,7 +246,7 @@ fn run(mut worker: Worker, filled: &Sender<Output>, empty: &Receiver<Gathered>, 
 }
 
 /// Other workers would wait for its directories forever.
-struct CloseOnPanic(Arc<Queue>);
+struct CloseOnPanic(Arc<Queue<()>>);
 
 impl Drop for CloseOnPanic {
     fn drop(&mut self) {

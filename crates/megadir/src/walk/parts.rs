@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::queue::Queue;
 use super::worker::{Output, Worker};
-use super::{Walk, WalkItem, WalkOptions, item, workers};
+use super::{Walk, WalkContext, WalkItem, WalkOptions, item, workers};
 use crate::dir::Dir;
 use crate::error::Result;
 
@@ -24,6 +24,7 @@ use crate::error::Result;
 ///     cross_mounts: false,
 ///     examine: None,
 ///     tell_ends: false,
+///     conditions: None,
 /// };
 /// let mut entries = 0;
 /// std::thread::scope(|scope| {
@@ -46,10 +47,10 @@ use crate::error::Result;
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct WalkPart {
-    worker: Worker,
-    current: Option<Output>,
-    queue: Arc<Queue>,
+pub struct WalkPart<C: WalkContext = ()> {
+    worker: Worker<C>,
+    current: Option<Output<C>>,
+    queue: Arc<Queue<C>>,
     ended: bool,
 }
 
@@ -60,15 +61,34 @@ impl Walk {
     ///
     /// As [`Walk::new`].
     pub fn parts(root: Dir, options: &WalkOptions) -> Result<Vec<WalkPart>> {
-        let (queue, workers) = workers(root, options)?;
+        Self::parts_with(root, (), options)
+    }
+
+    /// As [`Walk::parts`], with a state for each directory: `context` for the root, and for the directories below
+    /// what [`WalkContext::below`] makes of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Walk::new`].
+    pub fn parts_with<C: WalkContext>(
+        root: Dir,
+        context: C,
+        options: &WalkOptions,
+    ) -> Result<Vec<WalkPart<C>>> {
+        let (queue, workers) = workers(root, context, options)?;
         let part = |worker| WalkPart { worker, current: None, queue: Arc::clone(&queue), ended: false };
         Ok(workers.into_iter().map(part).collect())
     }
 }
 
-impl WalkPart {
+impl<C: WalkContext> WalkPart<C> {
     /// Returns the next item, or `None` at the end. Waits while other parts may still find directories.
     pub fn next_item(&mut self) -> Option<WalkItem<'_>> {
+        self.next_with_context().map(|(item, _)| item)
+    }
+
+    /// As [`WalkPart::next_item`], with the directory's state for a batch and an end.
+    pub fn next_with_context(&mut self) -> Option<(WalkItem<'_>, Option<&C>)> {
         if let Some(Output::Batch { gathered, .. }) = self.current.take() {
             self.worker.recycle(gathered);
         }
@@ -82,7 +102,7 @@ impl WalkPart {
     }
 }
 
-impl Drop for WalkPart {
+impl<C: WalkContext> Drop for WalkPart<C> {
     fn drop(&mut self) {
         // Other parts would wait for this one's directories.
         if !self.ended {

@@ -2,24 +2,24 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::dir::Dir;
+use super::context::Opened;
 
 #[derive(Debug)]
-pub(super) enum Pending {
-    Root(Box<Dir>),
-    Below { parent: Arc<Dir>, name: Box<[u8]> },
+pub(super) enum Pending<C> {
+    Root(Box<Opened<C>>),
+    Below { parent: Arc<Opened<C>>, name: Box<[u8]> },
 }
 
 #[derive(Debug)]
-pub(super) struct Queue {
-    state: Mutex<State>,
+pub(super) struct Queue<C> {
+    state: Mutex<State<C>>,
     changed: Condvar,
     length_max: usize,
 }
 
 #[derive(Debug)]
-struct State {
-    pending: Vec<Pending>,
+struct State<C> {
+    pending: Vec<Pending<C>>,
     /// May still add directories.
     working: usize,
     waiting: usize,
@@ -31,14 +31,14 @@ struct State {
 /// Directories taken before a waiting worker is woken for a few: in a chain, waking takes longer than reading.
 const FEW: usize = 8;
 
-impl Queue {
+impl<C> Queue<C> {
     pub(super) fn new(workers: usize, length_max: usize) -> Self {
         let state = State { pending: Vec::new(), working: workers, waiting: 0, taken: FEW, closed: false };
         Self { state: Mutex::new(state), changed: Condvar::new(), length_max }
     }
 
     /// Returned if the queue is full. Wakes workers only for directories beyond the caller's next one.
-    pub(super) fn push(&self, pending: Pending) -> Result<(), Pending> {
+    pub(super) fn push(&self, pending: Pending<C>) -> Result<(), Pending<C>> {
         let mut state = self.lock();
         if state.pending.len() >= self.length_max {
             return Err(pending);
@@ -59,7 +59,7 @@ impl Queue {
         }
     }
 
-    fn wake(&self, mut state: MutexGuard<'_, State>) {
+    fn wake(&self, mut state: MutexGuard<'_, State<C>>) {
         if state.waiting > 0 {
             state.taken = 0;
             drop(state);
@@ -68,7 +68,7 @@ impl Queue {
     }
 
     /// Waits while other workers may add one; `None` at the end.
-    pub(super) fn pop(&self) -> Option<Pending> {
+    pub(super) fn pop(&self) -> Option<Pending<C>> {
         let mut state = self.lock();
         state.working -= 1;
         loop {
@@ -100,7 +100,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<C>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

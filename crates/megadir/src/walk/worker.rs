@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::WalkOptions;
+use super::context::{Opened, WalkContext};
 use super::queue::{Pending, Queue};
 use crate::attributes::Attributes;
 use crate::backend::{self, Backend, Reader};
 use crate::batch::Batch;
+use crate::conditions::{Conditions, Place};
 use crate::decode::Malformed;
-use crate::dir::Dir;
 use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
@@ -25,13 +26,13 @@ const BELOW_MAX: usize = 512;
 const LARGE_ENTRIES: usize = 64;
 
 #[derive(Debug)]
-pub(super) enum Output {
+pub(super) enum Output<C> {
     Batch {
-        directory: Arc<Dir>,
+        directory: Arc<Opened<C>>,
         gathered: Gathered,
     },
     /// A directory whose batches have all been returned.
-    End(Arc<Dir>),
+    End(Arc<Opened<C>>),
     Error(Error),
     /// A directory on another mount, not entered.
     OtherMount(PathBuf),
@@ -51,11 +52,11 @@ impl Gathered {
 }
 
 /// Reads one directory after another; descends itself if the queue is full.
-pub(super) struct Worker {
-    queue: Arc<Queue>,
+pub(super) struct Worker<C> {
+    queue: Arc<Queue<C>>,
     options: WalkOptions,
     /// Deepest last; more than one only while the queue is full.
-    stack: Vec<Frame>,
+    stack: Vec<Frame<C>>,
     spare: Gathered,
     /// Reused by the next reader.
     spare_buffer: Vec<u8>,
@@ -63,25 +64,26 @@ pub(super) struct Worker {
     done: bool,
 }
 
-struct Frame {
-    directory: Arc<Dir>,
+struct Frame<C> {
+    directory: Arc<Opened<C>>,
     /// `None` once read to the end.
     reader: Option<Box<dyn Reader>>,
     /// Neither queued nor entered yet.
     below: VecDeque<Box<[u8]>>,
     /// Reading on takes long.
     is_large: bool,
+    place: Place,
 }
 
-enum Entered {
+enum Entered<C> {
     Yes,
     /// No error in a changing tree.
     Vanished,
-    Not(Output),
+    Not(Output<C>),
 }
 
-impl Worker {
-    pub(super) fn new(queue: Arc<Queue>, options: WalkOptions, examine: Option<Box<dyn Examine>>) -> Self {
+impl<C: WalkContext> Worker<C> {
+    pub(super) fn new(queue: Arc<Queue<C>>, options: WalkOptions, examine: Option<Box<dyn Examine>>) -> Self {
         let spare = Gathered::default();
         Self { queue, options, stack: Vec::new(), spare, spare_buffer: Vec::new(), examine, done: false }
     }
@@ -94,7 +96,7 @@ impl Worker {
     }
 
     /// `None` at the end.
-    pub(super) fn step(&mut self) -> Option<Output> {
+    pub(super) fn step(&mut self) -> Option<Output<C>> {
         while !self.done {
             let Some(frame) = self.stack.last_mut() else {
                 let Some(pending) = self.queue.pop() else {
@@ -111,7 +113,8 @@ impl Worker {
                 if frame.is_large {
                     self.queue.offer();
                 }
-                match frame.read(std::mem::take(&mut self.spare), self.examine.as_deref_mut()) {
+                let conditions = self.options.conditions.as_deref();
+                match frame.read(std::mem::take(&mut self.spare), self.examine.as_deref_mut(), conditions) {
                     Some(output) => return Some(output),
                     None => {
                         if let Some(reader) = frame.reader.take() {
@@ -140,7 +143,7 @@ impl Worker {
     }
 
     /// Pushed on the stack.
-    fn enter(&mut self, pending: Pending) -> Entered {
+    fn enter(&mut self, pending: Pending<C>) -> Entered<C> {
         match self.open(pending) {
             Ok(Ok(directory)) => match self.push(directory) {
                 Ok(()) => Entered::Yes,
@@ -155,37 +158,47 @@ impl Worker {
     }
 
     /// The path if it is another mount, which is not entered.
-    fn open(&self, pending: Pending) -> Result<std::result::Result<Dir, PathBuf>> {
-        match pending {
-            Pending::Root(directory) => Ok(Ok(*directory)),
-            Pending::Below { parent, name } if self.options.cross_mounts => parent.open_below(&name).map(Ok),
-            Pending::Below { parent, name } => Ok(parent
-                .open_below_on_this_mount(&name)?
-                .ok_or_else(|| parent.path().join(names::to_os(&name).unwrap_or_default()))),
-        }
+    fn open(&self, pending: Pending<C>) -> Result<std::result::Result<Opened<C>, PathBuf>> {
+        let (parent, name) = match pending {
+            Pending::Root(root) => return Ok(Ok(*root)),
+            Pending::Below { parent, name } => (parent, name),
+        };
+        let opened = match self.options.cross_mounts {
+            true => Some(parent.dir.open_below(&name)?),
+            false => parent.dir.open_below_on_this_mount(&name)?,
+        };
+        Ok(match opened {
+            Some(dir) => Ok(Opened { dir: Arc::new(dir), context: parent.context.below(&name) }),
+            None => Err(parent.dir.path().join(names::to_os(&name).unwrap_or_default())),
+        })
     }
 
-    fn push(&mut self, directory: Dir) -> Result<()> {
-        let directory = Arc::new(directory);
+    fn push(&mut self, opened: Opened<C>) -> Result<()> {
+        let directory = Arc::new(opened);
         let options = read_options(&self.options);
         let reader = match self.options.examine {
             Some((examiner, want)) if examiner.is_listed() => {
-                backend()?.open_with_attributes(&directory, &options, want)?
+                backend()?.open_with_attributes(&directory.dir, &options, want)?
             }
-            _ => backend()?.open_again(&directory, &options, std::mem::take(&mut self.spare_buffer))?,
+            _ => backend()?.open_again(&directory.dir, &options, std::mem::take(&mut self.spare_buffer))?,
         };
-        self.stack.push(Frame { directory, reader: Some(reader), below: VecDeque::new(), is_large: false });
+        let below = directory.dir.dir_path().below();
+        let place = self.options.conditions.as_ref().map(|conditions| conditions.place(below));
+        let place = place.unwrap_or_default();
+        let frame = Frame { directory, reader: Some(reader), below: VecDeque::new(), is_large: false, place };
+        self.stack.push(frame);
         Ok(())
     }
 }
 
-impl Frame {
+impl<C> Frame<C> {
     /// Also records subdirectories; `None` at the end.
     fn read(
         &mut self,
         mut gathered: Gathered,
         examine: Option<&mut (dyn Examine + 'static)>,
-    ) -> Option<Output> {
+        conditions: Option<&Conditions>,
+    ) -> Option<Output<C>> {
         let batch = match self.reader.as_mut()?.next_batch() {
             Ok(Some(batch)) => batch,
             Ok(None) => return None,
@@ -197,7 +210,8 @@ impl Frame {
         };
         self.is_large = batch.len() >= LARGE_ENTRIES;
         for entry in batch {
-            if entry.kind == FileType::Directory {
+            let enters = |conditions: &Conditions| conditions.enters(&self.place, entry.name);
+            if entry.kind == FileType::Directory && conditions.is_none_or(enters) {
                 self.below.push_back(entry.name.into());
             }
         }
@@ -207,7 +221,7 @@ impl Frame {
         gathered.rows.clear();
         if let Some(examine) = examine
             && let Err(error) =
-                crate::stat::examine(&mut *examine, &self.directory, batch, &mut gathered.rows)
+                crate::stat::examine(&mut *examine, &self.directory.dir, batch, &mut gathered.rows)
         {
             self.reader = None;
             // Once instead of for each entry.
@@ -238,7 +252,7 @@ pub(super) fn check(options: &WalkOptions, path: &DirPath) -> Result<()> {
     Ok(())
 }
 
-impl std::fmt::Debug for Worker {
+impl<C> std::fmt::Debug for Worker<C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Worker").field("depth", &self.stack.len()).finish_non_exhaustive()
     }

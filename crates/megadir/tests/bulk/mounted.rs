@@ -97,6 +97,7 @@ fn walk(
         cross_mounts,
         examine: Some((examiner, Want::ALL)),
         tell_ends: false,
+        conditions: None,
     };
     let mut walk = Walk::new(Dir::open(root).unwrap(), &options).unwrap();
     let mut errors = Vec::new();

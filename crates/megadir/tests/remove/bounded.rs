@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use megadir::FileType;
-use megadir::remove::{Conditions, RemoveOptions};
+use megadir::remove::RemoveOptions;
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::require::full;
@@ -188,8 +188,7 @@ fn a_directory_of_ext4_goes_in_one_order_of_inodes() {
         begun_again.fetch_add(usize::from(before > inodes[name]), Ordering::Relaxed);
         true
     };
-    let conditions = Conditions { name: Some(&watches), ..Conditions::NONE };
-    let removed = empty(&tree, &RemoveOptions { conditions, ..options(2) }).unwrap();
+    let removed = empty(&tree, &RemoveOptions { name: Some(&watches), ..options(2) }).unwrap();
     assert_eq!(removed.counts, only(24_000, 0));
     assert_eq!(begun_again.load(Ordering::Relaxed), 0, "each block of inodes is gone through once");
 }

@@ -46,6 +46,7 @@ fn walked(tree: &Path) -> u64 {
         cross_mounts: false,
         examine: None,
         tell_ends: false,
+        conditions: None,
     };
     let mut walk = Walk::new(Dir::open(tree).unwrap(), &options).unwrap();
     let mut entries = 0;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use megadir::remove::{Conditions, Counts, Failures, Progress, RemoveOptions, Removed, remove_tree};
+use megadir::remove::{Counts, Failures, Progress, RemoveOptions, Removed, remove_tree};
 use megadir::{Dir, ErrorKind};
 use megadir_testkit::leaks::{descriptors_below, settled};
 use megadir_testkit::tree::Flat;
@@ -135,8 +135,7 @@ fn what_comes_while_conditions_choose_is_looked_for_again() {
         };
         let failures = Failures::new(10);
         let told = |failure| failures.add(failure);
-        let conditions = Conditions { name: Some(&answers), ..Conditions::NONE };
-        let asked = RemoveOptions { conditions, on_failure: &told, ..options(2) };
+        let asked = RemoveOptions { name: Some(&answers), on_failure: &told, ..options(2) };
         let removed = if empties { empty(&tree, &asked) } else { remove(&tree, &asked) }.unwrap();
         let left = fs::read_dir(&tree).unwrap().count();
         let failures = failures.take();

@@ -6,8 +6,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use megadir::remove::{Conditions, Counts, RemoveOptions};
-use megadir::{FileType, Time};
+use megadir::remove::{Counts, NameCondition, RemoveOptions};
+use megadir::{Conditions, FileType, Time};
 use megadir_testkit::rng::Rng;
 use megadir_testkit::tree::Maker;
 
@@ -55,7 +55,12 @@ fn random(directory: &Path, rng: &mut Rng, depth: u32) {
 
 /// Entries that should stay, by the simplest possible recursion. Returns `true` if the directory itself would
 /// be empty.
-fn expected(directory: &Path, conditions: &Conditions<'_>, stays: &mut BTreeSet<PathBuf>) -> bool {
+fn expected(
+    directory: &Path,
+    conditions: &Conditions,
+    named: Option<NameCondition<'_>>,
+    stays: &mut BTreeSet<PathBuf>,
+) -> bool {
     let mut is_empty = true;
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -70,12 +75,12 @@ fn expected(directory: &Path, conditions: &Conditions<'_>, stays: &mut BTreeSet<
             _ => FileType::File,
         };
         let name = path.file_name().unwrap();
-        let goes = conditions.older_than.is_none_or(|limit| modified < limit)
-            && conditions.name.is_none_or(|accepts| accepts(megadir::names::from_os(name)))
+        let goes = conditions.before.is_none_or(|limit| modified < limit)
+            && named.is_none_or(|accepts| accepts(megadir::names::from_os(name)))
             && (conditions.types.is_empty() || conditions.types.contains(&kind))
-            && (kind != FileType::Directory || expected(&path, conditions, &mut BTreeSet::new()));
+            && (kind != FileType::Directory || expected(&path, conditions, named, &mut BTreeSet::new()));
         if kind == FileType::Directory {
-            expected(&path, conditions, stays);
+            expected(&path, conditions, named, stays);
         }
         if !goes {
             stays.insert(path);
@@ -96,14 +101,17 @@ fn what_meets_the_conditions_goes_and_nothing_else() {
         let types: [&[FileType]; 4] =
             [&[], &[FileType::File], &[FileType::Directory], &[FileType::Symlink, FileType::Directory]];
         let conditions = Conditions {
-            older_than: (round % 2 == 0).then_some(LIMIT),
-            name: (round % 3 == 0).then_some(&begins_with_x),
-            types: types[round % 4],
+            before: (round % 2 == 0).then_some(LIMIT),
+            types: types[round % 4].to_vec(),
+            ..Conditions::default()
         };
+        let named: Option<NameCondition<'_>> = if round % 3 == 0 { Some(&begins_with_x) } else { None };
+        let is_none = conditions.is_none() && named.is_none();
         let (mut before, mut stays) = (BTreeSet::new(), BTreeSet::new());
         all(&tree, &mut before);
-        let would_be_empty = expected(&tree, &conditions, &mut stays);
-        let asked = RemoveOptions { conditions, ..options([1, 2, 4][round % 3]) };
+        let would_be_empty = expected(&tree, &conditions, named, &mut stays);
+        let asked =
+            RemoveOptions { conditions: Some(&conditions), name: named, ..options([1, 2, 4][round % 3]) };
         let dry = remove(&tree, &RemoveOptions { dry_run: true, ..asked }).unwrap();
         let mut untouched = BTreeSet::new();
         all(&tree, &mut untouched);
@@ -115,19 +123,19 @@ fn what_meets_the_conditions_goes_and_nothing_else() {
         }
         assert_eq!(left, stays, "round {round}: {conditions:?}");
         let gone = (before.len() - left.len()) as u64;
-        let itself = u64::from(conditions.is_none() && round % 5 != 0);
+        let itself = u64::from(is_none && round % 5 != 0);
         assert_eq!(removed.counts.entries + removed.counts.directories, gone + itself);
-        assert!(would_be_empty || !conditions.is_none());
+        assert!(would_be_empty || !is_none);
         assert_eq!(
             tree.exists(),
             itself == 0,
             "the directory that is named stays where there are conditions"
         );
         let without = |counts: Counts| Counts { bytes: 0, linked: 0, ..counts };
-        let named = u64::from(conditions.is_none() && round % 5 == 0);
+        let itself = u64::from(is_none && round % 5 == 0);
         assert_eq!(
             without(dry.counts),
-            Counts { directories: removed.counts.directories + named, ..without(removed.counts) },
+            Counts { directories: removed.counts.directories + itself, ..without(removed.counts) },
             "round {round}: {conditions:?}"
         );
         assert!(removed.complete && dry.complete);
@@ -157,9 +165,9 @@ fn a_dry_run_tells_the_space() {
     let known = blocks("large") + blocks("below") + blocks("below/one");
     let now = SystemTime::now() + Duration::from_secs(3600);
     let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() as i64;
-    let older_than = Some(Time { seconds: now, nanoseconds: 0 });
-    let conditions = Conditions { older_than, ..Conditions::NONE };
-    let removed = remove(&tree, &RemoveOptions { conditions, ..options(1) }).unwrap();
+    let before = Some(Time { seconds: now, nanoseconds: 0 });
+    let old = Conditions { before, ..Conditions::default() };
+    let removed = remove(&tree, &RemoveOptions { conditions: Some(&old), ..options(1) }).unwrap();
     let expected = Counts { entries: 3, directories: 1, bytes: known, linked: 1, ..Counts::default() };
     assert_eq!(removed.counts, expected);
 }
@@ -169,8 +177,8 @@ fn a_single_file_is_held_against_the_conditions_too() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("file");
     fs::write(&file, "x").unwrap();
-    let conditions = Conditions { types: &[FileType::Directory], ..Conditions::NONE };
-    let kept = remove(&file, &RemoveOptions { conditions, ..options(1) }).unwrap();
+    let directories = Conditions { types: vec![FileType::Directory], ..Conditions::default() };
+    let kept = remove(&file, &RemoveOptions { conditions: Some(&directories), ..options(1) }).unwrap();
     assert!(file.exists() && kept.counts == Counts::default());
     let gone = remove(&file, &options(1)).unwrap();
     assert!(!file.exists() && gone.counts.entries == 1);

@@ -5,14 +5,15 @@ use std::path::Path;
 use std::process::Command;
 
 use megadir::Dir;
-use megadir::remove::{Conditions, Counts, Progress, RemoveOptions, Removed, remove_contents, remove_tree};
+use megadir::remove::{Counts, Progress, RemoveOptions, Removed, remove_contents, remove_tree};
 
 /// Options that remove everything and panic on failure.
 pub(crate) fn options(workers: usize) -> RemoveOptions<'static> {
     RemoveOptions {
         workers,
         cross_mounts: false,
-        conditions: Conditions::NONE,
+        conditions: None,
+        name: None,
         dry_run: false,
         keep: None,
         entries_per_second_max: None,

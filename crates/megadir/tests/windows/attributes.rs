@@ -154,6 +154,7 @@ fn a_walk_tells_what_the_standard_library_tells() {
                 cross_mounts: false,
                 examine: Some((*examiner, Want::ALL)),
                 tell_ends: false,
+                conditions: None,
             };
             let mut found = std::collections::BTreeMap::new();
             let mut walk = Walk::new(Dir::open(scratch.path()).unwrap(), &options).unwrap();

@@ -36,6 +36,7 @@ fn junctions_are_links_and_not_followed() {
         cross_mounts: true,
         examine: None,
         tell_ends: false,
+        conditions: None,
     };
     let mut walk = Walk::new(directory, &options).unwrap();
     while let Some(item) = walk.next_item() {

@@ -7,10 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use megadir::remove::aside::{detach, leftovers, renew};
-use megadir::remove::{
-    Conditions, Counts, Failures, Progress, RemoveOptions, Removed, remove_contents, remove_tree,
-};
-use megadir::{Dir, ErrorKind, FileType, names};
+use megadir::remove::{Counts, Failures, Progress, RemoveOptions, Removed, remove_contents, remove_tree};
+use megadir::{Conditions, Dir, ErrorKind, FileType, names};
 use megadir_testkit::require;
 
 /// Options that remove everything and panic on failure.
@@ -18,7 +16,8 @@ fn options(workers: usize) -> RemoveOptions<'static> {
     RemoveOptions {
         workers,
         cross_mounts: false,
-        conditions: Conditions::NONE,
+        conditions: None,
+        name: None,
         dry_run: false,
         keep: None,
         entries_per_second_max: None,
@@ -183,12 +182,14 @@ fn conditions_choose_and_what_does_not_meet_them_stays() {
     let root = scratch.path().join("root");
     tree(&root, 2, 5);
     let accepts = |name: &[u8]| name.ends_with(b"3");
-    let conditions = Conditions { name: Some(&accepts), types: &[FileType::File], ..Conditions::NONE };
-    let removed = remove(&root, &RemoveOptions { conditions, ..options(2) }).unwrap();
+    let files = Conditions { types: vec![FileType::File], ..Conditions::default() };
+    let asked = RemoveOptions { conditions: Some(&files), name: Some(&accepts), ..options(2) };
+    let removed = remove(&root, &asked).unwrap();
     assert_eq!((removed.counts, removed.complete), (only(2, 0), true));
     let past = Some(megadir::Time { seconds: 1, nanoseconds: 0 });
-    let conditions = Conditions { older_than: past, ..Conditions::NONE };
-    assert_eq!(remove(&root, &RemoveOptions { conditions, ..options(2) }).unwrap().counts, only(0, 0));
+    let old = Conditions { before: past, ..Conditions::default() };
+    let asked = RemoveOptions { conditions: Some(&old), ..options(2) };
+    assert_eq!(remove(&root, &asked).unwrap().counts, only(0, 0));
     assert!(root.join("directory 1").join("ß4").exists());
 }
 
@@ -208,9 +209,8 @@ fn cancelled_it_goes_on_when_run_again() {
             }
             true
         };
-        let conditions = Conditions { name: Some(&accepts), ..Conditions::NONE };
-        let removed =
-            remove_tree(&parent, b"root", &RemoveOptions { conditions, ..options(2) }, &progress).unwrap();
+        let asked = RemoveOptions { name: Some(&accepts), ..options(2) };
+        let removed = remove_tree(&parent, b"root", &asked, &progress).unwrap();
         gone += removed.counts.entries;
         if !removed.cancelled {
             break;

@@ -34,6 +34,10 @@ static TOOLS: &[Tool] = &[
     tool("g++", "g++", "stage fuzz, and tests of std::filesystem"),
     tool("go", "golang-go", "test of layouts as Go code"),
     tool("pip3", "python3-pip", "test of inventories with DuckDB, which pip brings"),
+    tool("man", "man-db", "test of man pages"),
+    tool("mandoc", "mandoc", "test of man pages"),
+    tool("zsh", "zsh", "test of completions"),
+    tool("fish", "fish", "test of completions"),
     tool("chromium", "chromium", "stage browser"),
     tool("chromedriver", "chromium-driver", "stage browser"),
     tool("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "fonts-dejavu-core", "stage browser"),
@@ -47,8 +51,10 @@ static TOOLS: &[Tool] = &[
     tool("/usr/lib/wine/wine64", "wine64", "stage wine"),
 ];
 
-/// Additional tools of the long tier: network file systems with servers on this machine.
+/// Additional tools of the long tier: for timed tests, and network file systems with servers on this machine.
 static TOOLS_OF_FULL: &[Tool] = &[
+    tool("gcc", "gcc", "cost of measuring a command, compared with a loop in C"),
+    tool("hyperfine", "hyperfine", "agreement of `bench commands` with hyperfine"),
     tool("ip", "iproute2", "tests on network file systems"),
     tool("nsenter", "util-linux", "tests on network file systems"),
     tool("mfsmaster", "moosefs-master", "tests on MooseFS"),

@@ -176,6 +176,11 @@ pub(crate) fn file_system(directory: BorrowedFd<'_>) -> FileSystem {
     }
 }
 
+/// Returns the number of a directory's file system, which all its mounts and subvolumes share.
+pub(crate) fn file_system_number(directory: BorrowedFd<'_>) -> Option<u64> {
+    mount(directory).map(|mount| rustix::fs::makedev(mount.number.0, mount.number.1))
+}
+
 /// Returns the number of the mounted block device; `None` if the source is not one.
 fn device_number(mount: &Mount) -> Option<(u32, u32)> {
     if mount.number.0 != 0 {

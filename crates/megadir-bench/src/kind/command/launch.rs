@@ -18,10 +18,10 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use megadir_sys::child::{dies_with_parent, wait};
+use megadir_sys::child::{ReadyProgram, dies_with_parent};
 use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::Usage;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -56,20 +56,19 @@ pub(super) struct Ended {
 ///
 /// An I/O error if this process was not started by a run.
 pub fn launch(arguments: &[OsString], path: Option<&OsStr>) -> io::Result<()> {
-    let (word, others) = arguments.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let word = arguments.first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut run = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let program = match find(&word.to_string_lossy(), path) {
         Ok(program) => program.into_os_string(),
         // Executing it reports the reason.
         Err(_) => word.clone(),
     };
-    let mut command = Command::new(program);
-    command.arg0(word).args(others).stdin(Stdio::from(File::open("/dev/null")?));
-    // This also has the standard library fork.
-    dies_with_parent(&mut command);
+    let program = ReadyProgram::new(&program, arguments)?;
+    // The program's standard input. The socket that was there has been duplicated.
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     run.read_exact(&mut [0; GO.len()])?;
     let started_ns = monotonic_ns();
-    let ended = command.spawn().and_then(wait);
+    let ended = program.run();
     let elapsed_ns = monotonic_ns() - started_ns;
     let numbers = match ended {
         Ok(ended) => [

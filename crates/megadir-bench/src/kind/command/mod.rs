@@ -24,6 +24,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
+use megadir::nearest::choices;
 use megadir_record::{OutputTo, SameWork};
 use serde::Deserialize;
 
@@ -97,6 +98,20 @@ fn timeout_s() -> u64 {
 }
 
 impl CommandSpec {
+    /// Drops all groups but the named ones.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such group.
+    pub fn keep_groups(&mut self, names: &[String]) -> Result<(), String> {
+        let known = || self.groups.iter().map(|group| group.name.as_str());
+        if let Some(name) = names.iter().find(|name| known().all(|known| known != *name)) {
+            return Err(format!("the study has no group `{name}`: {}", choices(name, known())));
+        }
+        self.groups.retain(|group| names.contains(&group.name));
+        Ok(())
+    }
+
     /// Returns the first contradiction of a well-formed specification.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.groups.is_empty() {

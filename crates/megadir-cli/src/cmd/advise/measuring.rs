@@ -50,7 +50,7 @@ struct Shown(Option<Progress>);
 impl Listener for Shown {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         if let Event::Started(header) = event {
-            self.0 = Some(Progress::new(&header.plan));
+            self.0 = Some(Progress::new(&header.plan, true));
         }
         match (&mut self.0, event) {
             (Some(progress), event) if !matches!(event, Event::Noted(_)) => progress.event(event),

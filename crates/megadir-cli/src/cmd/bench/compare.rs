@@ -8,7 +8,7 @@ use megadir_report::between::{
 };
 
 use super::open::{Opened, open, refuse};
-use super::report::view;
+use super::report::{AT_LENGTH, FIRST_SCREEN, view};
 use crate::exit::{self, CliError};
 use crate::ui::message::reason;
 use crate::ui::output::print;
@@ -55,8 +55,11 @@ pub(crate) struct Args {
     #[arg(long, requires = "fail_if")]
     despite_warnings: bool,
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    #[arg(short, long, value_name = "FORMAT", default_value = FIRST_SCREEN, value_parser = formats())]
     format: String,
+    /// Print every arm and warning, as --format table
+    #[arg(short, long, conflicts_with = "format")]
+    verbose: bool,
 }
 
 /// Fraction; `None`: the equivalence band.
@@ -94,8 +97,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         let (single_run, despite_warnings) = (args.single_run, args.despite_warnings);
         compared.ask(Condition { slower_by, single_run, despite_warnings });
     }
-    let format = format_named(&args.format)
-        .ok_or_else(|| CliError::usage(format!("unknown format '{}'", args.format)))?;
+    let name = if args.verbose { AT_LENGTH } else { &args.format };
+    let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
     print(&(format.render)(&compared, &view()))?;
     let damaged = old.iter().chain(&new).any(|loaded| loaded.opened.damaged);
     Ok(match compared.gate {

@@ -14,6 +14,7 @@ use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_fact
 use megadir_record::{CacheState, ContentKind, Preset, Spread};
 
 use super::lab::LabArgs;
+use super::report::Wording;
 use super::volumes;
 use super::work::FileWorkArgs;
 use crate::cmd::interrupt::Interrupt;
@@ -43,7 +44,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "RECORD",
-        conflicts_with_all = ["study", "entries", "shape_of", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "access", "sharing", "fs", "device"]
+        conflicts_with_all = ["study", "entries", "shape_of", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "access", "sharing", "group", "fs", "device"]
     )]
     pub(crate) resume: Option<PathBuf>,
     #[command(flatten)]
@@ -141,6 +142,12 @@ pub(crate) struct RunArgs {
     /// Omit identifying data from the record: host and user names, paths, devices
     #[arg(long)]
     pub(crate) share: bool,
+    /// At the end, print every comparison and warning instead of one screen
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Print only errors; the record and its page are written
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
     /// Print the plan and its requirements, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -157,6 +164,16 @@ pub(crate) struct Resolved {
     pub(crate) directory: PathBuf,
     /// Repeats the run.
     pub(crate) command: Vec<String>,
+}
+
+impl RunArgs {
+    pub(crate) fn wording(&self) -> Wording {
+        match (self.verbose, self.quiet) {
+            (true, _) => Wording::Everything,
+            (_, true) => Wording::Quiet,
+            _ => Wording::Screen,
+        }
+    }
 }
 
 /// Study to run, with the options that only some studies have.

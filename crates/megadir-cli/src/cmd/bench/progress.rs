@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::io;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use megadir_bench::note::NoteKind;
 use megadir_bench::schedule::Block;
 use megadir_bench::{Event, Listener};
-use megadir_record::{CellId, Phase, Plan, Sample};
+use megadir_record::{CellId, Note, Phase, Plan, Sample};
 use terminal_size::terminal_size;
 
 use crate::cmd::limits::amount::grouped;
@@ -26,16 +27,37 @@ pub(crate) struct Progress {
     /// `epoch 2 of 5: ` (empty for one epoch), and the number of epochs.
     epoch: String,
     epochs: u32,
+    /// Print notes.
+    notes: bool,
+    /// A note about other work on the machine was printed; the report has all.
+    busy: bool,
 }
 
+/// Kinds of notes about other work on the machine.
+const BUSY: [NoteKind; 5] =
+    [NoteKind::TimerGaps, NoteKind::StolenTime, NoteKind::Load, NoteKind::Pressure, NoteKind::DirtyPages];
+
 impl Progress {
-    pub(crate) fn new(plan: &Plan) -> Self {
+    /// Without `shown`, it prints nothing.
+    pub(crate) fn new(plan: &Plan, shown: bool) -> Self {
         let columns = terminal_size().map_or(WIDE, |(width, _)| width.0.into());
-        let (bar, room) = bar(ProgressDrawTarget::stderr(), columns);
+        let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let (bar, room) = bar(target, columns);
         let blocks = u64::from(plan.rules.rounds) * plan.cells.len() as u64;
         let epochs = plan.rules.epochs;
         let epoch = if epochs > 1 { format!("epoch 1 of {epochs}: ") } else { String::new() };
-        Self { bar, room, last_ns: HashMap::new(), blocks, done: 0, before: 0, epoch, epochs }
+        Self {
+            bar,
+            room,
+            last_ns: HashMap::new(),
+            blocks,
+            done: 0,
+            before: 0,
+            epoch,
+            epochs,
+            notes: shown,
+            busy: false,
+        }
     }
 
     fn starts(&mut self, plan: &Plan, block: &Block) {
@@ -56,6 +78,16 @@ impl Progress {
         self.bar.set_length(self.blocks);
         self.bar.set_position(position);
         self.say(&message);
+    }
+
+    /// Prints a note; of those about other work on the machine only the first.
+    fn note(&mut self, note: &Note) {
+        let busy = BUSY.iter().any(|kind| kind.name() == note.kind);
+        if !self.notes || busy && std::mem::replace(&mut self.busy, true) {
+            return;
+        }
+        let advice = if busy { " Stop other work, or differences may stay undecided." } else { "" };
+        self.bar.suspend(|| eprintln!("megadir: {}{advice}", note.text));
     }
 
     fn say(&self, message: &str) {
@@ -85,7 +117,7 @@ impl Listener for Progress {
             }
             Event::Starts { plan, block } => self.starts(plan, block),
             Event::Measured(sample) => self.measured(sample),
-            Event::Noted(note) => self.bar.suspend(|| eprintln!("megadir: {}", note.text)),
+            Event::Noted(note) => self.note(note),
             Event::Started(header) => {
                 self.blocks = u64::from(header.plan.rules.rounds) * header.plan.cells.len() as u64;
             }

@@ -14,6 +14,18 @@ use crate::ui::output::print_with;
 use crate::ui::{is_unicode, takes_escapes};
 
 const WIDTH: usize = 100;
+/// Format of the first screen, and of everything.
+pub(super) const FIRST_SCREEN: &str = "screen";
+pub(super) const AT_LENGTH: &str = "table";
+
+/// Amount of text that a run prints at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wording {
+    /// Nothing but errors.
+    Quiet,
+    Screen,
+    Everything,
+}
 
 /// Print or write reports of records
 ///
@@ -25,8 +37,11 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
     /// Output format
-    #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
+    #[arg(short, long, value_name = "FORMAT", default_value = FIRST_SCREEN, value_parser = formats())]
     format: String,
+    /// Print every comparison and warning, as --format table
+    #[arg(short, long, conflicts_with = "format")]
+    verbose: bool,
     /// Chart for --format svg, and the number of its picture if it has several
     #[arg(long, value_name = "NAME[:N]", value_parser = parse_chart, long_help = chart_help())]
     chart: Option<(String, usize)>,
@@ -64,8 +79,8 @@ fn parse_chart(text: &str) -> Result<(String, usize), String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    let format = format_named(&args.format)
-        .ok_or_else(|| CliError::usage(format!("unknown format '{}'", args.format)))?;
+    let name = if args.verbose { AT_LENGTH } else { &args.format };
+    let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
     if args.chart.is_some() && format.name != "svg" {
         return Err(CliError::usage("--chart needs --format svg"));
     }
@@ -79,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         )));
     }
     let several = args.records.len() > 1;
-    if several && args.output.is_none() && !["table", "markdown"].contains(&format.name) {
+    if several && args.output.is_none() && ![FIRST_SCREEN, AT_LENGTH, "markdown"].contains(&format.name) {
         let name = format.name;
         return Err(CliError::usage(format!("several records as {name}: name a directory with --output")));
     }
@@ -138,14 +153,21 @@ pub(crate) fn export(path: &Path, report: &Report, name: &str) -> Result<PathBuf
     Ok(file)
 }
 
-pub(crate) fn show(path: &Path, report: &Report) -> Result<(), CliError> {
-    let format = format_named("table").ok_or_else(|| CliError::usage("unknown format 'table'"))?;
+pub(crate) fn show(path: &Path, report: &Report, wording: Wording) -> Result<(), CliError> {
+    let name = match wording {
+        Wording::Quiet => return Ok(()),
+        Wording::Screen => FIRST_SCREEN,
+        Wording::Everything => AT_LENGTH,
+    };
+    let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
     let ready = prepare(path, report, format, None)?;
     print_with(|output| ready.write(output))
 }
 
 /// `report.html` in the record's directory or, if that belongs to another record, the record's own name.
-pub(crate) fn write_page(path: &Path, report: &Report) -> Result<(), CliError> {
+///
+/// Names the file if `loud`.
+pub(crate) fn write_page(path: &Path, report: &Report, loud: bool) -> Result<(), CliError> {
     let format = format_named("html").ok_or_else(|| CliError::usage("unknown format 'html'"))?;
     let (text, mark) = (format.render(report, &view()), megadir_report::page::record_mark(report));
     let ours = |file: &Path| std::fs::read_to_string(file).is_ok_and(|page| page.contains(&mark));
@@ -160,7 +182,9 @@ pub(crate) fn write_page(path: &Path, report: &Report) -> Result<(), CliError> {
             let new = NewFile::create(&file).and_then(|new| new.finish(|out| out.write_all(text.as_bytes())));
             new.map_err(|error| cannot_write(&file, &error))?;
         }
-        eprintln!("megadir: the HTML report is '{}'; open it in a browser", file.display());
+        if loud {
+            eprintln!("megadir: the HTML report is '{}'; open it in a browser", file.display());
+        }
         return Ok(());
     }
     eprintln!(

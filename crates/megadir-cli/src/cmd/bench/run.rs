@@ -16,7 +16,7 @@ use super::open::{Opened, open};
 use super::options::{self, Args, Asked, Resolved, RunArgs, resolve};
 use super::progress::Progress;
 use super::record_file::RecordFile;
-use super::report;
+use super::report::{self, Wording};
 use super::resume;
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Some(path) => resume_run(path, &args.run, interrupt),
         None => run_study(args.asked()?, interrupt),
     });
-    finish(done?, &mut |_, _| Ok(()))
+    finish(done?, args.run.wording(), &mut |_, _| Ok(()))
 }
 
 /// Reports further on the record of a run.
@@ -36,10 +36,11 @@ type More<'a> = dyn FnMut(&Path, &Report) -> Result<(), CliError> + 'a;
 
 /// Runs a study that is not in a file; `more` reports further on the record of a run that measured something.
 pub(crate) fn run_asked(asked: Asked<'_>, more: &mut More<'_>) -> Result<u8, CliError> {
-    finish(interruptible(|interrupt| run_study(asked, interrupt))?, more)
+    let wording = asked.run.wording();
+    finish(interruptible(|interrupt| run_study(asked, interrupt))?, wording, more)
 }
 
-fn finish(done: Done, more: &mut More<'_>) -> Result<u8, CliError> {
+fn finish(done: Done, wording: Wording, more: &mut More<'_>) -> Result<u8, CliError> {
     match done {
         Done::Described { text, refused } => {
             print(&text)?;
@@ -47,7 +48,7 @@ fn finish(done: Done, more: &mut More<'_>) -> Result<u8, CliError> {
         }
         Done::Ran { path: Some(path), result } => {
             let opened = open(&path, false);
-            let code = report_on(&path, &opened, result)?;
+            let code = report_on(&path, &opened, result, wording)?;
             // A record that cannot be read was reported there.
             opened.map_or(Ok(()), |opened| more(&path, &opened.report)).map(|()| code)
         }
@@ -79,9 +80,12 @@ fn run_study(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Done, CliError> 
         check_start(&resolved, args, interrupt)?;
     }
     let (path, file) = create_record(args, &resolved)?;
-    announce(&resolved);
-    announce_drops(&resolved.planned.plan);
-    let result = measure(resolved, interrupt, file, None, (args.share, args.lab.erase_device));
+    if args.wording() != Wording::Quiet {
+        announce(&resolved);
+        announce_drops(&resolved.planned.plan);
+    }
+    let record = ToRecord { file, resume: None, share: args.share };
+    let result = measure(resolved, interrupt, record, args);
     Ok(Done::Ran { path: path.get().cloned(), result })
 }
 
@@ -110,15 +114,18 @@ fn resume_run(path: &Path, args: &RunArgs, interrupt: &Interrupt) -> Result<Done
         let so_far = format!("so far: {blocks} blocks in the record\n");
         return Ok(described(&begun.resolved, &so_far, args, interrupt));
     }
-    eprintln!("megadir: resuming '{}' after {blocks} blocks", path.display());
-    announce_drops(&begun.resolved.planned.plan);
+    if args.wording() != Wording::Quiet {
+        eprintln!("megadir: resuming '{}' after {blocks} blocks", path.display());
+        announce_drops(&begun.resolved.planned.plan);
+    }
     resume::cut_off(&mut begun).map_err(|error| {
         CliError::nothing_ran(format!("cannot resume the record '{}': {}", path.display(), reason(&error)))
     })?;
     let resume::Begun { file, record, resolved, share } = begun;
     let before = file.metadata().map_or(0, |status| status.len());
     let file = RecordFile::Open(file);
-    let result = measure(resolved, interrupt, file, Some(record), (share, args.lab.erase_device));
+    let record = ToRecord { file, resume: Some(record), share };
+    let result = measure(resolved, interrupt, record, args);
     let grew = path.metadata().is_ok_and(|status| status.len() > before);
     match result {
         // The record did not grow, so there is nothing new to report.
@@ -132,14 +139,18 @@ fn report_on(
     path: &Path,
     opened: &Result<Opened, CliError>,
     result: Result<RunEnd, RunError>,
+    wording: Wording,
 ) -> Result<u8, CliError> {
+    let loud = wording != Wording::Quiet;
     let shown = match opened {
         Ok(Opened { report, .. }) => {
-            report::show(path, report).and_then(|()| report::write_page(path, report))
+            report::show(path, report, wording).and_then(|()| report::write_page(path, report, loud))
         }
         Err(error) => Err(error.clone()),
     };
-    eprintln!("megadir: the record is '{}'; 'megadir bench report' prints it again", path.display());
+    if loud {
+        eprintln!("megadir: the record is '{}'; 'megadir bench report' prints it again", path.display());
+    }
     if result.as_ref().map_or(true, |end| end.interrupted) {
         eprintln!("megadir: 'megadir bench run --resume {}' continues it", path.display());
     }
@@ -179,12 +190,18 @@ fn run_error(error: RunError, code: u8) -> CliError {
     }
 }
 
+/// Record of a run, new or to be continued.
+struct ToRecord {
+    file: RecordFile,
+    resume: Option<Record>,
+    share: bool,
+}
+
 fn measure(
     resolved: Resolved,
     interrupt: &Interrupt,
-    file: RecordFile,
-    resume: Option<Record>,
-    (share, erase_device): (bool, bool),
+    ToRecord { file, resume, share }: ToRecord,
+    args: &RunArgs,
 ) -> Result<RunEnd, RunError> {
     let Resolved { planned: Planned { plan, notes }, directory, command, .. } = resolved;
     let mut recorder = match &resume {
@@ -194,7 +211,7 @@ fn measure(
     if share {
         recorder = recorder.shared(private(&directory));
     }
-    let mut progress = Progress::new(&plan);
+    let mut progress = Progress::new(&plan, args.wording() != Wording::Quiet);
     let mut listeners: [&mut dyn Listener; 2] = [&mut recorder, &mut progress];
     let request = RunRequest {
         plan,
@@ -204,7 +221,7 @@ fn measure(
         resume,
         stop: &interrupt.stop,
         heartbeat: &interrupt.beat,
-        erase_device,
+        erase_device: args.lab.erase_device,
         worker: super::internal::worker_command(),
         program: program(),
     };

@@ -1,4 +1,4 @@
-//! Options of `megadir bench run` for studies of file operations: workers, order, durability, layout.
+//! Options of `megadir bench run` for some studies: workers, order, durability, layout, groups of commands.
 
 use megadir_bench::dataset::parse_spread;
 use megadir_bench::study::{AccessSpec, Kind, Study};
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::exit::CliError;
 
-/// File operations; options not given are the study's.
+/// Parts of studies; options not given are the study's.
 #[derive(clap::Args)]
 pub(crate) struct FileWorkArgs {
     /// Layouts of the files: flat, per-directory:200, prefix:2/2, git, ...
@@ -40,6 +40,11 @@ pub(crate) struct FileWorkArgs {
     /// Directories of the workers: own, or same (shared, with contention)
     #[arg(long, value_name = "HOW", value_parser = word::<Sharing>)]
     sharing: Option<Sharing>,
+    /// Groups of commands to measure [default: all of the study's]
+    ///
+    /// For study peers and study files with [command], e.g. --group names,usage.
+    #[arg(long, value_name = "GROUP,...", value_delimiter = ',')]
+    group: Vec<String>,
 }
 
 impl FileWorkArgs {
@@ -52,6 +57,7 @@ impl FileWorkArgs {
             ("--worker-kind", self.worker_kind.is_some()),
             ("--access", !self.access.is_empty()),
             ("--sharing", self.sharing.is_some()),
+            ("--group", !self.group.is_empty()),
         ];
         all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
     }
@@ -104,6 +110,10 @@ impl FileWorkArgs {
                 take(&mut remove.workers, &self.workers);
                 remove.workers.sort_unstable();
                 uses("--workers");
+            }
+            Kind::Command(commands) if !self.group.is_empty() => {
+                commands.keep_groups(&self.group).map_err(CliError::usage)?;
+                uses("--group");
             }
             _ => {}
         }

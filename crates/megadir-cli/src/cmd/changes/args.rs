@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cmd::conditions::{self, Asked};
 use crate::cmd::list::values::{memory, threads};
 use crate::exit::{CliError, directory_parser};
 
@@ -11,6 +12,11 @@ use crate::exit::{CliError, directory_parser};
 /// `type-changed` or `suspect`. A suspect is a file without differences that was modified so shortly before the scan
 /// that a further change within the same clock tick would not show. A renamed directory is one change; entries that
 /// moved with it are not listed.
+///
+/// Excluded entries, and entries deeper than --max-depth, do not exist on either side. The other conditions choose
+/// among the changes: a change is reported if the entry meets them before or after it. With conditions, changed times of
+/// directories are not reported, because entries that are left out change them too. The conditions of an inventory made
+/// with 'megadir scan' and conditions apply as well.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some entries could not be compared; 2 usage, or not the directory that was scanned; 3 the \
@@ -38,8 +44,9 @@ pub(crate) struct Args {
     pub(in crate::cmd) quiet: bool,
     /// Update the inventory after all changes have been printed
     ///
-    /// The inventory stays unchanged if an entry could not be read that it does not record as unreadable.
-    #[arg(long)]
+    /// The inventory stays unchanged if an entry could not be read that it does not record as unreadable. Excludes all conditions, and
+    /// inventories made with conditions, because rows would be lost.
+    #[arg(long, conflicts_with_all = conditions::IDS)]
     pub(super) update: bool,
     /// With --update, sort in at most this much memory, then in temporary files next to the inventory [default: 256MiB]
     #[arg(long, value_name = "SIZE", value_parser = memory, requires = "update")]
@@ -52,6 +59,8 @@ pub(crate) struct Args {
     /// Relative paths start at the current directory. A directory stands for itself, without its contents.
     #[arg(long, value_name = "LIST", conflicts_with = "update")]
     pub(super) files0_from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) conditions: Asked,
     /// Compare even if the root is not the directory that was scanned
     #[arg(long)]
     pub(super) any_root: bool,

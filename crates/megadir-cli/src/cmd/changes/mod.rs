@@ -3,6 +3,7 @@
 mod args;
 mod lines;
 mod paths;
+mod selection;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Rows, ScanEvent, WriteO
 
 pub(crate) use self::args::Args;
 use self::lines::Lines;
+use self::selection::Selection;
 use super::error_limiter::ErrorLimiter;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::examined::MEMORY_BYTES;
@@ -39,6 +41,7 @@ struct Run<'a> {
     args: &'a Args,
     metadata: Metadata,
     roots: Vec<PathBuf>,
+    selection: Selection,
     threads: usize,
     failures: u64,
     complaints: ErrorLimiter,
@@ -56,9 +59,10 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
             paths.collect::<megadir::Result<_>>()?
         }
     };
+    let selection = Selection::new(args, &metadata, &roots)?;
     let threads = args.threads.unwrap_or_else(processors);
     let complaints = ErrorLimiter::new(args.all_errors);
-    let mut run = Run { args, metadata, roots, threads, failures: 0, complaints };
+    let mut run = Run { args, metadata, roots, selection, threads, failures: 0, complaints };
     if !run.metadata.is_complete() {
         let failed = run.metadata.failed.max(run.metadata.unread_directories);
         eprintln!(
@@ -84,6 +88,7 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     if args.verify {
         run.verify(&mut compared);
     }
+    run.selection.choose(&mut compared.changes);
     run.complain(&compared);
     if !args.quiet {
         let mut output = Output::new()?;
@@ -138,6 +143,7 @@ impl Run<'_> {
                 spill_directory: spill_directory(Some(&self.args.inventory)),
             }),
             exclude,
+            conditions: self.selection.sight(),
         };
         let watch = Watch { stop: Arc::clone(&interrupt.stop), entries: AtomicU64::new(0) };
         let roots = self.open();

@@ -1,12 +1,11 @@
 //! Options of `megadir list`, and checks of their combinations.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
-use megadir::{Backend, Examiner, FileType};
+use megadir::{Backend, Examiner};
 
-use super::conditions::Asked;
-use super::values::{backend, buffer, examiner, file_type, memory, threads, top};
+use super::values::{backend, buffer, examiner, memory, threads, top};
+use crate::cmd::conditions::{self, Asked};
 use crate::exit::{self, CliError};
 use crate::parse;
 
@@ -31,17 +30,6 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
     pub(super) directories: Vec<PathBuf>,
 
-    /// List only entries of these types, comma-separated: file (f), directory (d), symlink (l), fifo (p),
-    /// socket (s), block-device (b), char-device (c), whiteout (w), unknown (?)
-    #[arg(short = 't', long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = file_type)]
-    #[arg(help_heading = "Selection")]
-    pub(super) types: Vec<FileType>,
-    /// List only entries whose name matches this glob, e.g. '*.tmp', '{a,b}-[0-9]*'
-    ///
-    /// The glob must match the whole name, never a path. '*' matches any bytes, including a leading dot; '?'
-    /// and '[...]' match one byte, so a letter such as ü needs '??'.
-    #[arg(short = 'g', long = "match", value_name = "GLOB", help_heading = "Selection")]
-    pub(super) glob: Option<OsString>,
     /// Stop after N entries of all directories together, e.g. 100 or 10k
     #[arg(short = 'n', long, value_name = "N", value_parser = parse::count, help_heading = "Selection")]
     #[arg(allow_negative_numbers = true)]
@@ -52,38 +40,23 @@ pub(crate) struct Args {
     /// With --recursive, also enter mounted file systems
     #[arg(long, help_heading = "Selection")]
     pub(super) cross_mounts: bool,
-    /// List only entries modified longer ago than AGE: 90s, 15m, 12h, 30d, 2w, 1y (365 days)
-    #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Selection")]
-    #[arg(allow_negative_numbers = true)]
-    pub(super) older_than: Option<u64>,
-    /// List only entries modified within the last AGE or in the future: 90s, 15m, 12h, 30d, 2w, 1y
-    #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Selection")]
-    #[arg(allow_negative_numbers = true)]
-    pub(super) newer_than: Option<u64>,
-    /// List only entries larger than SIZE, e.g. 0, 4KiB, 1M (K, M, G: powers of 1024; KB, MB: of 1000)
-    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Selection")]
-    #[arg(allow_negative_numbers = true)]
-    pub(super) larger_than: Option<u64>,
-    /// List only entries smaller than SIZE, e.g. 1, 4KiB, 1M
-    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Selection")]
-    #[arg(allow_negative_numbers = true)]
-    pub(super) smaller_than: Option<u64>,
-    /// List only entries owned by USER, a name or a number
-    #[arg(long, value_name = "USER", help_heading = "Selection")]
-    #[arg(allow_negative_numbers = true)]
-    pub(super) owner: Option<String>,
+    #[command(flatten)]
+    pub(super) conditions: Asked,
 
-    /// Sort by name, inode, size (largest first), mtime (newest first) or none
+    /// Sort by name, inode, size, allocated (both largest first), mtime, atime (both newest first) or none
     ///
     /// Names are sorted by bytes, as in LC_ALL=C sort; with --recursive, paths are. Sorting by name or inode holds
-    /// all entries in memory, about 60 bytes each with names of 32 bytes, unless --memory or --long is given; none
-    /// streams.
+    /// all entries in memory, about 60 bytes each with names of 32 bytes, unless --memory or --long is given; with
+    /// --limit of up to a million, only the best N entries are held. none streams.
     #[arg(long, value_name = "KEY", value_enum, default_value = "none", hide_possible_values = true)]
     #[arg(
         help_heading = "Selection",
-        help = "Sort by name (byte order, as LC_ALL=C sort), inode, size (largest first), mtime (newest first) or none"
+        help = "Sort by name (byte order, as LC_ALL=C sort), inode, size, allocated (largest first), mtime, atime (newest first) or none"
     )]
     pub(super) sort: Sort,
+    /// Reverse the order of --sort
+    #[arg(long, help_heading = "Selection")]
+    pub(super) reverse: bool,
     /// Sort in at most this much memory, then in temporary files in TMPDIR (TMP on Windows) [default: 256MiB with --long]
     #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Selection")]
     #[arg(allow_negative_numbers = true)]
@@ -110,7 +83,7 @@ pub(crate) struct Args {
     #[arg(short, long, conflicts_with_all = ["raw", "count", "estimate"], help_heading = "Output")]
     pub(super) long: bool,
     /// Print these attributes, comma-separated: name, type, size, mtime, ctime, btime, mode, user, group, links,
-    /// inode, device, mount, target; implies --long
+    /// inode, device, mount, target, allocated, atime, rdev; implies --long
     ///
     /// Values that the file system lacks are empty ('-' on a terminal, null in JSON). Sizes are in bytes.
     #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = super::field::parse)]
@@ -151,9 +124,9 @@ pub(crate) struct Args {
     ///
     /// Works on ext4, XFS, btrfs and tmpfs, and in small directories elsewhere. The interval assumes that names were not crafted:
     /// on ext4 a minority of names with one hash can stay unseen. --count is exact.
-    #[arg(long, conflicts_with_all = ["raw", "null", "sort", "limit", "types", "glob", "recursive"])]
+    #[arg(long, conflicts_with_all = ["raw", "null", "sort", "limit", "recursive", "reverse"])]
     #[arg(conflicts_with_all = ["cross_mounts", "backend", "buffer", "threads", "explain"])]
-    #[arg(conflicts_with_all = ["older_than", "newer_than", "larger_than", "smaller_than", "owner"])]
+    #[arg(conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Output")]
     pub(super) estimate: bool,
     /// Print every error (default: the first ten of each kind, then a count)
@@ -194,6 +167,9 @@ pub(crate) struct Args {
     one: bool,
 }
 
+/// More are sorted in temporary files.
+const BEST_MAX: u64 = 1_000_000;
+
 /// Sort key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Sort {
@@ -205,8 +181,12 @@ pub(super) enum Sort {
     Inode,
     /// By size, the largest first.
     Size,
+    /// By allocated space, the largest first.
+    Allocated,
     /// By modification time, the newest first.
     Mtime,
+    /// By access time, the newest first.
+    Atime,
 }
 
 /// Scope of a summary.
@@ -223,8 +203,13 @@ impl Args {
         self.long
             || !self.fields.is_empty()
             || self.summary.is_some()
-            || matches!(self.sort, Sort::Size | Sort::Mtime)
-            || self.has_conditions()
+            || matches!(self.sort, Sort::Size | Sort::Allocated | Sort::Mtime | Sort::Atime)
+            || self.conditions.any_on_attributes()
+    }
+
+    /// With --sort, of --limit entries no others need be held. With --memory, sorting spills to disk.
+    pub(super) fn keeps_best(&self) -> bool {
+        self.sort != Sort::None && self.memory.is_none() && self.limit.is_some_and(|limit| limit <= BEST_MAX)
     }
 
     pub(super) fn human(&self) -> bool {
@@ -238,24 +223,6 @@ impl Args {
     /// `-h` without sizes means help.
     pub(in crate::cmd) fn asks_for_help(&self) -> bool {
         self.human_or_help && !self.shows_attributes()
-    }
-
-    pub(super) fn has_conditions(&self) -> bool {
-        self.older_than.is_some()
-            || self.newer_than.is_some()
-            || self.larger_than.is_some()
-            || self.smaller_than.is_some()
-            || self.owner.is_some()
-    }
-
-    pub(super) fn conditions(&self) -> Asked<'_> {
-        Asked {
-            older_than: self.older_than,
-            newer_than: self.newer_than,
-            larger_than: self.larger_than,
-            smaller_than: self.smaller_than,
-            owner: self.owner.as_deref(),
-        }
     }
 
     fn check_summary(&self) -> Result<(), CliError> {
@@ -295,6 +262,12 @@ impl Args {
         }
         if self.memory.is_some() && self.sort == Sort::None {
             return Err(CliError::usage("--memory needs --sort"));
+        }
+        if self.reverse && self.sort == Sort::None {
+            return Err(CliError::usage("--reverse needs --sort"));
+        }
+        if self.conditions.max_depth.is_some() && !self.recursive {
+            return Err(CliError::usage("--max-depth needs --recursive"));
         }
         if self.examiner.is_some() && !self.needs_attributes() {
             let reason = "--examiner needs --long, --fields, --summary or a condition on attributes";

@@ -2,13 +2,22 @@
 
 use std::path::Path;
 
-use megadir::{Attributes, Batch, DirPath, Entry, Want};
+use megadir::{Attributes, Batch, Conditions, DirPath, Entry, Place, Want};
 
 use super::examined::{Complaint, Examined};
 use super::lines::Label;
 use super::{Run, Stop, limit};
 
+/// Conditions on attributes are checked later.
+fn accepts(conditions: &Conditions, place: &Place, entry: &Entry<'_>) -> bool {
+    conditions.accepts_type(entry.kind) && conditions.accepts_name(place, entry.name)
+}
+
 impl Run<'_> {
+    fn accepts(&self, entry: &Entry<'_>) -> bool {
+        accepts(&self.conditions, &self.place, entry)
+    }
+
     pub(super) fn rows<'e>(
         &mut self,
         rows: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
@@ -39,14 +48,14 @@ impl Run<'_> {
                 entry.kind = row.kind;
             }
             // Deleted after it was listed: treated as deleted before.
-            if row.has_vanished() || !self.filter.accepts(&entry) {
+            if row.has_vanished() || !self.accepts(&entry) {
                 continue;
             }
             if row.error != 0 {
                 let first = || Complaint::new(directory, entry.name, row.error);
                 self.complaint.get_or_insert_with(first).count += 1;
             }
-            if !examined.accepts(row) {
+            if !self.conditions.accepts_attributes(row) {
                 continue;
             }
             self.began = true;
@@ -74,11 +83,11 @@ impl Run<'_> {
     }
 
     pub(super) fn batch(&mut self, batch: Batch<'_>, label: &Label) -> Result<(), Stop> {
-        let everything = self.filter.is_empty() && batch.len() as u64 <= self.left;
+        let everything = self.conditions.is_none() && batch.len() as u64 <= self.left;
         if self.args.count {
             self.counted += match everything {
                 true => batch.len() as u64,
-                false => batch.entries().filter(|entry| self.filter.accepts(entry)).count() as u64,
+                false => batch.entries().filter(|entry| self.accepts(entry)).count() as u64,
             };
             return Ok(());
         }
@@ -91,7 +100,8 @@ impl Run<'_> {
             return listed;
         }
         if let Some(collected) = &mut self.collected {
-            for entry in batch.entries().filter(|entry| self.filter.accepts(entry)) {
+            let (conditions, place) = (&*self.conditions, &self.place);
+            for entry in batch.entries().filter(|entry| accepts(conditions, place, entry)) {
                 collected.add(label, &entry);
             }
             return Ok(());
@@ -100,10 +110,12 @@ impl Run<'_> {
             self.lines.batch(&mut self.output, batch, label)?;
             self.left -= batch.len() as u64;
         } else {
-            for entry in batch.entries().filter(|entry| self.filter.accepts(entry)).take(limit(self.left)) {
-                self.lines.entry(&mut self.output.text, label, &entry);
-                self.left -= 1;
-                self.output.made()?;
+            let Self { conditions, place, lines, output, left, .. } = &mut *self;
+            let accepted = batch.entries().filter(|entry| accepts(conditions, place, entry));
+            for entry in accepted.take(limit(*left)) {
+                lines.entry(&mut output.text, label, &entry);
+                *left -= 1;
+                output.made()?;
             }
         }
         self.output.pause()?;

@@ -1,12 +1,13 @@
 //! Listing with attributes: conditions, long lines, and sorting that can spill to disk.
 
-use megadir::{Attributes, DirPath, Entry, Want};
-use megadir_inventory::Sorter;
+use std::collections::BinaryHeap;
 use std::io;
+
+use megadir::{Attributes, DirPath, Entry, Time, Want};
+use megadir_inventory::Sorter;
 
 use super::Stop;
 use super::args::{Args, Sort};
-use super::conditions::Conditions;
 use super::lines::{Label, Lines};
 use super::long::Long;
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED};
@@ -16,16 +17,55 @@ use crate::ui::output::{Ended, Output};
 pub(in crate::cmd) const MEMORY_BYTES: usize = 256 << 20;
 
 pub(super) struct Examined {
-    conditions: Conditions,
     long: Option<Long>,
     sorting: Option<Sorting>,
 }
 
 struct Sorting {
     sort: Sort,
-    sorter: Sorter,
+    reverse: bool,
+    store: Store,
     key: Vec<u8>,
     item: Vec<u8>,
+}
+
+enum Store {
+    /// Spills to disk.
+    All(Sorter),
+    /// The first entries of the order.
+    Best { count: usize, heap: BinaryHeap<(Vec<u8>, Vec<u8>)> },
+}
+
+impl Store {
+    fn new(args: &Args) -> Self {
+        match args.limit.map(usize::try_from) {
+            Some(Ok(count)) if args.keeps_best() => Self::Best { count, heap: BinaryHeap::new() },
+            _ => Self::All(Sorter::new(args.memory.unwrap_or(MEMORY_BYTES), std::env::temp_dir())),
+        }
+    }
+
+    /// `false` if the entry is not among the first ones.
+    fn takes(&self, key: &[u8]) -> bool {
+        match self {
+            Self::Best { count, heap } => {
+                heap.len() < *count || heap.peek().is_some_and(|(last, _)| key < &last[..])
+            }
+            Self::All(_) => true,
+        }
+    }
+
+    fn add(&mut self, key: &[u8], item: &[u8]) -> io::Result<()> {
+        match self {
+            Self::All(sorter) => sorter.add(key, item),
+            Self::Best { count, heap } => {
+                if heap.len() == *count {
+                    heap.pop();
+                }
+                heap.push((key.to_vec(), item.to_vec()));
+                Ok(())
+            }
+        }
+    }
 }
 
 /// Entries of one directory that could not be examined.
@@ -38,13 +78,11 @@ pub(super) struct Complaint {
 
 impl Examined {
     pub(super) fn new(args: &Args, lines: &Lines, is_terminal: bool) -> Result<Self, CliError> {
-        let memory = args.memory.unwrap_or(MEMORY_BYTES);
         let sorting = |sort| {
-            let sorter = Sorter::new(memory, std::env::temp_dir());
-            Sorting { sort, sorter, key: Vec::new(), item: Vec::new() }
+            let (reverse, store) = (args.reverse, Store::new(args));
+            Sorting { sort, reverse, store, key: Vec::new(), item: Vec::new() }
         };
         Ok(Self {
-            conditions: Conditions::new(&args.conditions())?,
             long: Long::new(args, lines, is_terminal),
             sorting: (args.sort != Sort::None).then(|| sorting(args.sort)),
         })
@@ -53,14 +91,12 @@ impl Examined {
     pub(super) fn want(&self) -> Want {
         let for_sorting = match self.sorting.as_ref().map(|sorting| sorting.sort) {
             Some(Sort::Size) => Want::SIZE,
+            Some(Sort::Allocated) => Want::ALLOCATED,
             Some(Sort::Mtime) => Want::MODIFIED,
+            Some(Sort::Atime) => Want::ACCESSED,
             _ => Want::NOTHING,
         };
-        self.conditions.want() | for_sorting | self.long.as_ref().map_or(Want::NOTHING, Long::want)
-    }
-
-    pub(super) fn accepts(&self, row: &Attributes) -> bool {
-        self.conditions.accept(row)
+        for_sorting | self.long.as_ref().map_or(Want::NOTHING, Long::want)
     }
 
     /// Or holds it back for sorting; `true` if a line was appended.
@@ -79,14 +115,20 @@ impl Examined {
             }
             return Ok(true);
         };
+        sorting.key.clear();
+        key(&mut sorting.key, sorting.sort, label, entry, row);
+        if sorting.reverse {
+            reverse(&mut sorting.key);
+        }
+        if !sorting.store.takes(&sorting.key) {
+            return Ok(false);
+        }
         sorting.item.clear();
         match &mut self.long {
             Some(long) => long.pack(&mut sorting.item, lines, label, entry, row),
             None => lines.entry(&mut sorting.item, label, entry),
         }
-        sorting.key.clear();
-        key(&mut sorting.key, sorting.sort, label, entry, row);
-        sorting.sorter.add(&sorting.key, &sorting.item).map_err(|error| {
+        sorting.store.add(&sorting.key, &sorting.item).map_err(|error| {
             // The entries in memory are not a meaningful listing.
             Stop::Output(Ended::Other(failed_to_spill(&error, "nothing was listed", NOTHING_RAN)))
         })?;
@@ -96,8 +138,24 @@ impl Examined {
     /// At most `limit` lines.
     pub(super) fn finish(mut self, lines: &Lines, output: &mut Output, limit: u64) -> Result<(), Ended> {
         let Some(sorting) = self.sorting.take() else { return Ok(()) };
+        let sorter = match sorting.store {
+            Store::All(sorter) => sorter,
+            Store::Best { heap, .. } => {
+                let best = heap.into_sorted_vec();
+                if let Some(long) = &mut self.long {
+                    long.fit(best.iter().map(|(_, item)| &item[..]));
+                }
+                return best.iter().try_for_each(|(_, item)| {
+                    match &self.long {
+                        Some(long) => long.unpack(&mut output.text, lines, item),
+                        None => output.text.extend_from_slice(item),
+                    }
+                    output.made()
+                });
+            }
+        };
         let mut left = limit;
-        sorting.sorter.finish(
+        sorter.finish(
             |error| Ended::Other(failed_to_spill(&error, "the output is not complete", SOME_FAILED)),
             |_, item| {
                 if left == 0 {
@@ -125,15 +183,28 @@ fn key(key: &mut Vec<u8>, sort: Sort, label: &Label, entry: &Entry<'_>, row: &At
             key.push(u8::from(!row.have.contains(Want::SIZE)));
             key.extend_from_slice(&(!row.size_bytes).to_be_bytes());
         }
-        Sort::Mtime => {
-            key.push(u8::from(!row.have.contains(Want::MODIFIED)));
-            let seconds = (row.modified.seconds as u64) ^ (1 << 63);
-            key.extend_from_slice(&(!seconds).to_be_bytes());
-            key.extend_from_slice(&(!row.modified.nanoseconds).to_be_bytes());
+        Sort::Allocated => {
+            key.push(u8::from(!row.have.contains(Want::ALLOCATED)));
+            key.extend_from_slice(&(!row.allocated_bytes).to_be_bytes());
         }
+        Sort::Mtime => newest_first(key, row.have.contains(Want::MODIFIED), row.modified),
+        Sort::Atime => newest_first(key, row.have.contains(Want::ACCESSED), row.accessed),
     }
     key.extend_from_slice(label.prefix());
     key.extend_from_slice(entry.name);
+}
+
+fn newest_first(key: &mut Vec<u8>, is_known: bool, time: Time) {
+    key.push(u8::from(!is_known));
+    let seconds = (time.seconds as u64) ^ (1 << 63);
+    key.extend_from_slice(&(!seconds).to_be_bytes());
+    key.extend_from_slice(&(!time.nanoseconds).to_be_bytes());
+}
+
+/// No name has a NUL, whose inverse therefore ends a key after all longer ones that begin like it.
+fn reverse(key: &mut Vec<u8>) {
+    key.iter_mut().for_each(|byte| *byte = !*byte);
+    key.push(!0);
 }
 
 fn failed_to_spill(error: &io::Error, left: &str, code: u8) -> CliError {

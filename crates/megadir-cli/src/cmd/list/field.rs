@@ -31,10 +31,15 @@ pub(super) enum Field {
     Device,
     Mount,
     Target,
+    /// Allocated space, bytes.
+    Allocated,
+    Accessed,
+    /// Device that an entry stands for, as major:minor.
+    Special,
 }
 
 /// Name, required attributes, `true` if right-aligned.
-const FIELDS: [(Field, &str, Want, bool); 14] = [
+const FIELDS: [(Field, &str, Want, bool); 17] = [
     (Field::Name, "name", Want::NOTHING, false),
     (Field::Type, "type", Want::TYPE, false),
     (Field::Size, "size", Want::SIZE, true),
@@ -49,6 +54,9 @@ const FIELDS: [(Field, &str, Want, bool); 14] = [
     (Field::Device, "device", Want::DEVICE, true),
     (Field::Mount, "mount", Want::MOUNT, true),
     (Field::Target, "target", Want::TYPE, false),
+    (Field::Allocated, "allocated", Want::ALLOCATED, true),
+    (Field::Accessed, "atime", Want::ACCESSED, true),
+    (Field::Special, "rdev", Want::SPECIAL, true),
 ];
 
 /// As `ls -l`; on Windows only fields that a listing returns.
@@ -72,6 +80,8 @@ impl Field {
         match self {
             // The first letter of the mode is the type.
             Self::Mode => Want::MODE | Want::TYPE,
+            // Other entries stand for none.
+            Self::Special => Want::SPECIAL | Want::TYPE,
             _ => self.row().2,
         }
     }
@@ -79,9 +89,9 @@ impl Field {
     /// When lines are streamed; fits most values, so that columns rarely shift.
     pub(super) fn streamed_width(self, human: bool) -> usize {
         match self {
-            Self::Size if human => 5,
+            Self::Size | Self::Allocated if human => 5,
             // Up to a terabyte.
-            Self::Size => 12,
+            Self::Size | Self::Allocated => 12,
             Self::Links => 5,
             Self::User | Self::Group => 8,
             Self::Inode => 10,
@@ -92,6 +102,11 @@ impl Field {
     pub(super) fn is_number(self) -> bool {
         self.row().3
     }
+}
+
+/// Names of all fields.
+pub(in crate::cmd) fn names() -> Vec<&'static str> {
+    FIELDS.iter().map(|(_, name, ..)| *name).collect()
 }
 
 pub(super) fn parse(text: &str) -> Result<Field, String> {
@@ -142,7 +157,10 @@ impl Values {
             Field::Type => text.extend_from_slice(kind(entry, row).name().as_bytes()),
             Field::Size if self.human => sizes::human(text, row.size_bytes),
             Field::Size => text.extend_from_slice(number.format(row.size_bytes).as_bytes()),
+            Field::Allocated if self.human => sizes::human(text, row.allocated_bytes),
+            Field::Allocated => text.extend_from_slice(number.format(row.allocated_bytes).as_bytes()),
             Field::Modified => self.times.write(text, row.modified),
+            Field::Accessed => self.times.write(text, row.accessed),
             Field::Changed => self.times.write(text, row.changed),
             Field::Born => self.times.write(text, row.born),
             Field::Mode => mode(text, kind(entry, row), row.mode),
@@ -150,11 +168,9 @@ impl Values {
             Field::Group => self.groups.write(text, row.group),
             Field::Links => text.extend_from_slice(number.format(row.links).as_bytes()),
             Field::Inode => text.extend_from_slice(number.format(row.inode).as_bytes()),
-            Field::Device => {
-                text.extend_from_slice(number.format(row.device.0).as_bytes());
-                text.push(b':');
-                text.extend_from_slice(number.format(row.device.1).as_bytes());
-            }
+            Field::Device => device(text, row.device),
+            Field::Special if is_device(kind(entry, row)) => device(text, row.special),
+            Field::Special => return false,
             Field::Mount => text.extend_from_slice(number.format(row.mount).as_bytes()),
         }
         true
@@ -171,8 +187,9 @@ impl Values {
         text.push(b'"');
         text.extend_from_slice(field.name().as_bytes());
         text.extend_from_slice(b"\":");
-        let quoted = !matches!(field, Field::Links | Field::Inode | Field::Mount | Field::Size)
-            || self.human && field == Field::Size;
+        let quoted =
+            !matches!(field, Field::Links | Field::Inode | Field::Mount | Field::Size | Field::Allocated)
+                || self.human && matches!(field, Field::Size | Field::Allocated);
         let mut value = std::mem::take(&mut self.scratch);
         value.clear();
         if !self.write(&mut value, field, entry, row) {
@@ -208,6 +225,18 @@ impl Names {
 /// From the attributes if known, else from the listing.
 pub(super) fn kind(entry: &Entry<'_>, row: &Attributes) -> FileType {
     if row.have.contains(Want::TYPE) { row.kind } else { entry.kind }
+}
+
+fn is_device(kind: FileType) -> bool {
+    matches!(kind, FileType::BlockDevice | FileType::CharDevice)
+}
+
+/// As major:minor.
+fn device(text: &mut Vec<u8>, (major, minor): (u32, u32)) {
+    let mut number = itoa::Buffer::new();
+    text.extend_from_slice(number.format(major).as_bytes());
+    text.push(b':');
+    text.extend_from_slice(number.format(minor).as_bytes());
 }
 
 /// Appends a mode string such as `-rw-r--r--`.

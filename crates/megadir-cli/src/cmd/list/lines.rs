@@ -93,11 +93,13 @@ impl Lines {
         Self { with_path: !parent.as_os_str().is_empty(), ..*self }.label(parent.into())
     }
 
-    /// Recomputes a label if the directory differs.
-    pub(super) fn relabel(&self, label: &mut Label, directory: &DirPath) {
-        if label.directory != *directory {
+    /// Recomputes a label if the directory differs; then returns `true`.
+    pub(super) fn relabel(&self, label: &mut Label, directory: &DirPath) -> bool {
+        let differs = label.directory != *directory;
+        if differs {
             *label = self.label(directory.clone());
         }
+        differs
     }
 
     pub(super) fn batch(&self, output: &mut Output, batch: Batch<'_>, label: &Label) -> Result<(), Ended> {

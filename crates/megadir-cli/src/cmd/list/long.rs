@@ -116,6 +116,19 @@ impl Long {
         }
     }
 
+    /// Makes the columns as wide as these lines need.
+    pub(super) fn fit<'p>(&mut self, lines: impl Iterator<Item = &'p [u8]>) {
+        if self.layout != Layout::Aligned {
+            return;
+        }
+        self.widths.fill(0);
+        for packed in lines {
+            for (value, column) in packed.split(|byte| *byte == SEPARATOR).zip(&mut self.widths) {
+                *column = (*column).max(width(value));
+            }
+        }
+    }
+
     pub(super) fn unpack(&self, text: &mut Vec<u8>, lines: &Lines, packed: &[u8]) {
         if self.layout != Layout::Aligned {
             return text.extend_from_slice(packed);

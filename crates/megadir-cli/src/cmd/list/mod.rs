@@ -2,32 +2,31 @@
 
 mod alone;
 pub(super) mod args;
-pub(super) mod conditions;
 mod entries;
 pub(super) mod examined;
-mod field;
-pub(super) mod filter;
+pub(super) mod field;
 mod lines;
 mod long;
-mod owners;
+pub(super) mod owners;
 mod sorted;
 pub(super) mod source;
-mod summary;
+pub(super) mod summary;
 pub(super) mod times;
 pub(super) mod values;
 
 use std::path::Path;
+use std::sync::Arc;
 
-use megadir::{AttributeListing, Dir, Listing, Walk, WalkItem, Want};
+use megadir::{AttributeListing, Conditions, Dir, Listing, Place, Walk, WalkItem, Want};
 
 use self::alone::Alone;
 pub(crate) use self::args::Args;
 use self::args::Sort;
 use self::examined::{Complaint, Examined};
-use self::filter::Filter;
 use self::lines::{Format, Label, Lines};
 use self::sorted::Collected;
 use self::summary::Summarizing;
+use super::conditions::refuse_lacking;
 use super::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
@@ -54,7 +53,9 @@ impl<E: Into<CliError>> From<E> for Stop {
 
 struct Run<'a> {
     args: &'a Args,
-    filter: Filter,
+    conditions: Arc<Conditions>,
+    /// Place of the directory that is being listed.
+    place: Place,
     lines: Lines,
     output: Output,
     /// Sorts entries without attributes.
@@ -122,14 +123,19 @@ impl<'a> Run<'a> {
             escape: is_terminal && !args.null && format != Format::Json,
             with_path: args.recursive || args.directories.len() > 1,
         };
-        let examines = args.needs_attributes() || args.memory.is_some();
+        let conditions = Arc::new(args.conditions.conditions(args.directories.iter().map(Path::new))?);
+        if let Some(examiner) = args.examiner {
+            refuse_lacking(examiner, &conditions)?;
+        }
+        let examines = args.needs_attributes() || args.memory.is_some() || args.keeps_best();
         let examined = if examines { Some(Examined::new(args, &lines, is_terminal)?) } else { None };
         Ok(Self {
             args,
-            filter: Filter::new(args.types.clone(), args.glob.as_deref())?,
+            conditions,
+            place: Place::TOP,
             lines,
             output,
-            collected: (args.sort != Sort::None && !examines).then(|| Collected::new(args.sort, &lines)),
+            collected: (args.sort != Sort::None && !examines).then(|| Collected::new(args, &lines)),
             examined,
             complaint: None,
             summary: Summarizing::new(args, is_terminal),
@@ -169,6 +175,7 @@ impl<'a> Run<'a> {
     }
 
     fn opened(&mut self, directory: Dir, path: &Path) -> Result<(), Stop> {
+        self.place = Place::TOP;
         let label = self.lines.label(path.into());
         match (self.args.recursive, self.want()) {
             (true, _) => self.tree(directory),
@@ -178,7 +185,7 @@ impl<'a> Run<'a> {
     }
 
     fn flat(&mut self, directory: &Dir, label: &Label) -> Result<(), Stop> {
-        let choice = source::choose(directory, self.args, self.filter.needs_types())?;
+        let choice = source::choose(directory, self.args, self.needs_types())?;
         if self.args.explain {
             eprintln!("megadir: {}: {choice}", quoted(directory.path()));
         }
@@ -190,7 +197,7 @@ impl<'a> Run<'a> {
     }
 
     fn tree(&mut self, root: Dir) -> Result<(), Stop> {
-        let options = source::walk_options(&root, self.args, self.want())?;
+        let options = source::walk_options(&root, self.args, self.want(), &self.conditions)?;
         if self.args.explain {
             eprintln!("megadir: {}: {}", quoted(root.path()), source::explain_walk(&options));
         }
@@ -201,7 +208,9 @@ impl<'a> Run<'a> {
         while let Some(item) = walk.next_item() {
             match item {
                 WalkItem::Batch { directory, batch, attributes } => {
-                    self.lines.relabel(&mut label, directory);
+                    if self.lines.relabel(&mut label, directory) {
+                        self.place = self.conditions.place(directory.below());
+                    }
                     match self.want() {
                         Some(_) => self.rows(batch.entries().zip(attributes), &label, directory)?,
                         None => self.batch(batch, &label)?,
@@ -225,12 +234,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Types that the listing leaves unknown must then be queried.
+    fn needs_types(&self) -> bool {
+        !self.conditions.types.is_empty()
+    }
+
     /// `None` if entries are not examined.
     fn want(&self) -> Option<Want> {
-        let types = if self.filter.needs_types() || self.args.json { Want::TYPE } else { Want::NOTHING };
+        let types = if self.needs_types() || self.args.json { Want::TYPE } else { Want::NOTHING };
         let examined = self.examined.as_ref().filter(|_| self.args.needs_attributes());
         let summary = self.summary.as_ref().map_or(Want::NOTHING, Summarizing::want);
-        examined.map(|examined| examined.want() | types | summary)
+        examined.map(|examined| examined.want() | self.conditions.want() | types | summary)
     }
 
     fn flat_examined(&mut self, directory: Dir, label: &Label, want: Want) -> Result<(), Stop> {

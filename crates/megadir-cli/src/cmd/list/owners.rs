@@ -1,6 +1,6 @@
 //! User and group names from the system's database.
 
-pub(super) fn user_name(number: u32) -> Option<String> {
+pub(in crate::cmd) fn user_name(number: u32) -> Option<String> {
     #[cfg(unix)]
     {
         Some(uzers::get_user_by_uid(number)?.name().to_string_lossy().into_owned())
@@ -24,7 +24,7 @@ pub(super) fn group_name(number: u32) -> Option<String> {
     }
 }
 
-pub(super) fn user_named(name: &str) -> Option<u32> {
+pub(in crate::cmd) fn user_named(name: &str) -> Option<u32> {
     #[cfg(unix)]
     {
         Some(uzers::get_user_by_name(name)?.uid())

@@ -3,7 +3,7 @@
 
 use megadir::{Entry, FileType};
 
-use super::Sort;
+use super::args::{Args, Sort};
 use super::lines::{Format, Label, Lines};
 use crate::ui::output::{Ended, Output};
 
@@ -18,6 +18,7 @@ const FIELDS_BYTES: usize = 19;
 
 pub(super) struct Collected {
     by_inode: bool,
+    reverse: bool,
     fields_bytes: usize,
     keys: Vec<Key>,
     chunks: Vec<Vec<u8>>,
@@ -40,10 +41,11 @@ struct Packed<'a> {
 }
 
 impl Collected {
-    pub(super) fn new(sort: Sort, lines: &Lines) -> Self {
+    pub(super) fn new(args: &Args, lines: &Lines) -> Self {
         let fields_bytes = if lines.format == Format::Names { 0 } else { FIELDS_BYTES };
         Self {
-            by_inode: sort == Sort::Inode,
+            by_inode: args.sort == Sort::Inode,
+            reverse: args.reverse,
             fields_bytes,
             keys: Vec::new(),
             chunks: Vec::new(),
@@ -102,8 +104,9 @@ impl Collected {
     }
 
     pub(super) fn write(&self, lines: &Lines, output: &mut Output, limit: u64) -> Result<(), Ended> {
-        for key in self.keys.iter().take(super::limit(limit)) {
-            let packed = self.packed(key);
+        let last = self.keys.len().saturating_sub(1);
+        for index in (0..self.keys.len()).take(super::limit(limit)) {
+            let packed = self.packed(&self.keys[if self.reverse { last - index } else { index }]);
             let (prefix, name) = packed.path.split_at(packed.prefix_bytes);
             lines.sorted_entry(&mut output.text, prefix, &entry(name, packed.fields));
             output.made()?;

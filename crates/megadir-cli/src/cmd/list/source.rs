@@ -1,7 +1,9 @@
 //! Backend and options for a directory: the policy's choice, overridden by command-line options.
 
+use std::sync::Arc;
+
 use megadir::policy::{self, Choice};
-use megadir::{AttributeChoice, Backend, Dir, Strategy, WalkOptions, Want, attribute_policy};
+use megadir::{AttributeChoice, Backend, Conditions, Dir, Strategy, WalkOptions, Want, attribute_policy};
 
 use super::Args;
 use super::args::Of;
@@ -83,7 +85,12 @@ pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Resul
     Ok(choice)
 }
 
-pub(super) fn walk_options(root: &Dir, args: &Args, want: Option<Want>) -> Result<WalkOptions, CliError> {
+pub(super) fn walk_options(
+    root: &Dir,
+    args: &Args,
+    want: Option<Want>,
+    conditions: &Arc<Conditions>,
+) -> Result<WalkOptions, CliError> {
     raise_descriptor_limit();
     let examine = match (want, args.examiner) {
         (None, _) => None,
@@ -97,6 +104,7 @@ pub(super) fn walk_options(root: &Dir, args: &Args, want: Option<Want>) -> Resul
         cross_mounts: args.cross_mounts,
         examine,
         tell_ends: args.summary == Some(Of::Directories),
+        conditions: conditions.limits_sight().then(|| Arc::clone(conditions)),
     })
 }
 

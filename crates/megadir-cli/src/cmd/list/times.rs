@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use megadir::{Time, Utc};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TimeStyle {
+pub(in crate::cmd) enum TimeStyle {
     /// `2026-01-02T03:04:05.678901234Z`.
     Iso,
     /// `2026-01-02T03:04:05Z`.
@@ -52,7 +52,7 @@ pub(in crate::cmd) fn now_s() -> i64 {
 }
 
 impl TimeStyle {
-    pub(super) fn write(self, text: &mut Vec<u8>, time: Time) {
+    pub(in crate::cmd) fn write(self, text: &mut Vec<u8>, time: Time) {
         match self {
             Self::Iso => {
                 iso(text, time);

@@ -7,7 +7,7 @@ use crate::parse;
 /// Each item of --top holds its path in memory.
 const TOP_MAX: u64 = 1_000_000;
 
-pub(super) fn top(text: &str) -> Result<usize, String> {
+pub(in crate::cmd) fn top(text: &str) -> Result<usize, String> {
     match parse::count(text)? {
         places @ ..=TOP_MAX => Ok(places as usize),
         _ => Err("too many: each takes its path in memory (write 1M or fewer)".into()),

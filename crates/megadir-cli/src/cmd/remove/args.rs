@@ -5,14 +5,17 @@ use std::path::PathBuf;
 
 use megadir::FileType;
 
-use crate::cmd::list::values::{file_type, threads};
+use crate::cmd::conditions::{self, Asked};
+use crate::cmd::list::values::threads;
 use crate::exit::CliError;
 use crate::parse;
 
 /// Remove files and directory trees of any size
 ///
 /// Symbolic links are removed, never followed; mounted file systems below are left alone. Safe to interrupt at
-/// any time: run the same command to continue. Always refused: '/', '.', '..', mount points (except with
+/// any time: run the same command to continue. With a condition such as --match, each entry below the paths is selected
+/// by itself, as are paths that are not directories; directories given as paths, excluded entries with all below them,
+/// and directories that are not empty stay. Always refused: '/', '.', '..', mount points (except with
 /// --contents), the current directory and its parents; on Windows, roots of volumes and shares, the user's
 /// profile and the Windows directory.
 #[derive(clap::Args)]
@@ -39,28 +42,11 @@ pub(crate) struct Args {
     /// Renames the old directory aside, creates one with the same owner, mode, ACLs and extended attributes,
     /// and removes the old one. Directories of ext4 never shrink: after millions of names they stay large and
     /// slow to list.
-    #[arg(long, requires = "contents", conflicts_with_all = ["older_than", "glob", "types"])]
+    #[arg(long, requires = "contents", conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Selection")]
     pub(super) renew: bool,
-    /// Remove only entries modified longer ago than AGE: 90s, 15m, 12h, 30d, 2w, 1y (365 days)
-    ///
-    /// With this option, --match or --type, each entry below the paths is selected by itself, as are paths that
-    /// are not directories. Directories given as paths and directories that are not empty stay.
-    #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Selection")]
-    pub(super) older_than: Option<u64>,
-    /// Remove only entries whose name matches this glob, e.g. '*.tmp', '{a,b}-[0-9]*'
-    ///
-    /// The glob must match the whole name, never a path. '*' matches any bytes, including a leading dot; '?'
-    /// and '[...]' match one byte, so a letter such as ü needs '??'.
-    #[arg(short = 'g', long = "match", value_name = "GLOB", help_heading = "Selection")]
-    pub(super) glob: Option<OsString>,
-    /// Remove only entries of these types, comma-separated
-    ///
-    /// Types: file (f), directory (d), symlink (l), fifo (p), socket (s), block-device (b), char-device (c),
-    /// whiteout (w).
-    #[arg(short = 't', long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = file_type)]
-    #[arg(help_heading = "Selection")]
-    pub(super) types: Vec<FileType>,
+    #[command(flatten)]
+    pub(super) conditions: Asked,
     /// Skip mounted file systems (default)
     #[arg(long, conflicts_with = "cross_mounts", help_heading = "Selection")]
     pub(super) one_file_system: bool,
@@ -72,7 +58,7 @@ pub(crate) struct Args {
     ///
     /// An interrupted run leaves it as .megadir-detached-... next to its old name; the same command finds it and
     /// continues.
-    #[arg(long, conflicts_with_all = ["contents", "older_than", "glob", "types"])]
+    #[arg(long, conflicts_with = "contents", conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Speed")]
     pub(super) detach: bool,
     /// Limit the rate for all paths together, entries per second, e.g. 500/s or 10k/s
@@ -118,7 +104,7 @@ impl Args {
     }
 
     pub(super) fn has_conditions(&self) -> bool {
-        self.older_than.is_some() || self.glob.is_some() || !self.types.is_empty()
+        self.conditions.any()
     }
 
     fn unavailable(&self) -> Option<&'static str> {
@@ -137,12 +123,12 @@ impl Args {
         if let Some(reason) = self.unavailable() {
             return Err(CliError::usage(reason));
         }
-        if self.types.contains(&FileType::Unknown) {
+        if self.conditions.types.contains(&FileType::Unknown) {
             let reason = "--type unknown: remove determines the type of every entry, so none is unknown";
             return Err(CliError::usage(reason));
         }
         if self.contents && self.has_conditions() {
-            let reason = "--contents: redundant with --older-than, --match or --type, which keep the given directories";
+            let reason = "--contents: redundant with conditions such as --older-than, which keep the given directories";
             return Err(CliError::usage(reason));
         }
         Ok(())

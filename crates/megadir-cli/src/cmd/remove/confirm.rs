@@ -2,17 +2,19 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use megadir::remove::aside::leftovers;
-use megadir::{Attributes, Batch, Dir, DirPath, Entry, Error, ErrorKind, Walk, WalkItem, WalkOptions, Want};
+use megadir::{
+    Attributes, Batch, Conditions, Dir, DirPath, Entry, Error, ErrorKind, Place, Walk, WalkItem, WalkOptions,
+    Want,
+};
 
 use super::args::Args;
 use super::refusal::NoTarget;
 use super::system;
 use super::target::{Target, shown};
 use crate::cmd::limits::amount::amount;
-use crate::cmd::list::conditions::{Asked, Conditions};
-use crate::cmd::list::filter::Filter;
 use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, reason};
 
@@ -26,11 +28,6 @@ const BUFFER_BYTES: usize = 32 << 10;
 const QUEUE_MAX: usize = 256;
 const NAMED_MAX: usize = 3;
 
-pub(super) struct Selection {
-    filter: Filter,
-    conditions: Conditions,
-}
-
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     entries: u64,
@@ -40,44 +37,16 @@ pub(super) struct Counted {
     unknown: Option<String>,
 }
 
-impl Selection {
-    pub(super) fn new(args: &Args) -> Result<Self, CliError> {
-        let asked = Asked {
-            older_than: args.older_than,
-            newer_than: None,
-            larger_than: None,
-            smaller_than: None,
-            owner: None,
-        };
-        Ok(Self {
-            filter: Filter::new(args.types.clone(), args.glob.as_deref())?,
-            conditions: Conditions::new(&asked)?,
-        })
-    }
+/// With the type, which may be unknown from the listing.
+fn needed(conditions: &Conditions) -> Want {
+    conditions.want() | if conditions.types.is_empty() { Want::NOTHING } else { Want::TYPE }
+}
 
-    pub(super) fn want(&self) -> Want {
-        let types = if self.filter.needs_types() { Want::TYPE } else { Want::NOTHING };
-        self.conditions.want() | types
-    }
-
-    pub(super) fn accepts_name(&self, name: &[u8]) -> bool {
-        self.filter.accepts_name(name)
-    }
-
-    /// Not a directory.
-    fn accepts_target(&self, target: &Target) -> bool {
-        // Without attributes, assume that it is selected.
-        let Some(row) = system::row(&target.parent, &target.name) else { return true };
-        let kind = row.kind;
-        let entry = Entry { name: &target.name, inode: 0, kind, cookie: None, record_bytes: 0 };
-        self.filter.accepts(&entry) && self.conditions.accept(&row)
-    }
-
-    /// An entry without the needed attributes is not selected.
-    pub(super) fn accepts(&self, entry: &Entry<'_>, row: &Attributes) -> bool {
-        let kind = if row.have.contains(Want::TYPE) { row.kind } else { entry.kind };
-        self.filter.accepts(&Entry { kind, ..*entry }) && self.conditions.accept(row)
-    }
+/// Not a directory.
+fn accepts_target(conditions: &Conditions, target: &Target) -> bool {
+    // Without attributes, assume that it is selected.
+    let Some(row) = system::row(&target.parent, &target.name, conditions.want()) else { return true };
+    conditions.accepts(&Place::TOP, &target.name, row.kind, &row)
 }
 
 impl Counted {
@@ -102,7 +71,7 @@ impl Counted {
     }
 
     /// Stops once they are many.
-    pub(super) fn add(&mut self, target: &Target, args: &Args, selection: Option<&Selection>) {
+    pub(super) fn add(&mut self, target: &Target, args: &Args, conditions: Option<&Arc<Conditions>>) {
         if self.is_many() {
             return;
         }
@@ -112,12 +81,15 @@ impl Counted {
         if target.is_missing || self.is_many() {
             return;
         }
-        if !target.is_directory {
-            self.entries += u64::from(selection.is_none_or(|selection| selection.accepts_target(target)));
+        if conditions.is_some_and(|conditions| !conditions.sees(&Place::TOP, &target.name)) {
             return;
         }
-        self.entries += u64::from(!args.contents && selection.is_none());
-        self.add_directory(&target.parent, &target.name, args, selection);
+        if !target.is_directory {
+            self.entries += u64::from(conditions.is_none_or(|conditions| accepts_target(conditions, target)));
+            return;
+        }
+        self.entries += u64::from(!args.contents && conditions.is_none());
+        self.add_directory(&target.parent, &target.name, args, conditions);
     }
 
     /// They are removed with the target.
@@ -132,12 +104,18 @@ impl Counted {
         }
     }
 
-    fn add_directory(&mut self, parent: &Dir, name: &[u8], args: &Args, selection: Option<&Selection>) {
+    fn add_directory(
+        &mut self,
+        parent: &Dir,
+        name: &[u8],
+        args: &Args,
+        conditions: Option<&Arc<Conditions>>,
+    ) {
         // A directory that cannot be listed now may be removable later.
         match parent.open_below(name).and_then(|directory| Ok((directory.again()?, directory))) {
             Ok((again, directory)) => {
-                self.count(again, args, selection);
-                if self.is_many() && selection.is_none() {
+                self.count(again, args, conditions);
+                if self.is_many() && conditions.is_none() {
                     self.estimate = system::estimate(&directory);
                 }
             }
@@ -145,8 +123,8 @@ impl Counted {
         }
     }
 
-    fn count(&mut self, directory: Dir, args: &Args, selection: Option<&Selection>) {
-        let examine = selection.map(Selection::want).filter(|want| *want != Want::NOTHING);
+    fn count(&mut self, directory: Dir, args: &Args, conditions: Option<&Arc<Conditions>>) {
+        let examine = conditions.map(|conditions| needed(conditions)).filter(|want| *want != Want::NOTHING);
         let examine = match examine.map(|want| (want, megadir::attribute_policy::choose(&directory, want, 1)))
         {
             Some((want, Ok(choice))) => Some((choice.examiner, want)),
@@ -160,6 +138,7 @@ impl Counted {
             cross_mounts: args.cross_mounts,
             examine,
             tell_ends: false,
+            conditions: conditions.map(Arc::clone),
         };
         let mut walk = match Walk::new(directory, &options) {
             Ok(walk) => walk,
@@ -168,7 +147,7 @@ impl Counted {
         while let Some(item) = walk.next_item() {
             match item {
                 WalkItem::Batch { directory, batch, attributes } => {
-                    self.add_batch(directory, batch, attributes, selection);
+                    self.add_batch(directory, batch, attributes, conditions.map(|conditions| &**conditions));
                 }
                 WalkItem::Error(error) => self.failed(&error),
                 WalkItem::OtherMount(_) | WalkItem::End { .. } => {}
@@ -184,25 +163,27 @@ impl Counted {
         directory: &DirPath,
         batch: Batch<'_>,
         attributes: &[Attributes],
-        selection: Option<&Selection>,
+        conditions: Option<&Conditions>,
     ) {
         if batch.unknown_types() > 0 {
             let reason = "the types of its entries are unknown";
             self.failed(&Error::new("list", directory, ErrorKind::Io, reason));
         }
-        let Some(selection) = selection else {
+        let Some(conditions) = conditions else {
             self.entries += batch.len() as u64;
             return;
         };
+        let place = conditions.place(directory.below());
         if attributes.is_empty() {
-            let goes = |entry: &Entry<'_>| selection.accepts(entry, &Attributes::NOTHING);
+            let goes =
+                |entry: &Entry<'_>| conditions.accepts(&place, entry.name, entry.kind, &Attributes::NOTHING);
             self.entries += batch.entries().filter(goes).count() as u64;
             return;
         }
         for (entry, row) in batch.entries().zip(attributes) {
-            self.entries += u64::from(selection.accepts(&entry, row));
+            self.entries += u64::from(conditions.accepts(&place, entry.name, entry.kind, row));
             // The entry is examined again for removal.
-            if row.error != 0 && selection.accepts_name(entry.name) {
+            if row.error != 0 && conditions.accepts_name(&place, entry.name) {
                 let error = io::Error::from_raw_os_error(row.error);
                 self.failed(&Error::io("stat", &directory.join(os(entry.name)), error));
             }
@@ -259,10 +240,10 @@ fn os(name: &[u8]) -> std::borrow::Cow<'_, std::ffi::OsStr> {
 mod tests {
     use std::path::Path;
 
-    use megadir::{Attributes, BatchBuilder, Error, FileType};
+    use megadir::{Attributes, BatchBuilder, Error, FileType, Globs, Time};
 
     use super::super::refusal::{NoTarget, Refusal};
-    use super::{Asked, Conditions, Counted, Filter, Selection};
+    use super::{Conditions, Counted};
 
     #[test]
     fn the_question_names_the_paths() {
@@ -284,17 +265,14 @@ mod tests {
 
     #[test]
     fn failed_examinations_count_as_many_unless_gone_or_of_another_name() {
-        let filter = Filter::new(Vec::new(), Some("a*".as_ref())).unwrap();
-        let owner = None;
-        let (newer_than, larger_than, smaller_than) = (None, None, None);
-        let asked = Asked { older_than: Some(0), newer_than, larger_than, smaller_than, owner };
-        let selection = Selection { filter, conditions: Conditions::new(&asked).unwrap() };
+        let names = Globs::of_names(&["a*"]).unwrap();
+        let conditions = Conditions { names, before: Some(Time::EPOCH), ..Conditions::default() };
         let is_unknown = |name: &[u8], kind, error| {
             let mut built = BatchBuilder::new(4096, false);
             built.push(name, 1, kind, 0);
             let mut counted = Counted::default();
             let rows = [Attributes { error, ..Attributes::NOTHING }];
-            counted.add_batch(&Path::new("d").into(), built.batch(), &rows, Some(&selection));
+            counted.add_batch(&Path::new("d").into(), built.batch(), &rows, Some(&conditions));
             assert_eq!(counted.entries, 0);
             counted.is_many()
         };

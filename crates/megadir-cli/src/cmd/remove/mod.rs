@@ -13,8 +13,10 @@ mod summary;
 mod system;
 mod target;
 
+use std::path::Path;
+use std::sync::Arc;
+
 pub(crate) use self::args::Args;
-use self::confirm::Selection;
 use self::guards::Guards;
 use self::source::Source;
 use crate::cmd::interrupt::interruptible;
@@ -22,13 +24,13 @@ use crate::exit::{self, CliError};
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     args.check()?;
-    let selection = Selection::new(args)?;
+    let conditions = Arc::new(args.conditions.conditions(args.paths.iter().map(Path::new))?);
     let here = Guards::find();
     let source = Source::open(args, &here)?;
     // Until here Ctrl-C ends the program at once: nothing has been changed.
-    if !args.dry_run && !args.yes && !source.may_go(args, &here, &selection)? {
+    if !args.dry_run && !args.yes && !source.may_go(args, &here, &conditions)? {
         eprintln!("megadir: nothing was removed");
         return Ok(exit::INTERRUPTED);
     }
-    interruptible(|interrupt| run::run(args, source, &here, &selection, interrupt))
+    interruptible(|interrupt| run::run(args, source, &here, &conditions, interrupt))
 }

@@ -6,12 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use megadir::remove::{Conditions, Progress, RemoveOptions, remove_contents, remove_tree};
-use megadir::{Error, Time};
+use megadir::remove::{Progress, RemoveOptions, remove_contents, remove_tree};
+use megadir::{Conditions, Error};
 
 use super::args::Args;
 use super::aside;
-use super::confirm::Selection;
 use super::guards::Guards;
 use super::progress::Display;
 use super::source::{BadPath, Source};
@@ -21,7 +20,6 @@ use super::target::Target;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, REMOVING};
 use crate::cmd::list::source::processors;
-use crate::cmd::list::times::now_s;
 use crate::exit::{CliError, describe};
 use crate::ui::message::reason;
 
@@ -51,7 +49,7 @@ pub(super) fn run(
     args: &Args,
     mut source: Source<'_>,
     here: &Guards,
-    selection: &Selection,
+    conditions: &Conditions,
     interrupt: &Interrupt,
 ) -> Result<u8, CliError> {
     if args.idle {
@@ -73,7 +71,7 @@ pub(super) fn run(
             watcher.map_err(|error| CliError::nothing_ran(format!("start a thread: {}", reason(&error))))?;
         // Even after a panic, because the scope waits for the watcher.
         let _ends = Ends { ended: &ended, watcher: watcher.thread() };
-        each(args, &mut source, here, selection, &results, &progress)
+        each(args, &mut source, here, conditions, &results, &progress)
     });
     interrupt.beat.fetch_and(!REMOVING, Ordering::Relaxed);
     results.shown.clear();
@@ -118,19 +116,15 @@ fn each(
     args: &Args,
     source: &mut Source<'_>,
     here: &Guards,
-    selection: &Selection,
+    conditions: &Conditions,
     results: &Results,
     progress: &Progress,
 ) -> Result<(), CliError> {
-    let accepts = |name: &[u8]| selection.accepts_name(name);
     let options = RemoveOptions {
         workers: args.threads.unwrap_or_else(processors),
         cross_mounts: args.cross_mounts,
-        conditions: Conditions {
-            older_than: args.older_than.map(ago),
-            name: if args.glob.is_some() { Some(&accepts) } else { None },
-            types: &args.types,
-        },
+        conditions: Some(conditions),
+        name: None,
         dry_run: args.dry_run,
         keep: None,
         entries_per_second_max: args
@@ -191,8 +185,4 @@ fn one(
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn ago(age_s: u64) -> Time {
-    Time { seconds: now_s().saturating_sub(i64::try_from(age_s).unwrap_or(i64::MAX)), nanoseconds: 0 }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::Arc;
 
-use megadir::names;
+use megadir::{Conditions, names};
 
 use super::args::Args;
-use super::confirm::{Counted, Selection, UNASKED};
+use super::confirm::{Counted, UNASKED};
 use super::guards::Guards;
 use super::listed::{Item, List};
 use super::refusal::{NoTarget, Way};
@@ -61,9 +62,14 @@ impl<'a> Source<'a> {
     }
 
     /// Fails if confirmation is needed and there is no terminal.
-    pub(super) fn may_go(&self, args: &Args, here: &Guards, selection: &Selection) -> Result<bool, CliError> {
+    pub(super) fn may_go(
+        &self,
+        args: &Args,
+        here: &Guards,
+        conditions: &Arc<Conditions>,
+    ) -> Result<bool, CliError> {
         let mut counted = Counted::default();
-        let conditions = args.has_conditions().then_some(selection);
+        let conditions = args.has_conditions().then_some(conditions);
         let Some(path) = &args.files0_from else {
             for target in self.held.iter().flatten() {
                 counted.add(target, args, conditions);

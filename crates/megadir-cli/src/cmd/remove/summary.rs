@@ -70,7 +70,7 @@ impl Summary {
             dry_run: args.dry_run,
             quiet: args.quiet,
             rate: args.rate,
-            looked: args.dry_run || args.older_than.is_some(),
+            looked: args.dry_run || args.conditions.any_on_attributes(),
             attempted: 0,
             counts: Counts::default(),
             failures: 0,

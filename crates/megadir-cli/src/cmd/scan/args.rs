@@ -1,10 +1,12 @@
 //! Options of `megadir scan`, and reading options shared with the other inventory commands.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use megadir::Examiner;
+use megadir::{Conditions, Examiner};
 use megadir_inventory::{Excluded, ScanOptions};
 
+use crate::cmd::conditions::{Asked, refuse_lacking};
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, processors, raise_descriptor_limit};
 use crate::cmd::list::values::{examiner, memory, threads};
@@ -14,7 +16,8 @@ use crate::exit::{self, CliError};
 ///
 /// DuckDB, pandas, Polars and Spark can read the file; docs/inventory.md describes its columns. Symbolic links below
 /// the given directories are never followed. Entries that cannot be read get a row with an error, and the inventory
-/// is marked incomplete. A complete file replaces an older inventory. If the scan is interrupted or killed, or a PATH
+/// is marked incomplete. With conditions, every directory that is not left out has a row, and other entries if they
+/// meet the conditions; the inventory records the conditions, and 'megadir changes' applies them too. A complete file replaces an older inventory. If the scan is interrupted or killed, or a PATH
 /// cannot be opened, the older inventory stays.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -55,6 +58,8 @@ pub(crate) struct Args {
     #[arg(short, long, conflicts_with = "dry_run")]
     pub(super) quiet: bool,
     #[command(flatten)]
+    pub(super) conditions: Asked,
+    #[command(flatten)]
     pub(super) reading: Reading,
 }
 
@@ -62,6 +67,15 @@ impl Args {
     /// `None` for standard output.
     pub(super) fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+
+    /// `None` without conditions.
+    pub(super) fn conditions(&self) -> Result<Option<Arc<Conditions>>, CliError> {
+        let conditions = self.conditions.conditions(self.paths.iter().map(PathBuf::as_path))?;
+        if let Some(examiner) = self.reading.examiner {
+            refuse_lacking(examiner, &conditions)?;
+        }
+        Ok((!conditions.is_none()).then(|| Arc::new(conditions)))
     }
 
     pub(in crate::cmd) fn prints(&self) -> bool {
@@ -94,7 +108,12 @@ impl Reading {
     }
 
     /// Sorting spills into the directory of `output`, if given.
-    pub(in crate::cmd) fn options(&self, output: Option<&Path>, exclude: Vec<Excluded>) -> ScanOptions {
+    pub(in crate::cmd) fn options(
+        &self,
+        output: Option<&Path>,
+        exclude: Vec<Excluded>,
+        conditions: Option<Arc<Conditions>>,
+    ) -> ScanOptions {
         raise_descriptor_limit();
         ScanOptions {
             threads: self.threads(),
@@ -105,6 +124,7 @@ impl Reading {
             memory_bytes: self.memory.unwrap_or(MEMORY_BYTES),
             spill_directory: spill_directory(output),
             exclude,
+            conditions,
         }
     }
 }

@@ -8,10 +8,11 @@ pub(crate) use args::Args;
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
-use megadir::Dir;
+use megadir::{Conditions, Dir};
 use megadir_bench::control::WRITING_BACK;
 use megadir_inventory::changes::Hashing;
 use megadir_inventory::{GROUP_ROWS, Metadata, Row, ScanOptions, Sink, WriteOptions, Writer, scan};
@@ -24,15 +25,19 @@ use crate::ui::message::quoted;
 use crate::ui::output::Ended;
 use crate::ui::sizes;
 
+/// `None` for all entries.
+type Asked = Option<Arc<Conditions>>;
+
 /// Higher levels take longer than the scan itself and save little: most of the data is names.
 pub(super) const LEVEL: i32 = 1;
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let form = form(args)?;
+    let conditions = args.conditions()?;
     interruptible(|interrupt| match (args.dry_run, form) {
-        (true, _) => rehearse(args, interrupt),
-        (false, None) => parquet(args, interrupt),
-        (false, Some(form)) => text(args, form, interrupt),
+        (true, _) => rehearse(args, conditions, interrupt),
+        (false, None) => parquet(args, conditions, interrupt),
+        (false, Some(form)) => text(args, form, conditions, interrupt),
     })
 }
 
@@ -98,7 +103,7 @@ fn other_ending(path: &Path, ending: &str, asked: Option<Form>) -> Result<Option
     Err(CliError::usage(format!("--output {}: {hint}", quoted(path))))
 }
 
-fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
+fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, CliError> {
     let Some(output) = args.file() else { return Err(CliError::usage("--output is missing")) };
     let reading = &args.reading;
     let threads = reading.threads();
@@ -106,7 +111,7 @@ fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let encoders = if threads == 1 { 0 } else { threads };
     let options = WriteOptions { threads: encoders, level: LEVEL, group_rows: GROUP_ROWS };
     let writer = Writer::create(output, args::roots(&args.paths)?, options)?;
-    let options = reading.options(Some(output), writer.excluded());
+    let options = reading.options(Some(output), writer.excluded(), conditions);
     let mut hashing = hashing(args, writer)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
     let Some(metadata) = scanned? else { return Ok(interrupted(Some(output))) };
@@ -115,10 +120,10 @@ fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     Ok(conclude(args, &metadata, started.elapsed(), Some((output, bytes))))
 }
 
-fn text(args: &Args, form: Form, interrupt: &Interrupt) -> Result<u8, CliError> {
+fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Result<u8, CliError> {
     let output = args.file();
     let sink = TextSink::create(form, output, args::roots(&args.paths)?)?;
-    let options = args.reading.options(output, sink.excluded());
+    let options = args.reading.options(output, sink.excluded(), conditions);
     let mut hashing = hashing(args, sink)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
     match hashing.sink_mut().ended() {
@@ -159,14 +164,14 @@ fn tell_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
     hashing.into_inner()
 }
 
-fn rehearse(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
+fn rehearse(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, CliError> {
     struct Nowhere;
     impl Sink for Nowhere {
         fn add(&mut self, _row: &Row<'_>) -> megadir::Result<()> {
             Ok(())
         }
     }
-    let options = args.reading.options(None, Vec::new());
+    let options = args.reading.options(None, Vec::new(), conditions);
     let (scanned, started) = timed(args, &options, interrupt, &mut Nowhere);
     match scanned? {
         Some(metadata) => Ok(conclude(args, &metadata, started.elapsed(), None)),

@@ -116,7 +116,7 @@ impl Sink for TextSink {
 }
 
 /// In file order.
-fn numbers(row: &Row<'_>) -> [(&'static str, Option<i128>); 12] {
+fn numbers(row: &Row<'_>) -> [(&'static str, Option<i128>); 13] {
     let facts = &row.facts;
     [
         ("size", facts.size_bytes.map(i128::from)),
@@ -131,6 +131,7 @@ fn numbers(row: &Row<'_>) -> [(&'static str, Option<i128>); 12] {
         ("gid", facts.group.map(i128::from)),
         ("links", facts.links.map(i128::from)),
         ("errno", facts.errno.map(i128::from)),
+        ("allocated", facts.allocated_bytes.map(i128::from)),
     ]
 }
 

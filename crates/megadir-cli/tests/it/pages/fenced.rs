@@ -55,6 +55,7 @@ const BLOCKS: &[Block] = &[
         &[
             ("megadir list --estimate spool", Runs),
             ("megadir list --fields size,mtime,name spool", Runs),
+            ("megadir usage spool", Runs),
             ("megadir limits spool", Runs),
             ("megadir remove --contents --renew spool", Runs),
         ],
@@ -124,6 +125,15 @@ const BLOCKS: &[Block] = &[
         "docs/commands.md",
         &[("megadir bench run peers", Elsewhere("takes minutes; the tests `peers` run it"))],
     ),
+    (
+        "docs/conditions.md",
+        &[
+            ("megadir list -r --match '*.tmp' --older-than 30d --larger-than 1M project", Runs),
+            ("megadir scan project -o project.parquet --exclude .git --exclude /target", Runs),
+            ("megadir changes project.parquet --path-match 'src/**' --type f", Runs),
+            ("megadir remove --dry-run --older-than 90d --by atime --exclude keep cache", Runs),
+        ],
+    ),
     ("docs/inventory.md", &[("SELECT path, size", QUERY)]),
     ("docs/layouts.md", &[("# Path of a file below", CODE)]),
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
@@ -144,6 +154,15 @@ const BLOCKS: &[Block] = &[
                 Smaller(&[("/srv/uploads", "uploads")]),
             ),
             ("find . -name core -print0 | megadir remove --yes --files0-from -", Runs),
+        ],
+    ),
+    ("docs/usage.md", &[("megadir usage project", Runs)]),
+    (
+        "docs/usage.md",
+        &[
+            ("megadir scan --quiet project -o project.parquet", Runs),
+            ("megadir usage project.parquet --by allocated", Runs),
+            ("megadir usage project.parquet --html usage.html", Runs),
         ],
     ),
     (

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-use megadir::{Attributes, Backend, Dir, Error, ErrorKind, FileType, ReadOptions, Result, Want, names};
+use megadir::{
+    Attributes, Backend, Conditions, Dir, Error, ErrorKind, FileType, ReadOptions, Result, Want, names,
+};
 
 use super::Tree;
 use crate::block::Block;
@@ -128,6 +130,18 @@ pub(super) fn list(
 }
 
 impl Names {
+    /// Without names that do not exist for the comparison.
+    pub(super) fn seen(mut self, conditions: &Conditions, path: &TreePath) -> Self {
+        let place = conditions.place(path);
+        if let Self::Listed { bytes, places, .. } = &mut self {
+            places.retain(|listed| {
+                let end = listed.start + usize::from(listed.length);
+                conditions.sees(&place, &bytes[listed.start..end])
+            });
+        }
+        self
+    }
+
     /// `places` are positions and lengths in `bytes`.
     fn listed(bytes: Vec<u8>, mut places: Vec<Listed>, brought: Option<Vec<Attributes>>) -> Self {
         let name = |place: &Listed| &bytes[place.start..place.start + usize::from(place.length)];

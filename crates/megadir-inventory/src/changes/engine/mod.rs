@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-use megadir::{Dir, Error, ErrorKind, Examiner, FileSystem, Result};
+use megadir::{Conditions, Dir, Error, ErrorKind, Examiner, FileSystem, Result};
 
 use self::directory::{Live, Task};
 use self::table::{Fate, Joined, Table};
@@ -69,6 +69,8 @@ pub(crate) struct Comparing<'a> {
     /// `None` for trees that are not compared.
     pub(crate) trees: Vec<Option<Tree>>,
     pub(crate) exclude: Vec<Excluded>,
+    /// Entries that exist for the comparison; the rows are those of such entries.
+    pub(crate) conditions: Option<&'a Conditions>,
     /// Nanoseconds since 1970-01-01 UTC.
     pub(crate) started_ns: i64,
     pub(crate) examiner: &'static dyn Examiner,

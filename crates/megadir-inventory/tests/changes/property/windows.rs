@@ -33,6 +33,7 @@ pub(super) fn scan(path: &PathBuf, threads: usize, seed: u64) -> Snapshot {
         memory_bytes: 1 << 20,
         spill_directory: std::env::temp_dir(),
         exclude: Vec::new(),
+        conditions: None,
     };
     let file = path.with_extension("opened");
     let written = WriteOptions { threads: 0, level: 1, group_rows: 1000 };

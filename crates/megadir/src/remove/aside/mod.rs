@@ -80,7 +80,7 @@ impl Aside<'_> {
     /// As [`remove_tree`]; [`ErrorKind::BadOption`] with conditions, an entry to keep or a dry run: all of it
     /// must go.
     pub fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
-        if !options.conditions.is_none() || options.keep.is_some() || options.dry_run {
+        if !options.removes_all() || options.keep.is_some() || options.dry_run {
             let path = self.parent.path().join(crate::names::to_os(self.name())?);
             let reason = "renamed directories are removed completely";
             return Err(Error::new("remove", &path, ErrorKind::BadOption, reason));

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::names::Names;
 use super::node::{KEPT, Node};
-use super::system::{self, Directory, Errno, Facts};
+use super::system::{self, Directory, Errno};
 use super::worker::{Frame, Worker};
+use crate::attributes::{Attributes, Want};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 
@@ -56,7 +57,7 @@ impl Worker<'_, '_, '_> {
             (true, _) => Ok(()),
             (false, false) => system::remove_file(directory, name, kind),
             (false, true) => {
-                let still = |facts: &Facts| options.conditions.accept(facts.kind, facts.modified);
+                let still = |facts: &Attributes| options.accepts_facts(facts);
                 match system::remove_examined(directory, name, kind, &still) {
                     Ok(true) => Ok(()),
                     Ok(false) => return self.keep(node),
@@ -93,15 +94,15 @@ impl Worker<'_, '_, '_> {
 
     /// Reads attributes only if they matter, but always the type: the listing may be hours old.
     fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined {
-        let (options, conditions) = (self.shared.options, &self.shared.options.conditions);
-        let may_go = conditions.accepts_name(name.to_bytes())
-            && (kind == FileType::Unknown || conditions.accepts_type(kind));
+        let options = self.shared.options;
+        let may_go = options.accepts_name(node.place(options.conditions), name.to_bytes())
+            && (kind == FileType::Unknown || options.accepts_type(kind));
         // After the wait, the name may belong to an entry that has to stay.
         if may_go && !self.have_place() {
             return Examined::Stays;
         }
         // The type matters also for entries that stay: directories are entered.
-        let facts = if (may_go && (options.dry_run || conditions.needs_look())) || kind == FileType::Unknown {
+        let facts = if (may_go && (options.dry_run || options.needs_look())) || kind == FileType::Unknown {
             match system::facts(directory, name) {
                 Ok(facts) => Some(facts),
                 Err(Errno::NOENT) => return Examined::Stays,
@@ -117,17 +118,19 @@ impl Worker<'_, '_, '_> {
         if kind == FileType::Directory {
             return Examined::Directory;
         }
-        if may_go && conditions.older_than.is_some() && facts.is_some_and(|facts| facts.modified.is_none()) {
-            self.fail(node, name.to_bytes(), "stat", no_time());
+        let lacks = facts.map_or(Want::NOTHING, |facts| options.want().without(facts.have));
+        if may_go && lacks != Want::NOTHING {
+            self.fail(node, name.to_bytes(), "stat", unknown(lacks));
             return Examined::Stays;
         }
-        let goes = may_go && conditions.accept(kind, facts.and_then(|facts| facts.modified));
+        let goes =
+            may_go && options.accepts_facts(&facts.unwrap_or(Attributes { kind, ..Attributes::NOTHING }));
         if !goes {
             node.stay(KEPT);
             return Examined::Stays;
         }
         // Only then is the size of directories known as well.
-        let all_known = options.dry_run || conditions.older_than.is_some();
+        let all_known = options.dry_run || options.want() != Want::NOTHING;
         Examined::Goes(facts.filter(|_| all_known).map_or(Space::default(), |facts| Space::of(&facts)))
     }
 
@@ -138,6 +141,11 @@ impl Worker<'_, '_, '_> {
         }
         let Some(Frame { node, descriptor: Some(descriptor), .. }) = self.stack.last() else { return };
         let (parent, directory) = (Arc::clone(node), Arc::clone(descriptor));
+        let options = self.shared.options;
+        if !options.opens(parent.place(options.conditions), name.to_bytes()) {
+            parent.stay(KEPT);
+            return;
+        }
         for _ in 0..SWAPS_MAX {
             let opened = self.with_descriptors(|worker| worker.shared.opener.below(&directory, &name));
             match opened {
@@ -164,17 +172,18 @@ impl Worker<'_, '_, '_> {
     fn go_into(&mut self, parent: Arc<Node>, name: CString, opened: Directory) {
         let (mut stays, mut bytes) = (0, 0);
         if self.shared.options.dry_run || !self.shared.unconditional {
-            let conditions = &self.shared.options.conditions;
-            let mut goes =
-                conditions.accepts_name(name.to_bytes()) && conditions.accepts_type(FileType::Directory);
-            if goes && (self.shared.options.dry_run || conditions.older_than.is_some()) {
+            let (options, want) = (self.shared.options, self.shared.options.want());
+            let mut goes = options.accepts_name(parent.place(options.conditions), name.to_bytes())
+                && options.accepts_type(FileType::Directory);
+            if goes && (options.dry_run || want != Want::NOTHING) {
                 match system::facts_of_open(&opened) {
-                    Ok(Facts { modified: None, .. }) if conditions.older_than.is_some() => {
-                        return self.fail(&parent, name.to_bytes(), "stat", no_time());
+                    Ok(facts) if !facts.have.contains(want) => {
+                        let lacks = want.without(facts.have);
+                        return self.fail(&parent, name.to_bytes(), "stat", unknown(lacks));
                     }
                     Ok(facts) => {
-                        goes = conditions.accept(FileType::Directory, facts.modified);
-                        bytes = facts.bytes;
+                        goes = options.accepts_facts(&Attributes { kind: FileType::Directory, ..facts });
+                        bytes = facts.allocated_bytes;
                     }
                     Err(error) => {
                         return self.fail(&parent, name.to_bytes(), "stat", error.into());
@@ -240,9 +249,17 @@ impl Worker<'_, '_, '_> {
     }
 }
 
-/// The file system reports no modification time.
-fn no_time() -> std::io::Error {
-    std::io::Error::other("its modification time is unknown, so it stays")
+/// The file system does not report an attribute that decides.
+fn unknown(lacks: Want) -> std::io::Error {
+    let names = [
+        (Want::MODIFIED, "modification time"),
+        (Want::ACCESSED, "access time"),
+        (Want::CHANGED, "change time"),
+        (Want::BORN, "creation time"),
+        (Want::SIZE, "size"),
+    ];
+    let name = names.iter().find(|(want, _)| lacks.contains(*want)).map_or("owner", |(_, name)| name);
+    std::io::Error::other(format!("its {name} is unknown, so it stays"))
 }
 
 /// If examined.
@@ -254,9 +271,9 @@ struct Space {
 }
 
 impl Space {
-    fn of(facts: &Facts) -> Self {
+    fn of(facts: &Attributes) -> Self {
         match facts.links {
-            0 | 1 => Self { bytes: facts.bytes, linked: false },
+            0 | 1 => Self { bytes: facts.allocated_bytes, linked: false },
             _ => Self { bytes: 0, linked: true },
         }
     }

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, SeekFrom, Statx, StatxFlags};
 
-use crate::attributes::Time;
+use crate::attributes::{Attributes, Want};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
+use crate::stat::StatxRequest;
 
 pub(in crate::remove) use rustix::io::Errno;
 pub(in crate::remove) use std::os::fd::AsFd as Open;
@@ -143,42 +144,27 @@ fn mount(directory: BorrowedFd<'_>) -> Result<Option<u64>, Errno> {
     Ok(info.ok().and_then(line))
 }
 
-/// Read only if they matter.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Facts {
-    pub(super) kind: FileType,
-    /// `None` if not reported.
-    pub(super) modified: Option<Time>,
-    /// Allocated.
-    pub(super) bytes: u64,
-    pub(super) links: u64,
-}
-
-/// Attributes requested for an entry.
-const WANTED: StatxFlags =
-    StatxFlags::TYPE.union(StatxFlags::MTIME).union(StatxFlags::BLOCKS).union(StatxFlags::NLINK);
-
-impl Facts {
-    fn of(status: &Statx) -> Self {
-        let modified = Time { seconds: status.stx_mtime.tv_sec, nanoseconds: status.stx_mtime.tv_nsec };
-        let told = StatxFlags::from_bits_retain(status.stx_mask);
-        Self {
-            kind: rustix::fs::FileType::from_raw_mode(u32::from(status.stx_mode)).into(),
-            modified: told.contains(StatxFlags::MTIME).then_some(modified),
-            bytes: status.stx_blocks * 512,
-            links: u64::from(status.stx_nlink),
-        }
-    }
-}
+/// Attributes requested for an entry, only if they matter.
+const WANTED: Want = Want::TYPE
+    .union(Want::MODIFIED)
+    .union(Want::ACCESSED)
+    .union(Want::CHANGED)
+    .union(Want::BORN)
+    .union(Want::SIZE)
+    .union(Want::ALLOCATED)
+    .union(Want::OWNER)
+    .union(Want::LINKS);
 
 /// Follows no link.
-pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Facts, Errno> {
+pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Attributes, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    rustix::fs::statx(directory, name, flags, WANTED).map(|status| Facts::of(&status))
+    let request = StatxRequest::new(WANTED);
+    rustix::fs::statx(directory, name, flags, request.mask()).map(|status| request.attributes(&status))
 }
 
-pub(super) fn facts_of_open(directory: &Directory) -> Result<Facts, Errno> {
-    stat(directory.as_fd(), AtFlags::empty(), WANTED).map(|status| Facts::of(&status))
+pub(super) fn facts_of_open(directory: &Directory) -> Result<Attributes, Errno> {
+    let request = StatxRequest::new(WANTED);
+    stat(directory.as_fd(), AtFlags::empty(), request.mask()).map(|status| request.attributes(&status))
 }
 
 /// 0 if unknown.
@@ -202,7 +188,7 @@ pub(super) fn remove_examined(
     directory: &impl Open,
     name: &CStr,
     listed: FileType,
-    _still: &dyn Fn(&Facts) -> bool,
+    _still: &dyn Fn(&Attributes) -> bool,
 ) -> Result<bool, Errno> {
     remove_file(directory, name, listed).map(|()| true)
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::system::Identity;
+use crate::conditions::{Conditions, Place};
 use crate::names;
 
 /// Longest path that is printed in full; of longer paths only the end is.
@@ -32,6 +33,8 @@ pub(super) struct Node {
     identity: OnceLock<Identity>,
     /// 0 if not examined.
     pub(super) bytes: u64,
+    /// Made once conditions on paths or depths need it.
+    place: OnceLock<Box<Place>>,
 }
 
 impl Node {
@@ -48,6 +51,7 @@ impl Node {
             passes: AtomicU8::new(0),
             identity: OnceLock::new(),
             bytes,
+            place: OnceLock::new(),
         }
     }
 
@@ -77,6 +81,18 @@ impl Node {
 
     pub(super) fn identify(&self, identity: Identity) {
         let _ = self.identity.set(identity);
+    }
+
+    /// Below the root of the removal, as far as the conditions depend on it.
+    pub(super) fn place(&self, conditions: Option<&Conditions>) -> &Place {
+        match (&self.parent, conditions.filter(|conditions| conditions.needs_places())) {
+            // The parent's is known by now: its entries were checked.
+            (Some(parent), Some(conditions)) => self.place.get_or_init(|| {
+                let above = parent.place(Some(conditions));
+                Box::new(conditions.place_below(above, self.name.to_bytes()))
+            }),
+            _ => const { &Place::TOP },
+        }
     }
 
     /// From the root of the removal.

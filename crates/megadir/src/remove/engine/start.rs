@@ -13,6 +13,7 @@ use super::pace::Pace;
 use super::pool::Pool;
 use super::system::{self, Directory, Errno, Identity, Opener, Reader};
 use super::worker::{Frame, Worker};
+use crate::conditions::Place;
 use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
@@ -40,13 +41,14 @@ const LOOK_BYTES: usize = 32 << 10;
 /// ```
 /// # let scratch = tempfile::tempdir().unwrap();
 /// use megadir::Dir;
-/// use megadir::remove::{Conditions, Failures, Progress, RemoveOptions, remove_tree};
+/// use megadir::remove::{Failures, Progress, RemoveOptions, remove_tree};
 /// std::fs::create_dir_all(scratch.path().join("old/a/b")).unwrap();
 /// let failures = Failures::new(100);
 /// let options = RemoveOptions {
 ///     workers: 2,
 ///     cross_mounts: false,
-///     conditions: Conditions::NONE,
+///     conditions: None,
+///     name: None,
 ///     dry_run: false,
 ///     keep: None,
 ///     entries_per_second_max: None,
@@ -70,6 +72,9 @@ pub fn remove_tree(
     check(options, &path)?;
     let name = component(name, &path)?;
     let before = progress.counts();
+    if !options.opens(&Place::default(), name.to_bytes()) {
+        return Ok(finish(progress, &before));
+    }
     let opened = Opener::new(false).below(parent, &name);
     let root = match opened {
         Ok(root) => Some(root),
@@ -80,7 +85,7 @@ pub fn remove_tree(
         }
         Err(error) => {
             // An empty directory can be removed even if it cannot be read.
-            let may = !options.dry_run && options.conditions.is_none() && options.keep.is_none();
+            let may = !options.dry_run && options.removes_all() && options.keep.is_none();
             if pace(options).filter(|_| may).is_some_and(|pace| !pace.wait(progress)) {
                 return Ok(finish(progress, &before));
             }
@@ -134,7 +139,7 @@ struct Root<'a> {
 
 impl Root<'_> {
     fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) {
-        if !options.conditions.is_none() || options.keep.is_some() {
+        if !options.removes_all() || options.keep.is_some() {
             return empty_all(&self.descriptor, self.path, options, progress);
         }
         let fail = |failure| fail(failure, options, progress);
@@ -175,7 +180,7 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, pr
         if progress.is_cancelled() || options.dry_run || stays & FAILED != 0 {
             return;
         }
-        let left = match options.conditions.is_none() {
+        let left = match options.removes_all() {
             true => holds_any(root, options.keep),
             // Remaining entries may be kept ones: stop after a pass that removed none.
             false => {
@@ -189,7 +194,7 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, pr
             Err(error) => return fail(Error::io("read", path, error), options, progress),
         }
     }
-    let reason = if options.conditions.is_none() { system::KEEPS_FILLING } else { KEEPS_MATCHING };
+    let reason = if options.removes_all() { system::KEEPS_FILLING } else { KEEPS_MATCHING };
     fail(Error::new("remove", path, ErrorKind::NotEmpty, reason), options, progress);
 }
 
@@ -273,7 +278,7 @@ fn shared<'a>(
         progress,
         path,
         root,
-        unconditional: options.conditions.is_none(),
+        unconditional: options.removes_all(),
         opener: Opener::new(options.cross_mounts),
         pace: pace(options),
         pool: Pool::new(workers),

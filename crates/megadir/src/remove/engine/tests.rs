@@ -8,21 +8,26 @@ use std::time::{Duration, SystemTime};
 
 use super::{remove_contents, remove_tree};
 use crate::attributes::Time;
+use crate::conditions::Conditions;
 use crate::dir::Dir;
 use crate::file_type::FileType;
 #[cfg(target_os = "linux")]
 use crate::remove::NameCondition;
-use crate::remove::{Conditions, Progress, RemoveOptions, Removed};
+use crate::remove::{Progress, RemoveOptions, Removed};
 
 /// Entries older than this are removed.
 const LIMIT: Time = Time { seconds: 2_000_000, nanoseconds: 0 };
-const OLD: Conditions<'static> = Conditions { older_than: Some(LIMIT), ..Conditions::NONE };
 
-fn options(conditions: Conditions<'_>) -> RemoveOptions<'_> {
+fn old() -> Conditions {
+    Conditions { before: Some(LIMIT), ..Conditions::default() }
+}
+
+fn options(conditions: &Conditions) -> RemoveOptions<'_> {
     RemoveOptions {
         workers: 1,
         cross_mounts: false,
-        conditions,
+        conditions: Some(conditions),
+        name: None,
         dry_run: false,
         keep: None,
         // A rate so high that no worker sleeps.
@@ -63,7 +68,7 @@ fn left(tree: &Path) -> usize {
 
 #[test]
 fn what_takes_a_name_during_the_wait_is_looked_at() {
-    for types in [&[][..], &[FileType::File]] {
+    for types in [Vec::new(), vec![FileType::File]] {
         let scratch = tempfile::tempdir().unwrap();
         let tree = scratch.path().join("tree");
         filled(&tree, 6);
@@ -79,7 +84,7 @@ fn what_takes_a_name_during_the_wait_is_looked_at() {
                 }
             }
         });
-        let removed = remove(&tree, &options(Conditions { types, ..OLD }), &progress);
+        let removed = remove(&tree, &options(&Conditions { types, ..old() }), &progress);
         assert_eq!((removed.counts.entries, left(&tree)), (2, 4), "two were old when they went");
         assert!(removed.complete);
         // The third wait was for an entry that stayed and so served the next ones; the fourth was in the second
@@ -90,7 +95,7 @@ fn what_takes_a_name_during_the_wait_is_looked_at() {
 
 #[test]
 fn nothing_more_goes_once_the_removal_is_to_end() {
-    for conditions in [Conditions::NONE, OLD] {
+    for conditions in [&Conditions::default(), &old()] {
         let scratch = tempfile::tempdir().unwrap();
         let tree = scratch.path().join("tree");
         filled(&tree, 5);
@@ -126,7 +131,7 @@ fn no_directory_goes_once_the_removal_is_to_end() {
                 progress.cancel();
             }
         });
-        let removed = remove(&tree, &options(Conditions::NONE), &progress);
+        let removed = remove(&tree, &options(&Conditions::default()), &progress);
         assert_eq!((removed.counts.directories, removed.cancelled), (u64::from(stop) - 1, true));
         let below = tree.join("one");
         assert_eq!((tree.exists(), below.exists(), below.join("two").exists()), (true, stop < 3, stop < 2));
@@ -147,8 +152,8 @@ fn a_directory_that_takes_the_name_of_one_that_met_the_conditions_stays() {
     });
     let failures = crate::remove::Failures::new(9);
     let told = |failure| failures.add(failure);
-    let conditions = Conditions { types: &[FileType::Directory], ..Conditions::NONE };
-    let removed = remove(&tree, &RemoveOptions { on_failure: &told, ..options(conditions) }, &progress);
+    let conditions = Conditions { types: vec![FileType::Directory], ..Conditions::default() };
+    let removed = remove(&tree, &RemoveOptions { on_failure: &told, ..options(&conditions) }, &progress);
     assert_eq!((removed.counts.directories, removed.counts.failures, left(&tree)), (0, 1, 2));
     let told = failures.take();
     assert!(told[0].to_string().contains("moved or replaced"), "{told:?}");
@@ -177,7 +182,7 @@ fn what_becomes_another_type_after_it_was_listed_stays() {
                 }
             }
         };
-        let (links, numbers) = (&[FileType::Symlink], std::sync::atomic::AtomicU32::new(0));
+        let (links, numbers) = (vec![FileType::Symlink], std::sync::atomic::AtomicU32::new(0));
         let by_name = |_: &[u8]| {
             change(numbers.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1);
             true
@@ -193,9 +198,9 @@ fn what_becomes_another_type_after_it_was_listed_stays() {
             ),
             false => (Some(&by_name), Progress::new()),
         };
-        let conditions = Conditions { types: links, name, ..Conditions::NONE };
+        let conditions = Conditions { types: links, ..Conditions::default() };
         let rate = NonZeroU32::new(u32::MAX).filter(|_| rated);
-        let options = RemoveOptions { entries_per_second_max: rate, ..options(conditions) };
+        let options = RemoveOptions { entries_per_second_max: rate, name, ..options(&conditions) };
         let removed = remove(&tree, &options, &progress);
         assert_eq!((removed.counts.entries, left(&tree), removed.complete), (2, 4, true));
         assert_eq!((removed.counts.bytes, removed.counts.linked), (0, 0), "with an age or not at all");
@@ -210,9 +215,9 @@ fn a_file_that_is_named_is_looked_at_after_the_wait() {
     let file = tree.join("f0");
     let at = file.clone();
     let progress = meanwhile(move |_, _| fs::write(&at, "new").unwrap());
-    assert_eq!(remove(&file, &options(OLD), &progress).counts.entries, 0);
+    assert_eq!(remove(&file, &options(&old()), &progress).counts.entries, 0);
     assert_eq!(fs::read(&file).unwrap(), b"new");
     let directory = Dir::open(&tree).unwrap();
-    assert_eq!(remove_contents(&directory, &options(OLD), &progress).unwrap().counts.entries, 0);
+    assert_eq!(remove_contents(&directory, &options(&old()), &progress).unwrap().counts.entries, 0);
     assert!(file.exists());
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use megadir_sys::windows::open::{Purpose, below};
 use megadir_sys::windows::{change, facts};
 
-use crate::attributes::Time;
+use crate::attributes::{Attributes, Want};
 use crate::dir::wine;
 use crate::directory_information::Found;
 use crate::file_system::FileSystem;
@@ -124,35 +124,21 @@ pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Err
     if is_none { Err(Errno::NO_IDENTITY) } else { Ok(told) }
 }
 
-/// Read only if they matter.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Facts {
-    pub(super) kind: FileType,
-    /// `None` if not reported.
-    pub(super) modified: Option<Time>,
-    /// Allocated.
-    pub(super) bytes: u64,
-    pub(super) links: u64,
-}
-
 /// Follows no link. The listing's copy may be outdated for a file with several links.
-pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Facts, Errno> {
+pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Attributes, Errno> {
     facts_of_open(&open_unasked(directory.as_handle(), name, Purpose::Ask)?)
 }
 
-pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Facts, Errno> {
+pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Attributes, Errno> {
     let told = facts::of_open(file.as_handle())?;
     // Its age and size say nothing about its contents.
     if is_folder_of_others(told.attributes, told.reparse_tag) {
         return Err(Errno::LIES_ELSEWHERE);
     }
-    let facts::Space { allocated_bytes: bytes, links } = facts::space(file.as_handle())?;
-    Ok(Facts {
-        kind: kind(told.attributes, told.reparse_tag),
-        modified: (told.written != 0).then(|| Time::from_windows(told.written)),
-        bytes,
-        links,
-    })
+    let facts::Space { allocated_bytes, links } = facts::space(file.as_handle())?;
+    let kind = kind(told.attributes, told.reparse_tag);
+    let row = crate::stat::of_open(&told, Want::ALL);
+    Ok(Attributes { have: row.have | Want::ALLOCATED, kind, allocated_bytes, links, ..row })
 }
 
 /// Another program provides the entries (a cloud folder); no stand-in for another path.
@@ -192,7 +178,7 @@ pub(super) fn remove_examined(
     directory: &impl Open,
     name: &CStr,
     listed: FileType,
-    still: &dyn Fn(&Facts) -> bool,
+    still: &dyn Fn(&Attributes) -> bool,
 ) -> Result<bool, Errno> {
     let file = open_to_remove(directory.as_handle(), name, listed)?;
     if !still(&facts_of_open(&file)?) {

@@ -289,7 +289,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         let Some(descriptor) = &frame.descriptor else { return };
         let is_root = frame.node.parent.is_none();
         let before = frame.below.bytes();
-        let (mut at, mut cut) = (0, None);
+        let (mut at, mut cut, mut holds_any) = (0, None, false);
         for record in window.listed() {
             let begins = at;
             at += usize::from(record.record_bytes);
@@ -297,6 +297,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 frame.position = record.offset as u64;
                 continue;
             }
+            holds_any = true;
             let full = system::SEEKS && frame.below.bytes() > room && !frame.below.is_empty();
             let is_directory = match FileType::from_d_type(record.kind) {
                 FileType::Directory => true,
@@ -317,7 +318,9 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             window.cut(bytes);
             frame.astray = true;
         }
-        frame.ended = window.is_last;
+        // Nothing in it may go, so that its first entries show as much as all of them.
+        let is_seen = self.shared.options.sees_below(frame.node.place(self.shared.options.conditions));
+        frame.ended = window.is_last || (!is_seen && holds_any);
         self.waiting_bytes += frame.below.bytes() - before;
     }
 

@@ -29,6 +29,10 @@ impl Examiner for BtrfsSearch {
         super::probe::<TreeSearch>(directory)
     }
 
+    fn lacks(&self) -> Want {
+        super::LACKING
+    }
+
     fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
         super::start_one::<TreeSearch>(directory, want)
     }

@@ -196,6 +196,9 @@ impl Shared {
     }
 }
 
+/// Not among the values that are taken from the calls.
+pub(super) const LACKING: Want = Want::ALLOCATED.union(Want::ACCESSED).union(Want::SPECIAL);
+
 /// Attributes that identify a device and mount.
 const VOLUME_ID: Want = Want::DEVICE.union(Want::MOUNT);
 
@@ -256,7 +259,8 @@ impl<B: Bulk> BulkReader<B> {
                     wanted += 1;
                     let same = of.kind == found.kind || of.kind == FileType::Unknown;
                     if same && found.links > 0 && found.changed < settled {
-                        rows[of.row as usize] = Attributes { have, device, mount, ..found };
+                        rows[of.row as usize] =
+                            Attributes { have: have.without(LACKING), device, mount, ..found };
                         filled += 1;
                     }
                 }

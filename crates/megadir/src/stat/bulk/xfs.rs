@@ -35,6 +35,10 @@ impl Examiner for XfsBulkstat {
         true
     }
 
+    fn lacks(&self) -> Want {
+        super::LACKING
+    }
+
     fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
         super::start_one::<Bulkstat>(directory, want)
     }

@@ -1,6 +1,6 @@
-//! Opens the report of every study (from the stage `smoke`) in headless Chromium, for desktop and phone, light
-//! and dark, and for print. `check.js` checks the page, and messages in the browser's log are failures. Driven
-//! through Debian's `chromedriver` (`driver`).
+//! Opens the report of every study (from the stage `smoke`) and a page of `megadir usage` in headless Chromium, for
+//! desktop and phone, light and dark, and for print. `check.js` checks the page, and messages in the browser's log are
+//! failures. Driven through Debian's `chromedriver` (`driver`).
 
 mod driver;
 
@@ -47,10 +47,17 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
             report.failures.extend(faults.into_iter().map(|fault| format!("{name}, {}: {fault}", view.name)));
         }
     }
-    let (pages, views) = (records.len(), VIEWS.len());
+    let page = write_usage(&binary, &context.workspace.root, &folder)?;
+    for view in VIEWS {
+        let faults = check_page(&browser, &page, view, &folder)?;
+        // The map consists of boxes.
+        let faults = faults.into_iter().filter(|fault| fault != "shows no picture");
+        report.failures.extend(faults.map(|fault| format!("usage, {}: {fault}", view.name)));
+    }
+    let (pages, views) = (records.len() + 1, VIEWS.len());
     report
         .lines
-        .push(format!("browser: {pages} reports in {views} views each; screenshots in {}", folder.display()));
+        .push(format!("browser: {pages} pages in {views} views each; screenshots in {}", folder.display()));
     Ok(report)
 }
 
@@ -70,6 +77,14 @@ fn write_report(binary: &Path, record: &Path, folder: &Path) -> Result<PathBuf, 
         process::output(Command::new(binary).args(["bench", "report", "--format", "html"]).arg(record))?;
     let page = folder.join(record.file_stem().unwrap_or_default()).with_extension("html");
     std::fs::write(&page, text).map_err(|error| format!("cannot write {}: {error}", page.display()))?;
+    Ok(page)
+}
+
+/// Writes the page of `megadir usage` about the workspace's sources.
+fn write_usage(binary: &Path, root: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let page = folder.join("usage.html");
+    let _ = std::fs::remove_file(&page);
+    process::output(Command::new(binary).arg("usage").arg(root.join("crates")).arg("--html").arg(&page))?;
     Ok(page)
 }
 

@@ -9,7 +9,7 @@ mod windows;
 use std::time::Instant;
 
 use megadir::Dir;
-use megadir::remove::{Conditions, Failures, Progress, RemoveOptions, remove_contents};
+use megadir::remove::{Failures, Progress, RemoveOptions, remove_contents};
 use megadir_record::{Counted, RemoveWork, Remover};
 use megadir_sys::usage::{Usage, process_usage};
 
@@ -43,7 +43,8 @@ impl Removal {
         let options = RemoveOptions {
             workers: self.work.workers as usize,
             cross_mounts: false,
-            conditions: Conditions::NONE,
+            conditions: None,
+            name: None,
             dry_run: false,
             keep: None,
             entries_per_second_max: None,

@@ -3,7 +3,7 @@
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
 /// `most` has `width` characters; a value above 0 never gives an empty bar.
-pub(super) fn bar(value: u128, most: u128, width: usize, unicode: bool) -> String {
+pub(in crate::cmd) fn bar(value: u128, most: u128, width: usize, unicode: bool) -> String {
     if value == 0 || most == 0 {
         return String::new();
     }

@@ -1,9 +1,9 @@
 //! `megadir list --summary`: options and output of the library's statistics.
 
-mod bars;
+pub(in crate::cmd) mod bars;
 mod directories;
 mod json;
-mod text;
+pub(in crate::cmd) mod text;
 
 use std::path::Path;
 
@@ -82,7 +82,7 @@ impl Summarizing {
             top: args.top.unwrap_or(usual),
             now_s: now_s(),
             recursive: args.recursive,
-            conditional: args.has_conditions(),
+            conditional: args.conditions.any_on_attributes(),
             times: args.time_style,
             look: Look::new(is_terminal, args.human()),
         };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use megadir::Time;
-use megadir::summary::{AgeBucket, Ranked, SizeBucket, Sizes, Summary, Total};
+use megadir::summary::{Ranked, Sizes, Summary, Total};
 
 use super::bars::bar;
 use super::{Gaps, How};
@@ -19,16 +19,16 @@ const GAP_MAX: usize = 2;
 const WIDTH: usize = 80;
 
 #[derive(Clone, Copy)]
-pub(super) struct Look {
+pub(in crate::cmd) struct Look {
     /// `None` if the output is not a terminal.
-    pub(super) terminal: Option<Terminal>,
+    pub(in crate::cmd) terminal: Option<Terminal>,
     pub(super) human: bool,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Terminal {
-    pub(super) width: usize,
-    pub(super) unicode: bool,
+pub(in crate::cmd) struct Terminal {
+    pub(in crate::cmd) width: usize,
+    pub(in crate::cmd) unicode: bool,
 }
 
 struct Table {
@@ -38,12 +38,12 @@ struct Table {
 }
 
 impl Look {
-    pub(super) fn new(is_terminal: bool, human: bool) -> Self {
+    pub(in crate::cmd) fn new(is_terminal: bool, human: bool) -> Self {
         let width = || terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0));
         Self { terminal: is_terminal.then(|| Terminal { width: width(), unicode: is_unicode() }), human }
     }
 
-    pub(super) fn number(self, value: impl Into<u128>) -> String {
+    pub(in crate::cmd) fn number(self, value: impl Into<u128>) -> String {
         let digits = value.into().to_string();
         if self.terminal.is_none() {
             return digits;
@@ -58,7 +58,7 @@ impl Look {
         grouped
     }
 
-    pub(super) fn bytes(self, bytes: impl Into<u128>) -> String {
+    pub(in crate::cmd) fn bytes(self, bytes: impl Into<u128>) -> String {
         if !self.human {
             return self.number(bytes);
         }
@@ -74,7 +74,7 @@ impl Look {
         format!("{bytes}{unit}")
     }
 
-    pub(super) fn counted(self, count: u64, one: &str, several: &str) -> String {
+    pub(in crate::cmd) fn counted(self, count: u64, one: &str, several: &str) -> String {
         format!("{} {}", self.number(count), if count == 1 { one } else { several })
     }
 }
@@ -93,8 +93,16 @@ pub(super) fn tree(
     let bytes = look.bytes_and_unit(summary.total().bytes);
     push(text, &format!("{entries}, {bytes} (apparent size)\n"));
     let types = summary.types().into_iter().map(|(kind, total)| (kind.name().to_owned(), total));
-    let sizes = summary.sizes().buckets().into_iter().map(|bucket| (size_label(&bucket), bucket.total));
-    let ages = summary.ages().buckets().into_iter().map(|bucket| (age_label(&bucket), bucket.total));
+    let sizes = summary
+        .sizes()
+        .buckets()
+        .into_iter()
+        .map(|bucket| (size_label(bucket.from, bucket.to), bucket.total));
+    let ages = summary
+        .ages()
+        .buckets()
+        .into_iter()
+        .map(|bucket| (age_label(bucket.from_s, bucket.to_s), bucket.total));
     let tables = [
         Table { heading: "type", rows: types.collect(), below: None },
         Table { heading: "size", rows: sizes.collect(), below: quantiles(summary.sizes(), look) },
@@ -271,11 +279,11 @@ fn named<V: Copy>(
 }
 
 /// `4K-16K`; the upper bound is exclusive.
-fn size_label(bucket: &SizeBucket) -> String {
-    match bucket.to {
+pub(in crate::cmd) fn size_label(from: u64, to: u64) -> String {
+    match to {
         0 => "0".into(),
-        u64::MAX => format!("{}-16E", size_bound(bucket.from)),
-        to => format!("{}-{}", size_bound(bucket.from), size_bound(to + 1)),
+        u64::MAX => format!("{}-16E", size_bound(from)),
+        to => format!("{}-{}", size_bound(from), size_bound(to + 1)),
     }
 }
 
@@ -286,8 +294,8 @@ fn size_bound(bytes: u64) -> String {
 }
 
 /// `1h-1d ago`; the upper bound is inclusive.
-fn age_label(bucket: &AgeBucket) -> String {
-    match (bucket.from_s, bucket.to_s) {
+pub(in crate::cmd) fn age_label(from_s: Option<i64>, to_s: Option<i64>) -> String {
+    match (from_s, to_s) {
         (None, _) => "in future".into(),
         (Some(from_s), None) => format!(">{} ago", age_bound(from_s - 1)),
         (Some(0), Some(to_s)) => format!("0-{} ago", age_bound(to_s)),
@@ -312,12 +320,12 @@ mod tests {
 
     #[test]
     fn bounds_are_round() {
-        let size = |from, to| size_label(&SizeBucket { from, to, total: Total::default() });
+        let size = size_label;
         assert_eq!(size(0, 0), "0");
         assert_eq!(size(1, 1023), "1-1K");
         assert_eq!(size(1 << 18, (1 << 20) - 1), "256K-1M");
         assert_eq!(size(1 << 62, u64::MAX), "4E-16E");
-        let age = |from_s, to_s| age_label(&AgeBucket { from_s, to_s, total: Total::default() });
+        let age = age_label;
         assert_eq!(age(None, Some(-1)), "in future");
         assert_eq!(age(Some(0), Some(60)), "0-1min ago");
         assert_eq!(age(Some(86_401), Some(7 * 86_400)), "1d-7d ago");

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
-use megadir::{Attributes, Dir, FileType, Time, Want};
+use megadir::{Attributes, Dir, Want};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxAttributes, StatxFlags, openat, statx};
 use rustix::io::{Errno, retry_on_intr};
 
@@ -175,16 +175,9 @@ pub(in crate::cmd::remove) fn held_max() -> usize {
     usize::try_from(limit / DESCRIPTORS_A_TARGET).map_or(HELD_MAX, |share| share.min(HELD_MAX))
 }
 
-pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attributes> {
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    let wanted = StatxFlags::TYPE | StatxFlags::MTIME;
-    let status = retry_on_intr(|| statx(parent, name, flags, wanted)).ok()?;
-    let kind: FileType = rustix::fs::FileType::from_raw_mode(status.stx_mode.into()).into();
-    if !StatxFlags::from_bits_retain(status.stx_mask).contains(wanted) {
-        return None;
-    }
-    let modified = Time { seconds: status.stx_mtime.tv_sec, nanoseconds: status.stx_mtime.tv_nsec };
-    Some(Attributes { have: Want::TYPE | Want::MODIFIED, kind, modified, ..Attributes::NOTHING })
+/// `None` if the type or an attribute of `want` is unknown.
+pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8], want: Want) -> Option<Attributes> {
+    super::examined(parent, name, want, "statx")
 }
 
 pub(in crate::cmd::remove) fn estimate(directory: &Dir) -> Option<u64> {

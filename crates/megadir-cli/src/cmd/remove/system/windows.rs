@@ -117,14 +117,9 @@ pub(in crate::cmd::remove) fn held_max() -> usize {
     HELD_MAX
 }
 
-/// For the confirmation only, hence by path.
-pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attributes> {
-    use std::os::windows::fs::MetadataExt;
-    let os_name = names::to_os(name).ok()?;
-    let told = std::fs::symlink_metadata(parent.path().join(os_name)).ok()?;
-    let kind = parent.kind_of(name);
-    let modified = Time::from_windows(told.last_write_time().cast_signed());
-    Some(Attributes { have: Want::TYPE | Want::MODIFIED, kind, modified, ..Attributes::NOTHING })
+/// `None` if the type or an attribute of `want` is unknown.
+pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8], want: Want) -> Option<Attributes> {
+    super::examined(parent, name, want, "open-each")
 }
 
 /// Unknown on Windows.

@@ -118,7 +118,10 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             self.found.listed += 1;
             let bring = self.shared.comparing.examiner.is_listed().then_some(Facts::WANT);
             match list(&directory, live.new.size_bytes, bring) {
-                Ok(Some(names)) => names,
+                Ok(Some(names)) => match self.shared.comparing.conditions {
+                    Some(conditions) => names.seen(conditions, &live.path),
+                    None => names,
+                },
                 Ok(None) => {
                     self.gone(&block);
                     return Ok(());
@@ -131,7 +134,8 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             directory,
             block,
             names,
-            stirred: AtomicBool::new(false),
+            // Entries that are left out change the directory's times too.
+            stirred: AtomicBool::new(self.shared.comparing.conditions.is_some()),
             left: AtomicUsize::new(1),
         };
         let all = task.len();

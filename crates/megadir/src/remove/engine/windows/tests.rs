@@ -59,12 +59,12 @@ fn what_is_open_to_be_removed_is_what_is_held_against_the_conditions() {
     for listed in [FileType::File, FileType::Unknown] {
         fs::write(scratch.path().join("file"), "text").unwrap();
         let removed = remove_examined(&parent, c"file", listed, &|facts| {
-            assert!(facts.kind == FileType::File && facts.modified.is_some());
+            assert!(facts.kind == FileType::File && facts.have.contains(crate::attributes::Want::MODIFIED));
             false
         });
         assert_eq!(removed, Ok(false));
         assert!(scratch.path().join("file").exists());
-        let still = |_: &super::Facts| true;
+        let still = |_: &super::Attributes| true;
         assert_eq!(remove_examined(&parent, c"file", listed, &still), Ok(true));
         assert_eq!(remove_examined(&parent, c"file", listed, &still), Err(Errno::NOENT));
     }

@@ -1,0 +1,93 @@
+//! Conditions of a comparison: those of the command, and those that the inventory was made with.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use megadir::{Conditions, FileType, Globs, TimeKind};
+use megadir_inventory::changes::Change;
+use megadir_inventory::{Facts, Metadata, TreePath};
+
+use super::Args;
+use crate::exit::CliError;
+use crate::ui::message::quoted;
+
+/// A change is reported if one of its sides meets all of these.
+pub(super) struct Selection {
+    asked: Option<Conditions>,
+    /// Directories have rows whether they meet them or not.
+    recorded: Option<Conditions>,
+    /// Conditions on what exists on both sides; `None` for everything.
+    sight: Option<Arc<Conditions>>,
+}
+
+impl Selection {
+    pub(super) fn new(args: &Args, metadata: &Metadata, roots: &[PathBuf]) -> Result<Self, CliError> {
+        let asked = args.conditions.conditions(roots.iter().map(PathBuf::as_path))?;
+        if asked.want().contains(TimeKind::Accessed.want()) {
+            let reason = "--by atime: inventories record no access times; use mtime, ctime or btime";
+            return Err(CliError::usage(reason));
+        }
+        let asked = Some(asked).filter(|asked| !asked.is_none());
+        let selected = metadata.scanned.selected.as_ref();
+        let recorded = selected.map(|selected| recorded(selected, args)).transpose()?;
+        let all = || asked.iter().chain(&recorded);
+        let exclude: Vec<&String> = all().flat_map(|conditions| conditions.exclude.texts()).collect();
+        let exclude = Globs::of_names_or_paths(&exclude)
+            .map_err(|bad| CliError::usage(format!("{}: {bad}", quoted(&args.inventory))))?;
+        let depth_max = all().filter_map(|conditions| conditions.depth_max).min();
+        let sight = Conditions { exclude, depth_max, ..Conditions::default() };
+        let sight = all().next().is_some().then(|| Arc::new(sight));
+        Ok(Self { asked, recorded, sight })
+    }
+
+    pub(super) fn sight(&self) -> Option<Arc<Conditions>> {
+        self.sight.clone()
+    }
+
+    /// Leaves out the changes of which neither side meets the conditions.
+    pub(super) fn choose(&self, changes: &mut Vec<Change>) {
+        if self.sight.is_some() {
+            changes.retain(|change| {
+                let before = change.from.as_ref().unwrap_or(&change.path);
+                self.accepts(&change.path, change.new.as_ref()) || self.accepts(before, change.old.as_ref())
+            });
+        }
+    }
+
+    fn accepts(&self, path: &TreePath, facts: Option<&Facts>) -> bool {
+        let Some(facts) = facts else { return false };
+        let (row, (parent, name)) = (facts.attributes(), path.split());
+        let is_met = |conditions: &Conditions| match path.is_empty() {
+            // The root itself has no name below the root.
+            true => {
+                conditions.names.is_empty()
+                    && conditions.paths.is_empty()
+                    && conditions.accepts_type(facts.kind)
+                    && conditions.accepts_attributes(&row)
+            }
+            false => conditions.accepts(&conditions.place(&parent), &name, facts.kind, &row),
+        };
+        self.asked.as_ref().is_none_or(is_met)
+            && (facts.kind == FileType::Directory || self.recorded.as_ref().is_none_or(is_met))
+    }
+}
+
+/// Entries that have no row because of their age, size or owner would count as added.
+fn recorded(selected: &megadir_inventory::Selected, args: &Args) -> Result<Conditions, CliError> {
+    let path: &Path = &args.inventory;
+    if selected.by_attributes {
+        return Err(CliError::usage(format!(
+            "{} has only entries that met conditions on time, size or owner at its scan, so every other entry would \
+             count as added; write an inventory without such conditions",
+            quoted(path)
+        )));
+    }
+    if args.update {
+        return Err(CliError::usage(format!(
+            "--update: {} was made with conditions; repeat `megadir scan` with the same conditions",
+            quoted(path)
+        )));
+    }
+    let conditions = selected.conditions();
+    conditions.map_err(|error| CliError::usage(format!("{}: {}", quoted(path), error.reason())))
+}

@@ -1,0 +1,232 @@
+//! Conditions on entries: the same options, with the same help, in every command that reads trees.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use megadir::nearest::choices;
+use megadir::{BadGlob, Conditions, Examiner, FileType, Globs, Time, TimeKind};
+
+use super::list::owners::user_named;
+use super::list::times::now_s;
+use super::list::values::file_type;
+use crate::exit::CliError;
+use crate::parse;
+use crate::ui::message::quoted;
+
+/// Names of the fields of [`Asked`], for options that exclude conditions.
+pub(in crate::cmd) const IDS: [&str; 11] = [
+    "types",
+    "name_globs",
+    "path_globs",
+    "excluded_globs",
+    "max_depth",
+    "older_than",
+    "newer_than",
+    "by",
+    "larger_than",
+    "smaller_than",
+    "owner",
+];
+
+/// Options as given.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(in crate::cmd) struct Asked {
+    /// Only entries of these types, comma-separated: file (f), directory (d), symlink (l), fifo (p), socket (s),
+    /// block-device (b), char-device (c), whiteout (w), unknown (?)
+    #[arg(short = 't', long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = file_type)]
+    #[arg(help_heading = "Selection")]
+    pub(in crate::cmd) types: Vec<FileType>,
+    /// Only entries whose name matches this glob, e.g. '*.tmp', '{a,b}-[0-9]*'; repeat for alternatives
+    ///
+    /// The glob must match the whole name, never a path. '*' matches any bytes, including a leading dot; '?'
+    /// and '[...]' match one byte, so a letter such as ü needs '??'.
+    #[arg(short = 'g', long = "match", value_name = "GLOB", help_heading = "Selection")]
+    name_globs: Vec<OsString>,
+    /// Only entries whose path below the named directory matches this glob, e.g. 'cache/**/*.tmp'; repeat for
+    /// alternatives
+    ///
+    /// The glob must match the whole path. '*' and '?' do not match '/'; '**' matches any number of directories.
+    #[arg(long = "path-match", value_name = "GLOB", help_heading = "Selection")]
+    path_globs: Vec<OsString>,
+    /// Leave out entries that match this glob, and everything below them; repeat for several
+    ///
+    /// A glob without '/' matches names at any depth; a glob with '/' matches paths below the named directory, as
+    /// --path-match. Excluded directories are not entered.
+    #[arg(long = "exclude", value_name = "GLOB", help_heading = "Selection")]
+    excluded_globs: Vec<OsString>,
+    /// Leave out entries more than N levels below the named directory, whose own entries have level 1
+    #[arg(long, value_name = "N", value_parser = depth, help_heading = "Selection")]
+    #[arg(allow_negative_numbers = true)]
+    pub(in crate::cmd) max_depth: Option<u32>,
+    /// Only entries modified longer ago than AGE: 90s, 15m, 12h, 30d, 2w, 1y (365 days)
+    #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Selection")]
+    #[arg(allow_negative_numbers = true)]
+    older_than: Option<u64>,
+    /// Only entries modified within the last AGE or in the future: 90s, 15m, 12h, 30d, 2w, 1y
+    #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Selection")]
+    #[arg(allow_negative_numbers = true)]
+    newer_than: Option<u64>,
+    /// Time that ages are taken from: mtime (contents), atime (last access), ctime (inode), btime (creation)
+    /// [default: mtime]
+    ///
+    /// Most mounts record accesses at most once a day (relatime) or never (noatime).
+    #[arg(long, value_name = "TIME", value_parser = time_kind, help_heading = "Selection")]
+    by: Option<TimeKind>,
+    /// Only entries larger than SIZE, e.g. 0, 4KiB, 1M (K, M, G: powers of 1024; KB, MB: of 1000)
+    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Selection")]
+    #[arg(allow_negative_numbers = true)]
+    larger_than: Option<u64>,
+    /// Only entries smaller than SIZE, e.g. 1, 4KiB, 1M
+    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Selection")]
+    #[arg(allow_negative_numbers = true)]
+    smaller_than: Option<u64>,
+    /// Only entries owned by USER, a name or a number
+    #[arg(long, value_name = "USER", help_heading = "Selection")]
+    #[arg(allow_negative_numbers = true)]
+    owner: Option<String>,
+}
+
+impl Asked {
+    /// `true` if there is any condition.
+    pub(in crate::cmd) fn any(&self) -> bool {
+        self.any_on_attributes() || self.limits_sight() || self.any_on_names() || !self.types.is_empty()
+    }
+
+    fn any_on_names(&self) -> bool {
+        !self.name_globs.is_empty() || !self.path_globs.is_empty()
+    }
+
+    /// `true` if some entries are left out with everything below them.
+    pub(in crate::cmd) fn limits_sight(&self) -> bool {
+        !self.excluded_globs.is_empty() || self.max_depth.is_some()
+    }
+
+    pub(in crate::cmd) fn any_on_attributes(&self) -> bool {
+        self.older_than.is_some()
+            || self.newer_than.is_some()
+            || self.larger_than.is_some()
+            || self.smaller_than.is_some()
+            || self.owner.is_some()
+    }
+
+    pub(in crate::cmd) fn by(&self) -> TimeKind {
+        self.by.unwrap_or_default()
+    }
+
+    /// Checks the options; `named` are the directories that the command reads, as typed.
+    pub(in crate::cmd) fn conditions<'p>(
+        &self,
+        named: impl IntoIterator<Item = &'p Path>,
+    ) -> Result<Conditions, CliError> {
+        if self.by.is_some() && self.older_than.is_none() && self.newer_than.is_none() {
+            return Err(CliError::usage("--by needs --older-than or --newer-than"));
+        }
+        let conditions = Conditions {
+            exclude: globs("--exclude", &self.excluded_globs, |globs| Globs::of_names_or_paths(globs))?,
+            depth_max: self.max_depth,
+            names: globs("--match", &self.name_globs, |globs| Globs::of_names(globs))?,
+            paths: globs("--path-match", &self.path_globs, |globs| Globs::of_paths(globs))?,
+            types: self.types.clone(),
+            by: self.by(),
+            before: self.older_than.map(ago),
+            since: self.newer_than.map(ago),
+            larger_than: self.larger_than,
+            smaller_than: self.smaller_than,
+            user: self.owner.as_deref().map(user_number).transpose()?,
+        };
+        for directory in named {
+            let options = [("--exclude", &conditions.exclude), ("--path-match", &conditions.paths)];
+            for (option, globs) in options {
+                refuse_whole_paths(option, globs, directory)?;
+            }
+        }
+        Ok(conditions)
+    }
+}
+
+/// A condition on an attribute that is never returned would accept nothing.
+pub(in crate::cmd) fn refuse_lacking(
+    examiner: &dyn Examiner,
+    conditions: &Conditions,
+) -> Result<(), CliError> {
+    let lacking: Vec<&str> = (conditions.want() & examiner.lacks()).names().collect();
+    match &lacking[..] {
+        [] => Ok(()),
+        lacking => Err(CliError::usage(format!(
+            "--examiner {} never returns {}, which a condition needs; leave --examiner out",
+            examiner.name(),
+            lacking.join(" and ")
+        ))),
+    }
+}
+
+/// A path as the command prints it would match nothing, and an exclusion would protect nothing.
+fn refuse_whole_paths(option: &str, globs: &Globs, directory: &Path) -> Result<(), CliError> {
+    let typed = directory.to_string_lossy();
+    let start = typed.trim_end_matches(std::path::is_separator);
+    let below =
+        |glob: &'_ str| glob.strip_prefix(start).and_then(|rest| rest.strip_prefix('/')).map(str::to_owned);
+    match globs
+        .texts()
+        .iter()
+        .find_map(|glob| below(glob).filter(|_| !start.is_empty()).map(|rest| (glob, rest)))
+    {
+        Some((glob, rest)) => Err(CliError::usage(format!(
+            "{option} {}: paths begin below {}; write {}",
+            quoted(glob.as_ref()),
+            quoted(directory),
+            quoted(format!("/{rest}").as_ref())
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn globs(
+    option: &str,
+    given: &[OsString],
+    compile: impl Fn(&[&str]) -> Result<Globs, BadGlob>,
+) -> Result<Globs, CliError> {
+    let mut texts = Vec::with_capacity(given.len());
+    for glob in given {
+        texts.push(glob.to_str().ok_or_else(|| {
+            let reason =
+                "a glob must be UTF-8 (the names it matches need not be; '?' matches any byte of them)";
+            CliError::usage(format!("{option} {}: {reason}", quoted(glob.as_ref())))
+        })?);
+    }
+    compile(&texts)
+        .map_err(|bad| CliError::usage(format!("{option} {}: {}", quoted(bad.glob.as_ref()), bad.reason)))
+}
+
+fn ago(age_s: u64) -> Time {
+    Time { seconds: now_s().saturating_sub(i64::try_from(age_s).unwrap_or(i64::MAX)), nanoseconds: 0 }
+}
+
+fn depth(text: &str) -> Result<u32, String> {
+    match parse::count(text).map(u32::try_from) {
+        Ok(Ok(depth @ 1..)) => Ok(depth),
+        _ => Err("write a number from 1: the entries of the directory itself have level 1".into()),
+    }
+}
+
+fn time_kind(text: &str) -> Result<TimeKind, String> {
+    let known = || TimeKind::ALL.into_iter();
+    let found = known().find(|kind| kind.name() == text);
+    found.ok_or_else(|| choices(text, known().map(TimeKind::name)))
+}
+
+fn user_number(text: &str) -> Result<u32, CliError> {
+    if cfg!(windows) {
+        return Err(CliError::usage("--owner: unavailable on Windows"));
+    }
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    user_named(text).ok_or_else(|| {
+        let reason = match text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
+            true => format!("too large for a user ID (at most {})", u32::MAX),
+            false => "no user has this name; user IDs always work".to_owned(),
+        };
+        CliError::usage(format!("--owner '{text}': {reason}"))
+    })
+}

@@ -1,0 +1,179 @@
+//! `megadir doctor`: what a bug report needs of program and machine, redacted as in records for sharing: no host or user names
+//! and no paths.
+
+use std::path::PathBuf;
+
+use megadir::{BACKENDS, Dir, EXAMINERS, policy};
+use megadir_record::{FileSystem, Machine, redact};
+use serde::Serialize;
+
+use super::bench::program;
+use super::limits::amount::grouped;
+use super::list::source;
+use super::version::Version;
+use crate::exit::{self, CliError};
+use crate::ui::message::{quoted, reason};
+use crate::ui::output::print;
+
+/// Describe program, machine and file system for a bug report
+///
+/// Contains no host or user names and no paths. Reads only DIR itself and descriptions of the system.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Directory with the problem; only its file system is described
+    #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
+    directory: PathBuf,
+    /// Print a JSON object
+    ///
+    /// Fields: v (format version, 1), program (as 'megadir version --json'), machine (as in records), root, open_files,
+    /// backends, examiners (name, missing: null or the reason), reads (what 'megadir list' would use).
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Findings {
+    v: u8,
+    program: Version,
+    machine: Machine,
+    /// `None` on systems without this user.
+    root: Option<bool>,
+    /// Limit of open descriptors; `None` if there is none.
+    open_files: Option<u64>,
+    backends: Vec<Way>,
+    examiners: Vec<Way>,
+    reads: String,
+}
+
+#[derive(Serialize)]
+struct Way {
+    name: &'static str,
+    missing: Option<String>,
+}
+
+impl Way {
+    fn of(name: &'static str, probed: megadir::Result<()>) -> Self {
+        Self { name, missing: probed.err().map(|error| error.reason()) }
+    }
+
+    fn text(ways: &[Self]) -> String {
+        let words = ways.iter().map(|way| match &way.missing {
+            None => way.name.to_owned(),
+            Some(reason) => format!("not {} ({reason})", way.name),
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    let directory = Dir::open(&args.directory)?;
+    let mut machine = megadir_bench::machine(&args.directory, &program()).map_err(|error| {
+        CliError::nothing_ran(format!("open {}: {}", quoted(&args.directory), reason(&error)))
+    })?;
+    redact::machine(&mut machine);
+    let threads = policy::threads(directory.file_system(), source::processors());
+    let findings = Findings {
+        v: 1,
+        program: Version::of_this_program(),
+        machine,
+        root: is_root(),
+        open_files: open_files(),
+        backends: BACKENDS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
+        examiners: EXAMINERS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
+        reads: policy::choose(&directory, threads)?.to_string(),
+    };
+    if args.json {
+        let line = serde_json::to_string(&findings);
+        print(&format!("{}\n", line.map_err(|error| CliError::nothing_ran(error.to_string()))?))?;
+    } else {
+        print(&text(&findings))?;
+    }
+    Ok(exit::DONE)
+}
+
+fn text(found: &Findings) -> String {
+    let machine = &found.machine;
+    let mut text = found.program.text();
+    let mut line = |name: &str, value: &str| text.push_str(&format!("{name:<15} {value}\n"));
+    line("kernel", &machine.kernel);
+    line("processors", &processors(machine));
+    line("memory", &memory(machine));
+    if let Some(wine) = &machine.wine {
+        line("Wine", wine);
+    }
+    if let Some(root) = found.root {
+        line("root", if root { "yes" } else { "no" });
+    }
+    line("open files", &found.open_files.map_or("no limit".to_owned(), |limit| format!("at most {limit}")));
+    file_system(&mut line, &machine.file_system);
+    line("read with", &found.reads);
+    line("backends", &Way::text(&found.backends));
+    line("examiners", &Way::text(&found.examiners));
+    for setting in &machine.settings {
+        line("setting", setting);
+    }
+    for watcher in &machine.watchers {
+        line("watcher", watcher);
+    }
+    text
+}
+
+fn processors(machine: &Machine) -> String {
+    let mut text = machine.processors.to_string();
+    for part in [&machine.processor, &machine.hypervisor].into_iter().flatten() {
+        text.push_str(&format!(", {part}"));
+    }
+    if let Some(limit) = machine.processor_limit {
+        text.push_str(&format!(", limited to {limit}"));
+    }
+    text
+}
+
+fn memory(machine: &Machine) -> String {
+    let mut text =
+        machine.memory_bytes.map_or("unknown".to_owned(), |bytes| format!("{} bytes", grouped(bytes)));
+    if let Some(limit) = machine.memory_limit_bytes {
+        text.push_str(&format!(", limited to {} bytes", grouped(limit)));
+    }
+    text
+}
+
+fn file_system(line: &mut impl FnMut(&str, &str), file_system: &FileSystem) {
+    let free = |(all, free): (u64, u64)| format!("{} of {} free", grouped(free), grouped(all));
+    line("file system", &file_system.kind);
+    let facts = [
+        ("options", file_system.mount_options.clone()),
+        ("block size", file_system.block_bytes.map(|bytes| format!("{bytes} bytes"))),
+        ("blocks", file_system.blocks.map(free)),
+        ("inodes", file_system.inodes.map(free)),
+        ("features", file_system.features.as_ref().map(|features| features.join(" "))),
+    ];
+    for (name, value) in facts {
+        if let Some(value) = value {
+            line(name, &value);
+        }
+    }
+    for device in &file_system.block_stack {
+        line("device", device);
+    }
+}
+
+#[cfg(unix)]
+fn is_root() -> Option<bool> {
+    Some(rustix::process::geteuid().is_root())
+}
+
+#[cfg(not(unix))]
+fn is_root() -> Option<bool> {
+    None
+}
+
+#[cfg(unix)]
+fn open_files() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
+}
+
+#[cfg(not(unix))]
+fn open_files() -> Option<u64> {
+    None
+}

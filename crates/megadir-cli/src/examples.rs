@@ -1,0 +1,260 @@
+//! Examples of every command, at the end of its `--help` and on its man page. The module `examples` of the tests runs each
+//! of them as printed, in a directory that has the files they name.
+
+use clap::Command;
+
+/// Command line and its purpose.
+pub(crate) type Example = (&'static str, &'static str);
+
+/// The path of each command below `megadir`, and its examples.
+pub(crate) static EXAMPLES: &[(&str, [Example; 3])] = &[
+    (
+        "",
+        [
+            ("megadir list --estimate spool", "Estimate the number of entries within milliseconds"),
+            ("megadir limits spool", "Show how many more entries fit, and which limit comes first"),
+            ("megadir advise . --files 10M --time 10s", "Recommend a layout for ten million files"),
+        ],
+    ),
+    (
+        "list",
+        [
+            ("megadir list --count spool", "Count the entries"),
+            ("megadir list -lh --sort size --limit 10 spool", "Show the ten largest entries"),
+            ("megadir list -r0 --match '*.tmp' project | xargs -0 ls -d", "Pass paths to another program"),
+        ],
+    ),
+    (
+        "make",
+        [
+            ("megadir make demo --entries 10k", "Create ten thousand files of 10 bytes in one directory"),
+            ("megadir make cache --entries 1k --layout git --size 4KiB", "Spread files as git does"),
+            ("megadir make mail --entries 1k --layout digest:2 --dry-run", "Show what would be created"),
+        ],
+    ),
+    (
+        "remove",
+        [
+            ("megadir remove --dry-run spool", "Show how many entries and bytes would be removed"),
+            ("megadir remove --older-than 30d --yes spool", "Remove old entries from a spool"),
+            (
+                "find project -name '*.tmp' -print0 | megadir remove --yes --files0-from -",
+                "Remove listed paths",
+            ),
+        ],
+    ),
+    (
+        "scan",
+        [
+            ("megadir scan project --output project.parquet", "Write an inventory"),
+            ("megadir scan project --csv | head -n 3", "Print rows as comma-separated values"),
+            ("megadir scan project --dry-run", "Measure how long a scan takes"),
+        ],
+    ),
+    (
+        "changes",
+        [
+            ("megadir changes project.parquet", "Show what changed since the inventory"),
+            ("megadir changes project.parquet --update", "Then make the inventory current"),
+            ("megadir changes project.parquet --quiet || echo changed", "Test in a script for changes"),
+        ],
+    ),
+    (
+        "limits",
+        [
+            ("megadir limits spool", "Show how many more entries fit, and which limit comes first"),
+            ("megadir limits --name-length 64 --churn spool", "Assume names of 64 bytes that come and go"),
+            ("megadir limits --quiet --warn-at 80% spool", "Warn from cron (exit code 10)"),
+        ],
+    ),
+    (
+        "advise",
+        [
+            (
+                "megadir advise . --files 10M --churn --time 10s",
+                "Recommend a layout after a short measurement",
+            ),
+            (
+                "megadir advise . --files 1M --like spool --time 0s",
+                "Decide by limits alone and write nothing",
+            ),
+            ("megadir advise --layout digest:2 --code python", "Print the function that computes paths"),
+        ],
+    ),
+    (
+        "backends",
+        [
+            ("megadir backends", "Show what is available for the current directory"),
+            ("megadir backends spool", "Show what is available for another directory"),
+            ("megadir backends --json", "Print one JSON object per method"),
+        ],
+    ),
+    (
+        "bench",
+        [
+            ("megadir bench list", "List the studies"),
+            ("megadir bench run listing --quick", "Run a small study: why is ls slow?"),
+            ("megadir bench report run.jsonl --format html --output run.html", "Make a page of a record"),
+        ],
+    ),
+    (
+        "bench list",
+        [
+            ("megadir bench list", "List the studies with their questions and sizes"),
+            ("megadir bench list | grep -A1 '^layout'", "Show the question of one study"),
+            ("megadir bench list | head -n 12", "Show the first studies"),
+        ],
+    ),
+    (
+        "bench run",
+        [
+            ("megadir bench run listing --dir spool --rounds 7", "Measure an existing directory, read-only"),
+            (
+                "megadir bench run lookup --entries 10k --rounds 7 --output lookup.jsonl",
+                "Choose size and rounds",
+            ),
+            ("megadir bench run layout --layout flat,digest:2 --dry-run", "Show the plan of a run"),
+        ],
+    ),
+    (
+        "bench commands",
+        [
+            (
+                "megadir bench commands --entries 1k --rounds 6 'ls -U {dir}' 'find {dir}'",
+                "Compare two commands that list a thousand files",
+            ),
+            (
+                "megadir bench commands --changes --dry-run 'rm -r {dir}' '{megadir} remove -y {dir}'",
+                "Show the plan for commands that remove the files",
+            ),
+            (
+                "megadir bench commands --entries 1k --rounds 6 --export html 'ls -U {dir}' '{megadir} list {dir}'",
+                "Also write a page with charts",
+            ),
+        ],
+    ),
+    (
+        "bench report",
+        [
+            ("megadir bench report run.jsonl", "Print the tables of a run"),
+            ("megadir bench report run.jsonl --format html --output run.html", "Write a page with charts"),
+            (
+                "megadir bench report run.jsonl --format csv --share",
+                "Print samples without host names and paths",
+            ),
+        ],
+    ),
+    (
+        "bench compare",
+        [
+            ("megadir bench compare old.jsonl new.jsonl", "Compare two runs of a study"),
+            (
+                "megadir bench compare old.jsonl new.jsonl --format markdown",
+                "Print the comparison for a review",
+            ),
+            (
+                "megadir bench compare --old old.jsonl --new new.jsonl --single-run --fail-if slower:5%",
+                "Test in a script for a slowdown (exit code 10 or 11)",
+            ),
+        ],
+    ),
+    (
+        "bench filesystems",
+        [
+            ("megadir bench filesystems", "Show which file systems can be created here"),
+            ("megadir bench filesystems ext4:block=1k xfs", "Check some, with their variants"),
+            ("megadir bench filesystems --json tmpfs", "Print one JSON object per file system"),
+        ],
+    ),
+    (
+        "bench clean",
+        [
+            ("megadir bench clean --dry-run", "Show leftovers of killed runs below the current directory"),
+            ("megadir bench clean", "Remove them"),
+            ("megadir bench clean --quiet spool", "Clean another directory from cron"),
+        ],
+    ),
+    (
+        "generate",
+        [
+            ("megadir generate bash > megadir.bash", "Write the completions of bash to a file"),
+            ("megadir generate man --output man1", "Write a man page for each command"),
+            ("megadir generate man | man -l -", "Read the manual"),
+        ],
+    ),
+    (
+        "doctor",
+        [
+            ("megadir doctor", "Describe program and machine for a bug report"),
+            ("megadir doctor spool", "Describe the file system of another directory"),
+            ("megadir doctor --json > doctor.json", "Write the same as a JSON object"),
+        ],
+    ),
+    (
+        "version",
+        [
+            ("megadir version", "Print version, target and features"),
+            ("megadir version --json", "Print a JSON object"),
+            (
+                "megadir --version --verbose # as megadir version",
+                "Print the same by the options of other tools",
+            ),
+        ],
+    ),
+];
+
+/// Appends its examples to the long help of every command.
+pub(crate) fn added(program: Command) -> Command {
+    with_examples(program, "")
+}
+
+fn with_examples(command: Command, path: &str) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    let command = names.iter().fold(command, |command, name| {
+        let path = if path.is_empty() { name.clone() } else { format!("{path} {name}") };
+        command.mut_subcommand(name, |below| with_examples(below, &path))
+    });
+    let Some(examples) = of(path) else { return command };
+    let mut text = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+    text.push_str("Examples:");
+    for (line, purpose) in examples {
+        text.push_str(&format!("\n  {line}\n      {purpose}"));
+    }
+    command.after_long_help(text)
+}
+
+pub(crate) fn of(path: &str) -> Option<&'static [Example; 3]> {
+    EXAMPLES.iter().find(|(of, _)| *of == path).map(|(_, examples)| examples)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EXAMPLES, of};
+
+    fn visible(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+        found.push(path.to_owned());
+        for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+            visible(below, format!("{path} {}", below.get_name()).trim_start(), found);
+        }
+    }
+
+    #[test]
+    fn every_command_has_its_examples_once_and_no_other_has() {
+        let mut commands = Vec::new();
+        visible(&crate::program(), "", &mut commands);
+        for command in &commands {
+            assert!(of(command).is_some(), "'megadir {command}' has no examples");
+        }
+        assert_eq!(EXAMPLES.len(), commands.len());
+    }
+
+    #[test]
+    fn examples_are_of_their_command_and_fit_a_line() {
+        for (path, examples) in EXAMPLES {
+            for (line, purpose) in examples {
+                assert!(line.contains(&format!("megadir {path}")), "{line}");
+                assert!(line.len() <= 98 && purpose.len() <= 72, "{line}: {purpose}");
+            }
+        }
+    }
+}

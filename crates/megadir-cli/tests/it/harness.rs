@@ -1,0 +1,226 @@
+//! Accuracy of `megadir bench commands`: its own cost, the delays that it finds, and agreement with hyperfine.
+//!
+//! Timed tests are in the long tier (`MEGADIR_FULL=1`). There the program and all that it starts run under the policy
+//! `SCHED_FIFO` if chrt(1) may set it, so that other processes do not disturb them.
+
+use std::ffi::OsStr;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use megadir_record::{Cell, Phase, Record, jsonl};
+use megadir_report::summary::{GroupReading, Outcome, Verdict};
+use megadir_report::{Range, Report};
+use megadir_testkit::require;
+use megadir_testkit::require::{full, have};
+
+use crate::support::{output_of, program, text};
+
+/// C program that times fork, exec and wait4.
+const LOOP: &str = include_str!("fork_exec.c");
+/// Upper limit of the time that the harness adds to a run, nanoseconds.
+const ADDED_NS_MAX: u64 = 150_000;
+/// Tries in the long tier.
+const TRIES: u32 = 200;
+
+/// Runs a program to its end, before all other processes if possible.
+fn first_of_all(program: &OsStr, directory: &Path, arguments: &[&str]) -> Output {
+    let first = ["--fifo", "1"];
+    let may = Command::new("chrt").args(first).arg("true").output().is_ok_and(|tried| tried.status.success());
+    let mut command = if may { Command::new("chrt") } else { Command::new(program) };
+    if may {
+        command.args(first).arg(program);
+    }
+    command.args(arguments).current_dir(directory).stdin(Stdio::null()).output().expect("the program starts")
+}
+
+/// Runs `bench commands` in a directory; returns its record.
+fn commands(directory: &Path, arguments: &[&str]) -> Record {
+    let fixed = ["bench", "commands", "--output", "run.jsonl", "--same", "exit-code"];
+    let output = first_of_all(program().as_os_str(), directory, &[&fixed[..], arguments].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let file = std::fs::File::open(directory.join("run.jsonl")).expect("a record");
+    jsonl::read(BufReader::new(file)).expect("a record that can be read")
+}
+
+/// Measured times of an arm, ascending.
+fn times(record: &Record, name: &str) -> Vec<u64> {
+    let cell: &Cell = record.header.plan.cells.iter().find(|cell| cell.name == name).expect("the arm");
+    let of = record
+        .samples
+        .iter()
+        .filter(|sample| sample.cell == cell.id && sample.phase == Phase::Measure && sample.voided.is_none());
+    let mut times: Vec<u64> = of.map(|sample| sample.elapsed_ns).collect();
+    times.sort_unstable();
+    times
+}
+
+fn median(ascending: &[u64]) -> u64 {
+    ascending[ascending.len() / 2]
+}
+
+/// Verdict on an arm against the first.
+fn verdict(report: &Report, name: &str) -> Verdict {
+    let GroupReading::Compare(comparison) = &report.summary.groups[0].reading else {
+        panic!("no comparison")
+    };
+    let row = comparison.rows.iter().find(|row| report.summary.arm_name(row.arm) == name);
+    match row.expect("a row of the arm").outcome {
+        Outcome::Judged { verdict, .. } => verdict,
+        ref other => panic!("{name}: {other:?}"),
+    }
+}
+
+/// Compiles the C program.
+fn compiled(directory: &Path) -> Result<PathBuf, String> {
+    have("gcc")?;
+    let (source, program) = (directory.join("fork_exec.c"), directory.join("fork_exec"));
+    std::fs::write(&source, LOOP).map_err(|error| error.to_string())?;
+    let compiler =
+        Command::new("gcc").args(["-O2", "-Wall", "-Werror", "-o"]).arg(&program).arg(&source).output();
+    let compiler = compiler.map_err(|error| error.to_string())?;
+    assert!(compiler.status.success(), "{}", text(&compiler.stderr));
+    Ok(program)
+}
+
+#[test]
+fn between_the_clock_readings_are_few_system_calls() {
+    require!(have("strace"));
+    let scratch = tempfile::tempdir().expect("a directory");
+    let trace = scratch.path().join("trace");
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-s", "8", "-o"])
+        .arg(&trace)
+        .arg(program())
+        .args(["bench", "commands", "true", "--same", "exit-code", "--to", "null", "--rounds", "6"])
+        .current_dir(scratch.path())
+        .output()
+        .expect("strace starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let trace = std::fs::read_to_string(trace).expect("a trace");
+    let lines: Vec<(&str, &str)> = trace.lines().filter_map(|line| line.split_once(' ')).collect();
+    // System calls that a process begins after a line of the trace.
+    let calls = |pid: &str, after: usize| -> Vec<&str> {
+        let of = lines[after..].iter().filter(|(of, _)| *of == pid).map(|(_, call)| call.trim_start());
+        of.filter(|call| !call.starts_with("<...") && !call.starts_with("---")).collect()
+    };
+    let (mut runs, mut programs) = (0, 0);
+    for (at, (pid, call)) in lines.iter().enumerate() {
+        if call.contains("recvfrom") && call.contains(r#""\1""#) {
+            // The signal to start; the result follows the end.
+            let all = calls(pid, at + 1);
+            let mut timed: Vec<&str> =
+                all.into_iter().take_while(|call| !call.starts_with("sendto")).collect();
+            let number_of = |name: &str| timed.iter().filter(|call| call.starts_with(name)).count();
+            assert_eq!((number_of("clone"), number_of("wait4")), (1, 1), "{timed:#?}");
+            // The number of this process comes before; afterwards the pipe is read that carries a failure to execute.
+            let order = ["getpid", "clone", "wait4", "read", "close", "close"];
+            // Debug builds check each descriptor before they close it.
+            timed.retain(|call| !call.starts_with("fcntl"));
+            timed.sort_by_key(|call| call.starts_with("close"));
+            let is = |place: usize| timed.get(place).is_some_and(|call| call.starts_with(order[place]));
+            assert!(timed.len() == order.len() && (0..order.len()).all(is), "{timed:#?}");
+            runs += 1;
+        }
+        if call.contains("execve(") && call.contains(r#"["true"]"#) {
+            let before = calls(pid, 0);
+            let until = before.iter().position(|call| call.starts_with("execve")).expect("its start");
+            assert!(until <= 4, "{:#?}", &before[..until]);
+            programs += 1;
+        }
+    }
+    assert!(runs > 12 && programs == runs, "{runs} runs and {programs} programs seen");
+}
+
+#[test]
+fn a_run_takes_hardly_longer_than_in_a_loop_in_c() {
+    if !full() {
+        return;
+    }
+    let scratch = tempfile::tempdir().expect("a directory");
+    let in_c = require!(compiled(scratch.path()));
+    let file = scratch.path().join("times");
+    // Once in C before each run of the harness.
+    let prepare = format!("{} {} /bin/true", in_c.display(), file.display());
+    let arguments = ["--to", "null", "--rounds", "500", "--prepare", &prepare, "-N", "true", "/bin/true"];
+    let record = commands(scratch.path(), &arguments);
+    let lines = std::fs::read_to_string(file).expect("times");
+    let mut in_c: Vec<u64> = lines.lines().map(|line| line.parse().expect("a number")).collect();
+    in_c.sort_unstable();
+    let (own, in_c) = (median(&times(&record, "true")), median(&in_c));
+    println!("/bin/true, median of 500 runs: {} us, in C {} us", own / 1000, in_c / 1000);
+    assert!(own < in_c + ADDED_NS_MAX, "{own} ns, in C {in_c} ns");
+}
+
+#[test]
+fn a_delay_is_found_and_equal_commands_rarely_differ() {
+    let (tries, delayed, rounds) = if full() { (TRIES, "sleep 0.051", "60") } else { (1, "sleep 0.1", "12") };
+    let (mut found, mut wrong) = (0, 0);
+    for _ in 0..tries {
+        let scratch = tempfile::tempdir().expect("a directory");
+        let arms = ["sleep 0.05", delayed, "sleep 0.050", "-N", "one", "-N", "later", "-N", "same"];
+        let record = commands(scratch.path(), &[&arms[..], &["--rounds", rounds]].concat());
+        let report = Report::of(record).expect("a report");
+        found += u32::from(matches!(verdict(&report, "later"), Verdict::Slower { .. }));
+        let same = verdict(&report, "same");
+        wrong += u32::from(matches!(same, Verdict::Slower { .. } | Verdict::Faster { .. }));
+    }
+    println!("delay found in {found} of {tries} tries, equal commands called different in {wrong}");
+    assert!(found >= (tries * 19).div_ceil(20), "{found} of {tries}");
+    assert!(!full() || wrong <= tries / 20, "{wrong} of {tries}");
+}
+
+/// Result of hyperfine for a command, seconds.
+struct Hyperfine {
+    median: f64,
+    times: Range,
+}
+
+/// Has hyperfine measure commands without a shell.
+fn hyperfine(directory: &Path, lines: &[String]) -> Vec<Hyperfine> {
+    let options =
+        ["-N", "--style", "none", "--warmup", "3", "--runs", "30", "--export-json", "hyperfine.json"];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let output = first_of_all(OsStr::new("hyperfine"), directory, &[&options[..], &lines].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json = std::fs::read(directory.join("hyperfine.json")).expect("its results");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let of = |result: &serde_json::Value| {
+        let number = |key: &str| result[key].as_f64().expect("a number");
+        Hyperfine { median: number("median"), times: Range { low: number("min"), high: number("max") } }
+    };
+    json["results"].as_array().expect("results").iter().map(of).collect()
+}
+
+#[test]
+fn hyperfine_agrees_within_its_own_spread() {
+    if !full() {
+        return;
+    }
+    require!(have("hyperfine"));
+    let scratch = tempfile::tempdir().expect("a directory");
+    let at = scratch.path().join("files");
+    let made = output_of(scratch.path(), &["make", "files", "--entries", "5000"]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    // Far apart from each other, so that the result of another command does not pass.
+    let lines = ["ls -U {dir}", "find {dir} -size +1k", "sleep 0.3"];
+    let filled = lines.map(|line| line.replace("{dir}", &at.display().to_string()));
+    let dir = at.to_str().expect("UTF-8");
+    let record =
+        commands(scratch.path(), &[&lines[..], &["--dir", dir, "--to", "null", "--rounds", "30"]].concat());
+    let theirs = hyperfine(scratch.path(), &filled);
+    let names =
+        record.header.plan.cells.iter().filter(|cell| cell.role != megadir_record::Role::AgainstItself);
+    let names: Vec<&str> = names.map(|cell| cell.name.as_str()).collect();
+    assert_eq!((names.len(), theirs.len()), (3, 3), "{names:?}");
+    for (name, theirs) in names.iter().zip(&theirs) {
+        let own = median(&times(&record, name)) as f64 / 1e9;
+        let Range { low, high } = theirs.times;
+        println!("{name}: {own:.5} s; hyperfine: {:.5} s, {low:.5} s to {high:.5} s", theirs.median);
+        assert!(
+            own.is_finite() && theirs.times.contains(own),
+            "{name}: {own} s; hyperfine: {} s, {low} s to {high} s",
+            theirs.median
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! Trees that vanish while they are read, and memory.
+
+use std::process::Stdio;
+
+use wait4::Wait4;
+
+use super::{make_tree, parsed};
+use crate::support::{Ran, finish, have, megadir, run, scratch};
+use megadir_testkit::require;
+
+#[test]
+fn a_tree_that_is_removed_meanwhile_is_no_catastrophe() {
+    let scratch = scratch();
+    let mut seen_less = false;
+    for _ in 0..10 {
+        let made =
+            run(scratch.path(), &["make", "t", "--entries", "20k", "--layout", "per-directory:50", "-q"]);
+        assert_eq!(made.code, Some(0), "{made:?}");
+        let whole = parsed(&run(scratch.path(), &["usage", "--json", "t"]))["entries"].clone();
+        let mut removing = megadir(scratch.path(), &["remove", "--yes", "--quiet", "t"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        for _ in 0..5 {
+            let ran: Ran = run(scratch.path(), &["usage", "--json", "t"]);
+            let gone = ran.code == Some(3) && ran.err.contains("No such file");
+            if !gone {
+                assert!(matches!(ran.code, Some(0 | 1)), "{ran:?}");
+                let left = parsed(&ran)["entries"].clone();
+                assert!(left.as_u64() <= whole.as_u64(), "{left} of {whole}");
+                seen_less |= left.as_u64() < whole.as_u64();
+            }
+        }
+        removing.wait().unwrap();
+        if seen_less {
+            break;
+        }
+        let _ = std::fs::remove_dir_all(scratch.path().join("t"));
+    }
+    assert!(seen_less, "no run met the removal");
+}
+
+/// Peak memory of a run, bytes.
+fn peak(directory: &std::path::Path, arguments: &[&str]) -> u64 {
+    let child = megadir(directory, arguments).stdout(Stdio::null()).spawn().unwrap();
+    let ended = child.wait4().unwrap();
+    assert!(ended.status.success(), "{arguments:?}");
+    ended.rusage.maxrss
+}
+
+#[test]
+fn memory_is_that_of_the_list_and_not_of_the_tree() {
+    let scratch = scratch();
+    let make = |name: &str, entries: &str| {
+        let options = ["make", name, "--entries", entries, "--layout", "per-directory:20", "-q"];
+        let made = run(scratch.path(), &options);
+        assert_eq!(made.code, Some(0), "{made:?}");
+        let output = format!("{name}.parquet");
+        run(scratch.path(), &["scan", "--quiet", name, "-o", &output]).quiet();
+    };
+    make("small", "3k");
+    make("large", "120k");
+    for (small, large) in [("small", "large"), ("small.parquet", "large.parquet")] {
+        let [before, after] = [small, large].map(|tree| peak(scratch.path(), &["usage", tree]));
+        // Forty times as many directories, and for the inventory one row group instead of a part of one.
+        let allowed = if large.ends_with("parquet") { 48 << 20 } else { 3 << 20 };
+        assert!(after < before + allowed, "{large}: {before} and {after} bytes");
+    }
+}
+
+#[test]
+fn hard_links_count_where_the_first_name_is_whichever_thread_is_first() {
+    require!(have("python3"));
+    let scratch = scratch();
+    make_tree(&scratch.path().join("t"), 3);
+    let ran = |threads: &str| {
+        let ran = finish(&mut megadir(scratch.path(), &["usage", "--csv", "-n", "500", "-j", threads, "t"]));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran.out
+    };
+    let first = ran("1");
+    for _ in 0..5 {
+        assert_eq!(ran("4"), first);
+    }
+}

@@ -1,0 +1,136 @@
+//! The first screen, the tables, the page, and refusals.
+
+use std::process::Command;
+
+use crate::support::{finish, have, megadir, run, scratch, text};
+use megadir_testkit::require;
+
+/// A tree of 111 entries: 100 of them in `cache/objects`.
+fn small() -> tempfile::TempDir {
+    let scratch = scratch();
+    let tree = scratch.path().join("srv");
+    std::fs::create_dir_all(tree.join("cache/objects")).unwrap();
+    std::fs::create_dir_all(tree.join("logs")).unwrap();
+    for index in 0..100 {
+        std::fs::write(tree.join(format!("cache/objects/{index}.obj")), "x").unwrap();
+    }
+    for index in 0..8 {
+        std::fs::write(tree.join(format!("logs/app.log.{index}")), "x").unwrap();
+    }
+    scratch
+}
+
+#[test]
+fn the_first_line_is_the_answer() {
+    let scratch = small();
+    let out = text(&run(scratch.path(), &["usage", "srv"]).quiet());
+    let first = out.lines().next().unwrap();
+    assert!(first.starts_with("'srv' has 111 entries, "), "{first}");
+    assert!(first.ends_with("on disk; 90 % of them in 'cache/objects'"), "{first}");
+    let names: Vec<&str> = out.lines().skip(3).take(4).filter_map(|line| line.split("  ").last()).collect();
+    assert_eq!(names, ["srv", "cache", "objects", "logs"]);
+    assert!(out.contains("  extension             obj 93 %, (number) 7 %\n"), "{out}");
+    let apparent = text(&run(scratch.path(), &["usage", "--by", "newest", "srv/logs"]).quiet());
+    assert!(apparent.lines().next().unwrap().contains("; the newest is of 20"), "{apparent}");
+}
+
+#[test]
+fn the_screen_of_a_terminal_has_25_lines_of_80_columns() {
+    require!(have("script"));
+    let scratch = small();
+    for index in 0..40 {
+        let directory = scratch.path().join(format!("srv/{}-{index}", "long".repeat(30)));
+        std::fs::create_dir(&directory).unwrap();
+        std::fs::write(directory.join("f"), "x").unwrap();
+    }
+    let line = format!("stty cols 80; LC_ALL=C.UTF-8 {} usage srv", crate::support::program().display());
+    let mut script = Command::new("script");
+    let ran = finish(script.args(["-qec", &line, "/dev/null"]).current_dir(scratch.path()));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let out = text(&ran.out).replace('\r', "");
+    // Without the progress, which was cleared.
+    let shown: Vec<&str> = out.rsplit("\u{1b}[2K").next().unwrap().lines().collect();
+    assert!(shown.len() <= 25, "{} lines:\n{out}", shown.len());
+    assert!(shown.iter().all(|line| line.chars().count() <= 80), "{out}");
+    assert!(out.contains("████████████  srv\n") && out.contains('…'), "{out}");
+    assert!(out.contains("not listed: "), "{out}");
+}
+
+#[test]
+fn the_page_needs_no_script_and_its_links_lead_somewhere() {
+    let scratch = small();
+    let hostile = scratch.path().join("srv/<script>alert(1)</script>/below");
+    std::fs::create_dir_all(&hostile).unwrap_or_else(|error| panic!("{error}"));
+    std::fs::write(hostile.join("f"), "x").unwrap();
+    let ran = run(scratch.path(), &["usage", "srv", "--html", "page.html"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    ran.complains(0, &["wrote the page 'page.html'"]);
+    let page = std::fs::read_to_string(scratch.path().join("page.html")).unwrap();
+    assert!(!page.contains("<script") && !page.contains("http:") && !page.contains("https:"), "{page}");
+    let after = |text: &str| page.matches(text).count();
+    for link in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        assert_eq!(after(&format!("id=\"{link}\"")), 1, "{link}");
+    }
+    assert!(page.contains("href=\"#d1\"") && page.contains(">cache 8"), "{page}");
+    run(scratch.path(), &["usage", "srv", "--html", "page.html"]).complains(3, &["'page.html'", "exists"]);
+}
+
+#[test]
+fn the_whole_tables_and_csv_have_every_row() {
+    let scratch = small();
+    let out = text(&run(scratch.path(), &["usage", "--tables", "srv"]).quiet());
+    let rows = |heading: &str| {
+        let table = out.split("\n\n").find(|table| table.trim_start().starts_with(heading));
+        table.unwrap_or_else(|| panic!("{heading}: {out}")).lines().count() - 1
+    };
+    assert_eq!((rows("extension"), rows("files in a directory")), (2, 4));
+    let csv = text(&run(scratch.path(), &["usage", "--csv", "srv"]).quiet());
+    let lines: Vec<&str> = csv.split("\r\n").collect();
+    assert_eq!(lines[0], "directory,depth,entries,inodes,directories,allocated,apparent,newest,oldest");
+    assert!(lines[1].starts_with("srv,0,111,111,3,") && lines[2].starts_with("srv/cache,1,101,101,1,"));
+    assert_eq!(lines.len(), 6);
+}
+
+#[test]
+fn bad_input_gets_one_line() {
+    let scratch = small();
+    run(scratch.path(), &["scan", "--quiet", "srv", "-o", "i.parquet"]).quiet();
+    std::fs::write(scratch.path().join("text"), "no inventory").unwrap();
+    for (arguments, code, words) in [
+        (&["usage", "missing"][..], 3, &["missing", "No such file"][..]),
+        (&["usage", "srv", "srv/cache"], 2, &["'srv/cache' is in 'srv'"]),
+        (&["usage", "srv", "./srv"], 2, &["name each tree once"]),
+        (&["usage", "i.parquet", "srv"], 2, &["an inventory must be the only PATH"]),
+        (&["usage", "i.parquet", "--cross-mounts"], 2, &["--cross-mounts", "is an inventory"]),
+        (&["usage", "text"], 3, &["'text'", "not a Parquet file"]),
+        (&["usage", "srv", "--by", "size"], 2, &["'size'", "allocated"]),
+        (&["usage", "srv", "--html", "no/page.html"], 3, &["no/page.html", "nothing was read"]),
+    ] {
+        run(scratch.path(), arguments).complains(code, words);
+    }
+    let some = run(scratch.path(), &["usage", "srv/logs", "missing"]);
+    some.complains(1, &["missing"]);
+    assert!(text(&some.out).starts_with("'srv/logs' has 8 entries"));
+    let empty = scratch.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let out = text(&run(&empty, &["usage"]).quiet());
+    assert!(out.starts_with("'.' has 0 entries\n"), "{out}");
+}
+
+#[test]
+fn an_inventory_without_the_space_on_disk_is_read_and_says_so() {
+    let scratch = scratch();
+    let old =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../megadir-inventory/tests/data/before-allocated.parquet");
+    let out = text(&run(scratch.path(), &["usage", old]).quiet());
+    assert!(out.starts_with("'/srv/tree' has 5 entries; 60 % of them in 'd'\n"), "{out}");
+    assert!(out.contains("the space on disk is unavailable"), "{out}");
+    let header = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,uid,gid,\
+                  links,errno,error,sha256\r\n";
+    std::fs::write(scratch.path().join("old.csv"), header).unwrap();
+    run(scratch.path(), &["scan", "--quiet", ".", "-o", "old.csv"]).quiet();
+    let new = std::fs::read_to_string(scratch.path().join("old.csv")).unwrap();
+    assert!(new.starts_with("root,parent,") && new.contains(",errno,allocated,error,"), "replaced");
+    let json = finish(&mut megadir(scratch.path(), &["usage", "--json", old]));
+    assert!(text(&json.out).contains("\"allocated\":null,\"apparent\":"), "{json:?}");
+}

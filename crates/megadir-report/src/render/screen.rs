@@ -1,0 +1,148 @@
+//! First screen of a report: the question, the answer, the table that shows it, the warnings that weigh most, and
+//! where the rest is. It has at most [`LINES_MAX`] lines of [`WIDTH_MAX`] columns, whatever the study.
+
+use super::grid::Grid;
+use super::machine::wine_line;
+use super::paint::Tone;
+use super::table::Page;
+use super::{Style, groups, overview, volumes};
+use crate::report::Report;
+use crate::summary::GroupSummary;
+use crate::text;
+use crate::warning::{Told, Warning, disturbance, told};
+
+/// Maximum number of lines: 25, less those in which the program names the record and the page.
+pub const LINES_MAX: usize = 22;
+/// Maximum width, columns.
+pub const WIDTH_MAX: usize = 80;
+/// Maximum number of warnings.
+const WARNINGS_MAX: usize = 3;
+/// Maximum number of lines of the answer.
+const ANSWER_MAX: usize = 6;
+/// Minimum number of rows of a table.
+const ROWS_MIN: usize = 2;
+/// Rows that a table prints before its title.
+const ROWS_FIRST: usize = 5;
+/// Maximum number of lines of a legend, and of a note.
+const SMALL_PRINT_MAX: usize = 2;
+
+/// Renders the first screen, with a final newline.
+#[must_use]
+pub fn screen(report: &Report, width: usize, style: Style) -> String {
+    let width = width.min(WIDTH_MAX);
+    let mut top = Page::new(width, style);
+    let warnings = told(&report.warnings);
+    let alarms = alarms(&mut top, report, &warnings);
+    top.paragraph(&report.question(), "", Tone::Heading);
+    let mut left = ANSWER_MAX;
+    for finding in report.first_findings() {
+        left -= top.sentences(&finding.text, "", Tone::Plain, left);
+    }
+    if left == ANSWER_MAX {
+        top.paragraph("There are no findings.", "", Tone::Plain);
+    }
+
+    // A cause that was named above is not repeated.
+    let cause = disturbance(&report.warnings).filter(|_| finds_false_differences(report));
+    let told_above = |told: &&&Told| cause.is_some_and(|cause| told.text.starts_with(cause));
+    let quiet: Vec<&Told> =
+        warnings.iter().filter(|told| !told.loud).filter(|told| !told_above(&told)).collect();
+    let volumes = volumes::differences_line(&report.summary);
+    volumes.iter().for_each(|line| {
+        top.sentences(line, "", Tone::Plain, SMALL_PRINT_MAX);
+    });
+    let notes = &quiet[..quiet.len().min(WARNINGS_MAX - alarms)];
+    let bottom = |lines_each: usize| {
+        let mut page = Page::new(width, style);
+        page.gap();
+        for told in notes {
+            page.sentences(&told.text, "Note: ", Tone::Plain, lines_each);
+        }
+        page.paragraph(&rest(report, quiet.len() - notes.len()), "", Tone::Faint);
+        page
+    };
+    let small = bottom(1);
+    let room = LINES_MAX.saturating_sub(top.lines() + small.lines());
+    if let Some((title, grid)) = main_table(report) {
+        let title = Some(title).filter(|title| *title != report.question());
+        push_table(&mut top, title, grid, room);
+    }
+    let large = bottom(SMALL_PRINT_MAX);
+    let fits = top.lines() + large.lines() <= LINES_MAX;
+    top.append(if fits { &large } else { &small });
+    top.text
+}
+
+/// Prints what makes the numbers unusable, with the remedy, the cause first if it is known; returns the number of
+/// warnings.
+fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
+    if let Some(line) = wine_line(&report.summary) {
+        page.sentences(&line, "! ", Tone::Alarm, SMALL_PRINT_MAX);
+    }
+    if let Some(cause) = disturbance(&report.warnings).filter(|_| finds_false_differences(report)) {
+        let text = format!("Other work disturbed this run: stop it and run again. {cause}");
+        page.sentences(&text, "! ", Tone::Alarm, SMALL_PRINT_MAX);
+    }
+    for finding in report.findings.iter().filter(|finding| finding.loud).take(WARNINGS_MAX) {
+        page.sentences(&finding.text, "! ", Tone::Alarm, SMALL_PRINT_MAX);
+    }
+    let loud = warnings.iter().filter(|told| told.loud).take(WARNINGS_MAX);
+    loud.map(|told| page.sentences(&told.text, "WARNING: ", Tone::Alarm, SMALL_PRINT_MAX)).count()
+}
+
+/// `true` if an arm against itself came out different.
+fn finds_false_differences(report: &Report) -> bool {
+    let false_one = |warning: &Warning| matches!(warning, Warning::DiffersFromItself { .. });
+    report.warnings.iter().any(|advisory| advisory.loud && false_one(&advisory.warning))
+}
+
+/// Names what else the report has, and the command that prints it.
+fn rest(report: &Report, notes: usize) -> String {
+    let groups = report.summary.groups.len() as u64;
+    let groups = (groups > 1).then(|| format!("{} groups", text::count(groups)));
+    let notes = (notes > 0).then(|| text::counted(notes as u64, "note"));
+    let parts: Vec<String> = groups.into_iter().chain(notes).chain(["the method".into()]).collect();
+    format!("More ({}): megadir bench report --verbose", text::list(&parts))
+}
+
+/// Returns the table that shows the answer, with its title.
+fn main_table(report: &Report) -> Option<(String, Grid)> {
+    let summary = &report.summary;
+    if let Some(over) = &summary.overview {
+        let grid =
+            overview::overall(over).or_else(|| overview::tables(over, WIDTH_MAX).into_iter().next())?;
+        return Some((overview::title(summary).to_owned(), grid));
+    }
+    let main = report.first_findings().into_iter().find_map(|finding| finding.group.clone());
+    let group = |group: &&GroupSummary| main.as_ref().is_none_or(|name| *name == group.name);
+    let group = summary.groups.iter().find(group)?;
+    Some((group.title.clone(), groups::grid(summary, group)?))
+}
+
+/// Prints a table within `room` lines: first its rows, then its title, then its legend.
+pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, room: usize) {
+    let Grid { columns, mut rows, legend, bars } = grid;
+    let all = rows.len();
+    // A gap and the headings.
+    let Some(mut room) = room.checked_sub(2).filter(|room| *room >= all.min(ROWS_MIN)) else { return };
+    let title = title.filter(|_| room > all.min(ROWS_FIRST));
+    room -= usize::from(title.is_some());
+    let cut = all > room;
+    if cut {
+        room -= 1;
+        rows.truncate(room);
+    }
+    room -= rows.len();
+    page.gap();
+    if let Some(title) = title {
+        page.sentences(&title, "", Tone::Heading, 1);
+    }
+    let dropped = all - rows.len();
+    page.grid(&Grid { columns, rows, legend: Vec::new(), bars });
+    if cut {
+        page.paragraph(&format!("... and {}", text::counted(dropped as u64, "more row")), "  ", Tone::Faint);
+    }
+    if room > 0 {
+        page.sentences(&legend.join(" "), "  ", Tone::Faint, room.min(SMALL_PRINT_MAX));
+    }
+}

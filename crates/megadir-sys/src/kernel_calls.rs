@@ -1,0 +1,59 @@
+//! System calls that a kernel may lack, or that a container may block.
+
+use std::io;
+
+/// System call, and what megadir uses it for.
+pub struct KernelCall {
+    pub name: &'static str,
+    pub purpose: &'static str,
+    number: libc::c_long,
+}
+
+/// The calls that decide which parts of megadir are available.
+pub static KERNEL_CALLS: [KernelCall; 6] = [
+    KernelCall { name: "getdents64", purpose: "reading directories", number: libc::SYS_getdents64 },
+    KernelCall { name: "statx", purpose: "attributes, birth times", number: libc::SYS_statx },
+    KernelCall { name: "openat2", purpose: "opening without crossing mounts", number: libc::SYS_openat2 },
+    KernelCall { name: "renameat2", purpose: "renaming without replacing", number: libc::SYS_renameat2 },
+    KernelCall { name: "ioprio_set", purpose: "remove --idle", number: libc::SYS_ioprio_set },
+    KernelCall {
+        name: "io_uring_setup",
+        purpose: "attributes by io_uring",
+        number: libc::SYS_io_uring_setup,
+    },
+];
+
+impl KernelCall {
+    /// Calls it with arguments that it refuses, so that it changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// ENOSYS if the kernel lacks it, EPERM or EACCES if it is blocked.
+    pub fn probe(&self) -> io::Result<()> {
+        // SAFETY: no descriptor has the number -1 and no process the kind -1, and all pointers are null: each of these calls
+        // fails before it reads or writes memory.
+        let result = unsafe { libc::syscall(self.number, -1, 0_usize, 0_usize, 0_usize, 0_usize, 0_usize) };
+        match io::Error::last_os_error() {
+            error if result == -1 && is_refusal(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EACCES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn present_and_missing_calls_are_told_apart() {
+        let call = |name: &str| KERNEL_CALLS.iter().find(|call| call.name == name).unwrap();
+        call("getdents64").probe().unwrap();
+        call("statx").probe().unwrap();
+        let missing = KernelCall { name: "none", purpose: "", number: 100_000 };
+        assert_eq!(missing.probe().unwrap_err().raw_os_error(), Some(libc::ENOSYS));
+    }
+}

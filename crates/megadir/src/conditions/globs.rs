@@ -1,0 +1,211 @@
+//! Globs on names and on paths, with the rules of `globset`: byte by byte, and `*` never matches a `/`.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fmt;
+
+use globset::{Candidate, GlobBuilder, GlobMatcher};
+
+use crate::names;
+
+/// Glob that cannot be used, and the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadGlob {
+    /// As it was given.
+    pub glob: String,
+    /// Reason for the refusal.
+    pub reason: String,
+}
+
+impl fmt::Display for BadGlob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.glob, self.reason)
+    }
+}
+
+impl std::error::Error for BadGlob {}
+
+/// Alternatives: an entry matches if one of the globs does.
+#[derive(Clone, Default)]
+pub struct Globs {
+    texts: Vec<String>,
+    names: Vec<GlobMatcher>,
+    paths: Vec<GlobMatcher>,
+}
+
+impl Globs {
+    /// Globs that match whole names. Fails on a glob with a `/`.
+    ///
+    /// # Errors
+    ///
+    /// [`BadGlob`] for the first glob that is malformed.
+    pub fn of_names(globs: &[impl AsRef<str>]) -> Result<Self, BadGlob> {
+        let mut all = Self::default();
+        for glob in globs.iter().map(AsRef::as_ref) {
+            if glob.contains('/') {
+                return Err(bad(glob, "a glob matches names, which contain no '/'"));
+            }
+            all.names.push(matcher(glob, glob)?);
+            all.texts.push(glob.to_owned());
+        }
+        Ok(all)
+    }
+
+    /// Globs that match whole paths below the directory, such as `cache/*/old`; `**` matches any number of
+    /// directories. A leading `/` changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`BadGlob`] for the first glob that is malformed or can match no path.
+    pub fn of_paths(globs: &[impl AsRef<str>]) -> Result<Self, BadGlob> {
+        let mut all = Self::default();
+        for glob in globs.iter().map(AsRef::as_ref) {
+            all.paths.push(path_matcher(glob)?);
+            all.texts.push(glob.to_owned());
+        }
+        Ok(all)
+    }
+
+    /// A glob without a `/` matches names, as [`Globs::of_names`]; a glob with one matches paths.
+    ///
+    /// # Errors
+    ///
+    /// As [`Globs::of_names`] and [`Globs::of_paths`].
+    pub fn of_names_or_paths(globs: &[impl AsRef<str>]) -> Result<Self, BadGlob> {
+        let mut all = Self::default();
+        for glob in globs.iter().map(AsRef::as_ref) {
+            match glob.contains('/') {
+                true => all.paths.push(path_matcher(glob)?),
+                false => all.names.push(matcher(glob, glob)?),
+            }
+            all.texts.push(glob.to_owned());
+        }
+        Ok(all)
+    }
+
+    /// The globs as they were given.
+    pub fn texts(&self) -> &[String] {
+        &self.texts
+    }
+
+    /// `true` if there is no glob.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    pub(super) fn has_paths(&self) -> bool {
+        !self.paths.is_empty()
+    }
+
+    pub(super) fn match_name(&self, name: &[u8]) -> bool {
+        !self.names.is_empty() && any(&self.names, name)
+    }
+
+    pub(super) fn match_path(&self, path: &[u8]) -> bool {
+        any(&self.paths, path)
+    }
+}
+
+impl PartialEq for Globs {
+    fn eq(&self, other: &Self) -> bool {
+        self.texts == other.texts && self.names.len() == other.names.len()
+    }
+}
+
+impl Eq for Globs {}
+
+impl fmt::Debug for Globs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.texts.fmt(f)
+    }
+}
+
+fn any(globs: &[GlobMatcher], text: &[u8]) -> bool {
+    let text: Cow<'_, OsStr> = match names::to_os(text) {
+        Ok(text) => text,
+        Err(_) => return false,
+    };
+    let candidate = Candidate::new(&*text);
+    globs.iter().any(|glob| glob.is_match_candidate(&candidate))
+}
+
+fn path_matcher(glob: &str) -> Result<GlobMatcher, BadGlob> {
+    let relative = glob.strip_prefix('/').unwrap_or(glob);
+    if relative.ends_with('/') {
+        return Err(bad(glob, "no path ends with '/'; leave it out"));
+    }
+    if relative.split('/').any(|name| matches!(name, "" | "." | "..")) {
+        return Err(bad(glob, "paths begin below the directory that is named and have no '.', '..' or '//'"));
+    }
+    matcher(relative, glob)
+}
+
+fn matcher(glob: &str, given: &str) -> Result<GlobMatcher, BadGlob> {
+    if wide_in_brackets(glob) {
+        return Err(bad(
+            given,
+            "[...] matches one byte, so it takes ASCII only; write {ä,ö} instead of [äö]",
+        ));
+    }
+    match GlobBuilder::new(glob).literal_separator(true).build() {
+        Ok(glob) => Ok(glob.compile_matcher()),
+        Err(error) => Err(bad(given, &error.kind().to_string())),
+    }
+}
+
+fn bad(glob: &str, reason: &str) -> BadGlob {
+    BadGlob { glob: glob.to_owned(), reason: reason.to_owned() }
+}
+
+/// A multi-byte character in brackets could never match a single byte.
+fn wide_in_brackets(glob: &str) -> bool {
+    let mut inside = false;
+    let mut letters = glob.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' if !inside => drop(letters.next()),
+            '[' => inside = true,
+            ']' => inside = false,
+            wide if inside && !wide.is_ascii() => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Globs;
+
+    #[test]
+    fn bad_globs_are_refused() {
+        for glob in ["a[", "a/b", "[ä]x", "{a"] {
+            assert!(Globs::of_names(&[glob]).is_err_and(|bad| bad.glob == glob), "{glob}");
+        }
+        for glob in ["a/", "a//b", "./a", "../a", "a/..", "/", "", "a/[ä]"] {
+            assert!(Globs::of_paths(&[glob]).is_err_and(|bad| bad.glob == glob), "{glob}");
+        }
+        assert!(Globs::of_names_or_paths(&["a", "a/b", "/a"]).is_ok());
+    }
+
+    #[test]
+    fn a_wide_letter_is_matched_by_its_bytes_or_by_itself() {
+        let matches = |glob: &str| Globs::of_names(&[glob]).unwrap().match_name("grün".as_bytes());
+        assert!(matches("gr??n") && matches("grün") && matches("gr{ü,ö}n") && matches("gr*"));
+        assert!(!matches("gr?n") && !matches("GRÜN") && !matches(""));
+    }
+
+    #[test]
+    fn a_star_stays_in_one_name_and_two_stars_do_not() {
+        let matches = |glob: &str, path: &str| Globs::of_paths(&[glob]).unwrap().match_path(path.as_bytes());
+        assert!(matches("a/*/c", "a/b/c") && matches("/a/**", "a/b/c") && matches("**/c", "a/b/c"));
+        assert!(matches("**/c", "c") && matches("c", "c"));
+        assert!(!matches("a/*", "a/b/c") && !matches("c", "a/c") && !matches("a/**", "a"));
+    }
+
+    #[test]
+    fn names_that_end_with_a_dot_match_as_others_do() {
+        let matches = |glob: &str, name: &str| Globs::of_names(&[glob]).unwrap().match_name(name.as_bytes());
+        assert!(matches("*.", "a.") && matches("a.", "a.") && matches("...", "...") && matches("*", "..."));
+    }
+}

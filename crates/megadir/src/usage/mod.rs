@@ -1,0 +1,408 @@
+//! Space and entries of every subtree: which directory holds the inodes.
+//!
+//! [`read`] walks a tree, [`Tally::add`] takes entries from elsewhere, e.g. from an inventory, in any order of
+//! directories; the [`Report`] is the same. Memory grows with [`UsageOptions::top`], with the depth of the tree and the
+//! number of threads, and with the number of files that have several hard links (about 150 bytes each), not with the
+//! number of entries.
+//!
+//! * The figures of a directory cover everything below it, not the directory itself, which counts in its parent.
+//! * An entry is a name. Inodes and bytes count each hard link once, in the directory whose path and name are the first
+//!   in byte order.
+
+mod links;
+mod read;
+mod subtree;
+mod tables;
+mod top;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::attributes::{Attributes, Time, Want};
+use crate::batch::Entry;
+use crate::file_type::FileType;
+use crate::tree_path::TreePath;
+
+use self::links::Links;
+pub use self::read::{UsageEvent, read};
+use self::subtree::Gathering;
+pub use self::subtree::Subtree;
+use self::tables::Tables;
+pub use self::tables::{AgeRow, CountRow, Extension, ExtensionRow, OwnerRow, SizeRow};
+use self::top::Top;
+
+/// Order of directories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// Most entries first.
+    #[default]
+    Entries,
+    /// Most space on disk first.
+    Allocated,
+    /// Largest sum of sizes first.
+    Apparent,
+    /// Most recently modified entry first.
+    Newest,
+    /// Entry that was not modified for the longest time first.
+    Oldest,
+}
+
+/// Settings of a report.
+#[derive(Clone, Copy, Debug)]
+pub struct UsageOptions {
+    /// Number of directories to list, the roots not counted.
+    pub top: usize,
+    /// Levels of directories below the roots to list; `None` for all.
+    pub depth: Option<u32>,
+    /// Which directories to list.
+    pub by: By,
+    /// Reference time of ages, seconds since 1970-01-01 UTC.
+    pub now_s: i64,
+}
+
+/// Number of entries and inodes, and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Number of names.
+    pub entries: u64,
+    /// Number of inodes: hard links count once.
+    pub inodes: u64,
+    /// Space of the inodes on disk, bytes.
+    pub allocated: u128,
+    /// Sum of the sizes of the inodes (their lengths), bytes.
+    pub apparent: u128,
+}
+
+impl Amount {
+    #[inline]
+    fn merge(&mut self, other: &Self) {
+        self.entries += other.entries;
+        self.inodes += other.inodes;
+        self.allocated += other.allocated;
+        self.apparent += other.apparent;
+    }
+}
+
+/// Figures of everything below a directory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// Entries, inodes and bytes.
+    pub amount: Amount,
+    /// Number of directories among the entries.
+    pub directories: u64,
+    /// Latest modification time of an entry; `None` if no time is known.
+    pub newest: Option<Time>,
+    /// Earliest modification time of an entry.
+    pub oldest: Option<Time>,
+}
+
+impl Sum {
+    fn merge(&mut self, other: &Self) {
+        self.amount.merge(&other.amount);
+        self.directories += other.directories;
+        self.newest = self.newest.max(other.newest);
+        self.oldest = earlier(self.oldest, other.oldest);
+    }
+}
+
+fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    [one, other].into_iter().flatten().min()
+}
+
+/// Entry to be counted; `None` for what is not known.
+#[derive(Clone, Copy, Debug)]
+pub struct Item<'a> {
+    /// Name.
+    pub name: &'a [u8],
+    /// Type.
+    pub kind: FileType,
+    /// Size, bytes.
+    pub size_bytes: Option<u64>,
+    /// Space on disk, bytes.
+    pub allocated_bytes: Option<u64>,
+    /// Time of the last modification.
+    pub modified: Option<Time>,
+    /// Time of the last access.
+    pub accessed: Option<Time>,
+    /// User ID of the owner.
+    pub user: Option<u32>,
+    /// Number of hard links.
+    pub links: Option<u64>,
+    /// Inode number and its upper half.
+    pub inode: Option<(u64, u64)>,
+    /// Device number.
+    pub device: Option<u64>,
+    /// The attributes could not be read.
+    pub is_unexamined: bool,
+}
+
+impl<'a> Item<'a> {
+    /// Attributes needed.
+    pub const WANT: Want = Want::TYPE
+        .union(Want::SIZE)
+        .union(Want::ALLOCATED)
+        .union(Want::MODIFIED)
+        .union(Want::ACCESSED)
+        .union(Want::OWNER)
+        .union(Want::LINKS)
+        .union(Want::INODE)
+        .union(Want::DEVICE);
+
+    /// Converts a listed entry and its attributes.
+    #[inline]
+    pub fn new(entry: &Entry<'a>, attributes: &Attributes) -> Self {
+        let has = |want| attributes.have.contains(want);
+        let (major, minor) = attributes.device;
+        Self {
+            name: entry.name,
+            kind: if has(Want::TYPE) { attributes.kind } else { entry.kind },
+            size_bytes: has(Want::SIZE).then_some(attributes.size_bytes),
+            allocated_bytes: has(Want::ALLOCATED).then_some(attributes.allocated_bytes),
+            modified: has(Want::MODIFIED).then_some(attributes.modified),
+            accessed: has(Want::ACCESSED).then_some(attributes.accessed),
+            user: has(Want::OWNER).then_some(attributes.user),
+            links: has(Want::LINKS).then_some(attributes.links),
+            inode: has(Want::INODE).then_some((attributes.inode, 0)),
+            device: has(Want::DEVICE).then_some(u64::from(major) << 32 | u64::from(minor)),
+            is_unexamined: attributes.error != 0,
+        }
+    }
+}
+
+/// Collects the figures of trees.
+#[derive(Debug)]
+pub struct Usage {
+    options: UsageOptions,
+    shared: Arc<Shared>,
+    roots: Vec<Arc<Mutex<Gathering>>>,
+    paths: Vec<PathBuf>,
+    tables: Tables,
+}
+
+/// Shared by all threads.
+#[derive(Debug)]
+struct Shared {
+    top: Mutex<Top>,
+    links: Mutex<Links>,
+}
+
+/// Counts entries in one thread, one directory after another.
+#[derive(Debug)]
+pub struct Tally {
+    shared: Arc<Shared>,
+    tables: Tables,
+    /// Sum over the current directory since the last flush.
+    sum: Gathering,
+    files: u64,
+}
+
+impl Usage {
+    /// Begins with no tree.
+    pub fn new(options: UsageOptions) -> Self {
+        let shared = Shared { top: Mutex::new(Top::new(&options)), links: Mutex::default() };
+        let tables = Tables::new(options.now_s);
+        Self { options, shared: Arc::new(shared), roots: Vec::new(), paths: Vec::new(), tables }
+    }
+
+    /// Begins a tree. The returned subtree is its root.
+    pub fn root(&mut self, path: PathBuf) -> Subtree {
+        let sum = Arc::new(Mutex::new(Gathering::default()));
+        self.roots.push(Arc::clone(&sum));
+        self.paths.push(path);
+        Subtree::root(Arc::clone(&self.shared), self.roots.len() as u32 - 1, sum, self.options.depth)
+    }
+
+    /// Prepares a thread.
+    pub fn tally(&self) -> Tally {
+        Tally {
+            shared: Arc::clone(&self.shared),
+            tables: Tables::new(self.options.now_s),
+            sum: Gathering::default(),
+            files: 0,
+        }
+    }
+
+    /// Takes the counts of a thread that has ended.
+    pub fn merge(&mut self, tally: &Tally) {
+        self.tables.merge(&tally.tables);
+    }
+
+    /// Computes the report. All subtrees must have been dropped.
+    pub fn finish(mut self) -> Report {
+        let links = std::mem::take(&mut *lock(&self.shared.links));
+        let mut kept = lock(&self.shared.top).take();
+        let mut roots: Vec<Sum> = self.roots.iter().map(|root| lock(root).sum).collect();
+        let linked_entries = links.further_names();
+        let mut listed = vec![HashMap::new(); roots.len()];
+        for (at, directory) in kept.iter().enumerate() {
+            listed[directory.root as usize].insert(directory.path.to_vec(), at);
+        }
+        let mut path = Vec::new();
+        for file in links.files() {
+            self.tables.extension(file.name()).add_bytes(file.allocated, file.apparent);
+            roots[file.root as usize].amount.add_bytes(file.allocated, file.apparent);
+            path.clear();
+            file.directory.push_to(&mut path);
+            let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+            for end in ends.chain((!path.is_empty()).then_some(path.len())) {
+                if let Some(&at) = listed[file.root as usize].get(&path[..end]) {
+                    kept[at].sum.amount.add_bytes(file.allocated, file.apparent);
+                }
+            }
+        }
+        let directories = top::best(&kept, self.options.by, self.options.top).into_iter().cloned().collect();
+        let mut total = Sum::default();
+        roots.iter().for_each(|root| total.merge(root));
+        let roots = self.paths.into_iter().zip(roots).map(|(path, sum)| Root { path, sum }).collect();
+        Report { by: self.options.by, roots, total, directories, linked_entries, tables: self.tables }
+    }
+}
+
+impl Amount {
+    #[inline]
+    fn add_bytes(&mut self, allocated: u64, apparent: u64) {
+        self.inodes += 1;
+        self.allocated += u128::from(allocated);
+        self.apparent += u128::from(apparent);
+    }
+}
+
+impl Tally {
+    /// Adds an entry of a directory. Call [`Tally::flush`] before the next directory.
+    #[inline]
+    pub fn add(&mut self, directory: (&Subtree, &TreePath), item: &Item<'_>) {
+        let is_directory = item.kind == FileType::Directory;
+        let (allocated, apparent) = (item.allocated_bytes.unwrap_or(0), item.size_bytes.unwrap_or(0));
+        let sum = &mut self.sum.sum;
+        sum.amount.entries += 1;
+        sum.directories += u64::from(is_directory);
+        if item.modified.is_some() {
+            sum.newest = sum.newest.max(item.modified);
+            sum.oldest = earlier(sum.oldest, item.modified);
+        }
+        self.files += u64::from(!is_directory);
+        // A directory's links are its subdirectories.
+        let id = match (item.links, item.device.zip(item.inode)) {
+            (Some(2..), Some(id)) if !is_directory => id,
+            _ => {
+                sum.amount.add_bytes(allocated, apparent);
+                self.tables.add(item, true);
+                if !is_directory {
+                    self.tables.extension(item.name).add_bytes(allocated, apparent);
+                }
+                return;
+            }
+        };
+        self.sum.linked_allocated += u128::from(allocated);
+        self.sum.linked_apparent += u128::from(apparent);
+        let (of, path) = directory;
+        let file = links::Linked::new(of.root_index(), path, item.name, (allocated, apparent));
+        let is_first = lock(&self.shared.links).see(id, file);
+        self.tables.add(item, is_first);
+    }
+
+    /// Passes the counts on to the subtree that they belong to.
+    pub fn flush(&mut self, directory: &Subtree) {
+        directory.add(&std::mem::take(&mut self.sum), std::mem::take(&mut self.files));
+    }
+
+    /// Counts a directory that was read completely among those with its number of files.
+    pub fn end(&mut self, directory: &Subtree) {
+        self.tables.directory(directory.files());
+    }
+
+    /// Counts `count` empty directories.
+    pub fn end_empty(&mut self, count: u64) {
+        self.tables.empty_directories(count);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tree of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// Path as given.
+    pub path: PathBuf,
+    /// Everything below it.
+    pub sum: Sum,
+}
+
+/// Directory of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directory {
+    /// Index of the tree.
+    pub root: u32,
+    /// Path relative to the root of the tree, with `/` between names.
+    pub path: TreePath,
+    /// Level below the root, from 1.
+    pub depth: u32,
+    /// Everything below it.
+    pub sum: Sum,
+}
+
+/// Figures of trees.
+#[derive(Debug)]
+pub struct Report {
+    /// Order of the directories.
+    pub by: By,
+    /// Trees, in the order in which they were given.
+    pub roots: Vec<Root>,
+    /// Everything below all roots.
+    pub total: Sum,
+    /// Listed directories. The parent of each is a root or precedes it; the highest-ranking of each parent come first.
+    pub directories: Vec<Directory>,
+    /// Names of files that are counted under another name.
+    pub linked_entries: u64,
+    tables: Tables,
+}
+
+impl Report {
+    /// The `top` directories with the highest ranks, in the order of [`Report::directories`].
+    pub fn best(&self, top: usize) -> Vec<&Directory> {
+        top::best(&self.directories, self.by, top)
+    }
+
+    /// Entries by owner, most entries first.
+    pub fn owners(&self) -> Vec<OwnerRow> {
+        self.tables.owners()
+    }
+
+    /// Files (entries other than directories) by extension, most entries first.
+    pub fn extensions(&self) -> Vec<ExtensionRow> {
+        self.tables.extensions()
+    }
+
+    /// Files by age: seconds since the last modification.
+    pub fn modified(&self) -> Vec<AgeRow> {
+        self.tables.modified()
+    }
+
+    /// Files by seconds since the last access; empty if no access times are known.
+    pub fn accessed(&self) -> Vec<AgeRow> {
+        self.tables.accessed()
+    }
+
+    /// Files by size.
+    pub fn sizes(&self) -> Vec<SizeRow> {
+        self.tables.sizes()
+    }
+
+    /// Directories by the number of files directly in them.
+    pub fn files_per_directory(&self) -> Vec<CountRow> {
+        self.tables.files_per_directory()
+    }
+
+    /// Number of entries whose attributes could not be read.
+    pub fn unexamined(&self) -> u64 {
+        self.tables.unexamined
+    }
+
+    /// `false` if the space on disk of some entries is not known, e.g. in an inventory of an older version.
+    pub fn has_allocated(&self) -> bool {
+        self.tables.without_allocated == 0
+    }
+}

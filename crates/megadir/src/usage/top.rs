@@ -1,0 +1,124 @@
+//! Directories with the highest ranks. While trees are read, only those that may still be listed are kept.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::HashMap;
+
+use super::subtree::Gathering;
+use super::{Amount, By, Directory, Sum, UsageOptions};
+use crate::tree_path::TreePath;
+
+/// Candidates beyond those to be listed, before the list is shortened.
+const SLACK: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct Top {
+    by: By,
+    top: usize,
+    kept: Vec<Candidate>,
+    /// Shorten the list when it has this length.
+    shorten_at: usize,
+    /// Rank that a directory must be able to reach.
+    least: Option<Rank>,
+}
+
+#[derive(Debug)]
+struct Candidate {
+    directory: Directory,
+    /// Rank if no linked file counts here.
+    low: Rank,
+    /// Rank if all do.
+    high: Rank,
+}
+
+/// Greater is first. Never greater than the parent's, so that a list of the highest is a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Number(u128),
+    Time(Option<(i64, u32)>),
+    Earliest(Option<Reverse<(i64, u32)>>),
+}
+
+fn rank(by: By, sum: &Sum, linked: (u128, u128)) -> Rank {
+    let Amount { entries, allocated, apparent, .. } = sum.amount;
+    let time = |time: Option<crate::Time>| time.map(|time| (time.seconds, time.nanoseconds));
+    match by {
+        By::Entries => Rank::Number(entries.into()),
+        By::Allocated => Rank::Number(allocated + linked.0),
+        By::Apparent => Rank::Number(apparent + linked.1),
+        By::Newest => Rank::Time(time(sum.newest)),
+        By::Oldest => Rank::Earliest(time(sum.oldest).map(Reverse)),
+    }
+}
+
+impl Top {
+    pub(super) fn new(options: &UsageOptions) -> Self {
+        let shorten_at = options.top.saturating_mul(2).saturating_add(SLACK);
+        Self { by: options.by, top: options.top, kept: Vec::new(), shorten_at, least: None }
+    }
+
+    /// Offers a directory whose figures are complete but for files with several hard links.
+    pub(super) fn offer(&mut self, (root, path, depth): (u32, &TreePath, u32), gathered: &Gathering) {
+        let high = rank(self.by, &gathered.sum, (gathered.linked_allocated, gathered.linked_apparent));
+        if self.top == 0 || self.least.is_some_and(|least| high < least) {
+            return;
+        }
+        let directory = Directory { root, path: path.clone(), depth, sum: gathered.sum };
+        self.kept.push(Candidate { low: rank(self.by, &gathered.sum, (0, 0)), high, directory });
+        if self.kept.len() >= self.shorten_at {
+            self.shorten();
+        }
+    }
+
+    /// Drops directories that `top` others certainly precede.
+    fn shorten(&mut self) {
+        let mut lows: Vec<Rank> = self.kept.iter().map(|kept| kept.low).collect();
+        let (_, least, _) = lows.select_nth_unstable_by(self.top - 1, |a, b| b.cmp(a));
+        let least = *least;
+        self.least = Some(least);
+        self.kept.retain(|kept| kept.high >= least);
+        if self.kept.iter().all(|kept| kept.low == kept.high) {
+            // Equal ranks.
+            self.kept.sort_unstable_by(|a, b| order((a.low, &a.directory), (b.low, &b.directory)));
+            self.kept.truncate(self.top);
+        }
+        self.shorten_at = self.shorten_at.max(self.kept.len() * 2);
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Directory> {
+        std::mem::take(&mut self.kept).into_iter().map(|kept| kept.directory).collect()
+    }
+}
+
+/// Highest rank first; equal ones by level and path.
+fn order(a: (Rank, &Directory), b: (Rank, &Directory)) -> Ordering {
+    let place = |one: &Directory, other: &Directory| {
+        (one.depth, one.root, &one.path).cmp(&(other.depth, other.root, &other.path))
+    };
+    b.0.cmp(&a.0).then_with(|| place(a.1, b.1))
+}
+
+/// The `top` highest ranks, as a tree: each directory after its parent, the highest first among siblings.
+pub(super) fn best(all: &[Directory], by: By, top: usize) -> Vec<&Directory> {
+    let ranked = |one: &Directory| rank(by, &one.sum, (0, 0));
+    let mut best: Vec<&Directory> = all.iter().collect();
+    best.sort_by(|a, b| order((ranked(a), a), (ranked(b), b)));
+    best.truncate(top);
+    let mut below: HashMap<(u32, TreePath), Vec<&Directory>> = HashMap::new();
+    let mut stack = Vec::new();
+    for directory in best {
+        match directory.depth {
+            1 => stack.push(directory),
+            _ => below.entry((directory.root, directory.path.parent())).or_default().push(directory),
+        }
+    }
+    // Trees in the order in which they were given.
+    stack.sort_by_key(|directory| directory.root);
+    stack.reverse();
+    let mut tree = Vec::new();
+    while let Some(directory) = stack.pop() {
+        tree.push(directory);
+        let children = below.remove(&(directory.root, directory.path.clone())).unwrap_or_default();
+        stack.extend(children.into_iter().rev());
+    }
+    tree
+}
