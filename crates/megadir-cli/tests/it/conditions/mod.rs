@@ -1,5 +1,4 @@
 //! Conditions: the same in every command, and as an independent evaluation in Python says.
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 use megadir_testkit::require;
 
