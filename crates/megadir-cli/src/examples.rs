@@ -44,6 +44,14 @@ pub(crate) static EXAMPLES: &[(&str, [Example; 3])] = &[
         ],
     ),
     (
+        "usage",
+        [
+            ("megadir usage project", "Show which subtrees have the most entries"),
+            ("megadir usage --by allocated --depth 2 project", "Rank by space on disk, two levels deep"),
+            ("megadir usage project.parquet", "Read an inventory instead of the tree"),
+        ],
+    ),
+    (
         "scan",
         [
             ("megadir scan project --output project.parquet", "Write an inventory"),

@@ -32,8 +32,8 @@ fn rows() -> Vec<OwnedRow> {
             user: Some(if alike { 0 } else { u32::MAX - next(40) as u32 }),
             group: (next(2) == 0).then_some(u32::MAX),
             links: Some(1 + next(3)),
-            errno: (next(300) == 0).then_some(13),
             allocated_bytes: (!alike || next(4) > 0).then(|| next(1 << 20) << 9),
+            errno: (next(300) == 0).then_some(13),
             sha256: (next(100) == 0).then_some([number as u8; 32]),
         };
         let name = match number % 5 {

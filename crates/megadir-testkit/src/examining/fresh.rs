@@ -91,21 +91,21 @@ type OnStart = dyn Fn() -> Result<()> + Send + Sync;
 type OnExamine = dyn Fn(Batch<'_>) -> Result<()> + Send + Sync;
 
 /// An error from a hook is returned by the call.
-pub(super) struct Hooked {
+pub struct Hooked {
     inner: &'static dyn Examiner,
     on_start: Box<OnStart>,
     on_examine: Arc<OnExamine>,
 }
 
 impl Hooked {
-    pub(super) fn on_start(
+    pub fn on_start(
         inner: &'static dyn Examiner,
         before: impl Fn() -> Result<()> + Send + Sync + 'static,
     ) -> &'static dyn Examiner {
         Self { inner, on_start: Box::new(before), on_examine: Arc::new(|_| Ok(())) }.leak()
     }
 
-    pub(super) fn on_examine(
+    pub fn on_examine(
         inner: &'static dyn Examiner,
         before: impl Fn(Batch<'_>) -> Result<()> + Send + Sync + 'static,
     ) -> &'static dyn Examiner {

@@ -220,7 +220,7 @@ pub fn ways(
     ways.into_iter().map(choice).collect()
 }
 
-pub(super) const FIELDS: [Want; 14] = [
+pub const FIELDS: [Want; 14] = [
     Want::TYPE,
     Want::SIZE,
     Want::MODIFIED,
@@ -261,7 +261,7 @@ pub(super) fn agree(one: &Attributes, other: &Attributes, field: Want) -> bool {
 }
 
 /// A row must have all of `want` that `truth` has except `lacking`, nothing else, and agree with `truth`.
-pub(super) fn wrong(row: &Attributes, truth: &Attributes, want: Want, lacking: Want) -> Option<String> {
+pub fn wrong(row: &Attributes, truth: &Attributes, want: Want, lacking: Want) -> Option<String> {
     if row.error != 0 {
         return Some(format!("error {} ({})", row.error, std::io::Error::from_raw_os_error(row.error)));
     }

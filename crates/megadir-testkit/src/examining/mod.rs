@@ -11,7 +11,8 @@ pub mod trees;
 mod values;
 mod walk;
 
-pub use ground::{Examined, Ground, Outcome, drain, examining, once, ways};
+pub use fresh::Hooked;
+pub use ground::{Examined, FIELDS, Ground, Outcome, drain, examining, once, ways, wrong};
 pub use values::{Kept, kept, of_times};
 
 #[derive(Clone, Copy)]
