@@ -279,7 +279,7 @@ fn the_gate_stands_in_every_format() {
         let text = (format.render)(&compared, &View { width: 200, style: PLAIN });
         // On a terminal, the reasons are on standard error.
         let words = match format.name {
-            "table" => "The gate could not be judged, for 1 reason.",
+            "screen" | "table" => "The gate could not be judged, for 1 reason.",
             _ => "it was killed or still goes on",
         };
         assert!(text.contains(words) && text.ends_with('\n'), "{}: {text}", format.name);
