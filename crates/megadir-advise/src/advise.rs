@@ -1,14 +1,14 @@
-//! Complete answer to a question, computed from numbers alone.
+//! Complete answer to a question, computed from numbers alone; facts about the directory, and shortages.
 
-use megadir::limits::Limits;
+use megadir::limits::{Asked, Ceiling, Limit, Limits, Span, limits};
+use megadir::{Dir, FileType, Listing};
 
 use crate::candidate::Candidate;
 use crate::crossover::{Change, changes};
 use crate::measured::Measured;
-use crate::new_dir::NewDir;
+use crate::new_dir::{NewDir, ready};
 use crate::question::Question;
 use crate::rule::{Case, Rule, decide, layout};
-use crate::shortage::{Shortage, shortage};
 
 #[derive(Clone, Debug)]
 pub struct Advice {
@@ -52,4 +52,81 @@ pub fn advise(
     }
     let shortage = shortage(limits, &layout, question.files);
     Advice { question: *question, new_dir, layout, rule, by_name, shortage, below, above }
+}
+
+/// Enough to judge how names are spread.
+const NAMES_MAX: usize = 4096;
+
+#[derive(Clone, Debug)]
+pub struct Look {
+    pub limits: Limits,
+    /// Neither given nor measured.
+    pub names_assumed: bool,
+    /// Empty if there are too few.
+    pub names: Vec<Vec<u8>>,
+}
+
+/// The cost does not grow with the directory.
+pub fn look(directory: &Dir, asked: &Asked<'_>) -> megadir::Result<Look> {
+    let found = limits(directory, asked)?;
+    let (facts, names_assumed) = ready(found.facts);
+    let names = match asked.names {
+        // The user gave only lengths.
+        Some(_) => Vec::new(),
+        None if names_assumed => Vec::new(),
+        None => names(asked.like.unwrap_or(directory))?,
+    };
+    Ok(Look { limits: Limits::judge(facts, asked.churn), names_assumed, names })
+}
+
+/// In listing order, without directories.
+fn names(directory: &Dir) -> megadir::Result<Vec<Vec<u8>>> {
+    let mut names = Vec::new();
+    let mut listing = Listing::open(directory.path())?;
+    while let Some(batch) = listing.next_batch()? {
+        for entry in batch {
+            if entry.kind != FileType::Directory {
+                names.push(entry.name.to_vec());
+            }
+            if names.len() >= NAMES_MAX {
+                return Ok(names);
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Resource that the file system is short of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shortage {
+    pub limit: Limit,
+    pub needed: u64,
+    /// Number that fits.
+    pub available: Span,
+}
+
+impl Shortage {
+    /// Not only the lower bound.
+    #[must_use]
+    pub fn is_likely(&self) -> bool {
+        self.available.likely < self.needed
+    }
+}
+
+/// First resource to run out before `files` files exist; `None` if all suffice. Existing entries count as
+/// created.
+#[must_use]
+pub fn shortage(limits: &Limits, layout: &Candidate, files: u64) -> Option<Shortage> {
+    let there = limits.facts.entries.as_ref().map_or(0, |entries| entries.value.likely);
+    let further = files.saturating_sub(there);
+    if further == 0 {
+        return None;
+    }
+    let needed = further.saturating_add(layout.shape.directories.ceil() as u64);
+    let of_all =
+        |ceiling: &&Ceiling| matches!(ceiling.limit, Limit::Inodes | Limit::Blocks | Limit::Quota(_));
+    let short = |ceiling: &&Ceiling| ceiling.more.low < needed;
+    let first =
+        limits.ceilings.iter().filter(of_all).filter(short).min_by_key(|ceiling| ceiling.more.likely)?;
+    Some(Shortage { limit: first.limit, needed, available: first.more })
 }

@@ -36,7 +36,7 @@ pub use recognize::CSV_HEADER;
 pub use replacement::Replacement;
 pub use row::{Facts, Key, NUMBERS, OwnedRow, Row, nanoseconds};
 pub use rows::{Rows, SeenRows, Sink, SliceRows};
-pub use scan::{Excluded, ScanEvent, ScanOptions, root_path, scan};
+pub use scan::{Excluded, ScanEvent, ScanOptions, ScanWatch, root_path, scan};
 pub use snapshot::{Snapshot, SnapshotRows};
 pub use sorter::Sorter;
 pub use usage::usage;

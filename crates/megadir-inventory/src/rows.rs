@@ -25,12 +25,7 @@ pub trait Rows {
     #[doc(hidden)]
     fn build(&mut self, building: &mut Building) -> Result<bool> {
         let Some(row) = self.next_row()? else { return Ok(false) };
-        let Key { root, parent, name } = row.key;
-        let block = building.enter(root, parent);
-        match name.is_empty() {
-            true => block.set_root_row(row.facts, row.error),
-            false => block.add(name, &row.facts, row.error)?,
-        }
+        building.add(&row)?;
         Ok(true)
     }
 }
@@ -153,7 +148,7 @@ impl Rows for SliceRows<'_> {
 }
 
 /// Block under construction.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Building {
     block: Option<BlockBuilder>,
     /// The previous directory, once rows of another follow.
@@ -162,6 +157,28 @@ pub struct Building {
 }
 
 impl Building {
+    pub(crate) fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        let Key { root, parent, name } = row.key;
+        let block = self.enter(root, parent);
+        match name.is_empty() {
+            true => {
+                block.set_root_row(row.facts, row.error);
+                Ok(())
+            }
+            false => block.add(name, &row.facts, row.error),
+        }
+    }
+
+    /// Returns the previous directory.
+    pub(crate) fn take(&mut self) -> Option<Block> {
+        self.done.take()
+    }
+
+    /// Returns the last directory.
+    pub(crate) fn end(self) -> Option<Block> {
+        self.block.map(BlockBuilder::build)
+    }
+
     pub(crate) fn enter(&mut self, root: u32, path: &[u8]) -> &mut BlockBuilder {
         let next = match &self.block {
             Some(block) if block.is_of(root, path) => None,
@@ -196,7 +213,7 @@ impl<R: Rows> Blocks<R> {
     /// Returns the next directory that has rows, in the order of the inventory.
     pub(crate) fn next_block(&mut self) -> Result<Option<Block>> {
         while self.rows.build(&mut self.building)? {
-            if let Some(done) = self.building.done.take() {
+            if let Some(done) = self.building.take() {
                 return Ok(Some(done));
             }
         }

@@ -1,19 +1,15 @@
 //! An inventory in memory; lookups make no system calls. An entry takes 64 bytes and its name, a directory
 //! about 250 bytes and the last KiB of its path.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use megadir::{FileType, Result};
 
 use crate::block::Block;
 use crate::metadata::Metadata;
-use crate::path::{Place, TreePath, split_bytes};
+use crate::path::{TreePath, split_bytes};
 use crate::row::{Facts, Key, Row};
-use crate::rows::{Blocks, Rows};
-
-/// Unlisted directories.
-pub(crate) type Unread = HashMap<Place, Box<str>>;
+use crate::rows::{Blocks, Building, Rows, Sink};
 
 /// Contents of trees at one moment.
 ///
@@ -36,28 +32,33 @@ pub struct Snapshot {
     pub(crate) roots: Vec<(Facts, Option<Box<str>>)>,
     /// In the order of an inventory.
     pub(crate) blocks: Vec<Arc<Block>>,
-    /// Unlisted directories.
-    pub(crate) errors: Unread,
 }
 
 impl Snapshot {
     /// Reads an inventory into memory.
     pub fn from_inventory<R: Rows>(rows: R) -> Result<Self> {
         let mut metadata = rows.metadata().clone();
-        let mut roots = vec![(Facts::NOTHING, None); metadata.roots.len()];
         let (mut source, mut blocks) = (Blocks::new(rows), Vec::new());
         metadata.rows = 0;
         while let Some(block) = source.next_block()? {
+            metadata.rows += block.len() as u64 + u64::from(block.root_row.is_some());
+            blocks.push(block);
+        }
+        Ok(Self::of(metadata, blocks))
+    }
+
+    fn of(metadata: Metadata, blocks: Vec<Block>) -> Self {
+        let mut roots = vec![(Facts::NOTHING, None); metadata.roots.len()];
+        for block in &blocks {
             if let Some(row) = block.root_row.as_deref()
                 && let Some(root) = roots.get_mut(block.root as usize)
             {
                 *root = row.clone();
-                metadata.rows += 1;
             }
-            metadata.rows += block.len() as u64;
-            blocks.push(Arc::new(block));
         }
-        Ok(Self { metadata, roots, blocks, errors: Unread::new() })
+        let mut blocks: Vec<Arc<Block>> = blocks.into_iter().map(Arc::new).collect();
+        blocks.shrink_to_fit();
+        Self { metadata, roots, blocks }
     }
 
     /// Describes the whole snapshot.
@@ -117,6 +118,30 @@ impl Snapshot {
     }
 }
 
+/// Rows on their way into a snapshot.
+#[derive(Default)]
+pub(crate) struct Collected {
+    building: Building,
+    blocks: Vec<Block>,
+}
+
+impl Collected {
+    pub(crate) fn snapshot(self, metadata: Metadata) -> Snapshot {
+        let Self { building, mut blocks } = self;
+        blocks.extend(building.end());
+        blocks.iter_mut().for_each(|block| block.examined_ns = metadata.started_ns);
+        Snapshot::of(metadata, blocks)
+    }
+}
+
+impl Sink for Collected {
+    fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        self.building.add(row)?;
+        self.blocks.extend(self.building.take());
+        Ok(())
+    }
+}
+
 /// Rows of a snapshot, in the order of an inventory.
 #[derive(Clone, Debug)]
 pub struct SnapshotRows<'a> {
@@ -151,12 +176,8 @@ impl Rows for SnapshotRows<'_> {
             block.path.replace(&self.parent.0, &mut self.parent.1);
             self.parent.0 = block.path.clone();
         }
-        let mut row = block.row(self.index, &self.parent.1);
+        let row = block.row(self.index, &self.parent.1);
         self.index += 1;
-        if !snapshot.errors.is_empty() && row.facts.kind == FileType::Directory {
-            let error = snapshot.errors.get(&(row.key.root, block.path.join(row.key.name)));
-            row.error = error.map(|error| &**error).or(row.error);
-        }
         Ok(Some(row))
     }
 }

@@ -22,7 +22,6 @@ fn rows() -> Vec<OwnedRow> {
         let facts = Facts {
             kind: FileType::ALL[if alike { 0 } else { next(FileType::ALL.len() as u64) as usize }],
             size_bytes: (next(9) > 0).then(|| if alike { 0 } else { next(1 << 30) << next(30) }),
-            allocated_bytes: (next(9) > 0).then(|| if alike { 0 } else { next(1 << 30) << next(30) }),
             modified_ns: Some(1_700_000_000_000_000_000 - next(1 << 30) as i64),
             changed_ns: (!alike || next(3) > 0).then(|| i64::MIN + 1 + next(1 << 30) as i64),
             born_ns: alike.then_some(i64::MAX),
@@ -33,8 +32,8 @@ fn rows() -> Vec<OwnedRow> {
             user: Some(if alike { 0 } else { u32::MAX - next(40) as u32 }),
             group: (next(2) == 0).then_some(u32::MAX),
             links: Some(1 + next(3)),
-            errno: (next(300) == 0).then_some(13),
             allocated_bytes: (!alike || next(4) > 0).then(|| next(1 << 20) << 9),
+            errno: (next(300) == 0).then_some(13),
             sha256: (next(100) == 0).then_some([number as u8; 32]),
         };
         let name = match number % 5 {

@@ -5,23 +5,20 @@
 //! [`Resumed`] line. A file without an [`End`] line, or truncated in the middle of a line, is the record of a
 //! killed run: complete lines are read, and [`Record::cut`] reports the rest.
 
-mod chain;
 mod check;
 mod reader;
 mod writer;
 
 use serde::{Deserialize, Serialize};
 
-use crate::built::{Built, Epoch, UsedByArms};
+use crate::built::{Built, Epoch, SelfCheck, UsedByArms};
 use crate::file_systems::LabMount;
 use crate::machine::{Machine, Pressure};
 use crate::plan::Plan;
 use crate::sample::{Sample, VoidReason};
-use crate::self_check::SelfCheck;
 
-pub use chain::Chain;
 pub use reader::{Cut, ReadError, Record, read, read_partly};
-pub use writer::Writer;
+pub use writer::{Chain, Writer};
 
 /// Any line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

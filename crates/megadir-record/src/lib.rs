@@ -37,8 +37,8 @@ pub mod machine;
 pub mod plan;
 pub mod redact;
 pub mod sample;
-pub mod self_check;
 
+pub use crate::built::{Delay, SelfCheck};
 pub use built::{Built, BuiltAged, BuiltSet, Epoch, Used, UsedByArms};
 pub use claims::Claims;
 pub use command::{CommandWork, ExpectedOutput, OutputTo, SameWork};
@@ -62,7 +62,6 @@ pub use plan::{
     Role, Rules, Stage, Stop, Work,
 };
 pub use sample::{Counted, Phase, Refused, Sample, VoidReason};
-pub use self_check::{Delay, SelfCheck};
 
 /// Version of the record's format that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 4;

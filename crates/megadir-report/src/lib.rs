@@ -11,7 +11,7 @@
 //! | warnings about a run, with advice | [`warning`] |
 //! | rules that turn numbers into sentences | [`finding`] |
 //! | tables, Markdown and data | [`render`] |
-//! | charts, one file each, in the list [`chart::CHARTS`] | [`chart`] |
+//! | charts, in the list [`chart::CHARTS`] | [`chart`] |
 //! | the report as a single HTML file | [`page`] |
 //! | comparison of new and old runs, and the gate | [`between`] |
 //! | formats by name: [`FORMATS`], [`format_named`] | [`Format`] |

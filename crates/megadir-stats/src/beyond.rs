@@ -3,7 +3,7 @@
 //! difference must exceed the band, and the family must hold every comparison from which a winner could be
 //! chosen.
 
-use crate::holm::holm;
+use crate::sequential::holm;
 use crate::verdict::{FAMILY_ALPHA, Judging, Rounds};
 
 /// Side of the equivalence band on which a ratio new / old is shown to lie.

@@ -7,20 +7,20 @@
 //! |---|---|
 //! | mean, deviation, quantiles, median with its interval, Error | `descriptive.rs` |
 //! | paired rounds: Hodges-Lehmann, signed ranks, ratio | `paired.rs` |
-//! | two runs, unpaired: shift, Mann-Whitney | `unpaired.rs` |
+//! | two runs, unpaired: shift, Mann-Whitney | `paired.rs` |
 //! | several runs a side, each one observation: Welch | `runs.rs` |
 //! | paired rounds within epochs: hierarchical bootstrap | `hierarchical.rs` |
 //! | stopping at a width, with repeated looks | `sequential.rs` |
-//! | quantiles of latencies with intervals | `resampled_quantiles.rs` |
-//! | many contrasts | `holm.rs` |
+//! | quantiles of latencies with intervals | `rank_law.rs` |
+//! | many contrasts | `sequential.rs` |
 //! | faster, slower, equivalent, inconclusive | `verdict.rs` |
 //! | differences larger than the band, over a whole screen | `beyond.rs` |
-//! | how many rounds would decide | `projection.rs` |
-//! | slopes and exponents | `trend.rs` |
+//! | how many rounds would decide | `crossing.rs` |
+//! | slopes and exponents | `runs.rs` |
 //! | where a curve reaches a level | `crossing.rs` |
 //! | noise diagnostics of a run | `noise.rs` |
 //! | histogram of latencies for the hot path | `histogram.rs` |
-//! | random order | `permutation/` |
+//! | random order | `permutation.rs` |
 //! | foundations: distributions, ranks, pairs | `distribution.rs`, `rank_law.rs`, `pairwise.rs` |
 //!
 //! Invariant: a test and its interval use the same null distribution, so they cannot contradict each other.
@@ -40,34 +40,28 @@ mod descriptive;
 mod distribution;
 mod hierarchical;
 pub mod histogram;
-mod holm;
-mod interval;
 mod noise;
 mod paired;
 mod pairwise;
 pub mod permutation;
-mod projection;
 mod rank_law;
-mod resampled_quantiles;
 mod runs;
 mod sequential;
-mod trend;
-mod unpaired;
 mod verdict;
 
+pub use crate::descriptive::{Estimate, Interval};
+pub use crate::paired::unpaired_ratio;
+pub use crate::rank_law::quantile_intervals;
+pub use crate::runs::{PowerLaw, power_law, theil_sen};
+pub use crate::sequential::{holm, holm_confidences};
 pub use beyond::{Beyond, beyond_band};
 pub use crossing::{Crossing, CrossingEstimate, crossing, crossing_estimate};
 pub use descriptive::{error_999, mean, median, median_interval, quantile, standard_deviation};
 pub use hierarchical::{EPOCHS_MIN, hierarchical_bootstrap};
-pub use holm::{holm, holm_confidences};
-pub use interval::{Estimate, Interval};
 pub use noise::{ChangePoint, bimodality_coefficient, change_point, halves_differ, lag1_autocorrelation};
 pub use paired::{hodges_lehmann, log_ratios, paired_ratio, wilcoxon_signed_rank_p};
-pub use resampled_quantiles::quantile_intervals;
 pub use runs::{RUNS_MIN, ratio_over_runs};
 pub use sequential::{HalfWidth, Looks, narrow_enough};
-pub use trend::{PowerLaw, power_law, theil_sen};
-pub use unpaired::unpaired_ratio;
 pub use verdict::{
     DEFAULT_BAND, Judgement, Judging, Method, Verdict, judge_family, judge_family_of_epochs,
     judge_family_of_runs, judge_unpaired_family, verdict,

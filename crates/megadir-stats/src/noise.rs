@@ -1,7 +1,7 @@
 //! Diagnostics of a series in the order of measurement: can the run be trusted?
 
 use crate::descriptive::{finite, logs, midranks};
-use crate::unpaired::Differences;
+use crate::paired::Differences;
 use crate::{Estimate, mean};
 
 /// Returns the lag-1 autocorrelation (-1 to 1). Independent samples stay within about 2 / sqrt(n) of zero.

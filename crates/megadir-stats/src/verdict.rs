@@ -13,10 +13,9 @@
 
 use crate::descriptive::logs;
 use crate::hierarchical::EpochCenters;
-use crate::holm::holm_confidences;
-use crate::paired::WalshAverages;
+use crate::paired::{Differences, WalshAverages};
 use crate::runs::RunMeans;
-use crate::unpaired::Differences;
+use crate::sequential::holm_confidences;
 use crate::{Estimate, Interval};
 
 /// Default equivalence band: 3 %, the ratios from 1/1.03 to 1.03.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use megadir::{Backend, Batch, Dir, Error, ReadOptions, Reader, Result};
+use megadir::{Backend, Batch, BatchBuilder, Dir, Error, FileType, ReadOptions, Reader, Result};
 
 use crate::seen::Seen;
 
@@ -110,6 +110,33 @@ impl Reader for FaultyReader {
             self.done.lock().unwrap_or_else(PoisonError::into_inner).given.extend(names);
         }
         batch
+    }
+
+    fn calls(&self) -> Option<u64> {
+        self.inner.calls()
+    }
+}
+
+pub struct Untyped {
+    inner: Box<dyn Reader>,
+    builder: BatchBuilder,
+}
+
+impl Untyped {
+    pub fn new(inner: Box<dyn Reader>) -> Self {
+        Self { inner, builder: BatchBuilder::new(0, true) }
+    }
+}
+
+impl Reader for Untyped {
+    fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        let Some(batch) = self.inner.next_batch()? else { return Ok(None) };
+        self.builder.clear();
+        for entry in batch {
+            let cookie = entry.cookie.unwrap_or(0);
+            assert!(self.builder.push(entry.name, entry.inode, FileType::Unknown, cookie));
+        }
+        Ok(Some(self.builder.batch()))
     }
 
     fn calls(&self) -> Option<u64> {

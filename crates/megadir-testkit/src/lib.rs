@@ -29,4 +29,3 @@ pub mod seen;
 pub mod tree;
 #[cfg(target_os = "linux")]
 pub mod unprivileged;
-pub mod untyped;

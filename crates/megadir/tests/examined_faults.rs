@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use megadir::{Dir, EXAMINERS, Error, ErrorKind, Examiner, Result, Walk, WalkItem, WalkOptions, Want};
-use megadir_testkit::examining::fields::wrong;
-use megadir_testkit::examining::oracle::{Truth, oracle};
+use megadir_testkit::examining::trees::{Truth, oracle};
+use megadir_testkit::examining::wrong;
 use megadir_testkit::examining::{Ground, drain, once, trees};
 use megadir_testkit::leaks::{descriptors_below, settled};
 use megadir_testkit::mount::{self, Mount};

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use megadir::policy::{self, Choice};
 use megadir::{AttributeChoice, Dir, EXAMINERS, ReadOptions, Strategy as Way, Want, backend};
-use megadir_testkit::examining::fields::FIELDS;
-use megadir_testkit::examining::{Ground, oracle, trees};
+use megadir_testkit::examining::FIELDS;
+use megadir_testkit::examining::{Ground, trees};
 use megadir_testkit::mount::{self, Mount, Recipe};
 use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Kinds, Maker, Names};
@@ -87,7 +87,7 @@ fn every_strategy(case: &Case, path: &Path, settled: bool) {
     let maker = Maker::open(path);
     let files = (0..case.entries).filter(|index| flat.kind(*index) == megadir::FileType::File);
     files.filter(|index| index % case.removed == 1).for_each(|index| maker.remove(&flat.name(index)));
-    let truth = oracle::oracle(path);
+    let truth = trees::oracle(path);
     let directory = Dir::open(path).unwrap();
     let picked = policy::choose(&directory, 1).unwrap();
     let listed = |name, threads, shares| {

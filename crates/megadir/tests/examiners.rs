@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use megadir::{Dir, EXAMINERS, ErrorKind, FileSystem, Strategy, Want, attribute_policy, backend};
-use megadir_testkit::examining::{Ground, Kept, drain, examining, kept, of_times, oracle, trees};
+use megadir_testkit::examining::{Ground, Kept, drain, examining, kept, of_times, trees};
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::unprivileged::unprivileged;
@@ -51,9 +51,9 @@ fn without_privileges() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let kinds = trees::kinds(directory.path());
-    let expected = oracle::oracle(&kinds);
+    let expected = trees::oracle(&kinds);
     unprivileged(|| {
-        assert!(oracle::oracle(&kinds) == expected, "users see what root sees");
+        assert!(trees::oracle(&kinds) == expected, "users see what root sees");
         for examiner in EXAMINERS {
             match examiner.probe(&Dir::open(&kinds).unwrap()) {
                 Ok(()) => Ground::new(*examiner, directory.path()).check_path(&kinds, 4 << 10),
@@ -79,7 +79,7 @@ fn on_ext4() {
 fn on_ext4_without_room_for_nanoseconds_and_birth() {
     let mount = require!(Mount::make(&mount::EXT4_SMALL_INODES));
     let kinds = trees::kinds(&mount.path());
-    assert!(oracle::oracle(&kinds).values().all(|row| row.have == Want::ALL.without(Want::BORN)));
+    assert!(trees::oracle(&kinds).values().all(|row| row.have == Want::ALL.without(Want::BORN)));
     for examiner in EXAMINERS {
         let ground = Ground::new(*examiner, &mount.path());
         ground.check_path(&kinds, 4 << 10);
@@ -105,7 +105,7 @@ fn on_ext4_with_inodes_changed_and_born_at_any_time() {
         })
     };
     mount.remount(write).unwrap();
-    let truth = oracle::oracle(&path);
+    let truth = trees::oracle(&path);
     for time in times {
         let row = &truth[time.to_string().as_bytes()];
         assert_eq!(row.changed.seconds, time, "as written");

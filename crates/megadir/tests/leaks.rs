@@ -10,7 +10,7 @@ use megadir::{
     AttributeListing, BACKENDS, Batch, Dir, ReadOptions, THREADS_MAX, Walk, WalkOptions, Want, backend,
 };
 use megadir_testkit::PATIENCE;
-use megadir_testkit::examining::hooked::Hooked;
+use megadir_testkit::examining::Hooked;
 use megadir_testkit::examining::ways;
 use megadir_testkit::leaks::{descriptors_below, library_threads, settled};
 use megadir_testkit::mount::{self, Mount, Recipe};

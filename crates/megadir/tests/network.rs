@@ -4,7 +4,7 @@
 
 use megadir::{BACKENDS, Dir, EXAMINERS, FileSystem, attribute_policy};
 use megadir_testkit::conformance::conformance;
-use megadir_testkit::examining::{examining, oracle, trees};
+use megadir_testkit::examining::{examining, trees};
 use megadir_testkit::network::NetworkMount;
 use megadir_testkit::require;
 use megadir_testkit::require::full;
@@ -37,7 +37,7 @@ fn on_glusterfs() {
     if full() {
         let mount = require!(NetworkMount::glusterfs());
         both_suites(&mount);
-        let names = oracle::oracle(&trees::various(&mount.path(), 2000));
+        let names = trees::oracle(&trees::various(&mount.path(), 2000));
         let beyond = names.values().filter(|row| row.inode > i64::MAX as u64).count();
         assert!(beyond > 500, "{beyond} of {} inodes are beyond 2^63", names.len());
     }

@@ -2,6 +2,7 @@
 //!
 //! The study, its rounds and its report are megadir's own: `megadir bench run peers` needs nothing of this. Debian
 //! has bfs, fd-find, gdu, rsync and GNU's tools; a program that is missing is left out of the study, with a note.
+//! With `--published` the records and pages of the repository are made again.
 
 use crate::process;
 use crate::workspace::{Workspace, cargo};
@@ -10,6 +11,35 @@ use std::process::Command;
 
 /// Options of the study unless others are given: three fresh file systems, cached and uncached.
 const OPTIONS: [&str; 4] = ["--fs", "ext4,xfs,btrfs", "--cache", "warm,fs-cold"];
+
+/// A published record of the study.
+struct Publication {
+    /// Folder of the record and its page.
+    folder: &'static str,
+    options: &'static [&'static str],
+    /// Number of files and rounds unless others are given.
+    size: &'static [&'static str],
+}
+
+/// The records that README.md and docs/speed.md show. Nine rounds suffice for intervals in groups of eight programs. Files
+/// are created again before each removal, so that removing a million would take hours.
+static PUBLICATIONS: &[Publication] = &[
+    Publication {
+        folder: "records/2026-11-23-peers",
+        options: &["--fs", "ext4", "--group", "names,sorted,attributes,long,tree,usage,inventory,changes"],
+        size: &["--entries", "1M", "--rounds", "9"],
+    },
+    Publication {
+        folder: "records/2026-11-23-peers-remove",
+        options: &["--fs", "ext4", "--group", "remove-tree"],
+        size: &["--entries", "50k", "--rounds", "9"],
+    },
+];
+
+/// Test that writes the pages from the records.
+const PAGES: [&str; 8] = ["test", "--package", "megadir-cli", "--test", "it", "--", "--exact", PAGES_TEST];
+const PAGES_TEST: &str =
+    "pages::compared::tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these";
 
 /// Program of crates.io, in the version that published figures used or a tested one.
 struct Peer {
@@ -32,6 +62,9 @@ pub(crate) struct Args {
     /// Install nothing: measure with the programs that are present
     #[arg(long)]
     installed: bool,
+    /// Make the published records again, and the pages that show them; options replace the numbers of files and rounds
+    #[arg(long)]
+    published: bool,
     /// Options of `megadir bench run peers` [default: --fs ext4,xfs,btrfs --cache warm,fs-cold]
     #[arg(last = true, value_name = "OPTION")]
     options: Vec<String>,
@@ -59,13 +92,50 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     }
     let folder = tools.join("bin");
     link_interpreter(&folder)?;
-    let mut study = Command::new(workspace.target.join("release/megadir"));
-    study.args(["bench", "run", "peers"]).env("PATH", before_path(folder)?);
-    match args.options.is_empty() {
-        true => study.args(OPTIONS),
-        false => study.args(&args.options),
+    let path = before_path(folder)?;
+    let study = || {
+        let mut study = Command::new(workspace.target.join("release/megadir"));
+        study.args(["bench", "run", "peers"]).env("PATH", &path);
+        study
     };
-    process::run(&mut study)
+    let given = |otherwise: &[&str]| match args.options.is_empty() {
+        true => otherwise.iter().map(|word| (*word).to_owned()).collect(),
+        false => args.options.clone(),
+    };
+    if args.published {
+        publish(&workspace, &study, &given)
+    } else {
+        process::run(study().args(given(&OPTIONS)))
+    }
+}
+
+/// Makes the published records again, and then the pages that show them.
+fn publish(
+    workspace: &Workspace,
+    study: &dyn Fn() -> Command,
+    size: &dyn Fn(&[&str]) -> Vec<String>,
+) -> Result<(), String> {
+    let folder = workspace.target.join("speed");
+    let failed = |error: std::io::Error| format!("cannot write the records: {error}");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).map_err(failed)?;
+    }
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let record = |place: usize| folder.join(format!("record{place}.jsonl"));
+    for (place, publication) in PUBLICATIONS.iter().enumerate() {
+        let mut run = study();
+        run.args(publication.options).args(size(publication.size));
+        run.args(["--seed", "1", "--share", "--output"]).arg(record(place));
+        process::run(run.current_dir(&folder))?;
+    }
+    // Only when all runs have succeeded.
+    for (place, publication) in PUBLICATIONS.iter().enumerate() {
+        let published = workspace.root.join(publication.folder);
+        let copied = std::fs::create_dir_all(&published)
+            .and_then(|()| std::fs::copy(record(place), published.join("record.jsonl")));
+        copied.map_err(failed)?;
+    }
+    process::run(Command::new(cargo()).current_dir(&workspace.root).args(PAGES).env("MEGADIR_BLESS", "1"))
 }
 
 /// Installs a program of crates.io in its version, unless it is there.
@@ -115,6 +185,16 @@ mod tests {
         let args = Cli::parse_from(["speed", "--installed", "--", "--quick", "--fs", "xfs"]).args;
         assert!(args.installed);
         assert_eq!(args.options, ["--quick", "--fs", "xfs"]);
+    }
+
+    #[test]
+    fn published_records_are_the_ones_that_the_pages_show() {
+        let pages = include_str!("../../megadir-cli/tests/it/pages/compared.rs");
+        for Publication { folder, .. } in PUBLICATIONS {
+            assert!(pages.contains(&format!("\"{folder}\"")), "{folder}");
+        }
+        let test = PAGES_TEST.rsplit(':').next().unwrap();
+        assert!(pages.contains(&format!("fn {test}()")), "{test}");
     }
 
     #[test]

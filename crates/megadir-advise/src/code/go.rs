@@ -1,7 +1,7 @@
 //! Layouts in Go.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
-use super::wrap;
+use crate::code::words;
 
 pub(super) fn write(rule: &Rule) -> String {
     let packages: &[&str] = match rule.directories {
@@ -33,7 +33,7 @@ fn depth_for(depths: &Depths) -> String {
     }
     code += "\tswitch {\n";
     for (files, depth) in &depths.below {
-        code += &format!("\tcase files < {}:\n\t\treturn {depth}\n", wrap::digits(*files, "_"));
+        code += &format!("\tcase files < {}:\n\t\treturn {depth}\n", words::digits(*files, "_"));
     }
     code + &format!("\tdefault:\n\t\treturn {}\n\t}}\n}}\n", depths.last)
 }
@@ -61,7 +61,7 @@ fn refusals(rule: &Rule) -> String {
     let reasons = rule.reasons(of_depth, reason);
     let one = format!("\tif {} {{", reasons.join(" || "));
     let condition =
-        if wrap::fits(&one) { one + "\n" } else { format!("\tif {} {{\n", reasons.join(" ||\n\t\t")) };
+        if words::fits(&one) { one + "\n" } else { format!("\tif {} {{\n", reasons.join(" ||\n\t\t")) };
     format!(
         "{condition}\t\treturn \"\", fmt.Errorf(\"layout {} does not accept %q\", name)\n\t}}\n",
         rule.name
@@ -120,11 +120,11 @@ fn path(rule: &Rule) -> String {
     }
     if rule.label.is_empty() && rule.growth.is_none() {
         parts.push(file);
-        return before + &wrap::list("\t", "return strings.Join([]string{", &parts, "}, \"/\"), nil");
+        return before + &words::list("\t", "return strings.Join([]string{", &parts, "}, \"/\"), nil");
     }
     let end = if rule.growth.is_some() { "}[:depth]" } else { "}" };
     let label = if rule.label.is_empty() { String::new() } else { format!("\"{}\" + ", rule.label) };
-    let mut code = before + &wrap::list("\t", "parts := []string{", &parts, end);
+    let mut code = before + &words::list("\t", "parts := []string{", &parts, end);
     code +=
         &format!("\tpath := \"\"\n\tfor _, part := range parts {{\n\t\tpath += {label}part + \"/\"\n\t}}\n");
     code + &format!("\treturn path + {file}, nil\n")
@@ -139,7 +139,7 @@ fn numbered(numbers: &[Number]) -> String {
     let mut code = "\tnumber, err := strconv.ParseUint(name, 16, 32)\n".to_owned();
     code += "\tif err != nil {\n\t\treturn \"\", err\n\t}\n";
     let head = format!("return fmt.Sprintf(\"{}%s\", ", "%02X/".repeat(numbers.len()));
-    code + &wrap::list("\t", &head, &values, "), nil")
+    code + &words::list("\t", &head, &values, "), nil")
 }
 
 fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {

@@ -8,7 +8,6 @@ mod rule;
 mod rust;
 mod shell;
 mod words;
-mod wrap;
 
 pub use words::words;
 

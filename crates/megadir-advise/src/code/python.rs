@@ -1,7 +1,7 @@
 //! Layouts in Python.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
-use super::wrap;
+use crate::code::words;
 
 pub(super) fn write(rule: &Rule) -> String {
     let mut code = String::new();
@@ -23,7 +23,7 @@ fn depth_for(depths: &Depths) -> String {
     let mut code = "def depth_for(files: int) -> int:\n".to_owned();
     code += "    \"\"\"Number of directories above a file, for a total number of files.\"\"\"\n";
     for (files, depth) in &depths.below {
-        let files = wrap::digits(*files, "_");
+        let files = words::digits(*files, "_");
         code += &format!("    if files < {files}:\n        return {depth}\n");
     }
     code + &format!("    return {}\n", depths.last)
@@ -50,7 +50,7 @@ fn refusals(rule: &Rule) -> String {
     let of_depth = |Depths { least, most, .. }: &Depths| format!("not {least} <= depth <= {most}");
     let reasons = rule.reasons(of_depth, reason);
     let one = format!("    if {}:", reasons.join(" or "));
-    let condition = if wrap::fits(&one) {
+    let condition = if words::fits(&one) {
         one + "\n"
     } else {
         format!("    if (\n        {}\n    ):\n", reasons.join("\n        or "))
@@ -115,10 +115,10 @@ fn path(rule: &Rule) -> String {
     }
     if rule.label.is_empty() && rule.growth.is_none() {
         parts.push(file);
-        return before + &wrap::list("    ", "path = b\"/\".join([", &parts, "])");
+        return before + &words::list("    ", "path = b\"/\".join([", &parts, "])");
     }
     let end = if rule.growth.is_some() { "][:depth]" } else { "]" };
-    let parts = wrap::list("    ", "parts = [", &parts, end);
+    let parts = words::list("    ", "parts = [", &parts, end);
     let labelled = match rule.label.as_str() {
         "" => "parts".to_owned(),
         label => format!("[b\"{label}\" + part for part in parts]"),
@@ -133,7 +133,7 @@ fn numbered(numbers: &[Number]) -> String {
     };
     let values: Vec<String> = numbers.iter().map(number).chain(["raw".to_owned()]).collect();
     let head = format!("path = b\"{}%b\" % (", "%02X/".repeat(numbers.len()));
-    "    number = int(raw, 16)\n".to_owned() + &wrap::list("    ", &head, &values, ")")
+    "    number = int(raw, 16)\n".to_owned() + &words::list("    ", &head, &values, ")")
 }
 
 fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {

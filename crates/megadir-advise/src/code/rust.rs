@@ -1,7 +1,7 @@
 //! Layouts in Rust.
 
 use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
-use super::wrap;
+use crate::code::words;
 
 pub(super) fn write(rule: &Rule) -> String {
     let mut code = String::new();
@@ -36,7 +36,7 @@ fn depth_for(depths: &Depths) -> String {
     }
     code += "pub fn depth_for(files: u64) -> usize {\n    match files {\n";
     for (files, depth) in &depths.below {
-        code += &format!("        _ if files < {} => {depth},\n", wrap::digits(*files, "_"));
+        code += &format!("        _ if files < {} => {depth},\n", words::digits(*files, "_"));
     }
     code + &format!("        _ => {},\n    }}\n}}\n", depths.last)
 }
@@ -67,7 +67,7 @@ fn refusals(rule: &Rule) -> String {
     let of_depth = |Depths { least, most, .. }: &Depths| format!("!({least}..={most}).contains(&depth)");
     let reasons = rule.reasons(of_depth, reason);
     let one = format!("    if {} {{", reasons.join(" || "));
-    let condition = if wrap::fits(&one) {
+    let condition = if words::fits(&one) {
         one + "\n"
     } else {
         format!("    if {}\n    {{\n", reasons.join("\n        || "))
@@ -127,14 +127,14 @@ fn path(rule: &Rule) -> String {
     };
     if is_ascii(rule) {
         parts.push(file);
-        let path = wrap::list("    ", "let path = [", &parts, "].join(\"/\");");
+        let path = words::list("    ", "let path = [", &parts, "].join(\"/\");");
         return before + &path + "    Some(PathBuf::from(path))\n";
     }
     let path = if parts.is_empty() {
         "    let path = name.to_vec();\n".to_owned()
     } else if rule.label.is_empty() && rule.growth.is_none() {
         parts.push(file);
-        wrap::list("    ", "let path = [", &parts, "].join(&b'/');")
+        words::list("    ", "let path = [", &parts, "].join(&b'/');")
     } else {
         appended(rule, &parts, &file)
     };
@@ -142,7 +142,7 @@ fn path(rule: &Rule) -> String {
 }
 
 fn appended(rule: &Rule, parts: &[String], file: &str) -> String {
-    let mut code = wrap::list("    ", "let parts = [", parts, "];");
+    let mut code = words::list("    ", "let parts = [", parts, "];");
     if rule.growth.is_some() {
         code += "    let parts = &parts[..depth];\n";
     }
@@ -167,7 +167,7 @@ fn numbered(numbers: &[Number]) -> String {
     let values: Vec<String> = numbers.iter().map(number).collect();
     let head = format!("let path = format!(\"{}{{name}}\", ", "{:02X}/".repeat(numbers.len()));
     let mut code = "    let number = u32::from_str_radix(name, 16).ok()?;\n".to_owned();
-    code += &wrap::list("    ", &head, &values, ");");
+    code += &words::list("    ", &head, &values, ");");
     code + "    Some(PathBuf::from(path))\n"
 }
 

@@ -2,8 +2,7 @@
 
 use megadir::layout::{Layout, Source};
 
-use super::rule::{Depths, Rule};
-use super::wrap;
+use crate::code::rule::{Depths, Rule};
 
 /// Describes in one to three sentences how a name's path is computed, with an example.
 ///
@@ -115,7 +114,7 @@ fn levels(count: usize) -> String {
 fn grows(depths: &Depths) -> String {
     let below = depths.below.iter().take(3).enumerate().map(|(at, (files, depth))| {
         let what = if at == 0 { " files" } else { "" };
-        format!("{} below {}{what}", levels(*depth), wrap::digits(*files, " "))
+        format!("{} below {}{what}", levels(*depth), digits(*files, " "))
     });
     let below: Vec<String> = below.collect();
     if below.is_empty() {
@@ -127,4 +126,38 @@ fn grows(depths: &Depths) -> String {
         below.join(", "),
         levels(depths.last)
     )
+}
+
+/// Maximum length of a line, in characters.
+const LINE: usize = 100;
+
+/// On one line or, with a comma after each, on separate lines.
+pub(super) fn list(indent: &str, head: &str, items: &[String], tail: &str) -> String {
+    let one = format!("{indent}{head}{}{tail}", items.join(", "));
+    if one.len() <= LINE {
+        return one + "\n";
+    }
+    let lines: String = items.iter().map(|item| format!("{indent}{}{item},\n", step(indent))).collect();
+    format!("{indent}{}\n{lines}{indent}{tail}\n", head.trim_end())
+}
+
+/// A tab or spaces.
+pub(super) fn step(indent: &str) -> &'static str {
+    if indent.starts_with('\t') { "\t" } else { "    " }
+}
+
+pub(super) fn fits(line: &str) -> bool {
+    line.len() <= LINE
+}
+
+pub(super) fn digits(number: u64, between: &str) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped += between;
+        }
+        grouped.push(digit);
+    }
+    grouped
 }

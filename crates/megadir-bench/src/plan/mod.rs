@@ -8,7 +8,6 @@ mod caches;
 mod estimate;
 mod file_systems;
 mod prune;
-mod published;
 mod stopping;
 mod trees;
 
@@ -249,7 +248,7 @@ fn ordered(
         };
         return Err(PlanError::Nothing { reason });
     }
-    let published = published::published(&study.meta.published, &groups, &cells);
+    let published = prune::published(&study.meta.published, &groups, &cells);
     let plan = Plan {
         study: study.meta.name.clone(),
         question: study.meta.question.clone(),

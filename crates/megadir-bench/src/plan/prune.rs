@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::{BreakEvenArms, Cell, CellId, Group, GroupRule, Pair, Plan, Role, Work};
+use megadir_record::{
+    BreakEvenArms, CacheState, Cell, CellId, Group, GroupRule, Pair, Plan, Published, Role, Work,
+};
 
-use super::{PlanError, Planned};
 use crate::note::NoteKind;
+use crate::plan::{PlanError, Planned};
 
 /// Returns the plan without the arms of `gone`, each with its reason, and without groups that need them.
 ///
@@ -129,4 +131,32 @@ pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<Gr
             (!series.is_empty()).then_some(GroupRule::BreakEven { series })?
         }
     })
+}
+
+/// Suffix of groups of first runs.
+const FIRST: &str = "-first";
+
+/// Message for a plan without first runs.
+const NONE: &str = "first runs are measured with --cache warm,unseen";
+
+/// Returns the study's published figures, matched to the plan's groups.
+pub(super) fn published(figures: &[Published], groups: &[Group], cells: &[Cell]) -> Vec<Published> {
+    figures.iter().map(|figure| placed(figure, groups, cells)).collect()
+}
+
+fn placed(figure: &Published, groups: &[Group], cells: &[Cell]) -> Published {
+    let figure = figure.clone();
+    let Some(second) = figure.group.as_deref().and_then(|group| group.strip_suffix(FIRST)) else {
+        return figure;
+    };
+    let is_twin = |name: &str| name.strip_prefix(second).is_some_and(|rest| rest.starts_with('-'));
+    let state =
+        |group: &Group| cells.iter().find(|cell| cell.groups.contains(&group.name)).map(|cell| cell.cache);
+    let coldness =
+        |group: &&Group| state(group).and_then(|state| CacheState::ALL.iter().position(|of| *of == state));
+    let cold = |group: &&Group| is_twin(&group.name) && state(group).is_some_and(CacheState::is_cold);
+    match groups.iter().filter(cold).max_by_key(coldness) {
+        Some(first) => Published { group: Some(first.name.clone()), ..figure },
+        None => Published { group: Some(second.to_owned()), ours: None, unlike: Some(NONE.into()), ..figure },
+    }
 }

@@ -167,7 +167,10 @@ fn a_delay_is_found_and_equal_commands_rarely_differ() {
     }
     println!("delay found in {found} of {tries} tries, equal commands called different in {wrong}");
     assert!(found >= (tries * 19).div_ceil(20), "{found} of {tries}");
-    assert!(!full() || wrong <= tries / 20, "{wrong} of {tries}");
+    // An interval of 95 % is wrong in 1 of 20 tries; of 200, three standard deviations more are chance.
+    let expected = f64::from(tries) * 0.05;
+    let limit = expected + 3.0 * (expected * 0.95).sqrt();
+    assert!(!full() || f64::from(wrong) <= limit, "{wrong} of {tries}, more than {limit:.0}");
 }
 
 /// Result of hyperfine for a command, seconds.

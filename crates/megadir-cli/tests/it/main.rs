@@ -71,6 +71,8 @@ mod timing;
 #[cfg(target_os = "linux")]
 mod unseen;
 #[cfg(target_os = "linux")]
+mod update;
+#[cfg(target_os = "linux")]
 mod usage;
 #[cfg(target_os = "linux")]
 mod volumes;

@@ -247,19 +247,6 @@ impl BlockBuilder {
         self.odd.extend(odd.into_iter().flatten().map(|odd| (index, odd)));
     }
 
-    /// In order; errors as [`BlockBuilder::add`].
-    pub(crate) fn join(parts: impl Iterator<Item = Self>) -> Result<Option<Self>> {
-        let mut parts = parts;
-        let Some(mut joined) = parts.next() else { return Ok(None) };
-        for part in parts {
-            let part = part.build();
-            for index in 0..part.len() {
-                joined.add(part.name(index), &part.facts(index), part.error(index))?;
-            }
-        }
-        Ok(Some(joined))
-    }
-
     pub(crate) fn build(self) -> Block {
         Block {
             root: self.root,

@@ -168,11 +168,6 @@ impl Block {
         Row { key, facts: self.facts(index), error: self.error(index) }
     }
 
-    /// Or mtime.
-    pub(crate) fn newest_ns(&self) -> Option<i64> {
-        self.rows.iter().filter_map(Packed::time_ns).max()
-    }
-
     /// Without shared parts of the path.
     pub(crate) fn heap_bytes(&self) -> usize {
         let errors =

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir::{Conditions, Dir, Error, ErrorKind, Examiner, FileType, Result, attribute_policy};
 
+use super::current::{Kept, kept};
 use super::engine::{self, Comparing, Found, Tree};
-use super::keep;
+use super::keep::{Keep, Keeping};
 use super::proof::Proof;
 use super::settle::settle;
 use super::source::Source;
@@ -16,7 +17,6 @@ use crate::metadata::Metadata;
 use crate::row::Facts;
 use crate::rows::{Blocks, Rows, SeenRows};
 use crate::scan::{Excluded, now_ns};
-use crate::snapshot::{Snapshot, Unread};
 
 /// Settings of a comparison.
 #[derive(Clone, Debug)]
@@ -28,8 +28,8 @@ pub struct CompareOptions {
     pub skip_unchanged: bool,
     /// Compare even if a root is not the directory that was scanned.
     pub any_root: bool,
-    /// Keep the current state of the trees as [`Compared::now`].
-    pub keep: bool,
+    /// Keep the current rows of the trees as [`Compared::now`].
+    pub keep: Option<Keep>,
     /// Files to ignore.
     pub exclude: Vec<Excluded>,
     /// Entries that do not exist on either side, by [`Conditions::exclude`] and [`Conditions::depth_max`]; other
@@ -70,8 +70,8 @@ pub struct Compared {
     pub listed: u64,
     /// Number of directories not listed, because their times show the same names.
     pub not_listed: u64,
-    /// Current state of the trees, if [`CompareOptions::keep`].
-    pub now: Option<Snapshot>,
+    /// Current rows of the trees, if [`CompareOptions::keep`].
+    pub now: Option<Kept>,
 }
 
 impl Compared {
@@ -100,7 +100,7 @@ impl Compared {
 /// # let path = directory.path();
 /// std::fs::write(path.join("a"), "text")?;
 /// let options =
-///     CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: false, exclude: Vec::new(), conditions: None };
+///     CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: None, exclude: Vec::new(), conditions: None };
 /// let mut snapshot = Snapshot::from_scan(&[path.into()], 1)?;
 /// std::fs::rename(path.join("a"), path.join("b"))?;
 /// let compared = snapshot.refresh(&options, &Watch::default())?;
@@ -120,14 +120,13 @@ pub fn compare<R: Rows + Send>(
     watch: &Watch,
 ) -> Result<Compared> {
     let metadata = rows.metadata().clone();
-    let unread = Unread::new();
     match &options.conditions {
-        Some(_) if options.keep => Err(kept_in_part()),
+        Some(_) if options.keep.is_some() => Err(kept_in_part()),
         Some(conditions) => {
             let rows = SeenRows::new(rows, Arc::clone(conditions));
-            from_source((&metadata, &unread), Blocks::new(rows), roots, options, watch)
+            from_source(&metadata, Blocks::new(rows), roots, options, watch)
         }
-        None => from_source((&metadata, &unread), Blocks::new(rows), roots, options, watch),
+        None => from_source(&metadata, Blocks::new(rows), roots, options, watch),
     }
 }
 
@@ -136,9 +135,8 @@ fn kept_in_part() -> Error {
     Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason)
 }
 
-/// `unread_before` has unreadable directories that the rows do not mark.
 pub(crate) fn from_source<S: Source>(
-    (metadata, unread_before): (&Metadata, &Unread),
+    metadata: &Metadata,
     source: S,
     roots: Vec<Result<Dir>>,
     options: &CompareOptions,
@@ -151,10 +149,9 @@ pub(crate) fn from_source<S: Source>(
     }
     let (trees, unopened) = open(roots)?;
     let examiner = examiner(&trees, Some(metadata))?;
+    let keeping = options.keep.as_ref().map(|keep| Keeping::new(keep, options.threads));
     let comparing = Comparing {
         metadata,
-        unread_before,
-        is_scan: false,
         exclude: options.exclude.clone(),
         conditions: options.conditions.as_deref(),
         trees,
@@ -163,11 +160,10 @@ pub(crate) fn from_source<S: Source>(
         threads: options.threads,
         skip_unchanged: options.skip_unchanged,
         any_root: options.any_root,
-        keep: options.keep,
         stop: &watch.stop,
         entries: &watch.entries,
     };
-    let mut found = engine::compare(&comparing, source)?;
+    let mut found = engine::compare(&comparing, keeping.as_ref(), source)?;
     found.failed += unopened.len() as u64;
     found.unread += unopened.len() as u64;
     found.lost += unopened.len() as u64 + found.other_mounts.len() as u64;
@@ -175,7 +171,7 @@ pub(crate) fn from_source<S: Source>(
         && comparing.trees.iter().flatten().any(|tree| tree.proof.stubs)
         && found.volumes.len() > metadata.roots.len();
     found.failures.extend(unopened);
-    let now = options.keep.then(|| keep::snapshot(&comparing, &mut found));
+    let now = keeping.map(|keeping| kept(&comparing, keeping, &mut found)).transpose()?;
     let Found {
         seen, failures, other_mounts, unknown_before, failed, unread, lost, listed, not_listed, ..
     } = found;

@@ -93,11 +93,6 @@ impl<S: Sink> Hashing<S> {
         })
     }
 
-    /// Passes a row on without hashing.
-    pub fn pass(&mut self, row: &Row<'_>) -> Result<()> {
-        self.sink.add(row)
-    }
-
     /// Borrows the wrapped sink.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink

@@ -1,80 +1,139 @@
-//! The current state of the trees as a snapshot, from the rows that a comparison kept.
+//! Keeps the current rows of the trees while they are compared, as a scan does.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
-use megadir::names;
+use megadir::Result;
 
-use super::engine::{Comparing, Found};
 use crate::block::Block;
-use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
+use crate::packed::Numbers;
 use crate::path::TreePath;
 use crate::row::Facts;
-use crate::scan::{granule_ns, now_ns};
-use crate::snapshot::{Snapshot, Unread};
+use crate::scan::{Collector, DirRows, Shared, spill_error};
+use crate::sorter::Sorter;
 
-pub(super) fn snapshot(comparing: &Comparing<'_>, found: &mut Found) -> Snapshot {
-    let blocks: Vec<Arc<Block>> = std::mem::take(&mut found.blocks).into_values().collect();
-    let errors: Unread =
-        std::mem::take(&mut found.errors).into_iter().map(|(place, error)| (place, error.into())).collect();
-    let trees = comparing.trees.iter().enumerate();
-    let roots: Vec<_> = trees
-        .map(|(root, tree)| {
-            let error = errors.get(&(root as u32, TreePath::root())).cloned();
-            let Some(tree) = tree else { return (Facts::NOTHING, error) };
-            let device = tree.facts.device.map(|now| found.volumes.before(now).unwrap_or(now));
-            (Facts { device, ..tree.facts }, error)
-        })
-        .collect();
-    let Scanned { cross_mounts, .. } = comparing.metadata.scanned;
-    let mut trees = comparing.metadata.roots.clone();
-    for (root, tree) in trees.iter_mut().zip(&comparing.trees) {
-        root.newest_ns = None;
-        let Some(tree) = tree else { continue };
-        let directory = &tree.directory;
-        let path = std::path::absolute(directory.path()).unwrap_or_else(|_| directory.path().to_owned());
-        root.path = names::from_os(path.as_os_str()).to_vec();
-        root.file_system = directory.file_system().to_string();
-        root.granule_ns = granule_ns(directory.file_system(), &tree.facts);
-    }
-    for block in &blocks {
-        if let Some(root) = trees.get_mut(block.root as usize) {
-            root.newest_ns = root.newest_ns.max(block.newest_ns());
-        }
-    }
-    let examiner = comparing.examiner.name();
-    let mut metadata = metadata(comparing.started_ns, trees, cross_mounts, examiner, comparing.threads);
-    metadata.rows = roots.len() as u64 + blocks.iter().map(|block| block.len() as u64).sum::<u64>();
-    metadata.failed = found.failed;
-    metadata.unread_directories = errors.len() as u64;
-    // Rows that were kept unread still have their old devices.
-    let keep_unseen = found.failed > 0 || found.unread > 0 || !found.other_mounts.is_empty();
-    metadata.volumes = Some(std::mem::take(&mut found.volumes).record(keep_unseen));
-    Snapshot { metadata, roots, blocks, errors }
+use super::racy::Racy;
+
+/// EIO; on Windows `ERROR_ACCESS_DENIED`.
+const NOT_EXAMINED: i32 = 5;
+
+/// Memory and temporary files for the rows that a comparison keeps.
+#[derive(Clone, Debug)]
+pub struct Keep {
+    /// Approximate memory for rows waiting to be sorted, bytes.
+    pub memory_bytes: usize,
+    /// Directory of unlinked temporary files for the other rows.
+    pub spill_directory: PathBuf,
 }
 
-pub(super) fn metadata(
-    started_ns: i64,
-    roots: Vec<Root>,
-    cross_mounts: bool,
-    examiner: &str,
-    threads: usize,
-) -> Metadata {
-    Metadata {
-        version: FORMAT_VERSION,
-        program: concat!("megadir ", env!("CARGO_PKG_VERSION")).to_owned(),
-        roots,
-        started_ns,
-        ended_ns: now_ns(),
-        scanned: Scanned {
-            cross_mounts,
-            examiner: examiner.to_owned(),
-            threads,
-            mounts_not_entered: 0,
-            selected: None,
-        },
-        rows: 0,
-        failed: 0,
-        unread_directories: 0,
-        volumes: None,
+/// Rows kept by all threads.
+pub(crate) struct Keeping {
+    shared: Mutex<Shared>,
+    options: Keep,
+    /// Rows that one thread may hold, bytes.
+    thread_bytes: usize,
+}
+
+/// Rows kept by one thread.
+pub(crate) struct Keeper<'k> {
+    keeping: &'k Keeping,
+    collector: Collector<'k>,
+    /// Consecutive rows of the current directory.
+    rows: DirRows,
+    /// Newest ctime in them.
+    newest_ns: Option<i64>,
+    /// Newest ctime by root.
+    newest_by_root_ns: BTreeMap<u32, i64>,
+}
+
+impl Keeping {
+    pub(crate) fn new(options: &Keep, threads: usize) -> Self {
+        let shared = Mutex::new(Shared::new(options.memory_bytes, options.spill_directory.clone()));
+        let thread_bytes = Shared::thread_bytes(options.memory_bytes, threads);
+        Self { shared, options: options.clone(), thread_bytes }
+    }
+
+    pub(crate) fn keeper(&self) -> Keeper<'_> {
+        Keeper {
+            keeping: self,
+            collector: Collector::new(&self.shared),
+            rows: DirRows::default(),
+            newest_ns: None,
+            newest_by_root_ns: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn into_sorter(self) -> Result<(Sorter, PathBuf)> {
+        let Self { shared, options: Keep { spill_directory, .. }, .. } = self;
+        let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match shared.into_sorter() {
+            Ok(sorter) => Ok((sorter, spill_directory)),
+            Err(error) => Err(spill_error(&spill_directory, error)),
+        }
+    }
+}
+
+impl Keeper<'_> {
+    /// Adds the next entry of a directory, in the order of names.
+    pub(crate) fn add(&mut self, root: u32, path: &TreePath, name: &[u8], facts: &Facts) -> Result<()> {
+        if facts.sha256.is_some() {
+            self.end(root, path)?;
+            return self.row(root, path, name, facts);
+        }
+        let row = Numbers::new(facts);
+        self.newest_ns = self.newest_ns.max(row.newest_ns());
+        self.rows.failed += u64::from(facts.errno.is_some());
+        self.rows.add(&row, name);
+        // The sorter needs the space again.
+        if self.rows.bytes() > self.keeping.thread_bytes / 2 { self.end(root, path) } else { Ok(()) }
+    }
+
+    /// Ends a directory, or a part of its names.
+    pub(crate) fn end(&mut self, root: u32, path: &TreePath) -> Result<()> {
+        let ended = self.collector.rows(root, path, &mut self.rows);
+        self.rows.failed = 0;
+        if let Some(newest_ns) = self.newest_ns.take() {
+            let newest = self.newest_by_root_ns.entry(root).or_insert(newest_ns);
+            *newest = newest_ns.max(*newest);
+        }
+        ended.map_err(|error| self.failed(error))
+    }
+
+    /// Adds a single row; the name of a root is empty.
+    pub(crate) fn row(&mut self, root: u32, path: &TreePath, name: &[u8], facts: &Facts) -> Result<()> {
+        self.collector.row(root, path, name, facts).map_err(|error| self.failed(error))
+    }
+
+    /// Adds the error of a directory that cannot be listed.
+    pub(crate) fn error(&mut self, root: u32, path: &TreePath, error: &str) -> Result<()> {
+        let (parent, name) = path.split();
+        self.collector.error(root, &parent, &name, error).map_err(|error| self.failed(error))
+    }
+
+    /// Adds the old rows of a directory whose entries are unknown now. Suspects remain suspects, although the new
+    /// inventory starts later: they count as not examined.
+    pub(crate) fn old(&mut self, block: &Block, racy: Racy) -> Result<()> {
+        for index in 0..block.len() {
+            let (name, mut facts) = (block.name(index), block.facts(index));
+            if racy.is_suspect(&facts) {
+                facts.errno.get_or_insert(NOT_EXAMINED);
+            }
+            if let Some(error) = block.error(index) {
+                let added = self.collector.error(block.root, &block.path, name, error);
+                added.map_err(|error| self.failed(error))?;
+            }
+            self.add(block.root, &block.path, name, &facts)?;
+        }
+        self.end(block.root, &block.path)
+    }
+
+    pub(crate) fn into_newest_ns(self) -> BTreeMap<u32, i64> {
+        self.newest_by_root_ns
+    }
+
+    fn failed(&self, error: io::Error) -> megadir::Error {
+        spill_error(&self.keeping.options.spill_directory, error)
     }
 }

@@ -7,6 +7,7 @@
 //! ```
 
 pub(crate) mod compare;
+mod current;
 pub(crate) mod engine;
 mod fields;
 mod hash;
@@ -19,8 +20,10 @@ pub(crate) mod settle;
 pub(crate) mod source;
 
 pub use compare::{CompareOptions, Compared, Watch, compare};
+pub use current::Kept;
 pub use fields::Fields;
 pub use hash::{Hashing, verify};
+pub use keep::Keep;
 pub use only::compare_only;
 
 use crate::path::TreePath;

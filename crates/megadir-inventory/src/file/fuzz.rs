@@ -86,6 +86,26 @@ mod tests {
     use crate::{Facts, Key, Row, Sink, WriteOptions, Writer};
     use megadir::FileType;
 
+    fn facts(number: u64, kind: FileType, odd: bool) -> Facts {
+        Facts {
+            kind,
+            size_bytes: Some(number * number),
+            modified_ns: Some(-5 * number as i64),
+            changed_ns: Some(1 << 60),
+            born_ns: (!number.is_multiple_of(3)).then_some(77),
+            inode: Some(number << 30),
+            device: Some(66),
+            mode: Some(0o644),
+            user: Some(u32::MAX),
+            group: Some(0),
+            links: Some(1),
+            errno: odd.then_some(13),
+            allocated_bytes: (!number.is_multiple_of(5)).then_some(number * 512),
+            sha256: number.is_multiple_of(11).then_some([number as u8; 32]),
+            inode_high: None,
+        }
+    }
+
     /// Small inventory that covers every column and entry type.
     fn inventory() -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
@@ -102,23 +122,7 @@ mod tests {
                 let is_directory = name.is_empty() || parent.is_empty() && name == "n01";
                 let kind = if is_directory { FileType::Directory } else { FileType::File };
                 let odd = rows % 7 == 3;
-                let facts = Facts {
-                    kind,
-                    size_bytes: Some(rows * rows),
-                    modified_ns: Some(-5 * rows as i64),
-                    changed_ns: Some(1 << 60),
-                    born_ns: (rows % 3 != 0).then_some(77),
-                    inode: Some(rows << 30),
-                    device: Some(66),
-                    mode: Some(0o644),
-                    user: Some(u32::MAX),
-                    group: Some(0),
-                    links: Some(1),
-                    errno: odd.then_some(13),
-                    allocated_bytes: (rows % 5 != 0).then_some(rows * 512),
-                    sha256: (rows % 11 == 0).then_some([rows as u8; 32]),
-                    inode_high: None,
-                };
+                let facts = facts(rows, kind, odd);
                 let key = Key { root, parent: parent.as_bytes(), name: name.as_bytes() };
                 writer.add(&Row { key, facts, error: odd.then_some("examine: refused") }).unwrap();
                 rows += 1;
@@ -130,13 +134,8 @@ mod tests {
             granule_ns: Some(1),
             newest_ns: None,
         };
-        let scanned = Scanned {
-            cross_mounts: false,
-            examiner: "statx".into(),
-            threads: 1,
-            mounts_not_entered: 0,
-            selected: None,
-        };
+        let (examiner, selected) = ("statx".into(), None);
+        let scanned = Scanned { cross_mounts: false, examiner, threads: 1, mounts_not_entered: 0, selected };
         let metadata = Metadata {
             version: FORMAT_VERSION,
             program: "test".into(),

@@ -28,6 +28,9 @@ pub const GROUP_ROWS: usize = 1 << 16;
 /// Path bytes that end a row group, because other readers load them whole.
 const GROUP_PATH_BYTES_MAX: usize = 128 << 20;
 
+/// Bytes of packed rows that end a row group; ordinary names need less than half. Encoding takes several times as much.
+const GROUP_BYTES_MAX: usize = 8 << 20;
+
 /// Rows that were added in one call may exceed it.
 pub(super) const GROUP_ROWS_MAX: usize = 1 << 20;
 
@@ -207,8 +210,9 @@ impl Writer {
 
 impl Writer {
     fn gathered(&mut self) -> Result<()> {
-        let is_full =
-            self.gathered.rows >= self.group_rows || self.gathered.row_path_bytes >= GROUP_PATH_BYTES_MAX;
+        let is_full = self.gathered.rows >= self.group_rows
+            || self.gathered.bytes.len() >= GROUP_BYTES_MAX
+            || self.gathered.row_path_bytes >= GROUP_PATH_BYTES_MAX;
         if is_full { self.group() } else { Ok(()) }
     }
 

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use megadir::Result;
 
-use super::{ScanEvent, Watch, gather, spill_error};
+use super::collector::{self, Item};
+use super::{ScanEvent, ScanWatch, spill_error};
 use crate::common::common_bytes;
 use crate::metadata::Metadata;
 use crate::row::{Facts, Key, Row};
@@ -17,11 +18,11 @@ use crate::sorter::Sorter;
 /// Between checks for cancellation.
 const ROWS_PER_LOOK: u64 = 4096;
 
-/// Also counts them.
-pub(super) fn emit(
+/// Also counts them in `metadata`.
+pub(crate) fn emit(
     sorter: Sorter,
     spill: &Path,
-    watch: &mut Watch<'_>,
+    watch: &mut ScanWatch<'_>,
     sink: &mut dyn Sink,
     metadata: &mut Metadata,
 ) -> Result<ControlFlow<()>> {
@@ -59,7 +60,7 @@ struct Emitter<'s> {
 
 impl Emitter<'_> {
     fn item(&mut self, key: &[u8], item: &[u8]) -> Result<()> {
-        let Some((root, parent, kind, name)) = gather::key_parts(key, &self.parent) else {
+        let Some((root, parent, kind, name)) = collector::key_parts(key, &self.parent) else {
             unreachable!("the key was encoded by the same code")
         };
         let same = common_bytes(&self.parent, parent);
@@ -70,12 +71,12 @@ impl Emitter<'_> {
             self.parent.truncate(same);
             self.parent.extend_from_slice(&parent[same..]);
         }
-        if kind == gather::ERROR {
+        if kind == collector::ERROR {
             let words = String::from_utf8_lossy(item).into_owned();
             self.errors.push_back((name.to_vec(), words));
             return Ok(());
         }
-        let Some((rows, some_failed)) = gather::item_rows(root, parent, item) else {
+        let Some(Item { rows, some_failed, hash }) = Item::of(root, parent, item) else {
             unreachable!("the item was encoded by the same code")
         };
         if rows.len() == 1 {
@@ -87,11 +88,11 @@ impl Emitter<'_> {
             last.clear();
             last.extend_from_slice(name);
         }
-        if !some_failed && self.errors.is_empty() {
+        if !some_failed && hash.is_none() && self.errors.is_empty() {
             self.metadata.rows += rows.len() as u64;
             return self.sink.add_packed(&rows);
         }
-        rows.iter().try_for_each(|row| self.row(row))
+        rows.iter().try_for_each(|row| self.row(Row { facts: Facts { sha256: hash, ..row.facts }, ..row }))
     }
 
     fn row(&mut self, row: Row<'_>) -> Result<()> {
@@ -142,6 +143,7 @@ mod tests {
 
     use megadir::{Attributes, BatchBuilder, FileType, Time};
 
+    use super::super::collector::Collector;
     use super::super::gather::Gather;
     use super::super::rowless::Rowless;
     use super::super::shared::Shared;
@@ -160,7 +162,8 @@ mod tests {
         let top = scratch.path();
         let below = megadir::Dir::open(top).unwrap().open_below(b"d").unwrap();
         let directory = below.dir_path();
-        let mut gather = Gather::new((&shared, &rowless), held_bytes_max, &[], (0, top), None);
+        let mut gather =
+            Gather::new((Collector::new(&shared), &rowless), held_bytes_max, &[], (0, top), None);
         for entries in batches {
             let mut batch = BatchBuilder::new(4096, false);
             for (name, _) in *entries {

@@ -1,6 +1,7 @@
 //! Scans trees into a [`Sink`], sorted.
 
 mod clock;
+mod collector;
 mod deep;
 mod emit;
 mod gather;
@@ -18,7 +19,10 @@ use std::time::SystemTime;
 use megadir::{Conditions, Dir, Error, Examiner, Result, WalkOptions, Want, attribute_policy};
 
 pub(crate) use self::clock::granule_ns;
+pub(crate) use self::collector::{Collector, DirRows};
+pub(crate) use self::emit::emit;
 use self::gather::Gather;
+pub(crate) use self::shared::Shared;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
 use crate::row::Facts;
 use crate::rows::Sink;
@@ -87,8 +91,8 @@ pub enum ScanEvent<'a> {
     OtherMount(&'a Path),
 }
 
-/// Callback that may cancel the scan.
-type Watch<'w> = dyn FnMut(ScanEvent<'_>) -> ControlFlow<()> + 'w;
+/// Callback that may cancel a scan, or the writing of its rows.
+pub type ScanWatch<'w> = dyn FnMut(ScanEvent<'_>) -> ControlFlow<()> + 'w;
 
 /// Scans trees into a sink. Rows come when all has been read, in the order of their keys; what a tree holds beyond
 /// [`ScanOptions::memory_bytes`] waits in temporary files. Returns `None` if `watch` requested a stop.
@@ -125,7 +129,7 @@ type Watch<'w> = dyn FnMut(ScanEvent<'_>) -> ControlFlow<()> + 'w;
 pub fn scan(
     roots: &[PathBuf],
     options: &ScanOptions,
-    watch: &mut Watch<'_>,
+    watch: &mut ScanWatch<'_>,
     sink: &mut dyn Sink,
 ) -> Result<Option<Metadata>> {
     let mut run = Run::new(options);
@@ -143,7 +147,7 @@ pub fn scan(
     metadata.volumes = Some(volumes);
     let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     let sorter = shared.into_sorter().map_err(|error| spill_error(&options.spill_directory, error))?;
-    match emit::emit(sorter, &options.spill_directory, watch, sink, &mut metadata)? {
+    match emit(sorter, &options.spill_directory, watch, sink, &mut metadata)? {
         ControlFlow::Continue(()) => Ok(Some(metadata)),
         ControlFlow::Break(()) => Ok(None),
     }
@@ -161,7 +165,7 @@ pub fn root_path(path: &Path) -> Result<Vec<u8>> {
 
 struct Run<'o> {
     options: &'o ScanOptions,
-    shared: Mutex<shared::Shared>,
+    shared: Mutex<Shared>,
     rowless: rowless::Rowless,
     metadata: Metadata,
     /// Device numbers by volume id.
@@ -190,26 +194,24 @@ impl<'o> Run<'o> {
             unread_directories: 0,
             volumes: None,
         };
-        // The rest is for the threads' blocks.
-        let sorter_bytes = options.memory_bytes - options.memory_bytes / 4;
-        let shared = Mutex::new(shared::Shared::new(sorter_bytes, options.spill_directory.clone()));
+        let shared = Mutex::new(Shared::new(options.memory_bytes, options.spill_directory.clone()));
         let volumes = BTreeMap::new();
         Self { options, shared, rowless: rowless::Rowless::default(), metadata, volumes, read: 0 }
     }
 
     /// Makes a collector for a thread that reads the last tree.
     fn gather(&self, path: &Path, device: Option<u64>) -> Gather<'_> {
-        let held_bytes_max = self.options.memory_bytes / 4 / self.options.threads.max(1);
+        let held_bytes_max = Shared::thread_bytes(self.options.memory_bytes, self.options.threads);
         let root = self.metadata.roots.len().saturating_sub(1) as u32;
-        let shared = (&self.shared, &self.rowless);
+        let collected = (Collector::new(&self.shared), &self.rowless);
         let conditions = self.options.conditions.as_deref();
         let exclude = &self.options.exclude;
-        let mut gather = Gather::new(shared, held_bytes_max, exclude, (root, path), device);
+        let mut gather = Gather::new(collected, held_bytes_max, exclude, (root, path), device);
         gather.conditions = conditions;
         gather
     }
 
-    fn tree(&mut self, path: &Path, directory: Dir, watch: &mut Watch<'_>) -> Result<ControlFlow<()>> {
+    fn tree(&mut self, path: &Path, directory: Dir, watch: &mut ScanWatch<'_>) -> Result<ControlFlow<()>> {
         let absolute = root_path(path)?;
         let facts = Facts::new(megadir::FileType::Directory, &directory.attributes(Facts::WANT)?);
         let file_system = directory.file_system();
@@ -246,7 +248,7 @@ impl<'o> Run<'o> {
     }
 }
 
-fn spill_error(directory: &Path, error: io::Error) -> Error {
+pub(crate) fn spill_error(directory: &Path, error: io::Error) -> Error {
     Error::io("sort in temporary files of", directory, error)
 }
 

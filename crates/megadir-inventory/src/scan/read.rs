@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use megadir::{Dir, Error, FileType, Result, Walk, WalkItem, WalkOptions, WalkPart, Want, names};
 
 use super::gather::Gather;
-use super::{Run, ScanEvent, Watch};
+use super::{Run, ScanEvent, ScanWatch};
 use crate::row::Facts;
 use crate::volumes::{fsid, fsid_below};
 
@@ -37,7 +37,7 @@ struct Reader<'r> {
 }
 
 struct Watched<'w, 'f> {
-    watch: &'w mut Watch<'f>,
+    watch: &'w mut ScanWatch<'f>,
     read: u64,
     unread_directories: u64,
     mounts_not_entered: u64,
@@ -49,7 +49,7 @@ impl Run<'_> {
         path: &Path,
         directory: Dir,
         options: &WalkOptions,
-        watch: &mut Watch<'_>,
+        watch: &mut ScanWatch<'_>,
     ) -> Result<ControlFlow<()>> {
         let shared = Shared { read: AtomicU64::new(self.read), stop: AtomicBool::new(false) };
         let mut watched = Watched { watch, read: self.read, unread_directories: 0, mounts_not_entered: 0 };
@@ -212,10 +212,12 @@ impl Reader<'_> {
             }
             WalkItem::End { directory } => {
                 let block = self.gather.end(directory)?;
-                block.and_then(|block| Some((block.failed, block.first_failed?))).map(|(count, first)| {
-                    let (directory, (first, errno)) = (directory.to_path_buf(), first);
-                    Told::Unexamined { directory, first, errno, count }
-                })
+                block.and_then(|block| Some((block.rows.failed, block.first_failed?))).map(
+                    |(count, first)| {
+                        let (directory, (first, errno)) = (directory.to_path_buf(), first);
+                        Told::Unexamined { directory, first, errno, count }
+                    },
+                )
             }
             WalkItem::Error(error) => {
                 self.gather.error(error.path(), &words(&error))?;

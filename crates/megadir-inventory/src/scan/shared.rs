@@ -52,7 +52,7 @@ impl ItemKey {
 }
 
 /// Sorter shared by all threads.
-pub(super) struct Shared {
+pub(crate) struct Shared {
     sorter: Sorter,
     /// Created on first use, with half of the sorter's memory.
     deep: Option<Deep>,
@@ -60,8 +60,15 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(memory_bytes: usize, directory: PathBuf) -> Self {
+    /// Sorts in three quarters of `memory_bytes`; the rest is for the rows that the threads hold.
+    pub(crate) fn new(memory_bytes: usize, directory: PathBuf) -> Self {
+        let memory_bytes = memory_bytes - memory_bytes / 4;
         Self { sorter: Sorter::new(memory_bytes, directory), deep: None, memory_bytes }
+    }
+
+    /// Bytes of the rows that one of `threads` threads may hold.
+    pub(crate) fn thread_bytes(memory_bytes: usize, threads: usize) -> usize {
+        memory_bytes / 4 / threads.max(1)
     }
 
     /// Adds an item.
@@ -77,7 +84,7 @@ impl Shared {
         deep.add(cursor, (key.root, &key.path), &key.bytes, item, sorter)
     }
 
-    pub(super) fn into_sorter(mut self) -> io::Result<Sorter> {
+    pub(crate) fn into_sorter(mut self) -> io::Result<Sorter> {
         if let Some(mut deep) = self.deep {
             deep.write_run(&mut self.sorter)?;
         }

@@ -12,7 +12,7 @@ fn hammer(base: &Path, times: u32) {
         threads: 1,
         skip_unchanged: true,
         any_root: false,
-        keep: false,
+        keep: None,
         exclude: Vec::new(),
         conditions: None,
     };

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 mod granule;
+#[cfg(target_os = "linux")]
+mod keep;
 mod operations;
 mod oracle;
 mod property;

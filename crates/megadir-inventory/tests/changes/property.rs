@@ -94,15 +94,14 @@ fn round(sequence: &mut Sequence, scan: u64) {
         threads: 1 + changer.rng().within(0, 1) as usize,
         skip_unchanged: changer.rng().chance(75),
         any_root: false,
-        keep: true,
+        keep: None,
         exclude: Vec::new(),
         conditions: None,
     };
     let now = oracle::listing(path, system::has_hard_links(*seed));
     let expected = oracle::compare(listed, &now, started_ns);
-    let brief = CompareOptions { keep: false, ..options.clone() };
-    let told = compare_without_keeping(snapshot, *seed, path, &brief);
-    assert_eq!(told, expected, "seed {seed}, scan {scan}, {brief:?}\n{done:?}");
+    let told = compare_without_keeping(snapshot, *seed, path, &options);
+    assert_eq!(told, expected, "seed {seed}, scan {scan}, {options:?}\n{done:?}");
     let watch = Watch::default();
     let compared = snapshot.refresh(&options, &watch).unwrap();
     assert!(compared.is_complete() && compared.failures.is_empty(), "seed {seed}: {compared:?}");

@@ -25,7 +25,7 @@ fn only_directories_that_changed_are_listed_and_names_are_asked_for_all_the_same
                 threads: 1,
                 skip_unchanged,
                 any_root: false,
-                keep: false,
+                keep: None,
                 exclude: Vec::new(),
                 conditions: None,
             };

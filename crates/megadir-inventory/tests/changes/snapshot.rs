@@ -75,7 +75,7 @@ fn what_could_not_be_read_is_read_once_it_can_be() {
         threads: 1,
         skip_unchanged: true,
         any_root: false,
-        keep: true,
+        keep: None,
         exclude,
         conditions: None,
     };

@@ -63,12 +63,12 @@ fn write(top: &Path, file: &Path, threads: usize, forget_volumes: bool) {
     writer.finish(&metadata).unwrap();
 }
 
-fn options(keep: bool) -> CompareOptions {
+fn options() -> CompareOptions {
     CompareOptions {
         threads: 2,
         skip_unchanged: true,
         any_root: false,
-        keep,
+        keep: None,
         exclude: Vec::new(),
         conditions: None,
     }
@@ -76,7 +76,7 @@ fn options(keep: bool) -> CompareOptions {
 
 fn compared(top: &Path, file: &Path) -> Compared {
     let roots = vec![megadir::Dir::open(top)];
-    compare(Inventory::open(file).unwrap(), roots, &options(false), &Watch::default()).unwrap()
+    compare(Inventory::open(file).unwrap(), roots, &options(), &Watch::default()).unwrap()
 }
 
 #[test]
@@ -101,14 +101,13 @@ fn an_unchanged_tree_of_subvolumes_is_unchanged_after_a_remount() {
             assert_eq!(oracle::lines(&unchanged.changes), [].into(), "{order:?}");
         }
         for snapshot in [&mut kept, &mut scanned] {
-            let refreshed = snapshot.refresh(&options(true), &Watch::default()).unwrap();
+            let refreshed = snapshot.refresh(&options(), &Watch::default()).unwrap();
             assert_eq!(oracle::lines(&refreshed.changes), [].into(), "{order:?}");
         }
         let paths = ["c", "c/d/file", "c/nested", "a/nested/d", "0/d/e/file"];
         let paths = paths.map(|path| (0, path.as_bytes().to_vec()));
         let roots = vec![megadir::Dir::open(&top)];
-        let only =
-            compare_only(Inventory::open(&file).unwrap(), roots, paths, &options(false), &Watch::default());
+        let only = compare_only(Inventory::open(&file).unwrap(), roots, paths, &options(), &Watch::default());
         assert_eq!(oracle::lines(&only.unwrap().changes), [].into(), "{order:?}");
     }
     // An inventory without recorded subvolumes is reported as such.
@@ -132,9 +131,9 @@ fn an_unchanged_tree_of_subvolumes_is_unchanged_after_a_remount() {
         remount(&mut mount, order);
         assert_eq!(oracle::lines(&compared(&top, &file).changes), expected, "{order:?}");
     }
-    assert_eq!(oracle::lines(&kept.refresh(&options(true), &watch).unwrap().changes), expected);
+    assert_eq!(oracle::lines(&kept.refresh(&options(), &watch).unwrap().changes), expected);
     remount(&mut mount, &["z", "new", "a"]);
-    assert_eq!(oracle::lines(&kept.refresh(&options(true), &watch).unwrap().changes), [].into());
+    assert_eq!(oracle::lines(&kept.refresh(&options(), &watch).unwrap().changes), [].into());
 }
 
 fn change(top: &Path) {

@@ -4,14 +4,12 @@ use std::io::{self, BufRead, Read};
 
 use serde::Deserialize;
 
-use super::chain::is_closed;
-use super::check;
-use super::{Chain, End, Header, Line, Note, Resumed};
+use super::{Chain, End, Header, Line, Note, Resumed, check};
 use crate::FORMAT_VERSION;
-use crate::built::{Built, Epoch, UsedByArms};
+use crate::built::{Built, Epoch, SelfCheck, UsedByArms};
+use crate::jsonl::writer::is_closed;
 use crate::plan::axes;
 use crate::sample::{Phase, Sample};
-use crate::self_check::SelfCheck;
 
 /// Record as read from a file.
 #[derive(Clone, Debug, PartialEq)]

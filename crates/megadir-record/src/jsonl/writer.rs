@@ -1,8 +1,9 @@
-//! Writes records line by line.
+//! Writes records line by line; the chain of checksums that ends each line.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 
-use super::{Chain, Header, Line};
+use crate::jsonl::{Header, Line};
 
 /// Writes a record; each line reaches the file before the next block starts.
 ///
@@ -25,7 +26,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// Resumes a record. `output` appends after the last complete line, and `chain` is
-    /// [`Record::chain`](super::Record::chain) up to there.
+    /// [`Record::chain`](crate::jsonl::Record::chain) up to there.
     pub fn resume(output: W, chain: Option<Chain>) -> Self {
         Self { output, chain, failed: false }
     }
@@ -53,4 +54,88 @@ impl<W: Write> Writer<W> {
     pub fn into_inner(self) -> W {
         self.output
     }
+}
+
+/// Text between the checksummed part and the eight hexadecimal digits of the checksum.
+const BEFORE_SUM: &[u8] = b",\"crc32\":\"";
+const SUM_DIGITS: usize = 8;
+/// Text before the line's number.
+const BEFORE_NUMBER: &[u8] = b",\"number\":";
+
+/// Number and checksum of the lines of a record up to some point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Chain {
+    lines: u64,
+    crc32: u32,
+}
+
+impl Chain {
+    #[must_use]
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Adds a line, the text of a JSON object, and appends number and checksum to it.
+    pub(super) fn close(&mut self, text: &mut Vec<u8>) -> io::Result<()> {
+        let brace = text.pop();
+        debug_assert_eq!(brace, Some(b'}'), "a line is an object");
+        self.lines += 1;
+        text.extend_from_slice(BEFORE_NUMBER);
+        write!(text, "{}", self.lines)?;
+        self.crc32 = self.with(text);
+        text.extend_from_slice(BEFORE_SUM);
+        write!(text, "{:08x}\"}}", self.crc32)
+    }
+
+    /// Adds a line that was read, or returns its defect.
+    pub(super) fn check(&mut self, text: &[u8]) -> Result<(), String> {
+        let Some((body, sum)) = split(text) else {
+            return Err("it has no checksum, unlike the other lines of this record".into());
+        };
+        let crc32 = self.with(body);
+        if crc32 == sum {
+            *self = Self { lines: self.lines + 1, crc32 };
+            return Ok(());
+        }
+        let expected = self.lines + 1;
+        Err(match number(body) {
+            Some(number) if number > expected => {
+                let missing = number - expected;
+                let lines = if missing == 1 { "1 line is".into() } else { format!("{missing} lines are") };
+                format!("it was written as line {number}: {lines} missing before it or out of order")
+            }
+            Some(number) if number < expected => {
+                format!("it was written as line {number} and is duplicated or out of order")
+            }
+            _ => "its checksum does not match: it was changed later".into(),
+        })
+    }
+
+    /// Returns the checksum after more text.
+    fn with(&self, text: &[u8]) -> u32 {
+        let mut hasher = crc32fast::Hasher::new_with_initial(self.crc32);
+        hasher.update(text);
+        hasher.finalize()
+    }
+}
+
+/// `true` if a line ends with a checksum.
+pub(super) fn is_closed(text: &[u8]) -> bool {
+    split(text).is_some()
+}
+
+/// Splits a line into the checksummed text and the checksum.
+fn split(text: &[u8]) -> Option<(&[u8], u32)> {
+    let text = text.trim_ascii_end().strip_suffix(b"\"}")?;
+    let (before, digits) = text.split_at_checked(text.len().checked_sub(SUM_DIGITS)?)?;
+    let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+    let digits = std::str::from_utf8(digits).ok().filter(|digits| digits.bytes().all(|byte| is_digit(&byte)));
+    Some((before.strip_suffix(BEFORE_SUM)?, u32::from_str_radix(digits?, 16).ok()?))
+}
+
+/// Returns the line's own number.
+fn number(body: &[u8]) -> Option<u64> {
+    let start = body.len() - body.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (before, digits) = body.split_at(start);
+    before.ends_with(BEFORE_NUMBER).then(|| std::str::from_utf8(digits).ok()?.parse().ok())?
 }

@@ -3,12 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::warned::doubts_of;
 use super::{Between, Row};
-use crate::Report;
+use crate::between::comparability::doubts_of;
 use crate::summary::{Ending, GroupReading, Outcome, Verdict};
-use crate::text;
 use crate::warning::ARM_LEFT_OUT;
+use crate::{Report, text};
 
 /// A gate that could have missed a slowdown of this many times the tolerance, or of [`MISSED_MIN`] if that is more,
 /// is no verdict.

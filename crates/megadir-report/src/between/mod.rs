@@ -5,31 +5,16 @@
 //! side is compared by its rounds (unpaired Hodges-Lehmann ratio, Mann-Whitney interval): that describes these
 //! two runs, including everything else that differed between them. Both are adjusted over all rows (Holm).
 
-mod alike;
-mod csv;
-mod formats;
+mod comparability;
 mod gate;
-mod html;
-mod lines;
-mod markdown;
 mod matched;
-mod screen;
-mod table;
+mod render;
 mod unjudged;
-mod warned;
 
-pub use alike::differences;
-pub use csv::csv;
-pub use formats::{FORMATS, Format, format_named};
+pub use comparability::{Doubt, differences};
 pub use gate::{Condition, Gate, GateSays, Unjudged, UnjudgedKind};
-pub use html::html;
-pub use markdown::markdown;
-pub use screen::screen;
-pub use table::table;
+pub use render::{FORMATS, Format, csv, format_named, html, markdown, screen, table};
 pub use unjudged::is_same;
-pub use warned::Doubt;
-
-pub(crate) use lines::{Lines, grid};
 
 use megadir_stats::{Judging, RUNS_MIN, judge_family_of_runs, judge_unpaired_family, median};
 use serde::{Deserialize, Serialize};
@@ -173,9 +158,9 @@ pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
         basis,
         old_runs: called(old_runs),
         new_runs: called(new_runs),
-        differences: alike::of_all(first_old, old_runs, new_runs),
-        disturbances: of_both(warned::disturbances, old_runs, new_runs),
-        doubts: of_both(warned::doubts, old_runs, new_runs),
+        differences: comparability::of_all(first_old, old_runs, new_runs),
+        disturbances: of_both(comparability::disturbances, old_runs, new_runs),
+        doubts: of_both(comparability::doubts, old_runs, new_runs),
         geometric_mean: megadir_stats::mean(&logs).map(f64::exp),
         ratios: logs.len(),
         rows,

@@ -1,14 +1,19 @@
-//! Growth with entries: a line for each series over a logarithmic axis, with intervals and the predicted limit
-//! of a directory.
+//! Curves over the number of entries: growth, filling, refusals and the break-even share.
 
-use super::axis::{Axis, Unit};
-use super::lines::{Frame, Line, Point, draw, xs, y_axis};
-use super::picture::Width;
-use super::{Chart, Picture, of_groups};
-use crate::report::Report;
-use crate::summary::{GroupReading, GroupSummary, Series};
-use crate::text;
 use megadir_record::Work;
+
+use crate::chart::axis::{Axis, Unit};
+use crate::chart::drawing::Shape;
+use crate::chart::lines::{Frame, Line, Point, draw, xs, y_axis};
+use crate::chart::picture::Width;
+use crate::chart::rows::{Mark, Row};
+use crate::chart::{Chart, Picture, of_groups, rows};
+use crate::report::Report;
+use crate::summary::{
+    BreakEven, BreakEvenSeries, Bucket, Figure, Fill, GroupReading, GroupSummary, OperationQuantiles, Series,
+    Summary, Threshold,
+};
+use crate::text;
 
 pub(super) struct GrowthLines;
 
@@ -89,4 +94,238 @@ pub(super) fn predicted_limit(report: &Report) -> Vec<(f64, String)> {
         .take(1)
         .map(|of| (of.entries as f64, format!("predicted limit, {}", text::count(of.entries))))
         .collect()
+}
+
+pub(super) struct Filling;
+
+impl Chart for Filling {
+    fn name(&self) -> &'static str {
+        "fill"
+    }
+
+    fn answers(&self) -> &'static str {
+        "How much does creating a file cost as a directory fills?"
+    }
+
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
+        of_groups(report, |group| of_group_fill(report, group, width))
+    }
+}
+
+fn of_group_fill(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
+    let GroupReading::Fill(fill) = &group.reading else { return None };
+    let mut lines = vec![line("median of the rounds", fill, |bucket| bucket.time_ns)];
+    let quantile = |of: fn(&OperationQuantiles) -> Figure| {
+        move |bucket: &Bucket| quantiles(&report.summary, bucket).map(|quantiles| of(&quantiles))
+    };
+    lines.push(line("p50 of single files", fill, quantile(|of| of.p50_ns)));
+    lines.push(line("p99 of single files", fill, quantile(|of| of.p99_ns)));
+    lines.retain(|line| line.points.len() > 1);
+    if lines.is_empty() {
+        return None;
+    }
+    let limits = predicted_limit(report);
+    let xs: Vec<f64> = xs(&lines).into_iter().chain(limits.iter().map(|(at, _)| *at)).collect();
+    let frame = Frame {
+        width,
+        x: &|places| Axis::from_zero(Unit::Count, xs.iter().copied(), places),
+        x_title: "files in the directory",
+        y: &y_axis(Unit::Time, &lines),
+        y_title: "time of creating a file",
+        limits,
+        band: None,
+    };
+    let point = |bucket: &Bucket| {
+        let time = bucket.time_ns?;
+        Some(format!("{} from {} files on", text::time_with_interval(&time), text::count(bucket.from)))
+    };
+    let told: Vec<String> = fill.buckets.iter().filter_map(point).collect();
+    let description =
+        format!("Time of creating a file over files that are there. Median: {}.", told.join("; "));
+    Some(Picture::new("fill", Some(&group.name), &group.title, draw(&frame, &lines)).described(description))
+}
+
+fn quantiles(summary: &Summary, bucket: &Bucket) -> Option<OperationQuantiles> {
+    summary.arm(bucket.arm)?.timing.as_ref()?.single.as_ref()?.quantiles
+}
+
+fn line(name: &str, fill: &Fill, figure: impl Fn(&Bucket) -> Option<Figure>) -> Line {
+    let point = |bucket: &Bucket| {
+        let figure = figure(bucket)?;
+        Some(Point { x: bucket.from.midpoint(bucket.to) as f64, y: figure.value, interval: figure.interval })
+    };
+    Line {
+        name: name.into(),
+        points: fill.buckets.iter().filter_map(point).collect(),
+        marked: true,
+        reference: false,
+    }
+}
+
+pub(super) struct Refused;
+
+impl Chart for Refused {
+    fn name(&self) -> &'static str {
+        "refusal"
+    }
+
+    fn answers(&self) -> &'static str {
+        "After how many entries is one refused, and was that predicted?"
+    }
+
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
+        of_groups(report, |group| of_group_refusal(report, group, width))
+    }
+}
+
+fn of_group_refusal(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
+    let GroupReading::Refusal(refusal) = &group.reading else { return None };
+    let (least, most) = (refusal.least as f64, refusal.most as f64);
+    let bar = |to: f64, class: &str| Mark::Bar { from: 0.0, to, class: class.into() };
+    let mut rows = vec![Row {
+        label: format!("measured, {}", directories(refusal.directories)),
+        value: format!(
+            "{} ({} to {})",
+            text::count(refusal.mean.round() as u64),
+            text::count(refusal.least),
+            text::count(refusal.most)
+        ),
+        tone: "",
+        marks: vec![bar(refusal.mean, "s0"), Mark::Interval { low: least, high: most, class: "rule" }],
+        heading: false,
+    }];
+    let mut values = vec![most];
+    if let Some(predicted) = &refusal.predicted {
+        let [at, low, high] =
+            [predicted.entries, predicted.low, predicted.high].map(|entries| entries as f64);
+        values.extend([at, high]);
+        rows.push(Row {
+            label: "predicted before the first".into(),
+            value: format!(
+                "{} [{}, {}]",
+                text::count(predicted.entries),
+                text::count(predicted.low),
+                text::count(predicted.high)
+            ),
+            tone: "",
+            marks: vec![bar(at, "s2"), Mark::Interval { low, high, class: "rule" }],
+            heading: false,
+        });
+    }
+    for published in report.summary.published.iter().filter(|figure| {
+        let of_group = figure.group.as_ref() == Some(&group.name) && figure.unit == "entries";
+        of_group && (0.5..2.0).contains(&(figure.value / refusal.mean))
+    }) {
+        values.push(published.value);
+        rows.push(Row {
+            label: format!("published: {}", published.what),
+            value: text::count(published.value.max(0.0).round() as u64),
+            tone: "",
+            marks: vec![Mark::Dot { at: published.value, shape: Shape::Diamond, class: "s3".into() }],
+            heading: false,
+        });
+    }
+    let frame = rows::Frame {
+        width,
+        axis: &|places| Axis::from_zero(Unit::Count, values.iter().copied(), places),
+        title: "entries when the first file was refused",
+        band: None,
+        line: None,
+        key: Vec::new(),
+    };
+    let told: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect();
+    let drawing = rows::draw(&frame, &rows);
+    let described = format!("Entries when the first file was refused. {}.", told.join("; "));
+    Some(Picture::new("refusal", Some(&group.name), &group.title, drawing).described(described))
+}
+
+fn directories(number: usize) -> String {
+    if number == 1 { "1 directory".into() } else { format!("{} directories", text::count(number as u64)) }
+}
+
+pub(super) struct BreakEvenCurves;
+
+impl Chart for BreakEvenCurves {
+    fn name(&self) -> &'static str {
+        "break-even"
+    }
+
+    fn answers(&self) -> &'static str {
+        "From which share of the entries on does listing beat asking?"
+    }
+
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
+        of_groups(report, |group| of_group_break_even(group, width))
+    }
+}
+
+fn of_group_break_even(group: &GroupSummary, width: Width) -> Option<Picture> {
+    let GroupReading::BreakEven(read) = &group.reading else { return None };
+    let line = |series: &BreakEvenSeries| Line {
+        name: format!("{} of {}: {}", series.name, text::entries(series.entries), meets(series)),
+        points: series
+            .asks
+            .iter()
+            .map(|ask| Point { x: ask.share, y: ask.ratio.value, interval: ask.ratio.interval })
+            .collect(),
+        marked: true,
+        reference: false,
+    };
+    let lines: Vec<Line> = read.series.iter().map(line).filter(|line| !line.points.is_empty()).collect();
+    if lines.is_empty() {
+        return None;
+    }
+    let ys: Vec<f64> =
+        lines.iter().flat_map(|line| line.points.iter().map(|point| point.y)).chain([1.0]).collect();
+    let shares = xs(&lines);
+    let ends =
+        crate::chart::axis::bounds(shares.iter().copied()).map_or(Vec::new(), |(low, high)| vec![low, high]);
+    let level = ends.into_iter().map(|x| Point { x, y: 1.0, interval: None });
+    let even =
+        Line { name: "listing all, 1x".into(), points: level.collect(), marked: false, reference: true };
+    let all: Vec<Line> = lines.into_iter().chain([even]).collect();
+    let frame = Frame {
+        width,
+        x: &|places| Axis::log(Unit::Share, shares.iter().copied(), places),
+        x_title: "share of the entries that are asked for, %",
+        y: &|places| Axis::log(Unit::Ratio, ys.iter().copied(), places),
+        y_title: "time of asking / time of listing all",
+        limits: Vec::new(),
+        band: band(read),
+    };
+    let told: Vec<String> = read
+        .series
+        .iter()
+        .map(|series| format!("{} of {}: {}", series.name, text::entries(series.entries), meets(series)))
+        .collect();
+    let description = format!(
+        "Time of asking for a share of the entries over the time of listing all; above 1 listing costs less. Shaded: where they meet. {}.",
+        told.join("; ")
+    );
+    Some(
+        Picture::new("break-even", Some(&group.name), &group.title, draw(&frame, &all))
+            .described(description),
+    )
+}
+
+fn meets(series: &BreakEvenSeries) -> String {
+    match series.from {
+        Threshold::At { share } => format!("even at {}", text::threshold(share, series.interval)),
+        Threshold::Always => "listing costs less throughout".into(),
+        Threshold::Never => "asking costs less throughout".into(),
+    }
+}
+
+/// Returns the range of shares at which the series break even.
+fn band(read: &BreakEven) -> Option<(f64, f64)> {
+    let share = |threshold: Threshold| match threshold {
+        Threshold::At { share } => Some(share),
+        Threshold::Always | Threshold::Never => None,
+    };
+    let of = |series: &BreakEvenSeries| {
+        let (low, high) = series.interval.unwrap_or((series.from, series.from));
+        Some([share(low)?, share(high)?])
+    };
+    let ends: Option<Vec<[f64; 2]>> = read.series.iter().map(of).collect();
+    crate::chart::axis::bounds(ends?.into_iter().flatten())
 }

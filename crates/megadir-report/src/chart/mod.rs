@@ -1,4 +1,4 @@
-//! Pictures: one file a chart, and the list of them.
+//! Pictures, and the list of them.
 //!
 //! `picture` is what a chart gives; `drawing` writes SVG and keeps where texts stand; `axis` maps values to places; `rows` and `lines`
 //! are the two layouts that most charts share; `style` holds the colours. To add a chart: one file and two lines here.
@@ -11,21 +11,15 @@
 //! bytes. Axes are never cut off, bars start at zero, and every axis names its unit.
 
 mod axis;
-mod break_even;
 mod drawing;
 mod dumbbell;
-mod durability;
-mod fill;
 mod forest;
 mod growth;
 mod heatmap;
 mod lines;
 mod main_effects;
-mod nines;
-mod overall;
 mod overview;
 mod picture;
-mod refusal;
 mod rows;
 mod run_order;
 mod scaling;
@@ -55,19 +49,19 @@ pub trait Chart: Sync {
 /// Every chart, in the order of a group's pictures: the first one that draws a group is its main picture.
 pub const CHARTS: &[&dyn Chart] = &[
     &shares::Shares,
-    &refusal::Refused,
-    &break_even::BreakEvenCurves,
-    &fill::Filling,
-    &overall::Overall,
+    &growth::Refused,
+    &growth::BreakEvenCurves,
+    &growth::Filling,
+    &overview::Overall,
     &overview::Overview,
     &heatmap::Heatmap,
     &dumbbell::Dumbbell,
     &scaling::Scaling,
-    &durability::Durability,
+    &dumbbell::Durability,
     &forest::Forest,
     &growth::GrowthLines,
     &main_effects::MainEffects,
-    &nines::Nines,
+    &stalls::Nines,
     &stalls::Stalls,
     &run_order::RunOrder,
 ];

@@ -1,13 +1,13 @@
-//! File systems side by side: times of every kind of work as bars from zero; kinds of one operation share a
-//! scale.
+//! File systems: each kind of work in a panel, and all kinds of work together.
 
-use super::axis::{Axis, Unit};
-use super::picture::Width;
-use super::rows::{Frame, Mark, Row, draw};
-use super::{Chart, Picture};
+use crate::chart::axis::{Axis, Unit};
+use crate::chart::forest::{row, values, words};
+use crate::chart::picture::Width;
+use crate::chart::rows::{Frame, Mark, Row, draw};
+use crate::chart::{Chart, Picture};
 use crate::report::Report;
-use crate::summary::{Overview as Table, OverviewCell, OverviewRow};
-use crate::text;
+use crate::summary::{Figure, Outcome, Overview as Table, OverviewCell, OverviewRow};
+use crate::{summary, text};
 
 pub(super) struct Overview;
 
@@ -99,4 +99,66 @@ fn picture(table: &Table, rows: &[&OverviewRow], width: Width) -> Picture {
     let what = if section.is_empty() { &rows[0].what } else { section };
     Picture::new("overview", None, &format!("By file system: {what}"), draw(&frame, &drawn))
         .described(format!("Median time of an operation on each file system. {}.", told.join("; ")))
+}
+
+pub(super) struct Overall;
+
+impl Chart for Overall {
+    fn name(&self) -> &'static str {
+        "overall"
+    }
+
+    fn answers(&self) -> &'static str {
+        "Which file system takes least over all kinds of work?"
+    }
+
+    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
+        let overview = report.summary.overview.as_ref();
+        overview.and_then(|overview| picture_overall(report, overview, width)).into_iter().collect()
+    }
+}
+
+fn picture_overall(report: &Report, overview: &summary::Overview, width: Width) -> Option<Picture> {
+    let least = overview.least()?;
+    let others = overview.comparable().filter(|column| *column != least);
+    let outcome = |(ratio, adjusted, verdict)| match verdict {
+        Some(verdict) => Outcome::Judged {
+            ratio: Figure { value: ratio, interval: adjusted },
+            adjusted,
+            verdict,
+            epochs: None,
+        },
+        None => Outcome::TooFewRounds { ratio },
+    };
+    let mut shown: Vec<(&str, f64, Outcome)> = others
+        .filter_map(|column| {
+            let against = overview.against(column, least)?;
+            Some((&*overview.columns[column].label, against.0, outcome(against)))
+        })
+        .collect();
+    if shown.is_empty() {
+        return None;
+    }
+    shown.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let band = report.summary.rules.equivalence_band;
+    let values = values(shown.iter().map(|(.., outcome)| outcome), band);
+    let frame = Frame {
+        width,
+        axis: &|places| Axis::log(Unit::Ratio, values.iter().copied(), places),
+        title: "time, as a multiple of the other's; left is faster",
+        band: Some((1.0 / (1.0 + band), 1.0 + band)),
+        line: Some(1.0),
+        key: Vec::new(),
+    };
+    let rows: Vec<Row> = shown.iter().map(|(label, _, outcome)| row(label, outcome)).collect();
+    let told: Vec<String> =
+        shown.iter().map(|(label, _, outcome)| format!("{label}: {}", words(outcome))).collect();
+    let title =
+        format!("Time over all kinds of work (geometric mean), against {}", overview.columns[least].label);
+    let description = format!(
+        "Ratios of times with intervals adjusted for all pairs; shaded: within {} of 1. {}.",
+        text::chosen(band),
+        told.join("; ")
+    );
+    Some(Picture::new("overall", None, &title, draw(&frame, &rows)).described(description))
 }

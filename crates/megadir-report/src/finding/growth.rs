@@ -1,10 +1,13 @@
-//! Finding on growth: the exponent of time against entries, and whether it is linear.
+//! Findings on the number of entries: growth, filling, and refusals.
 
 use megadir_record::claims::ClaimedGrowth;
 
-use super::source::growth_words;
-use super::{Finding, FindingKind};
-use crate::summary::{Figure, GroupReading, Point, Series, Shape, Summary, rounds_for_interval};
+use crate::finding::source::{growth_words, published};
+use crate::finding::{Finding, FindingKind};
+use crate::summary::{
+    Bucket, Figure, GroupReading, GroupSummary, Outcome, Point, Refusal, Series, Shape, Summary, Verdict,
+    rounds_for_interval,
+};
 use crate::text;
 
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
@@ -73,4 +76,167 @@ fn last_step(series: &Series, whole: &Figure) -> String {
         ),
         _ => String::new(),
     }
+}
+
+pub(super) fn find_fill(summary: &Summary) -> Vec<Finding> {
+    summary.groups.iter().filter_map(|group| of_group_fill(summary, group)).collect()
+}
+
+fn of_group_fill(summary: &Summary, group: &GroupSummary) -> Option<Finding> {
+    let GroupReading::Fill(fill) = &group.reading else { return None };
+    let (first, last) = (fill.buckets.first()?, fill.buckets.last()?);
+    let file_system = summary.place(first.arm);
+    let begin = format!(
+        "On {file_system}, creating a file among {} to {} others",
+        text::count(last.from),
+        text::count(last.to)
+    );
+    let text = match last.outcome {
+        Outcome::Judged { ratio, adjusted, verdict, .. } => {
+            let figure = text::ratio(ratio.value, adjusted);
+            let in_first = format!("of that among the first {}", text::count(first.to));
+            let steepest = steepest(&fill.buckets, last);
+            format!(
+                "{begin} takes {figure} {in_first}: {}{steepest}{}.{}",
+                fill_words(verdict),
+                claim(summary, &fill.buckets),
+                published(summary, group, last.arm)
+            )
+        }
+        Outcome::TooFewRounds { ratio } => format!(
+            "{begin} took {} of the time among the first {}; under {} rounds nothing is judged.",
+            text::ratio(ratio, None),
+            text::count(first.to),
+            rounds_for_interval(summary.rules.confidence)
+        ),
+        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
+    };
+    Some(Finding::of_group(FindingKind::Fill, &group.name, text))
+}
+
+fn fill_words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Slower { negligible: false } => "it grows",
+        Verdict::Slower { negligible: true } => "it grows, by a negligible amount",
+        Verdict::Faster { negligible: false } => "it falls",
+        Verdict::Faster { negligible: true } => "it falls, by a negligible amount",
+        Verdict::Equivalent => "it stays the same",
+        Verdict::Inconclusive { .. } => "whether it grows is not shown",
+    }
+}
+
+/// Reports the most expensive bucket if it is not the last.
+fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
+    let judged = |bucket: &Bucket| match bucket.outcome {
+        Outcome::Judged { ratio, adjusted, verdict: Verdict::Slower { negligible: false }, .. } => {
+            Some((bucket.from, bucket.to, ratio.value, adjusted))
+        }
+        _ => None,
+    };
+    let most = buckets.iter().filter_map(judged).max_by(|a, b| a.2.total_cmp(&b.2));
+    match most {
+        Some((from, to, value, adjusted)) if from != last.from => format!(
+            "; most it takes among {} to {} ({})",
+            text::count(from),
+            text::count(to),
+            text::ratio(value, adjusted)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Judges the source's claim of flat cost: it fails if any part rises, and holds if none does.
+fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
+    let Some(claims) = summary.claims.as_ref().filter(|claims| claims.flat_filling) else {
+        return String::new();
+    };
+    let others = buckets.iter().filter(|bucket| bucket.outcome != Outcome::Baseline);
+    let verdict = |bucket: &Bucket| match bucket.outcome {
+        Outcome::Judged { verdict, .. } => verdict,
+        _ => Verdict::Inconclusive { rounds_to_decide: None },
+    };
+    let verdicts: Vec<Verdict> = others.map(verdict).collect();
+    let count = |is: fn(&Verdict) -> bool| verdicts.iter().filter(|verdict| is(verdict)).count();
+    let all = verdicts.len();
+    let rises = count(|verdict| matches!(verdict, Verdict::Slower { negligible: false }));
+    let falls = count(|verdict| matches!(verdict, Verdict::Faster { negligible: false }));
+    let open = count(|verdict| matches!(verdict, Verdict::Inconclusive { .. }));
+    let stands = match (rises, open, falls) {
+        (1.., ..) => format!("falls here, for {rises} of {all} parts after the first cost more"),
+        (0, 1.., _) => {
+            format!("is undecided here: {open} of {all} parts after the first are undecided")
+        }
+        (0, 0, 1..) => "stands here in that it does not grow".to_owned(),
+        (0, 0, 0) => "stands here".to_owned(),
+    };
+    format!("; the claim of {}, whose plot is flat, {stands}", claims.who)
+}
+
+/// Published figures that differ from the mean by more than this factor belong to another kind of directory.
+const COMPARABLE: f64 = 2.0;
+
+pub(super) fn find_refusal(summary: &Summary) -> Vec<Finding> {
+    summary.groups.iter().filter_map(|group| of_group_refusal(summary, group)).collect()
+}
+
+fn of_group_refusal(summary: &Summary, group: &GroupSummary) -> Option<Finding> {
+    let GroupReading::Refusal(refusal) = &group.reading else { return None };
+    let mut text = format!(
+        "The first file was refused after {} entries in the mean of {} ({} to {}){}.",
+        text::count(refusal.mean.round() as u64),
+        directories(refusal.directories as u64),
+        text::count(refusal.least),
+        text::count(refusal.most),
+        predicted(summary, refusal)
+    );
+    if let Some(published) = published_refusal(summary, group, refusal) {
+        text.push(' ');
+        text.push_str(&published);
+    }
+    Some(Finding::of_group(FindingKind::Refusal, &group.name, text))
+}
+
+fn directories(number: u64) -> String {
+    if number == 1 { "1 directory".into() } else { format!("{} directories", text::count(number)) }
+}
+
+fn predicted(summary: &Summary, refusal: &Refusal) -> String {
+    let (Some(predicted), Some(error)) = (&refusal.predicted, refusal.error) else {
+        return "; nothing was predicted".into();
+    };
+    let band = summary.rules.equivalence_band;
+    let holds = if error.abs() <= band { "holds" } else { "does NOT hold" };
+    let safe = match refusal.least >= predicted.low {
+        true => "no directory was full before the lower bound",
+        false => "a directory was full BEFORE the lower bound",
+    };
+    format!(
+        "; {} were predicted, {} {}: the prediction {holds} (within {}), and {safe} of {}",
+        text::count(predicted.entries),
+        text::percent(100.0 * error.abs()),
+        if error < 0.0 { "fewer" } else { "more" },
+        text::chosen(band),
+        text::count(predicted.low)
+    )
+}
+
+/// Compares the source's figures with the mean, if they belong to the same kind of directory.
+fn published_refusal(summary: &Summary, group: &GroupSummary, refusal: &Refusal) -> Option<String> {
+    let of_group = summary.published.iter().filter(|figure| {
+        figure.group.as_ref() == Some(&group.name) && figure.unit == "entries" && figure.value > 0.0
+    });
+    let ratios: Vec<f64> = of_group.map(|figure| figure.value / refusal.mean).collect();
+    if ratios.is_empty() {
+        return None;
+    }
+    if ratios.iter().any(|ratio| !(1.0 / COMPARABLE..=COMPARABLE).contains(ratio)) {
+        return Some(
+            "The published figures are of directories of another size: --published is for them.".into(),
+        );
+    }
+    let far = |ratio: &f64| text::percent(100.0 * (ratio - 1.0).abs());
+    let off: Vec<String> = ratios.iter().map(far).collect();
+    let within = ratios.iter().all(|ratio| (ratio - 1.0).abs() <= summary.rules.equivalence_band);
+    let words = if within { "are reproduced" } else { "are NOT reproduced" };
+    Some(format!("The published figures {words}: {} from the mean.", text::list(&off)))
 }

@@ -1,32 +1,23 @@
-//! Rules that turn numbers into sentences, one file a rule.
+//! Rules that turn numbers into sentences.
 //!
 //! Sentences use figures, intervals and verdicts only; each rule has wording for an undecided result. No rule
 //! knows an output format or recomputes a number.
 
-mod aged;
 mod answer;
 mod attributes;
-mod break_even;
-mod calls;
 mod compare;
-mod decompose;
-mod derive;
-mod directories;
 mod file_systems;
-mod fill;
 mod growth;
+mod loud;
 mod pairs;
-mod reference;
-mod refusal;
 mod source;
-mod stopped;
-mod work;
-
-pub(crate) use answer::first;
-pub(crate) use derive::derive;
-pub(crate) use file_systems::passes_over_removed;
 
 use serde::{Deserialize, Serialize};
+
+use crate::summary::Summary;
+
+pub(crate) use answer::first;
+pub(crate) use file_systems::passes_over_removed;
 
 /// One sentence or two that follow from the numbers by a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,4 +70,51 @@ impl Finding {
     fn of_group(kind: FindingKind, group: &str, text: String) -> Self {
         Self { kind, group: Some(group.into()), loud: false, text }
     }
+}
+
+/// The rules, the most important first.
+const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
+    loud::find_work,
+    loud::find_reference,
+    file_systems::find_fastest,
+    answer::find,
+    compare::find_decompose,
+    growth::find_refusal,
+    loud::find_stopped,
+    growth::find_fill,
+    attributes::find_break_even,
+    attributes::find,
+    pairs::find,
+    pairs::find_aged,
+    pairs::find_directories,
+    compare::find,
+    compare::find_calls,
+    growth::find,
+    file_systems::find_apart,
+    file_systems::find,
+];
+
+/// Words for a claim that the run leaves open.
+const OPEN: &str = "is undecided here";
+
+/// Applies every rule.
+pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(summary)).collect();
+    // Order: what answers the question, what else the run shows, what it leaves open.
+    let leading: Vec<&str> = answer::leading(summary).map(|group| group.name.as_str()).collect();
+    let of_file_systems = file_systems::is_told(summary);
+    let order = |finding: &Finding| {
+        let of_all = match finding.kind {
+            FindingKind::FileSystems => of_file_systems && finding.group.is_none(),
+            // A stopped arm outranks everything.
+            FindingKind::Refusal => finding.group.is_none(),
+            _ => false,
+        };
+        let claim = finding.kind == FindingKind::Claim;
+        let place = finding.group.as_ref().and_then(|group| leading.iter().position(|name| name == group));
+        let place = place.unwrap_or(leading.len());
+        (!finding.loud, !of_all, claim && finding.text.contains(OPEN), place, claim)
+    };
+    findings.sort_by_key(order);
+    findings
 }

@@ -1,11 +1,13 @@
-//! Finding on pairs: the contrasts on the largest data set, and the source's claim about all of them.
+//! Findings on pairs of arms: contrasts, aged directories, and the cost of making directories.
 
-use megadir_record::Spread;
 use megadir_record::claims::SlowerPairs;
+use megadir_record::{AGED_GROUP, BuiltSet, Data, DataSource, FileOperation, Spread, Work};
 
-use super::source::published;
-use super::{Finding, FindingKind, answer};
-use crate::summary::{GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval};
+use crate::finding::source::published;
+use crate::finding::{Finding, FindingKind, answer};
+use crate::summary::{
+    Arm, GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval,
+};
 use crate::text;
 
 /// More rounds than this are impractical.
@@ -139,4 +141,99 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
     };
     let published = rows.first().map(|row| published(summary, group, row.pair.arm));
     Some(format!("{stands}{}", published.unwrap_or_default()))
+}
+
+/// An aged directory at least this many times larger than a fresh one has kept space that it does not need.
+const KEPT: f64 = 1.5;
+
+/// Compares the largest aged directory of each file system with a fresh one that holds as many files.
+pub(super) fn find_aged(summary: &Summary) -> Vec<Finding> {
+    let Some(built) = &summary.built else { return Vec::new() };
+    let largest = |data: &Data| {
+        let others = built.sets.iter().filter(|set| set.aged.is_some());
+        let mut others =
+            others.filter_map(|set| self::data(summary, set)).filter(|other| other.on == data.on);
+        others.all(|other| other.entries <= data.entries)
+    };
+    let told = built.sets.iter().filter_map(|aged| {
+        let data = data(summary, aged).filter(|data| largest(data))?;
+        let fresh = built.sets.iter().find(|fresh| {
+            fresh.aged.is_none() && self::data(summary, fresh).is_some_and(|fresh| is_twin(data, fresh))
+        });
+        let text = tell_aged(summary, data, aged, fresh?)?;
+        Some(Finding::of_group(FindingKind::Aged, AGED_GROUP, text))
+    });
+    told.collect()
+}
+
+fn data<'a>(summary: &'a Summary, set: &BuiltSet) -> Option<&'a Data> {
+    summary.data.iter().map(|check| &check.data).find(|data| data.id == set.data)
+}
+
+/// `true` if two data sets differ in age only.
+fn is_twin(aged: &Data, fresh: &Data) -> bool {
+    let (Some(made), Some(other)) = (aged.source.made(), fresh.source.made()) else { return false };
+    let fresh_made = megadir_record::Made { aged_files: 0, ..made.clone() };
+    aged.entries == fresh.entries && aged.on == fresh.on && fresh_made == *other
+}
+
+fn tell_aged(summary: &Summary, data: &Data, aged: &BuiltSet, fresh: &BuiltSet) -> Option<String> {
+    let of = aged.aged?;
+    let (now, usual) = (aged.directory_bytes?, fresh.directory_bytes?);
+    let (held, left) = (of.files.saturating_add(data.entries), data.entries);
+    let (full, now_text) = (text::bytes(of.directory_bytes), text::bytes(now));
+    let so = match () {
+        () if now as f64 > KEPT * usual as f64 => {
+            format!("still says {now_text}, and so is larger than it need be")
+        }
+        () if now == of.directory_bytes => format!("says {now_text} now too"),
+        () => format!("says {now_text} now: it gave back what it had grown to"),
+    };
+    Some(format!(
+        "On {}, a directory of {} that had held {} was of {full} when full and {so}; a fresh one is of {}.",
+        summary.place_of(data.id),
+        text::counted(left, "file"),
+        text::count(held),
+        text::bytes(usual)
+    ))
+}
+
+pub(super) fn find_directories(summary: &Summary) -> Vec<Finding> {
+    let tell = |group: &GroupSummary| {
+        let arms = summary.arms.iter().filter(|arm| arm.cell.groups.contains(&group.name));
+        let told: Vec<String> = arms.filter_map(|arm| made_before(summary, arm)).collect();
+        (!told.is_empty()).then(|| {
+            let text = format!("Making the directories beforehand took {}.", text::list(&told));
+            Finding::of_group(FindingKind::Pair, &group.name, text)
+        })
+    };
+    summary.groups.iter().filter_map(tell).collect()
+}
+
+/// Returns the time to make the directories of a data set beside the time to write its files.
+fn made_before(summary: &Summary, arm: &Arm) -> Option<String> {
+    let time_ns = median(arm, FileOperation::MakeDirectories)?;
+    let mut of_data = summary.arms.iter().filter(|other| other.cell.data == arm.cell.data);
+    let writing = of_data.find_map(|other| median(other, FileOperation::Create));
+    let share = writing.filter(|ns| *ns > 0.0).map(|ns| time_ns / ns);
+    let share = share.map(|share| format!(" ({} of writing)", text::percent(100.0 * share)));
+    let of = layout(summary, arm).map(|layout| format!(" for `{layout}`")).unwrap_or_default();
+    Some(format!("{} a file more{}{of}", text::time(time_ns), share.unwrap_or_default()))
+}
+
+/// Returns the median time per file of the matching arm, nanoseconds.
+fn median(arm: &Arm, operation: FileOperation) -> Option<f64> {
+    let does = matches!(&arm.cell.work, Work::Files(work) if work.operation == operation);
+    arm.timing.as_ref().filter(|_| does).map(|timing| timing.time_ns.value)
+}
+
+fn layout<'a>(summary: &'a Summary, arm: &Arm) -> Option<&'a str> {
+    let check = summary.data.iter().find(|check| check.data.id == arm.cell.data)?;
+    match &check.data.source {
+        DataSource::Made(made) => match &made.spread {
+            Spread::Layout { layout } => Some(layout),
+            _ => None,
+        },
+        DataSource::Existing { .. } => None,
+    }
 }

@@ -6,16 +6,10 @@
 //! Every picture is there twice, for wide and for narrow screens; the style sheet shows one of them.
 
 mod advice;
-mod answer;
-mod groups;
-mod method;
-mod samples;
-mod side_by_side;
-mod table;
-mod trust;
+mod sections;
 
 pub use advice::advice;
-pub(crate) use table::push_grid;
+pub(crate) use sections::push_grid;
 
 use crate::chart::{self, PAGE_COLOURS, Picture, Width};
 use crate::render::{SOURCE_TABLE_TITLE, is_control, source_table};
@@ -48,16 +42,16 @@ pub fn with_conclusion(report: &Report, conclusion: Option<&Conclusion>) -> Stri
         page.element("h1", sentence);
         page.list(because.iter().cloned());
     }
-    answer::section(&mut page, report, conclusion.is_some());
-    side_by_side::section(&mut page, report);
+    sections::section_answer(&mut page, report, conclusion.is_some());
+    sections::section_side_by_side(&mut page, report);
     if let Some(grid) = source_table(&report.summary) {
         page.element("h2", SOURCE_TABLE_TITLE);
         push_grid(&mut page, &grid, false);
     }
-    groups::sections(&mut page, report);
-    trust::section(&mut page, report);
-    method::section(&mut page, report);
-    samples::section(&mut page, report);
+    sections::sections(&mut page, report);
+    sections::section_trust(&mut page, report);
+    sections::section_method(&mut page, report);
+    sections::section_samples(&mut page, report);
     page.push("</main>\n</body>\n</html>\n");
     document(&record_mark(report), &report.question(), &page)
 }

@@ -2,12 +2,12 @@
 
 use megadir_record::{Role, Work};
 
-use super::filling;
 use super::grid::{Column, Grid, Text};
-use super::inline::Bars;
 use super::operations::bounds;
-use super::outcome::{intervals, outcome};
 use super::paint::Tone;
+use crate::render::grid::Bars;
+use crate::render::operations;
+use crate::render::paint::{intervals, outcome};
 use crate::summary::{
     Arm, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Outcome, PairRow,
     Pairs, Range, Summary, Verdict, rounds_for_interval,
@@ -23,10 +23,10 @@ pub(crate) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
         GroupReading::Compare(comparison) => Some(compare(summary, comparison, tells_speed_ups(summary))),
         GroupReading::Decompose(decomposition) => Some(decompose(summary, decomposition)),
         GroupReading::Pairs(pairs) => Some(self::pairs(summary, pairs)),
-        GroupReading::Refusal(refusal) => Some(filling::refusal(refusal)),
-        GroupReading::Fill(fill) => Some(filling::fill(summary, fill)),
-        GroupReading::Grow(growth) => Some(filling::grow(growth)),
-        GroupReading::BreakEven(read) => Some(super::break_even::grid(read)),
+        GroupReading::Refusal(refusal) => Some(operations::refusal(refusal)),
+        GroupReading::Fill(fill) => Some(operations::fill(summary, fill)),
+        GroupReading::Grow(growth) => Some(operations::grow(growth)),
+        GroupReading::BreakEven(read) => Some(operations::grid_break_even(read)),
         GroupReading::Unreadable { .. } => None,
     }
 }

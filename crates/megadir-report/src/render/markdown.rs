@@ -7,7 +7,7 @@ use super::machine::{
     run_line, self_check_line, wine_line,
 };
 use super::paint::is_control;
-use super::{groups, operations, overview, published, source_table};
+use super::{groups, operations, overview, published};
 use crate::report::Report;
 use crate::text;
 use crate::warning::told;
@@ -28,8 +28,8 @@ pub fn markdown(report: &Report) -> String {
         let lines = overview::lines(overview).join("\n").replace('`', "'");
         page.push_str(&format!("```text\n{lines}\n```\n\n"));
     }
-    if let Some(grid) = source_table::grid(summary) {
-        page.push_str(&format!("## {}\n\n", source_table::TITLE));
+    if let Some(grid) = published::grid_source_table(summary) {
+        page.push_str(&format!("## {}\n\n", published::SOURCE_TABLE_TITLE));
         push_grid(&mut page, &grid);
     }
     for group in &summary.groups {

@@ -1,9 +1,13 @@
-//! Times of single operations as a grid, for table and Markdown.
+//! Tables of single operations, break-even shares and fillings.
 
 use megadir_record::Since;
 
-use super::grid::{Column, Grid, Text};
-use crate::summary::{Arm, Figure, Operations, Summary};
+use crate::render::grid::{Bars, Column, Grid, Text};
+use crate::render::paint::{Tone, intervals, outcome};
+use crate::summary::{
+    Arm, AskPoint, BreakEven, BreakEvenSeries, Bucket, Figure, Fill, Growth, Operations, Refusal, Series,
+    Shape, Summary, Threshold,
+};
 use crate::text;
 
 pub(crate) const TITLE: &str = "How long do single operations take?";
@@ -72,4 +76,196 @@ fn legend(summary: &Summary, single: &Operations) -> String {
         "Time of one operation, {from}, all rounds together; interval: {}, by resampling rounds.{rate}",
         text::chosen(summary.rules.confidence)
     )
+}
+
+/// Returns the arms of every series, and the share from which listing is cheaper.
+pub(super) fn grid_break_even(read: &BreakEven) -> Grid {
+    let columns = vec![
+        Column::right("entries", 0),
+        Column::left("listed by", 0),
+        Column::right("asked for", 0),
+        Column::right("files", 3),
+        Column::right("time", 1),
+        Column::right("of listing", 2),
+        Column::left("ratio", 0),
+        Column::left("cheaper", 0),
+    ];
+    let legend = "Ratio: time of asking / time of listing, round by round; above 1 listing costs less. Break-even: the share of the entries, and in [ ] its interval over rounds.";
+    Grid {
+        columns,
+        rows: read.series.iter().flat_map(rows).collect(),
+        legend: vec![legend.into()],
+        bars: None,
+    }
+}
+
+fn rows(series: &BreakEvenSeries) -> Vec<Vec<Text>> {
+    let row = |point: &AskPoint| {
+        let wins = match point.ratio.interval {
+            Some(interval) if interval.low > 1.0 => "listing",
+            Some(interval) if interval.high < 1.0 => "asking",
+            _ => "either",
+        };
+        let fields = [
+            text::count(series.entries),
+            series.name.clone(),
+            text::share_alone(point.share),
+            text::count(point.files),
+            text::time(point.time_ns.value),
+            text::time(series.list_ns.value),
+            text::ratio(point.ratio.value, point.ratio.interval),
+            wins.to_owned(),
+        ];
+        fields.map(Text::plain).into()
+    };
+    let mut rows: Vec<Vec<Text>> = series.asks.iter().map(row).collect();
+    let share = match series.from {
+        Threshold::At { share } => text::threshold(share, series.interval),
+        from @ (Threshold::Always | Threshold::Never) => {
+            let who = if from == Threshold::Always { "listing" } else { "asking" };
+            let how = if series.interval == Some((from, from)) { "always" } else { "mostly" };
+            format!("{who} {how}")
+        }
+    };
+    let (entries, nothing) = (text::count(series.entries), String::new);
+    let name = series.name.clone();
+    let fields = [entries, name, "break-even".into(), nothing(), nothing(), nothing(), share, nothing()];
+    rows.push(fields.map(|text| Text { text, tone: Tone::Heading }).into());
+    rows
+}
+
+pub(super) fn refusal(refusal: &Refusal) -> Grid {
+    let columns = vec![
+        Column::right("directories", 0),
+        Column::right("mean", 0),
+        Column::right("least", 0),
+        Column::right("most", 0),
+        Column::right("predicted", 0),
+        Column::left("hardly outside", 0),
+        Column::right("error", 0),
+    ];
+    let of = |number: Option<u64>| number.map(text::count).unwrap_or_default();
+    let predicted = refusal.predicted.as_ref();
+    let bounds =
+        |of: &megadir_record::Predicted| format!("[{}, {}]", text::count(of.low), text::count(of.high));
+    let error =
+        |error: f64| format!("{}{}", if error < 0.0 { "-" } else { "+" }, text::percent(100.0 * error.abs()));
+    let row = [
+        text::count(refusal.directories as u64),
+        text::count(refusal.mean.round() as u64),
+        text::count(refusal.least),
+        text::count(refusal.most),
+        of(predicted.map(|predicted| predicted.entries)),
+        predicted.map(bounds).unwrap_or_default(),
+        refusal.error.map(error).unwrap_or_default(),
+    ];
+    let basis = predicted.map_or_else(String::new, |of| format!(" Predicted from: {}.", of.basis));
+    let legend = format!("Entries when the first file was refused, for the directory's index.{basis}");
+    Grid { columns, rows: vec![row.map(Text::plain).into()], legend: vec![legend], bars: None }
+}
+
+pub(super) fn fill(summary: &Summary, fill: &Fill) -> Grid {
+    let columns = vec![
+        Column::right("files there", 0),
+        Column::right("time", 0),
+        Column::left("interval", 2),
+        Column::right("p50", 3),
+        Column::right("p99", 1),
+        Column::right("longest", 3),
+        Column::left("ratio", 0),
+        Column::left("verdict", 0),
+    ];
+    let row = |bucket: &Bucket| {
+        let timing = summary.arm(bucket.arm).and_then(|arm| arm.timing.as_ref());
+        let quantiles = timing.and_then(|timing| timing.single.as_ref()?.quantiles);
+        let of = |ns: Option<f64>| ns.map(text::time).unwrap_or_default();
+        let (ratio, verdict, tone) = outcome(&bucket.outcome);
+        let fields = [
+            text::count(bucket.from),
+            of(bucket.time_ns.map(|figure| figure.value)),
+            bucket.time_ns.as_ref().map(bounds).unwrap_or_default(),
+            of(quantiles.map(|of| of.p50_ns.value)),
+            of(quantiles.map(|of| of.p99_ns.value)),
+            of(quantiles.map(|of| of.max_ns)),
+            ratio,
+        ];
+        fields.into_iter().map(Text::plain).chain([Text { text: verdict, tone }]).collect()
+    };
+    let intervals = intervals(summary, "all rows", fill.buckets.iter().map(|bucket| &bucket.outcome));
+    let legend = format!(
+        "Files there: when the first of the row was created. Time: of one file, median of the rounds. p50, p99, longest: of single \
+         files. Ratio: to the first row, round by round.{intervals}"
+    );
+    let time = |bucket: &Bucket| bucket.time_ns.map(|figure| figure.value);
+    let bars = Bars { what: "time", values: fill.buckets.iter().map(time).collect(), needed: false };
+    Grid { columns, rows: fill.buckets.iter().map(row).collect(), legend: vec![legend], bars: Some(bars) }
+}
+
+pub(super) fn grow(growth: &Growth) -> Grid {
+    let columns = vec![
+        Column::left("series", 0),
+        Column::right("entries", 0),
+        Column::right("time", 1),
+        Column::left("interval", 3),
+        Column::right("an entry", 2),
+        Column::left("exponent", 0),
+        Column::left("says", 0),
+    ];
+    let rows = growth.series.iter().flat_map(series_rows).collect();
+    // Per entry: otherwise bars of flat series would all have one length. Operations other than listings are
+    // per operation.
+    let points = || growth.series.iter().flat_map(|series| &series.points);
+    let an_entry = points().all(|point| point.entry_ns.is_some());
+    let values = growth.series.iter().flat_map(|series| {
+        let of_point = |point: &crate::summary::Point| {
+            Some(point.entry_ns.filter(|_| an_entry).unwrap_or(point.time_ns).value)
+        };
+        series.points.iter().map(of_point).chain(series.exponent.map(|_| None))
+    });
+    let bars =
+        Bars { what: if an_entry { "an entry" } else { "time" }, values: values.collect(), needed: false };
+    let legend = "Exponent: the time grows with entries to this power, from the row above and over all sizes; 1 is linear.";
+    Grid { columns, rows, legend: vec![legend.into()], bars: Some(bars) }
+}
+
+fn series_rows(series: &Series) -> Vec<Vec<Text>> {
+    let point = |point: &crate::summary::Point| {
+        let step = series.steps.iter().find(|step| step.to_entries == point.entries);
+        let exponent = step.map(|step| text::exponent(&step.exponent)).unwrap_or_default();
+        let fields = [
+            series.name.clone(),
+            text::count(point.entries),
+            text::time(point.time_ns.value),
+            bounds(&point.time_ns),
+            point.entry_ns.map(|figure| text::time(figure.value)).unwrap_or_default(),
+            exponent,
+            String::new(),
+        ];
+        fields.map(Text::plain).into()
+    };
+    let mut rows: Vec<Vec<Text>> = series.points.iter().map(point).collect();
+    if let Some(exponent) = &series.exponent {
+        let nothing = String::new;
+        let fields = [
+            series.name.clone(),
+            "all".into(),
+            nothing(),
+            nothing(),
+            nothing(),
+            text::exponent(exponent),
+            shape(series.shape).into(),
+        ];
+        rows.push(fields.map(|text| Text { text, tone: Tone::Heading }).into());
+    }
+    rows
+}
+
+fn shape(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Linear => "linear",
+        Shape::PerhapsLinear => "perhaps linear",
+        Shape::LessThanLinear => "less than linear",
+        Shape::MoreThanLinear => "more than linear",
+        Shape::CannotBeTold => "undecided",
+    }
 }

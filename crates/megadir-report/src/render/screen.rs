@@ -5,7 +5,7 @@ use super::grid::Grid;
 use super::machine::wine_line;
 use super::paint::Tone;
 use super::table::Page;
-use super::{Style, groups, overview, volumes};
+use super::{Style, groups, overview};
 use crate::report::Report;
 use crate::summary::GroupSummary;
 use crate::text;
@@ -47,7 +47,7 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let told_above = |told: &&&Told| cause.is_some_and(|cause| told.text.starts_with(cause));
     let quiet: Vec<&Told> =
         warnings.iter().filter(|told| !told.loud).filter(|told| !told_above(&told)).collect();
-    let volumes = volumes::differences_line(&report.summary);
+    let volumes = overview::differences_line(&report.summary);
     volumes.iter().for_each(|line| {
         top.sentences(line, "", Tone::Plain, SMALL_PRINT_MAX);
     });

@@ -4,13 +4,13 @@
 
 use super::data::use_lines;
 use super::grid::{Grid, lay_out};
-use super::inline::course;
 use super::machine::{
     families_line, file_system_lines, machine_line, resolution_lines, run_line, self_check_line, wine_line,
 };
 use super::paint::{Tone, clean, fitting, paint};
-use super::{Style, groups, operations, overview, published, source_table};
+use super::{Style, groups, operations, overview, published};
 use crate::finding::{Finding, FindingKind};
+use crate::render::grid::course;
 use crate::report::Report;
 use crate::summary::{GroupSummary, Overview, Resolution, Summary};
 use crate::text;
@@ -70,9 +70,9 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
         page.gap();
         file_systems(&mut page, summary, overview);
     }
-    if let Some(grid) = source_table::grid(summary) {
+    if let Some(grid) = published::grid_source_table(summary) {
         page.gap();
-        page.paragraph(source_table::TITLE, "", Tone::Heading);
+        page.paragraph(published::SOURCE_TABLE_TITLE, "", Tone::Heading);
         page.grid(&grid);
     }
     // Among many tables of single file systems a reader would miss the overall one.

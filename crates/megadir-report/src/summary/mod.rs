@@ -1,8 +1,9 @@
 //! Summary of a record, as data without sentences.
 //!
-//! Files: `whole` (the summary and how it is made), `rounds` (samples paired
-//! by round), `evidence` (what rules judge by), `check` (what must hold of it), `decode` (times of single operations), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`, `pairs`, `refusal`, `fill` and
-//! `grow` (one rule each), `resolution` (the baseline against itself). None of them knows a format.
+//! Files: `whole` (the summary and how it is made), `rounds` (samples paired by round), `evidence` (what rules judge
+//! by), `check` (what must hold of it), `decode` (times of single operations), `arm` (one arm alone), `operations` (its
+//! single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`,
+//! `fillings` (rules), `resolution` (the baseline against itself). None of them knows a format.
 
 mod alternatives;
 mod arm;
@@ -13,13 +14,10 @@ mod decode;
 mod decompose;
 mod equal_work;
 mod evidence;
-mod fill;
-mod grow;
+mod fillings;
 mod operations;
 mod overview;
-mod pairs;
 mod published;
-mod refusal;
 mod resolution;
 mod rounds;
 mod self_check;
@@ -30,16 +28,13 @@ pub use crate::figure::{Figure, Range, Threshold, rounds_for_interval};
 pub use arm::{Arm, Quantiles, Timing};
 pub use break_even::{AskPoint, BreakEven, BreakEvenSeries, BreakEvenSizes};
 pub use check::SummaryError;
-pub use compare::{CallsContrast, Comparison, Contrast, Outcome, Verdict};
+pub use compare::{CallsContrast, Comparison, Contrast, Outcome, PairRow, Pairs, Verdict};
 pub use decompose::{Claim, Decomposition, Factor, ReadingFactor};
 pub use equal_work::{DataCheck, Mismatch, WorkCheck};
 pub use evidence::looks;
-pub use fill::{Bucket, Fill};
-pub use grow::{Growth, Point, Series, Shape, Step};
+pub use fillings::{Bucket, Fill, Growth, Point, Refusal, Series, Shape, Step};
 pub use operations::{OperationQuantiles, Operations, Rate};
 pub use overview::{Overall, Overview, OverviewCell, OverviewColumn, OverviewRow};
-pub use pairs::{PairRow, Pairs};
-pub use refusal::Refusal;
 pub use resolution::{Difference, Resolution};
 pub use self_check::SelfChecked;
 pub use stopped::Stopped;

@@ -3,8 +3,7 @@
 //! File systems on different storage (an image file, a device, memory) differ in more than the file system: their times are
 //! shown next to each other and not compared.
 
-mod marks;
-mod row;
+mod rows;
 
 use std::collections::BTreeMap;
 
@@ -13,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::compare::{Outcome, Verdict, outcome};
 use super::evidence::Evidence;
-use super::pairs::read_file_systems;
 use super::{Figure, Range};
-use row::{RowArms, arms_by_row, named};
+use crate::summary::compare::read_file_systems;
+use rows::{RowArms, arms_by_row, named};
 
 /// File systems side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -214,7 +213,7 @@ pub(crate) fn overview(evidence: &Evidence<'_>) -> Option<Overview> {
     let rows: Vec<OverviewRow> = arms.iter().map(|row| of_row(evidence, row, &judged)).collect();
     let overall = overall(evidence, &columns, &rows);
     let mut overview = Overview { columns, rows, overall };
-    marks::set(evidence, &mut overview);
+    rows::set(evidence, &mut overview);
     Some(overview)
 }
 

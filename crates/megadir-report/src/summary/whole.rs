@@ -16,11 +16,7 @@ use super::check::SummaryError;
 use super::compare::compare;
 use super::decompose::{Programs, decompose};
 use super::evidence::Evidence;
-use super::fill::fill;
-use super::grow::grow;
 use super::overview::{Overview, comparable, overview};
-use super::pairs::{read_file_systems, read_pairs};
-use super::refusal::refusal;
 use super::resolution::resolutions;
 use super::self_check::{judge, withhold_quantiles};
 use super::stopped::{Stopped, stopped};
@@ -28,6 +24,8 @@ use super::{
     Arm, BreakEven, Comparison, DataCheck, Decomposition, Fill, Growth, Pairs, Refusal, Resolution, Rounds,
     SelfChecked, equal_work,
 };
+use crate::summary::compare::{read_file_systems, read_pairs};
+use crate::summary::fillings::{fill, grow, refusal};
 
 /// Everything that a record says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use megadir_record::{Record, Role, contradictions};
 
-use super::{Advisory, Options, Warning, reference, run};
+use super::{Advisory, Options, Warning, run};
 use crate::summary::{
     Arm, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rate, Rounds, Summary,
     TIMER_COST_REFUSED, WorkCheck, cost_of_timing, rounds_for_interval,
@@ -40,7 +40,7 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     warnings.extend(data_changed(summary));
     warnings.extend(against_itself(summary));
     warnings.extend(how_far(summary, rounds));
-    warnings.extend(reference::find(&record.header.plan, summary));
+    warnings.extend(run::find(&record.header.plan, summary));
     warnings.extend(timer_cost(summary));
     warnings.extend(self_check(summary));
     warnings.extend(run::resolution_wide(summary));

@@ -2,7 +2,7 @@
 //!
 //! The summary keeps each warning.
 
-use super::note::{DISTURBING, WINE};
+use super::kind::{DISTURBING, WINE};
 use super::{Advisory, Warning};
 use crate::summary::Figure;
 use crate::text;

@@ -1,8 +1,9 @@
 //! Texts of warnings: the problem and the remedy.
 
-use super::{Advisory, Options, Warning, note};
+use super::{Advisory, Options, Warning};
 use crate::summary::Figure;
 use crate::text;
+use crate::warning::kind;
 
 impl Warning {
     /// Returns the warning with its words, for a record of `megadir bench`.
@@ -146,7 +147,7 @@ fn fixed_advice(warning: &Warning) -> &'static str {
         Warning::ChangePoint { .. } | Warning::HalvesDiffer { .. } => {
             "Ratios are paired by round, so they are unaffected; absolute times are not. Look for a task that began or ended, or run it again."
         }
-        Warning::Noted { note, .. } => note::advice(note),
+        Warning::Noted { note, .. } => kind::advice(note),
         Warning::TooFewRounds { .. }
         | Warning::ResolutionWide { .. }
         | Warning::ReferenceWide { .. }

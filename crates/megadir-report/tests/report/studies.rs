@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 /// Names of studies that are also the name of a chart or of a kind of work.
 const OTHER_USES: [(&str, &str); 5] = [
-    ("chart/fill.rs", "fill"),
-    ("render/break_even.rs", "listing"),
+    ("chart/growth.rs", "fill"),
+    ("render/operations.rs", "listing"),
     ("render/columns.rs", "attributes"),
     ("render/columns.rs", "lookup"),
     ("render/columns.rs", "remove"),

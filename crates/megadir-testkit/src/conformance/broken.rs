@@ -1,13 +1,20 @@
-//! Failing and abandoned readers: an error is returned once, nothing follows it, and nothing stays open.
+//! Failing, refusing and abandoned readers, and directories that change during a listing: an error is
+//! returned once, nothing follows it, and nothing stays open.
 
-use megadir::policy::{self, Choice};
-use megadir::{Dir, Error, ErrorKind, Listing};
+use std::collections::BTreeSet;
 
-use super::Ground;
-use crate::faulty::{self, Faulty};
+use megadir::policy::Choice;
+use megadir::{
+    BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Dir, Error, ErrorKind, Listing, ReadOptions, SHARES_MAX, THREADS_MAX,
+    policy,
+};
+
+use crate::conformance::Ground;
+use crate::faulty;
+use crate::faulty::Faulty;
 use crate::leaks::{descriptors_below, settled};
 use crate::seen::{Drained, Seen, drain, identities, oracle};
-use crate::tree::Flat;
+use crate::tree::{Flat, Maker};
 
 fn list_faulty(ground: &Ground, directory: &Dir, fails_at: u64, error: fn() -> Error) -> Drained {
     let choice = Choice {
@@ -83,4 +90,179 @@ pub(super) fn dropped_early(ground: &Ground) {
     }
     drop(directory);
     assert_eq!(settled(|| descriptors_below(&path)), 0, "descriptors left open");
+}
+
+pub(super) fn options(ground: &Ground) {
+    let path = Flat::plain(5000).ensure(&ground.directory);
+    let directory = Dir::open(&path).unwrap();
+    let good = ground.options(128 << 10);
+    let mut bad = vec![
+        ReadOptions { buffer_bytes: 0, ..good },
+        ReadOptions { buffer_bytes: 279, ..good },
+        ReadOptions { buffer_bytes: BUFFER_BYTES_MIN - 1, ..good },
+        ReadOptions { buffer_bytes: BUFFER_BYTES_MAX + 1, ..good },
+        ReadOptions { threads: 0, ..good },
+        ReadOptions { threads: THREADS_MAX + 1, ..good },
+        ReadOptions { shares: 0, ..good },
+        ReadOptions { shares: SHARES_MAX + 1, ..good },
+    ];
+    if !ground.backend.uses_threads() {
+        bad.push(ReadOptions { threads: 2, ..good });
+        bad.push(ReadOptions { shares: 2, ..good });
+    }
+    for options in bad {
+        let Err(error) = ground.backend.open(&directory, &options) else { panic!("accepted {options:?}") };
+        assert_eq!(error.kind(), ErrorKind::BadOption, "{options:?}: {error}");
+        assert_eq!(error.path(), path);
+        assert!(error.to_string().contains(ground.backend.name()), "names itself: {error}");
+        assert!(!error.to_string().contains('\n'), "one line: {error}");
+    }
+    let smallest = ReadOptions { buffer_bytes: BUFFER_BYTES_MIN, ..good };
+    ground.check(&path, &smallest, "smallest buffer");
+}
+
+pub(super) fn paths(ground: &Ground) {
+    let missing = ground.directory.join("missing");
+    assert_eq!(Dir::open(&missing).unwrap_err().kind(), ErrorKind::NotFound);
+    let file = ground.directory.join(format!("file-{}", ground.backend.name()));
+    std::fs::write(&file, "").unwrap();
+    let error = Dir::open(&file).unwrap_err();
+    assert_eq!((error.kind(), error.path()), (ErrorKind::NotADirectory, &*file));
+    std::fs::remove_file(&file).unwrap();
+    #[cfg(unix)]
+    links(ground);
+}
+
+/// A symbolic link is followed if the caller named it, never below.
+#[cfg(unix)]
+fn links(ground: &Ground) {
+    let parent = Dir::open(&ground.directory).unwrap();
+    let link = ground.directory.join(format!("link-{}", ground.backend.name()));
+    std::os::unix::fs::symlink(Flat::plain(1).ensure(&ground.directory), &link).unwrap();
+    ground.check(&link, &ground.options(4 << 10), "link");
+    let below = parent.open_below(link.file_name().unwrap().as_encoded_bytes());
+    assert_eq!(below.unwrap_err().kind(), ErrorKind::NotADirectory);
+    std::fs::remove_file(&link).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn permissions(ground: &Ground) {
+    use crate::seen::{Seen, drain};
+    use crate::unprivileged::{NOBODY, may_be_listed, unprivileged};
+    use megadir::Result;
+    use std::os::unix::fs::{PermissionsExt, chown};
+    const ENTRIES: u64 = 3000;
+    // The mount's root may be closed to other users; this directory is reached by descriptor.
+    let parent_path = ground.directory.join(format!("permissions-{}", ground.backend.name()));
+    std::fs::create_dir(&parent_path).unwrap();
+    std::fs::set_permissions(&parent_path, PermissionsExt::from_mode(0o755)).unwrap();
+    let parent = Dir::open(&parent_path).unwrap();
+    let modes: [(&[u8], u32); 4] = [(b"rwx", 0o700), (b"r--", 0o400), (b"--x", 0o100), (b"---", 0)];
+    for (name, mode) in modes {
+        let path = parent_path.join(std::str::from_utf8(name).unwrap());
+        Flat::plain(ENTRIES).build(&path);
+        if rustix::process::geteuid().is_root() {
+            chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+    }
+    let read = |name: &[u8]| -> Result<Vec<Seen>> {
+        unprivileged(|| {
+            let directory = parent.open_below(name)?;
+            let drained = drain(&mut *ground.backend.open(&directory, &ground.options(4 << 10))?);
+            drained.error.map_or(Ok(drained.seen), Err)
+        })
+    };
+    let may_be_listed = |name: &[u8]| unprivileged(|| may_be_listed(&parent.open_below(name).unwrap()));
+    for name in [&b"--x"[..], b"---"] {
+        let refused = read(name).map(|found| found.len());
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::PermissionDenied);
+    }
+    for name in [&b"rwx"[..], b"r--"] {
+        match read(name) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && !may_be_listed(name) => {}
+            Ok(found) => {
+                assert_eq!(found.len() as u64, ENTRIES);
+                assert!(found.iter().all(|seen| seen.kind == megadir::FileType::File));
+            }
+            // Threads reopen the directory, which needs search permission.
+            Err(error) if ground.backend.uses_threads() => {
+                let expected =
+                    if name == b"r--" { ErrorKind::PermissionDenied } else { ErrorKind::Unavailable };
+                assert!([expected, ErrorKind::Unavailable].contains(&error.kind()), "{error}");
+            }
+            Err(error) => panic!("{} {name:?}: {error}", ground.backend.name()),
+        }
+    }
+    for (name, _) in modes {
+        let path = parent_path.join(std::str::from_utf8(name).unwrap());
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o700)).unwrap();
+    }
+    std::fs::remove_dir_all(&parent_path).unwrap();
+}
+
+/// Enough for several 4 KiB buffers; Wine takes a millisecond per file.
+const ENTRIES: u64 = if cfg!(windows) { 400 } else { 6000 };
+
+fn make(ground: &Ground, purpose: &str) -> (std::path::PathBuf, BTreeSet<Vec<u8>>) {
+    let path = ground.directory.join(format!("{purpose}-{}", ground.backend.name()));
+    let flat = Flat::plain(ENTRIES);
+    flat.build(&path);
+    (path, (0..ENTRIES).map(|index| flat.name(index)).collect())
+}
+
+pub(super) fn vanishing(ground: &Ground) {
+    let (path, all) = make(ground, "vanishing");
+    let directory = Dir::open(&path).unwrap();
+    if ground.accepts(&directory) {
+        let mut reader = ground.backend.open(&directory, &ground.options(4 << 10)).unwrap();
+        let batch = reader.next_batch().unwrap().unwrap();
+        let mut seen: Vec<Vec<u8>> = batch.entries().map(|entry| Seen::of(&entry).name).collect();
+        let maker = Maker::open(&path);
+        let mut untouched = all.clone();
+        for name in all.iter().step_by(2) {
+            maker.remove(name);
+            untouched.remove(name);
+        }
+        let rest = drain(&mut *reader);
+        assert!(rest.error.is_none(), "entries that vanish are no error: {:?}", rest.error);
+        seen.extend(rest.seen.into_iter().map(|seen| seen.name));
+        let unique: BTreeSet<_> = seen.iter().cloned().collect();
+        assert_eq!(unique.len(), seen.len(), "each name once");
+        assert!(unique.is_subset(&all), "nothing that never existed");
+        assert!(untouched.is_subset(&unique), "every untouched name");
+    }
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+pub(super) fn removed(ground: &Ground) {
+    let (path, all) = make(ground, "removed");
+    let directory = Dir::open(&path).unwrap();
+    if !ground.accepts(&directory) {
+        std::fs::remove_dir_all(&path).unwrap();
+        return;
+    }
+    let options = ground.options(4 << 10);
+    let mut reader = ground.backend.open(&directory, &options).unwrap();
+    reader.next_batch().unwrap().unwrap();
+    let mut unread = ground.backend.open(&directory, &options).unwrap();
+    match std::fs::remove_dir_all(&path) {
+        // Wine refuses to remove a directory during a search (FindFirstFile).
+        Err(error) if crate::require::is_wine() && error.raw_os_error() == Some(32) => {
+            let what = format!("removing what {} lists", ground.backend.name());
+            crate::require::unavailable(&what, "Wine does not let directories go that are being searched");
+            drop((reader, unread));
+            return std::fs::remove_dir_all(&path).unwrap();
+        }
+        removed => removed.unwrap(),
+    }
+    for reader in [&mut reader, &mut unread] {
+        let rest = drain(&mut **reader);
+        assert!(rest.seen.iter().all(|seen| all.contains(&seen.name)));
+        // The C library reports the end, the kernel an error. Windows refuses to open a directory that is being
+        // removed.
+        let may_be_refused = cfg!(windows);
+        assert!(rest.error.is_none_or(|error| error.kind() == ErrorKind::NotFound
+            || (may_be_refused && error.kind() == ErrorKind::PermissionDenied)));
+    }
 }

@@ -2,14 +2,20 @@
 //! [`CASES`]. Refusals need a reason and are counted by [`Outcome`].
 
 mod broken;
-mod changing;
-mod ground;
 mod plain;
-#[cfg(target_os = "linux")]
-mod raw;
-mod refused;
 
-pub use ground::{Ground, Outcome, conformance};
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use megadir::{Backend, Dir, ErrorKind, ReadOptions};
+use rustix::fs::{RawDir, SeekFrom, seek};
+
+use crate::seen;
+use crate::seen::{Seen, assert_same};
+use crate::tree::{Flat, Kinds, Names};
 
 #[derive(Clone, Copy)]
 pub struct Case {
@@ -27,13 +33,133 @@ pub static CASES: &[Case] = &[
     Case { name: "asks the inodes if the directory has no types", run: plain::unknown_types },
     Case { name: "gives each reader a position of its own", run: plain::two_readers },
     #[cfg(target_os = "linux")]
-    Case { name: "gives cookies that lead on, and the kernel's record lengths", run: raw::cookies },
-    Case { name: "gives untouched entries once while others vanish", run: changing::vanishing },
-    Case { name: "ends when the directory is removed", run: changing::removed },
-    Case { name: "refuses options that it cannot honour", run: refused::options },
-    Case { name: "reports missing paths and non-directories", run: refused::paths },
+    Case { name: "gives cookies that lead on, and the kernel's record lengths", run: cookies },
+    Case { name: "gives untouched entries once while others vanish", run: broken::vanishing },
+    Case { name: "ends when the directory is removed", run: broken::removed },
+    Case { name: "refuses options that it cannot honour", run: broken::options },
+    Case { name: "reports missing paths and non-directories", run: broken::paths },
     #[cfg(target_os = "linux")]
-    Case { name: "respects permissions", run: refused::permissions },
+    Case { name: "respects permissions", run: broken::permissions },
     Case { name: "gives an error once and nothing after it", run: broken::every_call },
     Case { name: "leaves nothing open when dropped early", run: broken::dropped_early },
 ];
+
+pub struct Ground {
+    pub backend: &'static dyn Backend,
+    /// Shared by backends whose trees have equal content.
+    pub directory: PathBuf,
+    listed: AtomicU64,
+    refused: AtomicU64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub listed: u64,
+    /// Refused as [`ErrorKind::Unavailable`].
+    pub refused: u64,
+}
+
+/// Runs every case with trees in `directory`; prints a case before it panics.
+#[expect(clippy::print_stdout, reason = "shown by the harness when a case fails")]
+pub fn conformance(backend: &'static dyn Backend, directory: &Path) -> Outcome {
+    let ground = Ground {
+        backend,
+        directory: directory.to_owned(),
+        listed: AtomicU64::new(0),
+        refused: AtomicU64::new(0),
+    };
+    for case in CASES {
+        let started = std::time::Instant::now();
+        println!("{} {}", backend.name(), case.name);
+        (case.run)(&ground);
+        println!("    {:.2} s", started.elapsed().as_secs_f64());
+    }
+    Outcome { listed: ground.listed.into_inner(), refused: ground.refused.into_inner() }
+}
+
+impl Ground {
+    pub fn options(&self, buffer_bytes: usize) -> ReadOptions {
+        let (threads, shares) = if self.backend.uses_threads() { (2, 13) } else { (1, 1) };
+        ReadOptions { buffer_bytes, threads, shares, resolve_types: true }
+    }
+
+    /// `probe` and `open` must refuse with the same reason.
+    pub fn accepts(&self, directory: &Dir) -> bool {
+        let Err(refusal) = self.backend.probe(directory) else {
+            self.listed.fetch_add(1, Ordering::Relaxed);
+            return true;
+        };
+        assert_eq!(refusal.kind(), ErrorKind::Unavailable, "{refusal}");
+        assert!(refusal.reason().len() > 20, "a refusal says why: {refusal}");
+        assert_eq!(refusal.path(), directory.path());
+        let opened = self.backend.open(directory, &self.options(128 << 10)).map(drop);
+        assert_eq!(opened.unwrap_err().reason(), refusal.reason(), "probe and open agree");
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        false
+    }
+
+    pub fn list(&self, directory: &Dir, options: &ReadOptions) -> Option<Vec<Seen>> {
+        self.accepts(directory).then(|| seen::list(self.backend, directory, options).unwrap())
+    }
+
+    /// Same names, inodes and types, each name once.
+    pub fn check(&self, path: &Path, options: &ReadOptions, what: &str) {
+        let directory = Dir::open(path).unwrap();
+        let Some(found) = self.list(&directory, options) else { return };
+        let what = format!("{} {what} {options:?}", self.backend.name());
+        assert_same(&seen::identities(&found), &seen::oracle(&directory), &what);
+    }
+}
+
+/// From `position` on, at most `limit`.
+fn serial(directory: &Dir, position: u64, limit: usize) -> Vec<(Vec<u8>, u64)> {
+    let descriptor = directory.reopen().unwrap();
+    seek(&descriptor, SeekFrom::Start(position)).unwrap();
+    let mut buffer = [MaybeUninit::uninit(); 8192];
+    let mut entries = RawDir::new(descriptor.as_fd(), &mut buffer);
+    let mut found = Vec::new();
+    while found.len() < limit {
+        let Some(entry) = entries.next() else { break };
+        let entry = entry.unwrap();
+        let name = entry.file_name().to_bytes().to_vec();
+        if name != b"." && name != b".." {
+            found.push((name, entry.next_entry_cookie()));
+        }
+    }
+    found
+}
+
+fn cookies(ground: &Ground) {
+    for flat in [
+        Flat::plain(5000),
+        Flat { entries: 1500, names: Names::Longest, kinds: Kinds::Files, seed: 1 },
+        Flat { entries: 10, names: Names::Plain, kinds: Kinds::Mixed, seed: 2 },
+    ] {
+        let directory = Dir::open(flat.ensure(&ground.directory)).unwrap();
+        let Some(found) = ground.list(&directory, &ground.options(4 << 10)) else { continue };
+        if !ground.backend.is_raw() {
+            assert!(
+                found.iter().all(|seen| seen.cookie.is_none()),
+                "a backend without positions returns none"
+            );
+            continue;
+        }
+        let order = serial(&directory, 0, usize::MAX);
+        let next: HashMap<&[u8], &[u8]> =
+            order.windows(2).map(|pair| (&pair[0].0[..], &pair[1].0[..])).collect();
+        for (index, seen) in found.iter().enumerate() {
+            let record_bytes = (19 + seen.name.len() + 1).next_multiple_of(8);
+            assert_eq!(usize::from(seen.record_bytes), record_bytes);
+            let cookie = u64::try_from(seen.cookie.unwrap()).unwrap();
+            if index % 97 == 0 || index + 3 > found.len() {
+                let after = serial(&directory, cookie, 1);
+                assert_eq!(
+                    after.first().map(|entry| &entry.0[..]),
+                    next.get(&seen.name[..]).copied(),
+                    "seeking to the cookie of {:?} goes on behind it",
+                    seen.name.escape_ascii().to_string()
+                );
+            }
+        }
+    }
+}

@@ -107,7 +107,7 @@ pub(super) fn types(ground: &Ground) {
 
 #[cfg(target_os = "linux")]
 pub(super) fn unknown_types(ground: &Ground) {
-    use crate::untyped::Untyped;
+    use crate::faulty::Untyped;
     use megadir::{FileType, Resolving};
     use std::os::fd::{AsFd, OwnedFd};
     let flat = Flat { entries: 2000, names: Names::Plain, kinds: Kinds::Mixed, seed: 2 };

@@ -10,12 +10,11 @@ use std::time::{Duration, Instant};
 
 use megadir::{AttributeChoice, Dir, FileSystem, Time, Want};
 
-use super::Ground;
-use super::fields::wrong;
 use super::ground::{again, drain, once};
-use super::hooked::Hooked;
-use super::oracle::{Truth, oracle};
-use super::trees;
+use super::{Ground, trees};
+use crate::examining::fresh::Hooked;
+use crate::examining::ground::wrong;
+use crate::examining::trees::{Truth, oracle};
 use crate::require::full;
 use crate::rng::Rng;
 

@@ -4,21 +4,16 @@
 
 mod broken;
 mod changing;
-mod extremes;
-pub mod fields;
 mod fresh;
 mod ground;
-pub mod hooked;
 mod mounts;
-pub mod oracle;
-mod plain;
-mod refused;
-mod subsets;
 pub mod trees;
+mod values;
 mod walk;
 
-pub use extremes::{Kept, kept, of_times};
-pub use ground::{Examined, Ground, Outcome, drain, examining, once, ways};
+pub use fresh::Hooked;
+pub use ground::{Examined, FIELDS, Ground, Outcome, drain, examining, once, ways, wrong};
+pub use values::{Kept, kept, of_times};
 
 #[derive(Clone, Copy)]
 pub struct Case {
@@ -27,17 +22,17 @@ pub struct Case {
 }
 
 pub static CASES: &[Case] = &[
-    Case { name: "returns all attributes of every kind of entry", run: plain::kinds },
-    Case { name: "examines entries of every name", run: plain::names },
-    Case { name: "examines 0, 1 and many entries, each its own", run: plain::sizes },
-    Case { name: "returns times from before 1970 to after 2262", run: extremes::times },
-    Case { name: "returns sizes beyond 2^53", run: extremes::sizes },
-    Case { name: "returns the same values for every request, and no others", run: subsets::subsets },
+    Case { name: "returns all attributes of every kind of entry", run: values::kinds },
+    Case { name: "examines entries of every name", run: values::names },
+    Case { name: "examines 0, 1 and many entries, each its own", run: values::sizes_plain },
+    Case { name: "returns times from before 1970 to after 2262", run: values::times },
+    Case { name: "returns sizes beyond 2^53", run: values::sizes_extremes },
+    Case { name: "returns the same values for every request, and no others", run: values::subsets },
     Case { name: "reports the mounted root, not the hidden entry", run: mounts::mounts },
     Case { name: "sees changes that are not on disk yet", run: fresh::fresh },
     Case { name: "examines a tree", run: walk::tree },
-    Case { name: "respects permissions", run: refused::permissions },
-    Case { name: "returns the same to users without privileges, or nothing", run: refused::nobody },
+    Case { name: "respects permissions", run: broken::permissions },
+    Case { name: "returns the same to users without privileges, or nothing", run: broken::nobody },
     Case { name: "marks entries that vanish, and loses no other", run: changing::vanishing },
     Case { name: "returns old or new values of changing entries", run: changing::changed },
     Case { name: "returns old or new values of replaced entries", run: changing::replaced },

@@ -6,10 +6,9 @@ use std::process::Command;
 
 use megadir::{Attributes, Dir, Error, ErrorKind, Result, Walk, WalkItem, WalkOptions, Want};
 
-use super::Ground;
-use super::fields::wrong;
-use super::oracle::oracle;
-use super::trees;
+use super::{Ground, trees};
+use crate::examining::ground::wrong;
+use crate::examining::trees::oracle;
 use crate::mount::{run, unmount};
 
 struct Walked {

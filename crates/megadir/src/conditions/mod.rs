@@ -183,10 +183,12 @@ impl Conditions {
     /// `true` if the entry exists for the caller.
     #[inline]
     pub fn sees(&self, place: &Place, name: &[u8]) -> bool {
-        !self.hides_all(place)
-            && (self.exclude.is_empty()
-                || !self.exclude.match_name(name)
-                    && !(self.exclude.has_paths() && self.exclude.match_path(&path(place, name))))
+        !self.hides_all(place) && (self.exclude.is_empty() || !self.excludes(place, name))
+    }
+
+    fn excludes(&self, place: &Place, name: &[u8]) -> bool {
+        self.exclude.match_name(name)
+            || self.exclude.has_paths() && self.exclude.match_path(&path(place, name))
     }
 
     /// `true` if entries of the directory `name` may exist for the caller.

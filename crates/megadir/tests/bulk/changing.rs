@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use megadir::{Dir, Examiner, ReadOptions, Time, Want, backend, examiner};
-use megadir_testkit::examining::oracle::{self, Truth};
+use megadir_testkit::examining::trees::{self, Truth};
 use megadir_testkit::mount::{Mount, XFS};
 use megadir_testkit::require;
 
@@ -54,7 +54,7 @@ fn names_that_changed_hands_are_told_as_they_are_now() {
                 }
             }
         });
-        let now = oracle::oracle(&path);
+        let now = trees::oracle(&path);
         for (name, row) in &told {
             match now.get(name) {
                 Some(truth) => assert_told(row, truth, name),
@@ -102,7 +102,7 @@ fn on_xfs_what_is_written_while_it_is_listed_is_told() {
             file.set_times(FileTimes::new().set_modified(UNIX_EPOCH)).unwrap();
         }
     });
-    let now = oracle::oracle(&path);
+    let now = trees::oracle(&path);
     for (name, row) in &told {
         assert_told(row, &now[name], name);
     }

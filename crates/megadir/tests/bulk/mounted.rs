@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use megadir::{Attributes, Dir, ErrorKind, Examiner, Walk, WalkItem, WalkOptions, Want, examiner};
-use megadir_testkit::examining::oracle;
+use megadir_testkit::examining::trees;
 use megadir_testkit::mount::{BTRFS, Mount, XFS, run, unmount};
 use megadir_testkit::require;
 
@@ -78,7 +78,7 @@ fn subvolumes_are_told_by_their_own_inode_and_device() {
     }
     // A walk alternates between subvolumes.
     let errors = walk(btrfs, &root, false, |path, name, row| {
-        assert_told(row, &oracle::of(&path.join(name)), name.as_bytes());
+        assert_told(row, &trees::of(&path.join(name)), name.as_bytes());
     });
     assert!(errors.is_empty(), "{errors:?}");
 }
@@ -131,7 +131,7 @@ fn a_walk_refuses_other_file_systems_once_each_and_goes_on_elsewhere() {
     mounted.mount(&["--bind", other.path().to_str().unwrap()], &xfs.path().join("xfs"));
     let mut seen = 0;
     let errors = walk(examiner("xfs-bulkstat").unwrap(), &xfs.path(), true, |path, name, row| {
-        assert_told(row, &oracle::of(&path.join(name)), name.as_bytes());
+        assert_told(row, &trees::of(&path.join(name)), name.as_bytes());
         seen += 1;
     });
     assert_eq!(errors.len(), 1, "{errors:?}");

@@ -7,8 +7,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use megadir::{Attributes, Examiner, Want, examiner};
 use megadir_testkit::examining::Ground;
-use megadir_testkit::examining::fields::wrong;
-use megadir_testkit::examining::oracle::{self, Truth};
+use megadir_testkit::examining::trees::{self, Truth};
+use megadir_testkit::examining::wrong;
 use megadir_testkit::mount::{BTRFS, Mount, Recipe, XFS};
 use rustix::fs::{CWD, FileType as Kind, Mode, makedev, mknodat};
 
@@ -28,7 +28,7 @@ pub(crate) fn assert_true(examiner: &'static dyn Examiner, path: &Path) -> Truth
     let ground = Ground::new(examiner, path);
     ground.check_path(path, 16 << 10);
     assert_eq!(ground.outcome().refused, 0);
-    oracle::oracle(path)
+    trees::oracle(path)
 }
 
 /// Asserts a row of one entry.

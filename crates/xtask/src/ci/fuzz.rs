@@ -2,7 +2,7 @@
 //! but a stable toolchain (`RUSTC_BOOTSTRAP=1`). `libfuzzer-sys` needs a C++ compiler. `fuzz/` is a workspace
 //! of its own; committed examples are in `fuzz/seeds/TARGET/`.
 
-use super::stage::{Context, Report};
+use crate::ci::drive::{Context, Report};
 use crate::{process, workspace};
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Counts the instructions of the measurement loop for an operation: Callgrind runs `megadir bench null` with
 //! two numbers of operations, whose difference excludes the startup. Exact on any machine and at any load.
 
-use super::stage::{Context, Report};
+use crate::ci::drive::{Context, Report};
 use crate::process;
 use std::path::Path;
 use std::process::Command;
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn counts_a_real_command_where_valgrind_is_there() {
         if process::find_tool("valgrind").is_none() {
-            return crate::ci::test::note_not_run("xtask::counts_a_real_command", "no valgrind");
+            return crate::ci::suites::note_not_run("xtask::counts_a_real_command", "no valgrind");
         }
         let folder = tempfile::tempdir().unwrap();
         let counted = count(Path::new("/bin/true"), 1, &folder.path().join("out")).unwrap();

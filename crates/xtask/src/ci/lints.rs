@@ -1,6 +1,6 @@
 //! Stages that check the source without running it.
 
-use super::stage::{Context, Report};
+use crate::ci::drive::{Context, Report};
 use crate::{process, tidy};
 use std::process::Command;
 

@@ -9,14 +9,12 @@ mod instructions;
 mod lints;
 mod packages;
 mod smoke;
-mod stage;
 mod suites;
-mod test;
 mod windows;
 mod wine;
 
+use drive::Stage;
 pub(crate) use drive::{Args, run};
-use stage::Stage;
 
 /// All stages, in order. Fuzzing and Wine leave processors idle, and nothing after them measures time.
 static STAGES: &[Stage] = &[
@@ -26,7 +24,7 @@ static STAGES: &[Stage] = &[
     stage("clippy", "clippy, warnings are errors", lints::clippy),
     stage("docs", "documentation, warnings are errors", lints::docs),
     stage("windows", "clippy for the Windows target", windows::run),
-    stage("test", "unit, integration and doc tests", test::run),
+    stage("test", "unit, integration and doc tests", suites::run_test),
     Stage { aside: true, ..stage("wine", "Windows test suites under Wine", wine::run) },
     Stage { aside: true, ..stage("fuzz", "each fuzz target for 20 s", fuzz::run) },
     stage("instructions", "instructions of the measurement loop, by callgrind", instructions::run),
@@ -38,6 +36,6 @@ static STAGES: &[Stage] = &[
     ),
 ];
 
-const fn stage(name: &'static str, about: &'static str, run: stage::Run) -> Stage {
+const fn stage(name: &'static str, about: &'static str, run: drive::Run) -> Stage {
     Stage { name, about, aside: false, run }
 }

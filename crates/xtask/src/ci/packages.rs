@@ -1,7 +1,7 @@
 //! Finds the tools for the other stages and the tests, and installs missing ones on Debian. A tool is present
 //! if its file is found, whatever its source. The report lists what will not run.
 
-use super::stage::{Context, Report};
+use crate::ci::drive::{Context, Report};
 use crate::process;
 use std::path::Path;
 use std::process::Command;

@@ -2,7 +2,7 @@
 //! stay in `target/ci/records` for the stage `browser`.
 
 use super::instructions::{knows, optimised_binary};
-use super::stage::{Context, Report};
+use crate::ci::drive::{Context, Report};
 use crate::process;
 use std::path::Path;
 use std::process::Command;

@@ -2,7 +2,7 @@
 //! library source (`rust-web-src`) is built by `-Zbuild-std`. Building std needs `dlltool`; mingw's gcc
 //! compiles Zstandard. Clippy replaces the compiler through `RUSTC_WORKSPACE_WRAPPER`.
 
-use super::stage::{Context, Report};
+use crate::ci::drive::{Context, Report};
 use crate::process;
 use std::path::{Path, PathBuf};
 use std::process::Command;

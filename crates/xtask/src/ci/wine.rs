@@ -5,14 +5,13 @@
 //! the server is started before, without streams, because services inherit the first process's; and `LC_ALL=C`
 //! mangles names.
 
-mod program;
-
-use super::stage::{Context, Report};
-use super::{test, windows};
-use crate::process;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use crate::ci::drive::{Context, Report};
+use crate::ci::{suites, windows};
+use crate::process;
 
 const WINE: &str = "/usr/lib/wine/wine64";
 const SERVER: &str = "/usr/lib/wine/wineserver64";
@@ -73,14 +72,14 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     }
     let limit = if context.full { SUITES_LIMIT_FULL } else { SUITES_LIMIT };
     let (status, text) = process::run_at_most(command.env("CARGO_TERM_COLOR", "never"), limit)?;
-    let mut ended = test::Ended::default();
+    let mut ended = suites::Ended::default();
     text.lines().for_each(|line| ended.take(line.to_owned()));
     ended.succeeded = status.success();
-    let mut report = test::report_of(ended, &test::read(&log)?);
+    let mut report = suites::report_of(ended, &suites::read(&log)?);
     // The program started by the suites.
-    program::check(&wine, &wine.program("debug"), &mut report);
+    check(&wine, &wine.program("debug"), &mut report);
     if context.full {
-        program::check_release(context, &wine, &mut report);
+        check_release(context, &wine, &mut report);
     }
     Ok(report)
 }
@@ -186,9 +185,93 @@ fn as_windows(path: &Path) -> String {
     format!("Z:{}", path.display()).replace('/', "\\")
 }
 
+const OBJDUMP: &str = "x86_64-w64-mingw32-objdump";
+
+/// On every Windows 10, in lower case without `.dll`. Compilers' runtimes must not be among them.
+const OF_WINDOWS: &[&str] = &[
+    "advapi32",
+    "bcrypt",
+    "bcryptprimitives",
+    "kernel32",
+    "kernelbase",
+    "ktmw32",
+    "msvcrt",
+    "ntdll",
+    "ole32",
+    "oleaut32",
+    "powrprof",
+    "psapi",
+    "shell32",
+    "ucrtbase",
+    "user32",
+    "userenv",
+    "ws2_32",
+];
+/// Prefixes of the names of API sets, which are parts of Windows.
+const SETS: &[&str] = &["api-ms-win-", "ext-ms-win-"];
+
+fn check(wine: &WineDir, program: &Path, report: &mut Report) {
+    match imports(program) {
+        Ok(names) => {
+            let foreign: Vec<&str> =
+                names.iter().map(String::as_str).filter(|name| !is_of_windows(name)).collect();
+            if foreign.is_empty() {
+                report.lines.push(format!("{} needs {}", program.display(), names.join(", ")));
+            } else {
+                let foreign = foreign.join(", ");
+                report
+                    .failures
+                    .push(format!("{} needs DLLs that Windows does not have: {foreign}", program.display()));
+            }
+        }
+        Err(error) => report.failures.push(error),
+    }
+    for (words, wanted) in [(&["--version"][..], "megadir "), (&["list", "--count", "C:\\windows"], "\n")] {
+        let mut command = Command::new(WINE);
+        wine.environment(&mut command);
+        match process::output(command.arg(program).args(words)) {
+            Ok(text) if text.contains(wanted) => {}
+            Ok(text) => report.failures.push(format!("{} {words:?} printed {text:?}", program.display())),
+            Err(error) => report.failures.push(error),
+        }
+    }
+}
+
+fn check_release(context: &Context, wine: &WineDir, report: &mut Report) {
+    let mut command = context.cargo(&["build", "--locked", "--release", "--package=megadir-cli"]);
+    windows::build_with(&mut command);
+    command.env("CARGO_TARGET_DIR", &wine.built);
+    match process::run(&mut command) {
+        Ok(()) => check(wine, &wine.program("release"), report),
+        Err(error) => report.failures.push(error),
+    }
+}
+
+/// Returns the names of the imported DLLs, without duplicates.
+fn imports(program: &Path) -> Result<Vec<String>, String> {
+    let text = process::output(Command::new(OBJDUMP).arg("-p").arg(program))?;
+    let mut names = imports_of(&text);
+    names.sort_unstable();
+    names.dedup();
+    match names.is_empty() {
+        true => Err(format!("{OBJDUMP} lists no DLL of {}", program.display())),
+        false => Ok(names),
+    }
+}
+
+fn imports_of(text: &str) -> Vec<String> {
+    let names = text.lines().filter_map(|line| line.trim().strip_prefix("DLL Name:"));
+    names.map(|name| name.trim().to_ascii_lowercase()).collect()
+}
+
+fn is_of_windows(name: &str) -> bool {
+    let name = name.strip_suffix(".dll").unwrap_or(name);
+    OF_WINDOWS.contains(&name) || SETS.iter().any(|set| name.starts_with(set))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{SUITES, as_windows};
+    use super::{SUITES, as_windows, imports_of, is_of_windows};
 
     /// The documentation for Windows machines lists the same suites.
     #[test]
@@ -201,5 +284,17 @@ mod tests {
     #[test]
     fn paths_are_on_the_drive_that_wine_calls_z() {
         assert_eq!(as_windows("/a/b c".as_ref()), "Z:\\a\\b c");
+    }
+
+    #[test]
+    fn dlls_of_compilers_are_not_those_of_windows() {
+        let text = "The Import Tables\n\tDLL Name: KERNEL32.dll\n vma:\n\tDLL Name: libgcc_s_seh-1.dll\n";
+        let names = imports_of(text);
+        assert_eq!(names, ["kernel32.dll", "libgcc_s_seh-1.dll"]);
+        assert!(is_of_windows(&names[0]) && !is_of_windows(&names[1]));
+        assert!(is_of_windows("api-ms-win-core-synch-l1-2-0.dll"));
+        for foreign in ["libstdc++-6.dll", "libwinpthread-1.dll", "vcruntime140.dll", "zstd.dll"] {
+            assert!(!is_of_windows(foreign), "{foreign}");
+        }
     }
 }

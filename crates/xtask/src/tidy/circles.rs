@@ -2,8 +2,8 @@
 //! direction only. A module and its children may use each other. A path through a re-export counts for the
 //! defining module; test modules are left out. Paths come from all tokens, so macros' arguments count too.
 
-use super::lexer::is_word;
 use super::source::{Finding, Source};
+use crate::tidy::source::is_word;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Re-exports that lead to re-exports are followed this far.

@@ -3,8 +3,8 @@
 //! A short list of common offenders, so that rewritten text does not slide back. It cannot judge style;
 //! CONTRIBUTING.md has the rules.
 
-use super::lexer::is_word;
 use super::source::{Finding, Source};
+use crate::tidy::source::is_word;
 
 /// Phrases and what to write instead, in lower case.
 static PHRASES: &[(&str, &str)] = &[

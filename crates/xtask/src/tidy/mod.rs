@@ -5,28 +5,115 @@ mod circles;
 mod dependencies;
 mod edges;
 mod language;
-mod lexer;
 mod modules;
-mod paths;
-mod run;
-mod sizes;
 mod source;
 mod words;
 
-pub(crate) use run::{Args, check, run};
+use std::path::Path;
+use std::process::Command;
+
 use source::{Finding, Source};
+
+use crate::process;
+use crate::workspace::Workspace;
 
 type Check = fn(&[Source]) -> Vec<Finding>;
 
 /// Checks of files. The check of crate edges needs `cargo metadata` and is separate, in [`edges`].
 static CHECKS: &[Check] = &[
-    sizes::find,
-    paths::find_names,
-    paths::find_headers,
-    paths::find_machine_paths,
+    find_sizes,
+    modules::find_names,
+    modules::find_headers,
+    modules::find_machine_paths,
     modules::find,
     circles::find,
     dependencies::find,
     words::find,
     language::find,
 ];
+
+#[derive(clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_: &Args) -> Result<(), String> {
+    let line = check(&Workspace::find()?)?;
+    println!("{line}");
+    Ok(())
+}
+
+/// Prints all findings; returns the number of good files, or an error with the number of findings.
+pub(crate) fn check(workspace: &Workspace) -> Result<String, String> {
+    let sources = sources(&workspace.root)?;
+    let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|find| find(&sources)).collect();
+    findings.extend(edges::find(&workspace.metadata));
+    findings.sort();
+    for finding in &findings {
+        println!("{finding}{}", if finding.fails { "" } else { " (hint)" });
+    }
+    let failures = findings.iter().filter(|finding| finding.fails).count();
+    let notes = findings.len() - failures;
+    if failures > 0 {
+        return Err(format!("tidy: {failures} findings in {} files", sources.len()));
+    }
+    Ok(format!("tidy: {} files checked, {notes} hints", sources.len()))
+}
+
+/// Tracked and new text files, without files that git ignores.
+fn sources(root: &Path) -> Result<Vec<Source>, String> {
+    let mut command = Command::new("git");
+    // The checkout may belong to another user.
+    command.args(["-c", "safe.directory=*"]).current_dir(root);
+    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let names = process::output(&mut command)?;
+    let names = names.split('\0').filter(|name| !name.is_empty());
+    // A file in the index may be deleted in the checkout.
+    Ok(names
+        .filter_map(|name| Some(Source::new(name, std::fs::read_to_string(root.join(name)).ok()?)))
+        .collect())
+}
+
+const LINES_USUAL: usize = 600;
+/// Hard limit, except for tests and tables.
+const LINES_MAX: usize = 900;
+
+/// Finds Rust files that are too long.
+fn find_sizes(sources: &[Source]) -> Vec<Finding> {
+    let rust = sources.iter().filter(|source| source.is_rust());
+    rust.filter_map(size_of).collect()
+}
+
+fn size_of(source: &Source) -> Option<Finding> {
+    let lines = source.text.lines().count();
+    let name = source.path.rsplit('/').next().unwrap_or_default();
+    let may_be_long = source.is_test() || name.contains("table");
+    if lines > LINES_MAX && !may_be_long {
+        return Some(
+            source.finding(lines, format!("{lines} lines, over {LINES_MAX}: split the file by subject")),
+        );
+    }
+    let note = format!("{lines} lines, usually under {LINES_USUAL}: consider splitting the file");
+    (lines > LINES_USUAL).then(|| Finding { fails: false, ..source.finding(lines, note) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(path: &str, lines: usize) -> Option<bool> {
+        find_sizes(&[Source::new(path, "//\n".repeat(lines))]).first().map(|finding| finding.fails)
+    }
+
+    #[test]
+    fn long_files_are_noted_and_too_long_ones_fail() {
+        assert_eq!(verdict("crates/a/src/lib.rs", 600), None);
+        assert_eq!(verdict("crates/a/src/lib.rs", 601), Some(false));
+        assert_eq!(verdict("crates/a/src/lib.rs", 901), Some(true));
+    }
+
+    #[test]
+    fn tests_and_tables_may_be_long() {
+        assert_eq!(verdict("crates/a/tests/all.rs", 901), Some(false));
+        assert_eq!(verdict("crates/a/src/mount_table.rs", 901), Some(false));
+        assert_eq!(verdict("README.md", 9000), None);
+    }
+}

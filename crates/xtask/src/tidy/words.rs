@@ -1,8 +1,8 @@
 //! Words that are forbidden in the source, or in parts of it. Words of code are searched outside comments and
 //! strings, words of comments only in comments.
 
-use super::lexer::is_word;
 use super::source::{Finding, Source};
+use crate::tidy::source::is_word;
 
 #[derive(Clone, Copy)]
 enum Place {

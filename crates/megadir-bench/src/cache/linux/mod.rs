@@ -1,21 +1,27 @@
 //! Linux: dropping caches and verifying the result.
 
-mod contents;
-mod facts;
 mod names;
 mod slab_counts;
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 
-pub(crate) use facts::is_memory;
-pub(super) use facts::refusals;
+use megadir::Dir;
 use megadir_record::CacheState;
-pub(super) use names::verify_cold;
+use megadir_sys::page_cache::{Resident, resident};
+use rustix::fs::{Advice, FileType, Mode, OFlags, fadvise, fdatasync, fstat, openat};
+use rustix::io::Errno;
 
-use crate::cache::{ColdTarget, Directories};
-use crate::control::{RunControl, WorkError};
+use crate::cache::linux::names::DROP_CACHES;
+use crate::cache::linux::slab_counts::{SLABINFO, is_known};
+use crate::cache::tree::{Found, each};
+use crate::cache::{ColdTarget, Directories, refused};
+use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
+use crate::host;
 use crate::os::At;
+
+pub(super) use names::verify_cold;
 
 /// Knowledge about the machine's caches from earlier drops.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +41,7 @@ impl System {
         let directory = directories.of(of.data).at();
         match state {
             CacheState::Warm | CacheState::Unseen => {}
-            CacheState::DataCold => contents::drop_all(directory, of.deep, control)?,
+            CacheState::DataCold => drop_all(directory, of.deep, control)?,
             CacheState::VfsCold => {
                 self.names.drop_all(directory, of.file_system, of.entries, of.sample, control)?;
                 touch();
@@ -93,6 +99,111 @@ fn parse(line: &str) -> Option<Mapped<'_>> {
 
 #[cfg(test)]
 mod tests;
+
+/// Largest share of the pages that may be left.
+const LEFT_MAX: f64 = 0.01;
+
+/// Drops the contents of every regular file of a data set and verifies that they are gone.
+fn drop_all(top: BorrowedFd<'_>, deep: bool, control: RunControl<'_>) -> Result<(), WorkError> {
+    let (mut pages, mut left, mut holder) = (0_u64, 0_u64, None);
+    each(top, deep, control, &mut |found| {
+        if found.kind != megadir::FileType::File {
+            return Ok(());
+        }
+        let Some(after) = drop_one(found, control).map_err(|error| because(found, &error))? else {
+            return Ok(());
+        };
+        pages += after.pages;
+        left += after.cached;
+        if after.cached > 0 && holder.is_none() {
+            holder = Some(found.path());
+        }
+        Ok(())
+    })?;
+    if pages == 0 {
+        return Err(refused(CacheState::DataCold, "the files are empty, so they have no contents to drop"));
+    }
+    if left as f64 > LEFT_MAX * pages as f64 {
+        let holder = holder.unwrap_or_default();
+        let reason = format!(
+            "{left} of {pages} pages stay in the cache, first of '{holder}': another process has them mapped"
+        );
+        return Err(refused(CacheState::DataCold, reason));
+    }
+    Ok(())
+}
+
+/// Drops the pages of one file and returns the resident rest; `None` if it is gone or no longer a regular file.
+fn drop_one(found: &Found<'_>, control: RunControl<'_>) -> std::io::Result<Option<Resident>> {
+    // NONBLOCK: opening must not hang if the file was replaced by a FIFO.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match openat(found.parent, found.name, flags, Mode::empty()) {
+        Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Ok(None),
+        opened => opened?,
+    };
+    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+        return Ok(None);
+    }
+    let before = resident(file.as_fd())?;
+    // Even without dirty pages, fdatasync on some file systems would flush the device's cache for every file.
+    if before.unwritten != Some(0) {
+        marked(control.heartbeat, WRITING_BACK, || fdatasync(&file))?;
+    }
+    fadvise(&file, 0, None, Advice::DontNeed)?;
+    resident(file.as_fd()).map(Some)
+}
+
+fn because(found: &Found<'_>, error: &std::io::Error) -> WorkError {
+    refused(CacheState::DataCold, format!("'{}': {error}", found.path()))
+}
+
+/// File systems that live in the page cache.
+const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
+
+/// Reason for not unmounting the file system of a user's directory.
+const NOT_OURS: &str = "only file systems created for the run are unmounted; name some with --fs";
+
+/// `true` if file systems of this type live in memory.
+pub(crate) fn is_memory(kind: &str) -> bool {
+    IN_MEMORY.contains(&kind)
+}
+
+/// Returns a function from a state to the reason if it is unavailable on `directory`.
+pub(super) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
+    let file_system = host::file_system(directory.as_fd()).kind;
+    move |state| unavailable(state, &file_system)
+}
+
+fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
+    if !state.drops() {
+        return None;
+    }
+    if is_memory(file_system) {
+        return Some(format!("{file_system} has no cold state: it stores its data in the cache"));
+    }
+    if !is_known(file_system) {
+        return Some(format!("it is unknown what {file_system} has cached, so nothing could be verified"));
+    }
+    match state {
+        CacheState::Warm | CacheState::Unseen | CacheState::DataCold => None,
+        CacheState::VfsCold => may_drop().err(),
+        CacheState::FsCold => Some(NOT_OURS.to_owned()),
+    }
+}
+
+/// Checks that this process may drop the machine's caches and read the slab counts.
+fn may_drop() -> Result<(), String> {
+    OpenOptions::new().write(true).open(DROP_CACHES).map_err(|error| {
+        format!(
+            "{DROP_CACHES} cannot be written ({error}): it needs root, and containers usually do not allow it"
+        )
+    })?;
+    OpenOptions::new()
+        .read(true)
+        .open(SLABINFO)
+        .map_err(|error| format!("{SLABINFO} cannot be read ({error}), so nothing could be verified"))?;
+    Ok(())
+}
 
 #[cfg(test)]
 mod tests_of_own_pages {

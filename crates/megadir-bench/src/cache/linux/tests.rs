@@ -15,11 +15,13 @@ use megadir_sys::page_cache::resident;
 use megadir_sys::usage::thread_waits;
 use megadir_testkit::mount::{BTRFS, EXT4, Mount, Recipe, XFS, copy_program};
 use megadir_testkit::require;
+use megadir_testkit::unprivileged::unprivileged;
 use rustix::fs::{AtFlags, statat};
 
-use super::contents;
 use super::names::{Names, verify_cold};
+use crate::cache::linux;
 use crate::cache::tree::{Pass, Sampled, are_there, each};
+use crate::cache_facts;
 use crate::control::{RunControl, WorkError};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -88,7 +90,7 @@ fn contents_go(recipe: &Recipe) -> Result<(), String> {
     let directory = tree(&mount.path());
     let cached = |name: &str| resident(File::open(mount.path().join(name)).unwrap().as_fd()).unwrap();
     assert!(cached("file7").cached > 0 && cached("below/deep7").cached > 0, "{}", recipe.name);
-    contents::drop_all(directory.as_fd(), true, SIGNALS).unwrap();
+    linux::drop_all(directory.as_fd(), true, SIGNALS).unwrap();
     for index in 0..300 {
         assert_eq!(cached(&format!("file{index}")).cached, 0, "{}", recipe.name);
     }
@@ -115,16 +117,16 @@ fn contents_are_gone_and_names_stay() {
 fn contents_that_stay_are_noticed() {
     let mount = require!(Mount::make(&EXT4));
     let directory = Dir::open(mount.path()).unwrap();
-    assert!(reason(contents::drop_all(directory.as_fd(), true, SIGNALS)).contains("the files are empty"));
+    assert!(reason(linux::drop_all(directory.as_fd(), true, SIGNALS)).contains("the files are empty"));
     let running = Running::start(&mount.path());
-    let refused = reason(contents::drop_all(directory.as_fd(), true, SIGNALS));
+    let refused = reason(linux::drop_all(directory.as_fd(), true, SIGNALS));
     assert!(refused.contains("first of 'asleep': another process has them mapped"), "{refused}");
     drop(running);
-    contents::drop_all(directory.as_fd(), true, SIGNALS).unwrap();
+    linux::drop_all(directory.as_fd(), true, SIGNALS).unwrap();
     // Put the program into a subdirectory.
     create_dir(mount.path().join("down")).unwrap();
     std::fs::rename(mount.path().join("asleep"), mount.path().join("down/asleep")).unwrap();
-    assert!(reason(contents::drop_all(directory.as_fd(), false, SIGNALS)).contains("the files are empty"));
+    assert!(reason(linux::drop_all(directory.as_fd(), false, SIGNALS)).contains("the files are empty"));
 }
 
 /// Drops names until they are gone: a drop fails legitimately while a build or another test writes, fills the
@@ -185,4 +187,18 @@ fn names_and_inodes_are_gone_and_those_in_use_are_noticed() {
         let _alone = DROPS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         require!(names_go(recipe));
     }
+}
+
+#[test]
+fn memory_has_no_cold_state_and_users_may_not_drop() {
+    for state in [CacheState::DataCold, CacheState::VfsCold] {
+        assert!(linux::unavailable(state, "tmpfs").unwrap().contains("it stores its data in the cache"));
+        assert!(linux::unavailable(state, "overlay").unwrap().contains("it is unknown"));
+    }
+    assert_eq!(linux::unavailable(CacheState::Warm, "tmpfs"), None);
+    assert_eq!(linux::unavailable(CacheState::DataCold, "ext4"), None);
+    let refused = unprivileged(|| linux::unavailable(CacheState::VfsCold, "ext4"));
+    assert!(refused.unwrap().contains("it needs root"));
+    let facts = cache_facts(&Dir::open("/dev/shm").unwrap());
+    assert_eq!(facts.iter().filter(|fact| fact.unavailable.is_none()).count(), 2, "{facts:?}");
 }

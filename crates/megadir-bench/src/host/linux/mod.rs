@@ -1,7 +1,6 @@
 //! Linux: the machine as described by `/proc` and `/sys`. A missing value is `None`, never guessed.
 
 mod block_stack;
-mod features;
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -168,7 +167,7 @@ pub(crate) fn file_system(directory: BorrowedFd<'_>) -> FileSystem {
         block_bytes: space.as_ref().map(|space| space.f_frsize),
         blocks: space.as_ref().map(|space| (space.f_blocks, space.f_bavail)),
         inodes: space.filter(|space| space.f_files > 0).map(|space| (space.f_files, space.f_favail)),
-        features: features::features(directory),
+        features: block_stack::features(directory),
         made_unix_s: mount.as_ref().and_then(|mount| made_unix_s(mount, directory)),
         written_bytes: number.and_then(ever_written_bytes),
         block_stack: number.map(|(major, minor)| block_stack::block_stack(major, minor)).unwrap_or_default(),

@@ -2,26 +2,27 @@
 //! includes opening the directory (its first file) and filling the buffer (the first file in each; 32 KiB in
 //! glibc, 64 KiB on Windows).
 
+use std::io;
+
+use megadir::limits::Step;
+use stream::Stream;
+
+use crate::control::{RunControl, WorkError};
+use crate::kind::files::checksum::Checksum;
+use crate::kind::files::file::{FileOps, Outcome, is_of_one_file, make_directories};
+use crate::kind::files::order::Batch;
+use crate::kind::files::task::{Set, directory_key};
+use crate::kind::files::{explained, failed};
+use crate::measure::Operation;
+use crate::os;
+use crate::os::{At, Borrowed, Owned};
+
 #[cfg(target_os = "linux")]
 #[path = "listed/linux.rs"]
 mod stream;
 #[cfg(windows)]
 #[path = "listed/windows.rs"]
 mod stream;
-
-use std::io;
-
-use megadir::limits::Step;
-
-use self::stream::Stream;
-use super::checksum::Checksum;
-use super::file::{FileOps, Outcome, is_of_one_file, make_directories};
-use super::task::{Set, directory_key};
-use super::{explained, failed};
-use crate::control::{RunControl, WorkError};
-use crate::kind::files::order::Batch;
-use crate::measure::Operation;
-use crate::os::{self, At, Borrowed, Owned};
 
 fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
     if path.is_empty() { os::again(top) } else { os::open_below(top, path) }
@@ -150,6 +151,62 @@ impl Operation for Made<'_, '_> {
     type Error = WorkError;
 
     /// Returns 1 for a file that was not as expected.
+    fn run(&mut self, index: u64) -> Result<u64, WorkError> {
+        match self.one(index as usize) {
+            Ok(right) => Ok(u64::from(!right)),
+            Err(met) => {
+                let file = self.batch.get(index as usize, &self.set.files);
+                Err(explained(self.top, file.directory(), met))
+            }
+        }
+    }
+
+    fn between(&mut self) -> Result<(), WorkError> {
+        Ok(self.control.check()?)
+    }
+}
+
+/// Processes the files of a batch, one after the other.
+pub(crate) struct ByName<'a, 'b> {
+    pub(crate) top: Borrowed<'a>,
+    pub(crate) set: &'a Set,
+    pub(crate) batch: &'a Batch,
+    pub(crate) hand: &'a mut FileOps<'b>,
+    /// `true` if missing parent directories are created before each file.
+    pub(crate) make_directories: bool,
+    pub(crate) control: RunControl<'b>,
+}
+
+impl ByName<'_, '_> {
+    #[inline]
+    fn one(&mut self, at: usize) -> Result<bool, Outcome> {
+        let file = self.batch.get(at, &self.set.files);
+        if self.make_directories && !file.directory().is_empty() {
+            make_directories(self.top, file.directory())?;
+        }
+        let right = self.hand.work(self.top, os::name(file.path), file.size_bytes, file.content)?;
+        if self.hand.syncs_directory() {
+            self.sync(file.directory())?;
+        }
+        Ok(right)
+    }
+
+    fn sync(&self, directory: &[u8]) -> Result<(), Outcome> {
+        if directory.is_empty() {
+            return self.hand.sync_directory(self.top);
+        }
+        let opened = os::open_below(self.top, directory);
+        let step = Step::Create;
+        let opened = opened.map_err(|error| Outcome { stage: "opening a directory", step, error })?;
+        self.hand.sync_directory(opened.at())
+    }
+}
+
+impl Operation for ByName<'_, '_> {
+    type Error = WorkError;
+
+    /// Returns 1 for a file that was not as expected.
+    #[inline]
     fn run(&mut self, index: u64) -> Result<u64, WorkError> {
         match self.one(index as usize) {
             Ok(right) => Ok(u64::from(!right)),

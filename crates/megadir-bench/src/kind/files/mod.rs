@@ -10,46 +10,45 @@
 //! as gaps. Files are created with `O_EXCL`, and links are never followed.
 
 mod by_directory;
-mod by_name;
 mod checksum;
 mod directories;
 mod file;
 mod message;
 mod order;
-pub(crate) mod plan;
 mod processes;
 mod task;
-mod threads;
 mod transport;
 mod worker;
-
-#[cfg(test)]
-mod tests;
 
 use std::io;
 use std::path::Path;
 
+use file::Outcome;
 use megadir::Dir;
 use megadir::limits::{Limit, explain_at};
 use megadir_record::{
-    Access, Counted, Data, DataSource, FileOperation, FileOrder, FileWork, Note, Phase, Refused, Sharing,
-    SyncPolicy, WorkerKind,
+    Access, Axes, CellId, Counted, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Made, Note,
+    Phase, Refused, Role, Sharing, SyncPolicy, Work, WorkerKind, Workers,
 };
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
+use order::LISTED_MAX;
+use processes::Processes;
+use task::Task;
+use worker::{Report, Worker};
 
-use self::file::Outcome;
-use self::order::LISTED_MAX;
-use self::processes::Processes;
-pub use self::processes::serve;
-use self::task::Task;
-use self::worker::{Report, Worker};
-use super::{BlockKey, BlockUsage, Workload};
 use crate::control::{RunControl, WorkError};
-use crate::kind::WorkerCommand;
+use crate::kind::arms::Arms;
+use crate::kind::{BlockKey, BlockUsage, WorkerCommand, Workload};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
-use crate::os::{self, At, Borrowed};
+use crate::os;
+use crate::os::{At, Borrowed};
+
+#[cfg(test)]
+mod tests;
+
+pub use processes::serve;
 
 /// One arm's work on files.
 pub(crate) struct Files<'a> {
@@ -124,7 +123,7 @@ impl Workload for Files<'_> {
     fn remark(&self) -> Option<Note> {
         let workers = &self.work.workers;
         let threads = workers.kind == WorkerKind::Thread && workers.count > 1;
-        let error = threads.then(threads::shares_descriptors).flatten()?;
+        let error = threads.then(processes::shares_descriptors).flatten()?;
         let text = format!("threads share one descriptor table and wait for its lock: {error}");
         Some(NoteKind::SharedDescriptors.note(text))
     }
@@ -143,7 +142,7 @@ impl Workload for Files<'_> {
             (WorkerKind::Process, Some(command)) => {
                 Crew::Processes(Processes::prepare(tasks, directory, command, control)?)
             }
-            _ => Crew::Threads(threads::prepare(tasks, directory, control)?),
+            _ => Crew::Threads(processes::prepare(tasks, directory, control)?),
         };
         Ok(())
     }
@@ -158,7 +157,9 @@ impl Workload for Files<'_> {
         // Dropping the crew on return ends workers that are not done.
         let reports = match std::mem::replace(&mut self.crew, Crew::None) {
             Crew::None => Vec::new(),
-            Crew::Threads(mut workers) => threads::work(&mut workers, directory, stopwatch, control)?,
+            Crew::Threads(mut workers) => {
+                processes::work_threads(&mut workers, directory, stopwatch, control)?
+            }
             Crew::Processes(mut processes) => processes.work(directory, stopwatch, control)?,
         };
         let (taken, counted) = sum_up(&reports);
@@ -263,4 +264,32 @@ fn entries_of(directory: Borrowed<'_>) -> io::Result<u64> {
         Ok(())
     })?;
     Ok(count)
+}
+
+pub(crate) const ONE: Workers = Workers { count: 1, kind: WorkerKind::Thread, sharing: Sharing::Same };
+
+pub(crate) const WORKERS_MAX: u32 = 256;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) data: DataId,
+    pub(crate) chain: u32,
+    pub(crate) step: u32,
+}
+
+pub(crate) fn by_name(operation: FileOperation, order: FileOrder, (from, to): (u64, u64)) -> FileWork {
+    let access = Access::Name { order };
+    FileWork { operation, from, to, access, sync: SyncPolicy::Never, owner_and_mode: false, workers: ONE }
+}
+
+impl Arms<'_> {
+    pub(crate) fn add_data(&mut self, entries: u64, made: Made) -> DataId {
+        let id = DataId(self.data.len() as u32);
+        self.data.push(Data { id, entries, hash: None, on: None, source: DataSource::Made(made) });
+        id
+    }
+
+    pub(crate) fn files(&mut self, axes: Axes, role: Role, place: Place, work: FileWork) -> CellId {
+        self.push_at(axes, role, place.data, Work::Files(work), (place.chain, place.step))
+    }
 }

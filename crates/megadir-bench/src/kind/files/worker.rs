@@ -7,7 +7,6 @@ use megadir_sys::usage::thread_usage;
 use serde::{Deserialize, Serialize};
 
 use super::by_directory::{Entered, Listed, Made};
-use super::by_name::ByName;
 use super::checksum::Checksum;
 use super::directories::{Directories, make_all};
 use super::failed;
@@ -15,6 +14,7 @@ use super::file::FileOps;
 use super::order::Order;
 use super::task::{Set, Task};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
+use crate::kind::files::by_directory::ByName;
 use crate::kind::files::order::Batch;
 use crate::measure::Stopwatch;
 use crate::os::{self, At};

@@ -1,12 +1,14 @@
 //! Name look-ups: one system call per operation, for existing and for absent names.
 
-mod plan;
 mod run;
 
-use megadir_record::{Keys, LookupCall, Presence};
+use megadir_record::axes::{call_words, grouped, keys_words, presence_word};
+use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Keys, LookupCall, Pair, Presence, Work};
 use serde::Deserialize;
 
-pub(crate) use plan::lookups;
+use crate::kind::arms::Arms;
+use crate::note::NoteKind;
+
 pub(crate) use run::{ABSENT_NAMES, Lookup, NAMES_MAX, NameSource, SAMPLE_MAX};
 
 /// `[lookup]` of a study: every directory with every presence and every distribution of names. The first arm is
@@ -37,4 +39,159 @@ impl LookupSpec {
         let empty = self.presence.is_empty() || self.keys.is_empty() || self.calls.is_empty();
         empty.then(|| "lookup.presence, lookup.keys and lookup.calls need at least one value each".into())
     }
+}
+
+struct One {
+    call: LookupCall,
+    data: DataId,
+    entries: u64,
+    presence: Presence,
+    keys: Keys,
+    arm: CellId,
+}
+
+/// Adds the arms and groups of look-ups on every data set of `arms`.
+pub(crate) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
+    let all = cross(spec, arms);
+    compare(&all, arms);
+    absent(&all, arms);
+    patterns(&all, arms);
+    by_name(&all, arms);
+    growth(&all, arms);
+}
+
+/// Adds the arms, smallest directory first; the first arm is the baseline.
+fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
+    let mut sets: Vec<(u64, DataId)> = arms.data.iter().map(|data| (data.entries, data.id)).collect();
+    sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
+    let mut all: Vec<One> = Vec::new();
+    for (entries, data) in sets {
+        for &presence in &spec.presence {
+            for &keys in &spec.keys {
+                // A single file leaves no choice among present names; absent names are always many.
+                let choice = presence == Presence::Absent && keys == Keys::Random;
+                if entries == 1 && !choice && keys != Keys::Fixed && spec.keys.contains(&Keys::Fixed) {
+                    continue;
+                }
+                for &call in &spec.calls {
+                    let work = Work::Lookup { presence, keys, call };
+                    let arm = match all.is_empty() {
+                        true => arms.baseline(data, work),
+                        false => arms.arm("lookup", data, &work),
+                    };
+                    all.push(One { call, data, entries, presence, keys, arm });
+                }
+            }
+        }
+    }
+    all
+}
+
+fn compare(all: &[One], arms: &mut Arms<'_>) {
+    let Some(baseline) = all.first().map(|one| one.arm) else { return };
+    arms.join(baseline, "lookup");
+    arms.join(CellId(baseline.0 + 1), "lookup");
+    let title = "How much does a lookup of a name cost?".to_owned();
+    let rule = GroupRule::Compare { baseline };
+    arms.groups.push(Group::new("lookup", title, false, rule));
+}
+
+/// Contrasts absent names with present ones, all else being equal.
+fn absent(all: &[One], arms: &mut Arms<'_>) {
+    let pairs = pairs(all, |one, other| {
+        one.presence == Presence::Absent
+            && other.presence == Presence::Present
+            && one.keys == other.keys
+            && one.call == other.call
+    });
+    let pairs = pairs.into_iter().map(|(one, other)| Pair {
+        what: "absent names".into(),
+        than: "present ones".into(),
+        at: at(one),
+        wall_time: false,
+        arm: one.arm,
+        to: other.arm,
+    });
+    arms.pairs("absent", "Do absent names cost more than present names?", pairs.collect());
+}
+
+/// Contrasts other distributions of names with one constant name.
+fn patterns(all: &[One], arms: &mut Arms<'_>) {
+    let pairs = pairs(all, |one, other| {
+        one.keys != Keys::Fixed
+            && other.keys == Keys::Fixed
+            && one.presence == other.presence
+            && one.call == other.call
+    });
+    let pairs = pairs.into_iter().map(|(one, other)| Pair {
+        what: keys_words(one.keys).into(),
+        than: "one and the same".into(),
+        at: format!(
+            "{} names{} of {}",
+            presence_word(one.presence),
+            call_words(one.call),
+            grouped(one.entries)
+        ),
+        wall_time: false,
+        arm: one.arm,
+        to: other.arm,
+    });
+    arms.pairs("pattern", "How much faster are lookups of one repeated name?", pairs.collect());
+}
+
+/// Contrasts names relative to the directory with whole paths.
+fn by_name(all: &[One], arms: &mut Arms<'_>) {
+    let pairs = pairs(all, |one, other| {
+        one.call == LookupCall::AttributesByHandle
+            && other.call == LookupCall::AttributesByPath
+            && (one.presence, one.keys) == (other.presence, other.keys)
+    });
+    let pairs = pairs.into_iter().map(|(one, other)| Pair {
+        what: "a name in an open directory".into(),
+        than: "the whole path".into(),
+        at: format!("{}, {} of {}", presence_word(one.presence), keys_words(one.keys), grouped(one.entries)),
+        wall_time: false,
+        arm: one.arm,
+        to: other.arm,
+    });
+    arms.pairs("call", "How much do lookups by the whole path cost?", pairs.collect());
+}
+
+fn growth(all: &[One], arms: &mut Arms<'_>) {
+    let sizes = arms.data.len();
+    let mut series: Vec<(String, Vec<CellId>)> = Vec::new();
+    for one in all {
+        let name =
+            format!("{}{} {}", presence_word(one.presence), call_words(one.call), keys_words(one.keys));
+        match series.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, arms)) => arms.push(one.arm),
+            None => series.push((name, vec![one.arm])),
+        }
+    }
+    series.retain(|(_, arms)| arms.len() > 1);
+    if series.is_empty() {
+        if sizes == 1 {
+            let why = match arms.data[0].source {
+                DataSource::Existing { .. } => "an existing directory has only one size",
+                DataSource::Made { .. } => "only one size was requested",
+            };
+            arms.note(NoteKind::GroupLeftOut, format!("group `growth`: {why}"));
+        }
+        return;
+    }
+    for arm in series.iter().flat_map(|(_, arms)| arms.clone()).collect::<Vec<_>>() {
+        arms.join(arm, "growth");
+    }
+    let title = "How does the time grow with the number of files?".to_owned();
+    arms.groups.push(Group::new("growth", title, true, GroupRule::Grow { series }));
+}
+
+/// Returns all pairs of arms on the same directory that `together` selects.
+fn pairs(all: &[One], together: impl Fn(&One, &One) -> bool) -> Vec<(&One, &One)> {
+    let of = |one: &One| all.iter().find(|other| other.data == one.data && together(one, other));
+    all.iter().filter_map(|one| Some((one, of(one)?))).collect()
+}
+
+fn at(one: &One) -> String {
+    format!("{}{} of {}", keys_words(one.keys), call_words(one.call), grouped(one.entries))
 }

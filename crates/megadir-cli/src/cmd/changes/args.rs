@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cmd::conditions::{self, Asked};
-use crate::cmd::list::values::threads;
+use crate::cmd::list::values::{memory, threads};
 use crate::exit::{CliError, directory_parser};
 
 /// Show changes of a tree since its inventory was written
@@ -44,11 +44,13 @@ pub(crate) struct Args {
     pub(in crate::cmd) quiet: bool,
     /// Update the inventory after all changes have been printed
     ///
-    /// The inventory stays unchanged if an entry could not be read that it does not record as unreadable. All entries are held in
-    /// memory until it is written: 64 bytes and the name each, 1 GB for ten million with names of 32 bytes. 'megadir scan' writes a
-    /// new inventory within --memory. Excludes all conditions, and inventories made with conditions, because rows would be lost.
+    /// The inventory stays unchanged if an entry could not be read that it does not record as unreadable. Excludes all conditions, and
+    /// inventories made with conditions, because rows would be lost.
     #[arg(long, conflicts_with_all = conditions::IDS)]
     pub(super) update: bool,
+    /// With --update, sort in at most this much memory, then in temporary files next to the inventory [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = memory, requires = "update")]
+    pub(super) memory: Option<usize>,
     /// Hash suspects and compare with the hashes in the inventory; with --update, also store hashes of new suspects
     #[arg(long)]
     pub(super) verify: bool,

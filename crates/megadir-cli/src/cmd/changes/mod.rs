@@ -5,22 +5,25 @@ mod lines;
 mod paths;
 mod selection;
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use megadir::{Dir, FileSystem};
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
-use megadir_inventory::changes::{ChangeKind, CompareOptions, Compared, Hashing, Watch};
+use megadir_inventory::changes::{ChangeKind, CompareOptions, Compared, Hashing, Keep, Kept, Watch};
 use megadir_inventory::changes::{compare, compare_only, verify};
-use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Rows, Sink, WriteOptions, Writer};
+use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Rows, ScanEvent, WriteOptions, Writer};
 
 pub(crate) use self::args::Args;
 use self::lines::Lines;
 use self::selection::Selection;
 use super::error_limiter::ErrorLimiter;
 use super::interrupt::{Interrupt, interruptible};
+use super::list::examined::MEMORY_BYTES;
 use super::list::source::processors;
+use super::scan::args::spill_directory;
 use super::scan::progress::Progress;
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
@@ -29,7 +32,6 @@ use crate::ui::output::Output;
 const LEVEL: i32 = 1;
 const OTHER_MOUNT: &str = "is now a mount point, not entered: entries below it are not compared";
 const UNKNOWN_BEFORE: &str = "could not be read during the scan: everything in it counts as added";
-const ROWS_PER_LOOK: u64 = 4096;
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     interruptible(|interrupt| work(args, interrupt))
@@ -97,7 +99,8 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         }
     }
     if let Some(writer) = writer
-        && !run.update(writer, &compared, interrupt)?
+        && let Some(now) = compared.now.take()
+        && !run.update(writer, now, compared.lost, interrupt)?
     {
         return Ok(interrupted(args));
     }
@@ -135,7 +138,10 @@ impl Run<'_> {
             threads: self.threads,
             skip_unchanged: !self.args.list_all,
             any_root: self.args.any_root,
-            keep: self.args.update,
+            keep: self.args.update.then(|| Keep {
+                memory_bytes: self.args.memory.unwrap_or(MEMORY_BYTES),
+                spill_directory: spill_directory(Some(&self.args.inventory)),
+            }),
             exclude,
             conditions: self.selection.sight(),
         };
@@ -229,16 +235,15 @@ impl Run<'_> {
     fn update(
         &mut self,
         writer: Writer,
-        compared: &Compared,
+        now: Kept,
+        lost: u64,
         interrupt: &Interrupt,
     ) -> Result<bool, CliError> {
-        let Some(now) = &compared.now else { return Err(CliError::nothing_ran("nothing was kept")) };
-        if compared.lost > 0 {
+        if lost > 0 {
             self.fail(&format!(
-                "{} is unchanged: {} entries or directories could not be read, and renames from or to them would be lost; \
+                "{} is unchanged: {lost} entries or directories could not be read, and renames from or to them would be lost; \
                  make them readable, or accept the loss with `megadir scan`",
-                quoted(&self.args.inventory),
-                compared.lost
+                quoted(&self.args.inventory)
             ));
             return Ok(true);
         }
@@ -246,20 +251,18 @@ impl Run<'_> {
         let roots =
             if self.args.verify { self.open().into_iter().map(Result::ok).collect() } else { Vec::new() };
         let mut sink = Hashing::new(writer, roots, now.metadata().started_ns)?;
-        let mut rows = now.rows();
-        let mut written = 0;
-        while let Some(row) = rows.next_row()? {
-            match self.args.verify {
-                true => sink.add(&row)?,
-                false => sink.pass(&row)?,
-            }
-            written += 1;
-            if written % ROWS_PER_LOOK == 0 && interrupt.asked() {
-                return Ok(false);
-            }
-        }
+        let mut watch = |_: ScanEvent<'_>| match interrupt.asked() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        let written = match self.args.verify {
+            true => now.write(&mut watch, &mut sink)?,
+            // Hashes that still hold are kept.
+            false => now.write(&mut watch, sink.sink_mut())?,
+        };
+        let Some(metadata) = written else { return Ok(false) };
         interrupt.beat.fetch_or(WRITING_BACK, Ordering::Relaxed);
-        sink.into_inner().finish(now.metadata())?;
+        sink.into_inner().finish(&metadata)?;
         interrupt.beat.fetch_and(!(WRITING_BACK | COMPUTING), Ordering::Relaxed);
         Ok(true)
     }

@@ -115,13 +115,6 @@ impl Reading {
         conditions: Option<Arc<Conditions>>,
     ) -> ScanOptions {
         raise_descriptor_limit();
-        let beside = output.and_then(|path| {
-            // Not in the directory of a pipe or a device.
-            let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-            let is_special = std::fs::metadata(&target).is_ok_and(|status| !status.is_file());
-            let parent = target.parent().filter(|_| !is_special)?.to_owned();
-            Some(if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent })
-        });
         ScanOptions {
             threads: self.threads(),
             cross_mounts: self.cross_mounts,
@@ -129,11 +122,23 @@ impl Reading {
             buffer_bytes: WALK_BUFFER_BYTES,
             queue_directories_max: WALK_QUEUE_MAX,
             memory_bytes: self.memory.unwrap_or(MEMORY_BYTES),
-            spill_directory: beside.unwrap_or_else(std::env::temp_dir),
+            spill_directory: spill_directory(output),
             exclude,
             conditions,
         }
     }
+}
+
+/// Directory of temporary files: that of `output`, if given.
+pub(in crate::cmd) fn spill_directory(output: Option<&Path>) -> PathBuf {
+    let beside = output.and_then(|path| {
+        // Not in the directory of a pipe or a device.
+        let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let is_special = std::fs::metadata(&target).is_ok_and(|status| !status.is_file());
+        let parent = target.parent().filter(|_| !is_special)?.to_owned();
+        Some(if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent })
+    });
+    beside.unwrap_or_else(std::env::temp_dir)
 }
 
 pub(in crate::cmd) fn roots(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CliError> {

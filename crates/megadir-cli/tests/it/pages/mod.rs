@@ -1,6 +1,8 @@
 //! Pages that `megadir bench run` writes next to its record, and `megadir bench report` on good and bad
 //! records.
 
+#[cfg(target_os = "linux")]
+mod compared;
 #[cfg(unix)]
 mod fenced;
 #[cfg(target_os = "linux")]

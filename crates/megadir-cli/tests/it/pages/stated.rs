@@ -273,6 +273,16 @@ const STATED: &[(&str, &str, Holder)] = &[
         "when its paths reach 128 MiB",
         Text("crates/megadir-inventory/src/file/write.rs", "const GROUP_PATH_BYTES_MAX: usize = 128 << 20;"),
     ),
+    (
+        "docs/inventory.md",
+        "or its other values 8 MiB",
+        Text("crates/megadir-inventory/src/file/write.rs", "const GROUP_BYTES_MAX: usize = 8 << 20;"),
+    ),
+    (
+        "docs/inventory.md",
+        "`--memory` plus 136 MiB with two threads",
+        Text("crates/megadir-cli/tests/it/update.rs", "const FIXED_BYTES: u64 = 136 << 20;"),
+    ),
     ("docs/inventory.md", "5000 nested directories with names of 255 bytes have 3.2 GB of paths", Arithmetic),
     (
         "docs/inventory.md",

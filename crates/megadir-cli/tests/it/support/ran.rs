@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::process::{Command, Stdio};
 
 pub(crate) use megadir_testkit::require::have;
 use tempfile::TempDir;
+use wait4::Wait4;
 
 use super::{megadir, program};
 
@@ -39,6 +41,22 @@ pub(crate) fn finish(command: &mut Command) -> Ran {
         out: output.stdout,
         err: String::from_utf8(output.stderr).expect("messages are UTF-8"),
     }
+}
+
+/// Runs `scan` of a tree or a command on its inventory; returns the peak memory, bytes.
+#[track_caller]
+pub(crate) fn peak(words: &[&str], tree: &Path, inventory: &Path, code: i32) -> u64 {
+    let mut command = Command::new(program());
+    match words[0] {
+        "scan" => command.args(words).arg(tree).arg("--output").arg(inventory),
+        _ => command.args(words).arg(inventory),
+    };
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    let used = child.wait4().unwrap();
+    assert_eq!(used.status.code(), Some(code), "{words:?}: {said}");
+    used.rusage.maxrss
 }
 
 /// Runs a line of shell in a directory, with the program as `$M`.

@@ -1,4 +1,5 @@
 //! `megadir usage` against an oracle in Python, of trees and of inventories.
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 mod changing;
 mod output;
@@ -123,7 +124,7 @@ fn several_trees_share_their_hard_links() {
     (1..).zip(&trees).for_each(|(seed, tree)| make_tree(tree, seed));
     std::fs::write(trees[1].join("shared.bin"), [b'x'; 9000]).unwrap();
     std::fs::hard_link(trees[1].join("shared.bin"), trees[0].join("also.bin")).unwrap();
-    let roots = trees.each_ref().map(|tree| tree.as_path());
+    let roots = trees.each_ref().map(std::path::PathBuf::as_path);
     let names = roots.map(|root| root.to_str().unwrap());
     let options = ["usage", "--json", "-n", "1000"];
     let live = parsed(&run(scratch.path(), &[&options[..], &names].concat()));

@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Arc, Mutex};
 
 use megadir::{
     Attributes, Backend, Conditions, Dir, Error, ErrorKind, FileType, ReadOptions, Result, Want, names,
 };
 
 use super::Tree;
-use crate::block::{Block, BlockBuilder};
+use crate::block::Block;
 use crate::path::TreePath;
 use crate::row::Facts;
 
@@ -46,10 +46,10 @@ pub(super) enum Opened {
 }
 
 impl Live {
-    pub(super) fn root(root: u32, tree: &Tree, is_scan: bool) -> Self {
+    pub(super) fn root(root: u32, tree: &Tree) -> Self {
         let at = At::Open(Arc::clone(&tree.directory));
         // The block of its entries has the facts; this only says that the directory existed.
-        let old = (!is_scan).then_some(tree.facts);
+        let old = Some(tree.facts);
         Self { root, path: TreePath::root(), at, old, is_same: true, was_read: true, new: tree.facts }
     }
 
@@ -131,7 +131,8 @@ pub(super) fn list(
 
 impl Names {
     /// Without names that do not exist for the comparison.
-    pub(super) fn seen(mut self, conditions: &Conditions, path: &TreePath) -> Self {
+    pub(super) fn seen(mut self, conditions: Option<&Conditions>, path: &TreePath) -> Self {
+        let Some(conditions) = conditions else { return self };
         let place = conditions.place(path);
         if let Self::Listed { bytes, places, .. } = &mut self {
             places.retain(|listed| {
@@ -167,8 +168,6 @@ pub(super) struct Task {
     pub(super) stirred: AtomicBool,
     /// Unfinished parts.
     pub(super) left: AtomicUsize,
-    /// Kept rows by first name.
-    pub(super) parts: Mutex<Vec<(usize, BlockBuilder)>>,
 }
 
 impl Task {

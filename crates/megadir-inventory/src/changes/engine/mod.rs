@@ -16,6 +16,7 @@ use self::directory::{Live, Task};
 use self::table::{Fate, Joined, Table};
 use self::worker::Worker;
 use super::fields;
+use super::keep::Keeping;
 use super::proof::Proof;
 use super::racy::Racy;
 use super::settle::Seen;
@@ -25,7 +26,6 @@ use crate::metadata::Metadata;
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::scan::Excluded;
-use crate::snapshot::Unread;
 use crate::volumes::Volumes;
 
 /// Rows read before looking for directories to compare.
@@ -66,12 +66,8 @@ impl Tree {
 /// Input of a comparison.
 pub(crate) struct Comparing<'a> {
     pub(crate) metadata: &'a Metadata,
-    /// In addition to those marked in rows.
-    pub(crate) unread_before: &'a Unread,
     /// `None` for trees that are not compared.
     pub(crate) trees: Vec<Option<Tree>>,
-    /// No inventory to compare with.
-    pub(crate) is_scan: bool,
     pub(crate) exclude: Vec<Excluded>,
     /// Entries that exist for the comparison; the rows are those of such entries.
     pub(crate) conditions: Option<&'a Conditions>,
@@ -84,7 +80,6 @@ pub(crate) struct Comparing<'a> {
     pub(crate) skip_unchanged: bool,
     /// Accept roots that were not scanned.
     pub(crate) any_root: bool,
-    pub(crate) keep: bool,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) entries: &'a AtomicU64,
 }
@@ -101,15 +96,15 @@ pub(crate) struct Found {
     pub(crate) failed: u64,
     /// Listed before but not now.
     pub(crate) unread: u64,
+    /// Not listed now.
+    pub(crate) unlisted: u64,
     /// Unreadable, and not recorded as such.
     pub(crate) lost: u64,
     pub(crate) listed: u64,
     /// Examined by the names of the inventory.
     pub(crate) not_listed: u64,
-    /// Current rows of every directory, if kept.
-    pub(crate) blocks: BTreeMap<Place, Arc<Block>>,
-    /// If kept.
-    pub(crate) errors: BTreeMap<Place, String>,
+    /// Newest ctime in each root, if rows are kept.
+    pub(crate) newest_ns: BTreeMap<u32, i64>,
     pub(crate) volumes: Volumes,
 }
 
@@ -121,11 +116,14 @@ impl Found {
         self.unknown_before.append(&mut other.unknown_before);
         self.failed += other.failed;
         self.unread += other.unread;
+        self.unlisted += other.unlisted;
         self.lost += other.lost;
         self.listed += other.listed;
         self.not_listed += other.not_listed;
-        self.blocks.append(&mut other.blocks);
-        self.errors.append(&mut other.errors);
+        for (root, newest_ns) in other.newest_ns {
+            let newest = self.newest_ns.entry(root).or_insert(newest_ns);
+            *newest = newest_ns.max(*newest);
+        }
     }
 }
 
@@ -134,7 +132,7 @@ enum Job {
     Names(Arc<Task>, std::ops::Range<usize>),
     /// Entries of a directory that is gone.
     Gone(Arc<Block>),
-    /// Keep entries of an unlistable directory.
+    /// Entries of an unlistable directory.
     Unread(Arc<Block>),
 }
 
@@ -161,6 +159,8 @@ struct State<S> {
 
 struct Shared<'a, S> {
     comparing: &'a Comparing<'a>,
+    /// Takes the current rows.
+    keep: Option<&'a Keeping>,
     /// By root: `true` if unchanged directories need no listing.
     may_skip: Vec<bool>,
     /// By root: device number in the inventory.
@@ -171,9 +171,13 @@ struct Shared<'a, S> {
     changed: Condvar,
 }
 
-/// Fails with [`ErrorKind::Io`] of kind "interrupted" when stopped, [`ErrorKind::BadOption`] for a root that
+/// `keep` takes the current rows. Fails with [`ErrorKind::Io`] of kind "interrupted" when stopped, [`ErrorKind::BadOption`] for a root that
 /// was not scanned.
-pub(crate) fn compare<S: Source>(comparing: &Comparing<'_>, source: S) -> Result<Found> {
+pub(crate) fn compare<S: Source>(
+    comparing: &Comparing<'_>,
+    keep: Option<&Keeping>,
+    source: S,
+) -> Result<Found> {
     let may_skip = comparing.trees.iter().map(|tree| {
         let file_system = tree.as_ref().map(|tree| tree.directory.file_system());
         comparing.skip_unchanged && file_system.is_some_and(skips)
@@ -181,7 +185,7 @@ pub(crate) fn compare<S: Source>(comparing: &Comparing<'_>, source: S) -> Result
     let mut table = Table::new();
     for (root, tree) in comparing.trees.iter().enumerate() {
         let fate = match tree {
-            Some(tree) => Fate::Here(Box::new(Live::root(root as u32, tree, comparing.is_scan))),
+            Some(tree) => Fate::Here(Box::new(Live::root(root as u32, tree))),
             None => Fate::Unread,
         };
         let waits = table.found((root as u32, TreePath::root()), fate).is_none();
@@ -191,8 +195,8 @@ pub(crate) fn compare<S: Source>(comparing: &Comparing<'_>, source: S) -> Result
         State { table, ready: Vec::new(), ready_rows: 0, source: Some(source), working: 0, failed: None };
     let device_before = comparing.trees.iter().map(|_| OnceLock::new()).collect();
     let (may_skip, state) = (may_skip.collect(), Mutex::new(state));
-    let volumes = RwLock::new(worker::volumes(comparing));
-    let shared = Shared { comparing, may_skip, device_before, volumes, state, changed: Condvar::new() };
+    let volumes = RwLock::new(Volumes::new(comparing.metadata));
+    let shared = Shared { comparing, keep, may_skip, device_before, volumes, state, changed: Condvar::new() };
     let mut found = Found::default();
     let ended: Result<()> = std::thread::scope(|scope| {
         let shared = &shared;
@@ -234,12 +238,6 @@ enum Step<S> {
 impl<S: Source> Shared<'_, S> {
     fn lock(&self) -> MutexGuard<'_, State<S>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// `true` if a directory was unreadable without a mark in its row.
-    fn was_unread(&self, root: u32, path: &TreePath) -> bool {
-        let unread = self.comparing.unread_before;
-        !unread.is_empty() && unread.contains_key(&(root, path.clone()))
     }
 
     fn fail(&self, error: Error) {

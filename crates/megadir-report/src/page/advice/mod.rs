@@ -3,7 +3,6 @@
 //! Like findings it rests on intervals and verdicts. It prefers one arm to another only if they are
 //! alternatives (`ways`); `file_systems` chooses between file systems.
 
-mod file_systems;
 mod ways;
 
 use crate::finding::{Finding, FindingKind};
@@ -23,7 +22,7 @@ pub fn advice(report: &Report) -> Vec<String> {
     if report.warnings.iter().any(|advisory| advisory.loud) || report.findings.iter().any(no_reference) {
         return vec!["Do not act on these numbers before the warnings above are dealt with.".into()];
     }
-    let mut advice = file_systems::advice(summary);
+    let mut advice = ways::of_file_systems(summary);
     advice.extend(rules(summary));
     advice.extend(ways::advice(summary));
     let decided = !advice.is_empty();

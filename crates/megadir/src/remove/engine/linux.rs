@@ -28,8 +28,8 @@ pub(super) const OPEN_MAX: usize = 64;
 pub(super) const CROSSES_MOUNTS: bool = true;
 pub(super) const OWN_TABLE: Option<fn()> = Some(own_table);
 /// Opens a directory again, with a position of its own.
-pub(super) const OPEN_AGAIN: Option<fn(&Directory) -> Result<Directory, Errno>> =
-    Some(|directory| open(directory.as_fd(), c"."));
+pub(super) const OPEN_AGAIN: Option<OpenAgain> = Some(|directory| open(directory.as_fd(), c"."));
+pub(super) type OpenAgain = fn(&Directory) -> Result<Directory, Errno>;
 /// Bytes that no entry name contains.
 pub(super) const NOT_IN_NAMES: &[u8] = b"/";
 /// The directory never becomes empty.

@@ -42,7 +42,8 @@ pub(super) const CROSSES_MOUNTS: bool = false;
 /// One handle table per process.
 pub(super) const OWN_TABLE: Option<fn()> = None;
 /// Handles have no `.`.
-pub(super) const OPEN_AGAIN: Option<fn(&Directory) -> Result<Directory, Errno>> = None;
+pub(super) const OPEN_AGAIN: Option<OpenAgain> = None;
+pub(super) type OpenAgain = fn(&Directory) -> Result<Directory, Errno>;
 /// A colon leads to a stream.
 pub(super) const NOT_IN_NAMES: &[u8] = b"/\\:";
 /// The directory never becomes empty.

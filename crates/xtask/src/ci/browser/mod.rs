@@ -1,15 +1,20 @@
 //! Opens the report of every study (from the stage `smoke`) and a page of `megadir usage` in headless Chromium, for
 //! desktop and phone, light and dark, and for print. `check.js` checks the page, and messages in the browser's log are
-//! failures. Driven through Debian's `chromedriver` (`driver`).
+//! failures. Driven through Debian's `chromedriver`.
 
-mod driver;
-
-use super::instructions::optimised_binary;
-use super::stage::{Context, Report};
-use crate::process;
-use driver::{Browser, View};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use base64::Engine;
+use serde_json::{Value, json};
+
+use crate::ci::drive::{Context, Report};
+use crate::ci::instructions::optimised_binary;
+use crate::process;
 
 static VIEWS: &[View] = &[
     View { name: "desktop-light", width: 1280, height: 800, dark: false, print: false },
@@ -101,4 +106,185 @@ fn check_page(browser: &Browser, page: &Path, view: &View, folder: &Path) -> Res
         std::fs::write(&file, png).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     }
     Ok(faults)
+}
+
+pub(crate) struct View {
+    pub(crate) name: &'static str,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) dark: bool,
+    pub(crate) print: bool,
+}
+
+/// Headless browser; ends when dropped.
+pub(crate) struct Browser {
+    driver: Child,
+    port: u16,
+    session: String,
+}
+
+/// Time limit for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Browser {
+    pub(crate) fn start(log: &Path) -> Result<Self, String> {
+        let mut command = Command::new("chromedriver");
+        let cannot_log = |error: std::io::Error| format!("cannot write {}: {error}", log.display());
+        command
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(log).map_err(cannot_log)?);
+        let mut driver = process::start(&mut command)?;
+        let mut browser = match port(&mut driver) {
+            Some(port) => Self { driver, port, session: String::new() },
+            None => {
+                let _ = driver.kill().and_then(|()| driver.wait());
+                return Err("chromedriver printed no port".into());
+            }
+        };
+        // Root has no sandbox, and containers have little shared memory.
+        let words = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--hide-scrollbars",
+            "--no-first-run",
+        ];
+        let options = json!({ "args": words, "binary": process::find_tool("chromium") });
+        let wanted = json!({ "browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" } });
+        let answer = browser.ask("/session", &json!({ "capabilities": { "alwaysMatch": wanted } }))?;
+        browser.session = answer["sessionId"].as_str().ok_or("chromedriver gave no session")?.to_owned();
+        Ok(browser)
+    }
+
+    pub(crate) fn show(&self, view: &View) -> Result<(), String> {
+        let size = json!({ "width": view.width, "height": view.height, "deviceScaleFactor": 1, "mobile": view.width < 500 });
+        self.tools("Emulation.setDeviceMetricsOverride", &size)?;
+        let scheme = if view.dark { "dark" } else { "light" };
+        let media = json!({ "media": if view.print { "print" } else { "" }, "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.tools("Emulation.setEmulatedMedia", &media).map(|_| ())
+    }
+
+    pub(crate) fn open(&self, page: &Path) -> Result<(), String> {
+        let page = page.canonicalize().map_err(|error| format!("cannot open {}: {error}", page.display()))?;
+        self.ask(&self.command("url"), &json!({ "url": format!("file://{}", page.display()) })).map(|_| ())
+    }
+
+    pub(crate) fn check(&self, script: &str) -> Result<Vec<String>, String> {
+        let answer = self.ask(&self.command("execute/sync"), &json!({ "script": script, "args": [] }))?;
+        let lines = answer.as_array().ok_or("the check returned no list")?;
+        Ok(lines.iter().map(|line| line.as_str().unwrap_or_default().to_owned()).collect())
+    }
+
+    /// Returns the browser's log messages since the last call.
+    pub(crate) fn complaints(&self) -> Result<Vec<String>, String> {
+        let answer = self.ask(&self.command("se/log"), &json!({ "type": "browser" }))?;
+        let lines = answer.as_array().ok_or("the driver has no log")?;
+        Ok(lines.iter().map(|line| format!("console: {}", line["message"])).collect())
+    }
+
+    /// Returns a PNG of the screen or of the whole page.
+    pub(crate) fn screenshot(&self, whole: bool) -> Result<Vec<u8>, String> {
+        let mut how = json!({ "format": "png" });
+        if whole {
+            let sizes = self.tools("Page.getLayoutMetrics", &json!({}))?;
+            let of = |name: &str| sizes["cssContentSize"][name].as_f64().unwrap_or(0.0);
+            how["clip"] = json!({ "x": 0, "y": 0, "width": of("width"), "height": of("height").min(16_000.0), "scale": 1 });
+            how["captureBeyondViewport"] = json!(true);
+        }
+        let answer = self.tools("Page.captureScreenshot", &how)?;
+        let text = answer["data"].as_str().ok_or("no screenshot")?;
+        base64::engine::general_purpose::STANDARD
+            .decode(text)
+            .map_err(|error| format!("cannot decode the screenshot: {error}"))
+    }
+
+    fn tools(&self, command: &str, parameters: &Value) -> Result<Value, String> {
+        self.ask(&self.command("goog/cdp/execute"), &json!({ "cmd": command, "params": parameters }))
+    }
+
+    fn command(&self, name: &str) -> String {
+        format!("/session/{}/{name}", self.session)
+    }
+
+    fn ask(&self, path: &str, body: &Value) -> Result<Value, String> {
+        let failed = |what: &str| format!("chromedriver, {path}: {what}");
+        let (status, text) =
+            post(self.port, path, &body.to_string()).map_err(|error| failed(&error.to_string()))?;
+        let answer: Value = serde_json::from_str(&text).map_err(|error| failed(&error.to_string()))?;
+        if status == 200 {
+            Ok(answer["value"].clone())
+        } else {
+            Err(failed(&answer["value"]["message"].to_string()))
+        }
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Ending the session ends the browser, which would outlive its driver otherwise.
+        let _ = request(self.port, "DELETE", &format!("/session/{}", self.session), "");
+        let _ = self.driver.kill().and_then(|()| self.driver.wait());
+    }
+}
+
+fn port(driver: &mut Child) -> Option<u16> {
+    let lines = BufReader::new(driver.stdout.take()?).lines();
+    lines.map_while(Result::ok).find_map(|line| {
+        line.split("started successfully on port ").nth(1)?.trim_end_matches('.').trim().parse().ok()
+    })
+}
+
+fn post(port: u16, path: &str, body: &str) -> std::io::Result<(u16, String)> {
+    request(port, "POST", path, body)
+}
+
+/// Sends an HTTP/1.1 request and returns status and body.
+fn request(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<(u16, String)> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let length = body.len();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())?;
+    let mut reader = BufReader::new(stream);
+    let (mut line, mut status, mut length) = (String::new(), 0, 0);
+    while reader.read_line(&mut line)? > 2 {
+        if line.starts_with("HTTP/") {
+            status = line.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+        } else if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().unwrap_or(0);
+        }
+        line.clear();
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    Ok((status, String::from_utf8_lossy(&body).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+
+    use super::request;
+
+    #[test]
+    fn answers_are_read_to_their_length() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let first = BufReader::new(&stream).lines().next().unwrap().unwrap();
+            stream.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\nnonemore").unwrap();
+            first
+        });
+        assert_eq!(request(port, "POST", "/a", "{}").unwrap(), (404, "none".to_owned()));
+        assert_eq!(server.join().unwrap(), "POST /a HTTP/1.1");
+    }
 }

@@ -2,8 +2,6 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(target_os = "linux")]
-mod owners;
 #[cfg(windows)]
 mod windows;
 

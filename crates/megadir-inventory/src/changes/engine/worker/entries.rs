@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 use megadir::{Attributes, Dir, Error, FileType, Result, names};
 
 use super::super::directory::{At, Live, Names, Task};
 use super::super::table::Fate;
 use super::{BATCH_NAMES, Worker};
-use crate::block::{Block, BlockBuilder};
+use crate::block::Block;
 use crate::changes::racy::Racy;
 use crate::changes::settle::Entry;
 use crate::changes::source::Source;
@@ -20,9 +20,6 @@ use crate::row::Facts;
 impl<S: Source> Worker<'_, '_, S> {
     pub(super) fn part(&mut self, task: &Arc<Task>, range: Range<usize>) -> Result<()> {
         let block = &task.block;
-        let keep = self.shared.comparing.keep;
-        let mut kept =
-            keep.then(|| BlockBuilder::new(block.root, block.path.clone(), self.shared.comparing.started_ns));
         let racy = self.shared.racy(block);
         let Range { start: mut row, end: row_end } = task.rows(&range);
         let mut failures = 0;
@@ -49,7 +46,7 @@ impl<S: Source> Worker<'_, '_, S> {
                         had
                     }
                 };
-                let failed = self.name(task, (index, had), attributes, racy, kept.as_mut())?;
+                let failed = self.name(task, (index, had), attributes, racy)?;
                 failures += u64::from(failed.is_some());
                 if failures == 1 {
                     self.found.failures.extend(failed);
@@ -64,11 +61,11 @@ impl<S: Source> Worker<'_, '_, S> {
             row += 1;
         }
         self.found.failed += failures;
-        if let Some(kept) = kept {
-            task.parts.lock().unwrap_or_else(PoisonError::into_inner).push((range.start, kept));
+        if let Some(keeper) = &mut self.keeper {
+            keeper.end(block.root, &block.path)?;
         }
         if task.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.done(task)?;
+            self.itself(&task.live, !task.stirred.load(Ordering::Relaxed));
         }
         Ok(())
     }
@@ -93,7 +90,6 @@ impl<S: Source> Worker<'_, '_, S> {
         (index, had): (usize, Option<usize>),
         attributes: &Attributes,
         racy: Racy,
-        kept: Option<&mut BlockBuilder>,
     ) -> Result<Option<Error>> {
         if attributes.has_vanished() {
             had.into_iter().for_each(|row| self.entry_gone(task, row, racy));
@@ -115,17 +111,18 @@ impl<S: Source> Worker<'_, '_, S> {
             failed = Some(entry_error(&task.directory, name, attributes.error));
             self.entry_failed(task, name, had);
         }
-        if let Some(kept) = kept {
+        if let Some(keeper) = &mut self.keeper {
+            let (root, path) = (task.block.root, &task.block.path);
             // Unexamined entries keep their old rows, unless racy.
             let before = had.map(|row| (row, task.block.facts(row)));
             let before = before.filter(|(_, old)| old.errno.is_none() && !racy.is_suspect(old));
             match before.filter(|_| attributes.error != 0) {
-                Some((row, old)) => kept.add(name, &Facts { sha256: task.block.hash(row), ..old }, None)?,
+                Some((_, old)) => keeper.add(root, path, name, &old)?,
                 None => {
                     // A suspect's hash may be stale.
                     let sha256 =
                         same().filter(|_| !racy.is_suspect(&new)).and_then(|row| task.block.hash(row));
-                    kept.add(name, &Facts { sha256, ..new }, None)?;
+                    keeper.add(root, path, name, &Facts { sha256, ..new })?;
                 }
             }
         }
@@ -211,8 +208,7 @@ impl<S: Source> Worker<'_, '_, S> {
             return;
         }
         let path = task.path(name);
-        let was_read = old.is_none_or(|(row, _)| task.block.error(row).is_none())
-            && !self.shared.was_unread(task.block.root, &path);
+        let was_read = old.is_none_or(|(row, _)| task.block.error(row).is_none());
         let live = Live {
             root: task.block.root,
             path: path.clone(),
@@ -255,14 +251,13 @@ impl<S: Source> Worker<'_, '_, S> {
         (0..block.len()).for_each(|row| self.row_gone(block, row, racy));
     }
 
-    pub(super) fn unread(&mut self, block: &Arc<Block>) {
+    pub(super) fn unread(&mut self, block: &Block) -> Result<()> {
         for row in (0..block.len()).filter(|row| block.kind(*row) == FileType::Directory) {
             let path = block.path.join(block.name(row));
             self.children.push(((block.root, path), Fate::Unread));
         }
-        if self.shared.comparing.keep {
-            self.found.blocks.insert((block.root, block.path.clone()), Arc::clone(block));
-        }
+        let racy = self.shared.racy(block);
+        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.old(block, racy))
     }
 }
 

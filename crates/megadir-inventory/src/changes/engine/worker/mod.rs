@@ -4,21 +4,22 @@ mod asker;
 mod entries;
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, PoisonError};
 
 use megadir::{Error, ErrorKind, Examine, FileType, Result};
 
 use self::asker::Asker;
 use super::directory::{At, Live, Names, Opened, Task, list};
 use super::table::Fate;
-use super::{Comparing, Found, Job, Shared, Step};
-use crate::block::{Block, BlockBuilder};
+use super::{Found, Job, Shared, Step};
+use crate::block::Block;
+use crate::changes::keep::{Keeper, Keeping};
 use crate::changes::source::Source;
 use crate::changes::{Change, ChangeKind, fields};
-use crate::path::{Place, TreePath};
+use crate::path::Place;
 use crate::row::Facts;
-use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
+use crate::volumes::{fsid, fsid_below, is_stub, of_stub};
 
 /// Larger directories are shared between threads in parts of this size.
 const PART_NAMES: usize = 8192;
@@ -31,6 +32,7 @@ pub(super) struct Worker<'a, 'b, S> {
     /// Without birth time.
     brief: Option<Box<dyn Examine>>,
     asker: Asker,
+    keeper: Option<Keeper<'b>>,
     found: Found,
     children: Vec<(Place, Fate<Box<Live>>)>,
     /// Latest device other than the root's, and its number in the inventory.
@@ -46,12 +48,13 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         };
         let examine = comparing.examiner.start(&first.directory, Facts::WANT)?;
         // Kept rows need all attributes.
-        let brief = match comparing.examiner.name() == "statx" && !comparing.keep {
+        let brief = match comparing.examiner.name() == "statx" && shared.keep.is_none() {
             true => Some(megadir::examiner("fstatat")?.start(&first.directory, Facts::WANT)?),
             false => None,
         };
+        let keeper = shared.keep.map(Keeping::keeper);
         let (asker, found, children) = (Asker::default(), Found::default(), Vec::new());
-        Ok(Self { shared, examine, brief, asker, found, children, last_volume: Cell::new(None) })
+        Ok(Self { shared, examine, brief, asker, keeper, found, children, last_volume: Cell::new(None) })
     }
 
     pub(super) fn run(mut self) -> Found {
@@ -59,7 +62,10 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         let mut worked = false;
         loop {
             match self.shared.next(worked) {
-                Step::Done => return self.found,
+                Step::Done => {
+                    self.found.newest_ns = self.keeper.map(Keeper::into_newest_ns).unwrap_or_default();
+                    return self.found;
+                }
                 Step::Read(source) => self.shared.read(source),
                 Step::Work(job) => {
                     if let Err(error) = self.work(job) {
@@ -80,10 +86,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
                 self.gone(&block);
                 Ok(())
             }
-            Job::Unread(block) => {
-                self.unread(&block);
-                Ok(())
-            }
+            Job::Unread(block) => self.unread(&block),
         }
     }
 
@@ -101,13 +104,9 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
                 if block.len() > 0 {
                     self.found.other_mounts.push(path);
                 }
-                self.unread(&block);
-                return Ok(());
+                return self.unread(&block);
             }
-            Opened::Failed(error) => {
-                self.failed(&live, &block, error);
-                return Ok(());
-            }
+            Opened::Failed(error) => return self.failed(&live, &block, error),
         };
         if live.old.is_some() && !live.was_read {
             self.found.unknown_before.push(directory.path().to_owned());
@@ -119,18 +118,12 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             self.found.listed += 1;
             let bring = self.shared.comparing.examiner.is_listed().then_some(Facts::WANT);
             match list(&directory, live.new.size_bytes, bring) {
-                Ok(Some(names)) => match self.shared.comparing.conditions {
-                    Some(conditions) => names.seen(conditions, &live.path),
-                    None => names,
-                },
+                Ok(Some(names)) => names.seen(self.shared.comparing.conditions, &live.path),
                 Ok(None) => {
                     self.gone(&block);
                     return Ok(());
                 }
-                Err(error) => {
-                    self.failed(&live, &block, error);
-                    return Ok(());
-                }
+                Err(error) => return self.failed(&live, &block, error),
             }
         };
         let mut task = Task {
@@ -141,7 +134,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             // Entries that are left out change the directory's times too.
             stirred: AtomicBool::new(self.shared.comparing.conditions.is_some()),
             left: AtomicUsize::new(1),
-            parts: Mutex::new(Vec::new()),
         };
         let all = task.len();
         if all <= PART_NAMES || self.shared.comparing.threads == 1 {
@@ -170,8 +162,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         if !self.shared.comparing.any_root {
             checked?;
         }
-        let was_read = error.is_none() && !self.shared.was_unread(live.root, &TreePath::root());
-        (live.old, live.was_read, live.is_same) = (Some(*old), was_read, same);
+        (live.old, live.was_read, live.is_same) = (Some(*old), error.is_none(), same);
         // Only this thread sets it, before anything below the root is compared.
         let _ = self.shared.device_before[live.root as usize].set(old.device);
         if let Some(now) = live.new.device {
@@ -241,21 +232,25 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         if self.is_stub(root, facts) { of_stub(facts) } else { *facts }
     }
 
-    fn failed(&mut self, live: &Live, block: &Arc<Block>, error: Error) {
+    fn failed(&mut self, live: &Live, block: &Block, error: Error) -> Result<()> {
         self.itself(live, false);
         self.found.failed += 1;
+        self.found.unlisted += 1;
         // If its entries were unknown before, nothing is lost.
         self.found.unread += u64::from(live.old.is_some() && live.was_read);
         let was_unread = live.old.is_some() && live.is_same && !live.was_read;
         self.found.lost += u64::from(!was_unread);
         self.found.seen.unread.insert((live.root, live.path.clone()));
-        if self.shared.comparing.keep {
-            let text = format!("{}: {}", error.operation(), error.reason());
-            self.found.errors.insert((live.root, live.path.clone()), text);
+        if let Some(keeper) = &mut self.keeper {
+            keeper.error(live.root, &live.path, &format!("{}: {}", error.operation(), error.reason()))?;
         }
         self.found.failures.push(error);
         // The rows of a replaced directory are not of this one.
-        if live.is_same || live.path.is_empty() { self.unread(block) } else { self.gone(block) }
+        if live.is_same || live.path.is_empty() {
+            return self.unread(block);
+        }
+        self.gone(block);
+        Ok(())
     }
 
     fn itself(&mut self, live: &Live, entries_are_the_same: bool) {
@@ -269,35 +264,6 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             self.found.seen.settled.push(change);
         }
     }
-
-    fn done(&mut self, task: &Task) -> Result<()> {
-        let live = &task.live;
-        self.itself(live, !task.stirred.load(Ordering::Relaxed));
-        if self.shared.comparing.keep {
-            let mut parts = std::mem::take(&mut *task.parts.lock().unwrap_or_else(PoisonError::into_inner));
-            parts.sort_unstable_by_key(|part| part.0);
-            let block = BlockBuilder::join(parts.into_iter().map(|part| part.1))?;
-            let Some(block) = block else { return Ok(()) };
-            let mut block = block.build();
-            let is_root = matches!(live.at, At::Open(_));
-            block.root_row = is_root.then(|| Box::new((live.new, None)));
-            if block.len() > 0 || is_root {
-                self.found.blocks.insert((live.root, live.path.clone()), Arc::new(block));
-            }
-        }
-        Ok(())
-    }
-}
-
-pub(super) fn volumes(comparing: &Comparing<'_>) -> Volumes {
-    let mut volumes = Volumes::new(comparing.metadata);
-    // With an inventory, the root's row has the old number.
-    for tree in comparing.trees.iter().flatten().filter(|_| comparing.is_scan) {
-        if let Some(device) = tree.facts.device {
-            volumes.learn_root(device, device, fsid(&tree.directory));
-        }
-    }
-    volumes
 }
 
 /// On panic, since other threads would wait forever.

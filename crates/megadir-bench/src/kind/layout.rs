@@ -1,0 +1,241 @@
+//! The same files in different layouts: written, then read back.
+
+use megadir_record::axes::{directories_words, order_words};
+use megadir_record::{
+    Access, Axes, CellId, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Operation,
+    Order, Pair, Role, Spread, SyncPolicy, When, Workers,
+};
+use serde::Deserialize;
+
+use crate::dataset::{Files, parse_spread};
+use crate::kind::arms::Arms;
+use crate::kind::files::{ONE, Place, WORKERS_MAX, by_name};
+use crate::note::NoteKind;
+use crate::request::PlanError;
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LayoutSpec {
+    /// Layouts in the syntax of the command line; the first is the baseline.
+    pub layouts: Vec<String>,
+    /// Orders in which all files are read back, one after the other.
+    pub read_orders: Vec<FileOrder>,
+    /// `true` if at the end every directory is listed with a `stat` of each file.
+    #[serde(default)]
+    pub walk: bool,
+    /// When directories are created; nested layouts have an arm for each value.
+    #[serde(default = "both")]
+    pub directories: Vec<MakeDirectories>,
+    /// Number of threads that write one tree; a single thread reads and lists.
+    #[serde(default = "one")]
+    pub writers: u32,
+    pub sync: SyncPolicy,
+}
+
+fn both() -> Vec<MakeDirectories> {
+    vec![MakeDirectories::OnDemand, MakeDirectories::Before]
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl LayoutSpec {
+    /// Returns the first contradiction of a well-formed specification.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        if self.layouts.len() < 2 || self.read_orders.is_empty() {
+            return Some(
+                "layout.layouts needs at least two layouts, layout.read_orders at least one order".into(),
+            );
+        }
+        self.directories.is_empty().then(|| "layout.directories needs at least one value".into())
+    }
+}
+
+struct Variant {
+    name: String,
+    axes: Axes,
+    spread: Spread,
+    directories: MakeDirectories,
+}
+
+struct Arm {
+    make_directories: Option<CellId>,
+    create: CellId,
+    read: Vec<CellId>,
+    walk: Option<CellId>,
+}
+
+pub(crate) fn layouts(
+    spec: &LayoutSpec,
+    made: &Made,
+    entries: u64,
+    arms: &mut Arms<'_>,
+) -> Result<Order, PlanError> {
+    let variants = possible(spec, made, entries, arms)?;
+    let mut all: Vec<(&Variant, Arm)> = Vec::new();
+    for (index, variant) in variants.iter().enumerate() {
+        let first = index == 0;
+        let role = if first { Role::Baseline } else { Role::Arm };
+        all.push((variant, arm(spec, made, entries, variant, role, arms)));
+        if first {
+            arm(spec, made, entries, variant, Role::AgainstItself, arms);
+        }
+    }
+    let Some(((flat, base), others)) = all.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Err(PlanError::Value {
+            what: "the layouts",
+            value: spec.layouts.join(","),
+            allowed: "name at least two different layouts; all are compared with the first".into(),
+        });
+    };
+    let pair = |variant: &Variant, at: &str, arm, to| Pair {
+        what: variant.name.clone(),
+        than: flat.name.clone(),
+        at: at.into(),
+        wall_time: false,
+        arm,
+        to,
+    };
+    let written =
+        others.iter().map(|(variant, arm)| pair(variant, "writing all files", arm.create, base.create));
+    let written = written.collect();
+    arms.pairs("write", "Does the layout affect writing?", written);
+    for (place, order) in spec.read_orders.iter().enumerate() {
+        let at = format!("reading all files{}", order_words(*order));
+        let read = others.iter().map(|(variant, arm)| pair(variant, &at, arm.read[place], base.read[place]));
+        let read = read.collect();
+        let group = if place == 0 { "read".to_owned() } else { format!("read-{}", place + 1) };
+        arms.pairs(&group, &format!("Does the layout affect reading{}?", order_words(*order)), read);
+    }
+    // The study's question is about storing files: writing and reading.
+    arms.answers("write");
+    arms.answers("read");
+    let walked = others.iter().filter_map(|(variant, arm)| {
+        Some(pair(variant, "listing and looking at all files", arm.walk?, base.walk?))
+    });
+    let walked: Vec<Pair> = walked.collect();
+    if !walked.is_empty() {
+        arms.pairs("walk", "Does the layout affect walking all files?", walked);
+    }
+    let before: Vec<CellId> = all.iter().filter_map(|(_, arm)| arm.make_directories).collect();
+    for arm in before {
+        arms.join(arm, "write");
+    }
+    Ok(Order::Phases)
+}
+
+/// Returns the layouts that are possible with `entries` files.
+fn possible(
+    spec: &LayoutSpec,
+    made: &Made,
+    entries: u64,
+    arms: &mut Arms<'_>,
+) -> Result<Vec<Variant>, PlanError> {
+    if !(1..=WORKERS_MAX).contains(&spec.writers) {
+        let allowed = format!("expected 1 to {WORKERS_MAX}");
+        return Err(PlanError::Value {
+            what: "the number of writers",
+            value: spec.writers.to_string(),
+            allowed,
+        });
+    }
+    let mut variants = variants(spec)?;
+    variants.retain(|variant| match impossible(made, entries, variant) {
+        None => true,
+        Some(reason) => {
+            arms.note(NoteKind::ArmLeftOut, format!("{}: {reason}", variant.name));
+            false
+        }
+    });
+    Ok(variants)
+}
+
+/// Maximum number of directories per file for creation beforehand; real programs stay below.
+const DIRECTORIES_A_FILE_MAX: f64 = 2.0;
+
+/// Returns the reason why directories cannot be created beforehand, if the files themselves are possible.
+fn impossible(made: &Made, entries: u64, variant: &Variant) -> Option<String> {
+    let of = |directories| {
+        let made = Made { spread: variant.spread.clone(), directories, when: When::ByArms, ..made.clone() };
+        Files::new(&made, 0, entries)
+    };
+    match (variant.directories, of(MakeDirectories::OnDemand).err()) {
+        (MakeDirectories::Before, None) => match of(MakeDirectories::Before) {
+            Err(error) => Some(error.to_string()),
+            Ok(files) => {
+                let directories = files.directories_expected();
+                let most = DIRECTORIES_A_FILE_MAX * entries as f64;
+                (directories > most).then(|| format!("{directories:.0} directories for {entries} files"))
+            }
+        },
+        // Impossible files are refused elsewhere, with the full reason.
+        _ => None,
+    }
+}
+
+fn variants(spec: &LayoutSpec) -> Result<Vec<Variant>, PlanError> {
+    let mut variants = Vec::new();
+    for layout in &spec.layouts {
+        let spread = parse_spread(layout).map_err(|reason| PlanError::Data { reason })?;
+        if spread.is_flat() {
+            let axes = Axes { layout: Some(layout.clone()), ..Axes::default() };
+            let directories = MakeDirectories::OnDemand;
+            variants.push(Variant { name: layout.clone(), axes, spread, directories });
+            continue;
+        }
+        for directories in &spec.directories {
+            let axes =
+                Axes { layout: Some(layout.clone()), directories: Some(*directories), ..Axes::default() };
+            let name = format!("{layout}, {}", directories_words(*directories));
+            variants.push(Variant { name, axes, spread: spread.clone(), directories: *directories });
+        }
+    }
+    Ok(variants)
+}
+
+fn arm(
+    spec: &LayoutSpec,
+    made: &Made,
+    entries: u64,
+    variant: &Variant,
+    role: Role,
+    arms: &mut Arms<'_>,
+) -> Arm {
+    let Variant { axes, spread, directories, .. } = variant;
+    let (spread, directories) = (spread.clone(), *directories);
+    // `entries` of a data set counts per writer if several write one tree.
+    let each = entries.div_ceil(u64::from(spec.writers));
+    let all = each * u64::from(spec.writers);
+    let data: DataId = arms.add_data(each, Made { spread, directories, when: When::ByArms, ..made.clone() });
+    let chain = data.0;
+    let work = |operation, order| {
+        let work = by_name(operation, order, (0, all));
+        FileWork { sync: spec.sync, ..work }
+    };
+    let writers = Workers { count: spec.writers, ..ONE };
+    let mut add = |step, operation, order, work| {
+        let place = Place { data, chain, step };
+        let axes =
+            Axes { operation: Some(operation), order, itself: role == Role::AgainstItself, ..axes.clone() };
+        arms.files(axes, role, place, work)
+    };
+    let make_directories = (directories == MakeDirectories::Before).then(|| {
+        add(0, Operation::MakeDirectories, None, work(FileOperation::MakeDirectories, FileOrder::AsWritten))
+    });
+    let create = work(FileOperation::Create, FileOrder::AsWritten);
+    let create = add(1, Operation::Create, None, FileWork { to: each, workers: writers, ..create });
+    let read = (2..).zip(&spec.read_orders);
+    let read =
+        read.map(|(step, order)| add(step, Operation::Read, Some(*order), work(FileOperation::Read, *order)));
+    let read: Vec<CellId> = read.collect();
+    let walk = spec.walk.then(|| {
+        let work = FileWork {
+            access: Access::Directory,
+            sync: SyncPolicy::Never,
+            ..work(FileOperation::Stat, FileOrder::AsWritten)
+        };
+        add(2 + read.len() as u32, Operation::Walk, None, work)
+    });
+    Arm { make_directories, create, read, walk }
+}

@@ -1,0 +1,316 @@
+//! Life cycle of many small files: created, examined, read, rewritten, removed by several workers.
+
+use megadir_record::axes::{sync_words, workers as counted};
+use megadir_record::{
+    Access, AccessBy, Axes, CacheState, CellId, FileOperation, FileOrder, FileWork, Made, Operation, Order,
+    Pair, Role, Sharing, SyncPolicy, When, WorkerKind, Workers,
+};
+use serde::Deserialize;
+
+use crate::kind::arms::{Arms, CacheChoice};
+use crate::kind::files::{Place, WORKERS_MAX};
+use crate::request::PlanError;
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SmallFilesSpec {
+    pub workers: Vec<u32>,
+    pub worker_kind: WorkerKind,
+    /// Separate files for each worker, or one tree for all.
+    pub sharing: Sharing,
+    /// Durability of written files: the first policy with all operations, the rest with writing operations
+    /// only.
+    pub sync: Vec<SyncPolicy>,
+    /// Access to files: the first with all worker counts, the rest with the fewest workers in the first cache
+    /// state.
+    pub access: Vec<AccessSpec>,
+    /// Cold states for examining, reading and removing, in addition to warm. Used if available, unless the user
+    /// requests states.
+    #[serde(default)]
+    pub cold: Vec<CacheState>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessSpec {
+    /// Each directory is opened and listed, and each entry processed: compound operations.
+    Directory,
+    /// By known names, in order of creation: discrete operations.
+    Name,
+}
+
+impl SmallFilesSpec {
+    /// Returns the first contradiction of a well-formed specification.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        if self.workers.is_empty() || self.sync.is_empty() || self.access.is_empty() {
+            let text = "smallfile.workers, smallfile.sync and smallfile.access need at least one value each";
+            return Some(text.into());
+        }
+        (!self.workers.is_sorted_by(|a, b| a < b)).then(|| "smallfile.workers must ascend".into())
+    }
+}
+
+/// Steps of a complete life cycle.
+const LIFE: [FileOperation; 5] = [
+    FileOperation::Create,
+    FileOperation::Stat,
+    FileOperation::Read,
+    FileOperation::Rewrite,
+    FileOperation::Unlink,
+];
+/// Steps that write, which the sync policy affects.
+const WRITING: [FileOperation; 2] = [FileOperation::Create, FileOperation::Rewrite];
+
+struct One {
+    operation: FileOperation,
+    workers: u32,
+    sync: SyncPolicy,
+    /// Name of the cache state, if it is a cold one.
+    cold: Option<String>,
+    access: AccessSpec,
+    arm: CellId,
+}
+
+impl One {
+    /// Operation, durability and cache state in words.
+    fn conditions(&self) -> String {
+        let cold = self.cold.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
+        format!("{}{}{cold}", self.operation.word(), sync_words(self.sync))
+    }
+}
+
+/// Adds the arms and groups; every worker has `entries` files.
+pub(crate) fn small_files(
+    spec: &SmallFilesSpec,
+    made: &Made,
+    entries: u64,
+    states: &[CacheChoice],
+    arms: &mut Arms<'_>,
+) -> Result<Order, PlanError> {
+    if let Some(count) = spec.workers.iter().find(|count| !(1..=WORKERS_MAX).contains(*count)) {
+        let allowed = format!("expected 1 to {WORKERS_MAX}");
+        return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
+    }
+    let (Some(&fewest), Some(_), Some(_)) = (spec.workers.first(), spec.sync.first(), spec.access.first())
+    else {
+        return Err(PlanError::Nothing { reason: "the study has no workers, sync policy or access".into() });
+    };
+    let first = states.first();
+    if first.is_none() {
+        return Err(PlanError::Nothing { reason: "none of the requested cache states is available".into() });
+    }
+    let mut chains = Chains { spec, made, entries, chain: 0 };
+    let mut all = Vec::new();
+    for &count in &spec.workers {
+        for host in hosts(spec, states) {
+            // Every cache state has its own A/A comparison, on its own files: caches below the guest still hold
+            // files that were read a moment ago.
+            let cold = host.state.is_some_and(|had| had.state.is_cold());
+            let is_baseline = count == fewest && (host.place == 0 || cold);
+            let role = if is_baseline { Role::Baseline } else { Role::Arm };
+            all.extend(chains.add(count, &host, role, arms));
+            if role == Role::Baseline {
+                chains.add(count, &host, Role::AgainstItself, arms);
+            }
+        }
+    }
+    // In a shared tree files are accessed by name anyway.
+    if spec.sharing == Sharing::Own {
+        for &access in &spec.access[1..] {
+            let host = Host { place: 0, sync: spec.sync[0], state: first, access };
+            all.extend(chains.add(fewest, &host, Role::Arm, arms));
+        }
+    }
+    groups(spec, &all, arms);
+    Ok(Order::Chains)
+}
+
+struct Host<'a> {
+    place: usize,
+    sync: SyncPolicy,
+    /// State in which its files are examined, read and removed; `None` for chains that only write.
+    state: Option<&'a CacheChoice>,
+    access: AccessSpec,
+}
+
+/// Returns the chains that every worker count has.
+fn hosts<'a>(spec: &SmallFilesSpec, states: &'a [CacheChoice]) -> Vec<Host<'a>> {
+    let host = |place: usize| Host {
+        place,
+        sync: *spec.sync.get(place).unwrap_or(&spec.sync[0]),
+        state: states.get(place),
+        access: spec.access[0],
+    };
+    (0..spec.sync.len().max(states.len())).map(host).collect()
+}
+
+/// Adds chains one after the other.
+struct Chains<'a> {
+    spec: &'a SmallFilesSpec,
+    made: &'a Made,
+    entries: u64,
+    chain: u32,
+}
+
+impl Chains<'_> {
+    fn add(&mut self, count: u32, host: &Host<'_>, role: Role, arms: &mut Arms<'_>) -> Vec<One> {
+        let data = arms.add_data(self.entries, Made { when: When::ByArms, ..self.made.clone() });
+        let chain = self.chain;
+        self.chain += 1;
+        // The first policy's writing is measured in the first chain.
+        let own_writing = host.place < self.spec.sync.len();
+        let wanted = |operation: &FileOperation| match host.state {
+            _ if WRITING.contains(operation) => own_writing || *operation == FileOperation::Create,
+            None => false,
+            Some(had) => applies(had.state, *operation),
+        };
+        let mut added = Vec::new();
+        for operation in LIFE.into_iter().filter(wanted) {
+            let writes = WRITING.contains(&operation);
+            let cold = host.state.filter(|had| had.state.is_cold() && !writes);
+            let work = self.work(operation, count, host);
+            let axes = Axes { itself: role == Role::AgainstItself, ..self.axes(&work, host, cold) };
+            let place = Place { data, chain, step: added.len() as u32 };
+            let arm = arms.files(axes, role, place, work.clone());
+            if let Some(had) = cold {
+                arms.cells[arm.0 as usize].cache = had.state;
+            }
+            let cold = cold.map(|had| had.name.clone());
+            // Another chain measures this writing; here it only provides files.
+            let counts = own_writing || !writes;
+            added.push((
+                counts,
+                One { operation, workers: count, sync: work.sync, cold, access: host.access, arm },
+            ));
+        }
+        added.into_iter().filter_map(|(counts, one)| counts.then_some(one)).collect()
+    }
+
+    fn work(&self, operation: FileOperation, count: u32, host: &Host<'_>) -> FileWork {
+        let writes = WRITING.contains(&operation);
+        FileWork {
+            operation,
+            from: 0,
+            to: self.entries,
+            access: match (self.spec.sharing, host.access) {
+                (Sharing::Own, AccessSpec::Directory) => Access::Directory,
+                // In a shared directory a single worker has no listing order of its own.
+                (Sharing::Same, _) | (_, AccessSpec::Name) => Access::Name { order: FileOrder::AsWritten },
+            },
+            sync: if writes { host.sync } else { SyncPolicy::Never },
+            // Windows has no calls for these.
+            owner_and_mode: writes && !cfg!(windows),
+            workers: Workers { count, kind: self.spec.worker_kind, sharing: self.spec.sharing },
+        }
+    }
+
+    fn axes(&self, work: &FileWork, host: &Host<'_>, cold: Option<&CacheChoice>) -> Axes {
+        let for_state = cold.is_none() && host.place >= self.spec.sync.len();
+        let state = || host.state.map_or_else(String::new, |had| had.name.clone());
+        Axes {
+            access: Some(access(host.access)).filter(|_| host.access != self.spec.access[0]),
+            sync: Some(work.sync).filter(|sync| *sync != SyncPolicy::Never),
+            workers: Some(work.workers.count),
+            worker_kind: Some(self.spec.worker_kind),
+            cache: cold.map(|had| had.name.clone()),
+            for_cache: for_state.then(state),
+            ..Axes::of(operation(work.operation))
+        }
+    }
+}
+
+fn operation(operation: FileOperation) -> Operation {
+    match operation {
+        FileOperation::MakeDirectories => Operation::MakeDirectories,
+        FileOperation::Create => Operation::Write,
+        FileOperation::Read => Operation::Read,
+        FileOperation::Rewrite => Operation::Rewrite,
+        FileOperation::Stat => Operation::Stat,
+        FileOperation::Unlink => Operation::Unlink,
+    }
+}
+
+fn access(access: AccessSpec) -> AccessBy {
+    match access {
+        AccessSpec::Directory => AccessBy::Directory,
+        AccessSpec::Name => AccessBy::Name,
+    }
+}
+
+/// `true` if a state is possible for an operation, and makes a difference.
+fn applies(state: CacheState, operation: FileOperation) -> bool {
+    match state {
+        CacheState::Unseen => false,
+        CacheState::DataCold => operation == FileOperation::Read,
+        CacheState::Warm | CacheState::VfsCold | CacheState::FsCold => true,
+    }
+}
+
+fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
+    let (fewest, policy, access) = (spec.workers[0], spec.sync[0], spec.access[0]);
+    let find = |like: &One, workers, sync, cold: Option<&str>, access| {
+        let same = |one: &&One| {
+            (one.operation, one.workers, one.sync, one.cold.as_deref(), one.access)
+                == (like.operation, workers, sync, cold, access)
+        };
+        all.iter().find(same).map(|one| one.arm)
+    };
+    let workers = |one: &One| counted(one.workers, Some(spec.worker_kind));
+    let pairs = |wanted: &dyn Fn(&One) -> bool, pair: &dyn Fn(&One) -> Option<Pair>| -> Vec<Pair> {
+        all.iter().filter(|one| wanted(one)).filter_map(pair).collect()
+    };
+    let scaling = pairs(&|one| one.workers != fewest, &|one| {
+        Some(Pair {
+            what: workers(one),
+            than: counted(fewest, Some(spec.worker_kind)),
+            at: one.conditions(),
+            wall_time: true,
+            arm: one.arm,
+            to: find(one, fewest, one.sync, one.cold.as_deref(), one.access)?,
+        })
+    });
+    let durable = pairs(&|one| one.sync != policy && WRITING.contains(&one.operation), &|one| {
+        Some(Pair {
+            what: durable_name(one.sync).into(),
+            than: durable_name(policy).into(),
+            at: format!("{}, {}", one.operation.word(), workers(one)),
+            wall_time: false,
+            arm: one.arm,
+            to: find(one, one.workers, policy, None, one.access)?,
+        })
+    });
+    let cold = pairs(&|one| one.cold.is_some(), &|one| {
+        Some(Pair {
+            what: format!("a {} cache", one.cold.as_deref().unwrap_or_default()),
+            than: format!("a {} cache", CacheState::Warm.name()),
+            at: format!("{}, {}", one.operation.word(), workers(one)),
+            wall_time: false,
+            arm: one.arm,
+            to: find(one, one.workers, one.sync, None, one.access)?,
+        })
+    });
+    let discrete = pairs(&|one| one.access != access, &|one| {
+        Some(Pair {
+            what: "operations by known names".into(),
+            than: "directories listed and worked on".into(),
+            at: format!("{}, {}", one.conditions(), workers(one)),
+            wall_time: false,
+            arm: one.arm,
+            to: find(one, one.workers, one.sync, one.cold.as_deref(), access)?,
+        })
+    });
+    arms.pairs("scaling", "How do more workers change the wall time per file?", scaling);
+    arms.answers("scaling");
+    arms.pairs("durability", "How much does durability cost?", durable);
+    arms.pairs("cache", "How much does a cold cache cost?", cold);
+    arms.pairs("discrete", "How much faster are operations if the names are known?", discrete);
+}
+
+fn durable_name(sync: SyncPolicy) -> &'static str {
+    match sync {
+        SyncPolicy::Never => "no sync",
+        SyncPolicy::EachFile => "fsync of each file",
+        SyncPolicy::FileAndDirectory => "fsync of each file and its directory",
+        SyncPolicy::AtEnd => "one syncfs at the end",
+    }
+}

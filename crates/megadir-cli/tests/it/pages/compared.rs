@@ -1,0 +1,213 @@
+//! Tables of README.md and docs/speed.md that compare megadir with other programs, and the page of their record:
+//! written from the record by `MEGADIR_BLESS=1`, otherwise compared with it.
+
+use std::io::BufReader;
+use std::path::PathBuf;
+
+use megadir_record::{Cell, Plan, Work, jsonl};
+use megadir_report::summary::{Comparison, Contrast, GroupReading, Outcome};
+use megadir_report::{Report, Style, View, format_named, text};
+
+use super::figures::{read, root};
+
+/// Records of the study `peers` that the tables show. Removal has its own, of fewer files: they are created again before
+/// each run.
+const RECORDS: [&str; 2] = ["records/2026-11-23-peers", "records/2026-11-23-peers-remove"];
+/// Lines around a written part.
+const BEGIN: &str = "<!-- From records/2026-11-23-peers and -remove, by the command in CONTRIBUTING.md -->\n";
+const END: &str = "<!-- End of this part -->\n";
+
+/// Words for the groups of the study, in the order of the tables, and whether the README shows a group.
+const TASKS: [(&str, &str, bool); 14] = [
+    ("names", "list names", true),
+    ("pipe", "list names into a pipe", false),
+    ("sorted", "list names sorted", true),
+    ("count", "count entries", false),
+    ("attributes", "list sizes and times", true),
+    ("long", "print the columns of `ls -l`", true),
+    ("tree", "list a tree", true),
+    ("count-tree", "count the entries of a tree", false),
+    ("attributes-tree", "list sizes and times in a tree", false),
+    ("usage", "sum up the sizes in a tree", true),
+    ("inventory", "record all attributes in a tree", true),
+    ("changes", "find out that nothing changed in a tree", true),
+    ("remove-tree", "remove a tree", true),
+    ("remove-flat", "remove one directory", true),
+];
+
+/// A published record with its report.
+struct Published {
+    folder: &'static str,
+    report: Report,
+}
+
+impl Published {
+    fn open(folder: &'static str) -> Self {
+        let file = std::fs::File::open(root().join(folder).join("record.jsonl")).expect("the record");
+        let record = jsonl::read(BufReader::new(file)).expect("a record that can be read");
+        Self { folder, report: Report::of(record).expect("a report") }
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.report.record.header.plan
+    }
+
+    /// Comparison of a group of the study.
+    fn comparison(&self, group: &str) -> Option<&Comparison> {
+        let found = self.report.summary.groups.iter().find(|found| found.of_study() == group)?;
+        match &found.reading {
+            GroupReading::Compare(comparison) => Some(comparison),
+            _ => None,
+        }
+    }
+
+    fn cell(&self, row: &Contrast) -> &Cell {
+        &self.plan().cells[row.arm.0 as usize]
+    }
+
+    /// Other programs of a group: the name, and their time divided by megadir's.
+    fn others(&self, comparison: &Comparison) -> Vec<(String, String)> {
+        let program = |row: &Contrast| match &self.cell(row).work {
+            Work::Command(work) => Some(work.program()),
+            _ => None,
+        };
+        let has_fd = comparison.rows.iter().any(|row| program(row) == Some("fd"));
+        let row = |row: &Contrast| {
+            match program(row)? {
+                // Other forms of megadir, and itself again.
+                "{megadir}" => return None,
+                // Debian's name for fd.
+                "fdfind" if has_fd => return None,
+                _ => {}
+            }
+            let shown = match &row.outcome {
+                Outcome::Judged { ratio, adjusted, .. } => text::ratio(ratio.value, *adjusted),
+                Outcome::TooFewRounds { ratio } => text::ratio(*ratio, None) + " (no interval)",
+                Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
+            };
+            Some((short_name(self.cell(row)), shown.replacen('x', "", 1)))
+        };
+        comparison.rows.iter().filter_map(row).collect()
+    }
+
+    /// Time of megadir in a group.
+    fn own_time(&self, comparison: &Comparison) -> String {
+        let arm = &self.report.summary.arms[comparison.baseline.0 as usize];
+        arm.timing.as_ref().map_or_else(String::new, |timing| text::time(timing.time_ns.value))
+    }
+
+    /// Number of files and rounds.
+    fn size(&self) -> String {
+        let most = self.plan().data.iter().map(|data| data.entries).max().unwrap_or(0);
+        format!("{} files, {} rounds", text::count(most), self.report.summary.progress.rounds_used)
+    }
+
+    /// The whole report in Markdown.
+    fn page(&self) -> String {
+        let view = View { width: 100, style: Style { color: false, unicode: true } };
+        let page = format_named("markdown").expect("a format").render(&self.report, &view);
+        let (heading, rest) = page.split_once('\n').expect("a heading");
+        let made = self.report.summary.command.join(" ");
+        format!("{heading}\n\nMade with `{made}`; [record.jsonl](record.jsonl) has every sample.\n{rest}")
+    }
+}
+
+/// Name of an arm without the words that make it unique in the study.
+fn short_name(cell: &Cell) -> String {
+    let own = cell.bare_name();
+    let without =
+        [", pipe", ", tree", ", one directory", ", all fields"].iter().find_map(|end| own.strip_suffix(end));
+    without.unwrap_or(&own).replace('|', "\\|")
+}
+
+/// Sentence on the data, the machine and the runs.
+fn conditions(all: &[Published]) -> String {
+    let machine = &all[0].report.summary.machine;
+    let kind = all[0].plan().file_systems.first().map_or(&machine.file_system.kind, |of| &of.kind);
+    let kernel = machine.kernel.split('-').next().unwrap_or_default();
+    format!(
+        "Cached, on {kind}; {} (removal: {}) of fresh processes in random order; trees have 1000 files in each directory; \
+         {} processors, {kernel}. Records: {}.",
+        all[0].size(),
+        all[1].size(),
+        machine.processors,
+        all.iter().map(|one| format!("{}/", one.folder)).collect::<Vec<_>>().join(" and "),
+    )
+}
+
+/// Tasks with their comparisons.
+fn tasks(all: &[Published]) -> impl Iterator<Item = (&'static str, bool, &Published, &Comparison)> {
+    TASKS.iter().filter_map(|(group, task, short)| {
+        let found = all.iter().find_map(|one| Some((one, one.comparison(group)?)));
+        found.map(|(one, comparison)| (*task, *short, one, comparison))
+    })
+}
+
+/// Table for the README: a row for each task.
+fn short_table(all: &[Published]) -> String {
+    let mut table = "| task | compared with | time / time of megadir |\n|---|---|---|\n".to_owned();
+    for (task, _, one, comparison) in tasks(all).filter(|(_, short, ..)| *short) {
+        let (names, ratios): (Vec<String>, Vec<String>) = one.others(comparison).into_iter().unzip();
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        table += &format!("| {task} | {} | {} |\n", names.join(" / "), ratios.join(" / "));
+    }
+    format!("{}\n\n{table}", conditions(all))
+}
+
+/// Table for docs/speed.md: a row for each program.
+fn long_table(all: &[Published]) -> String {
+    let mut table =
+        "| task | megadir | compared with | time / time of megadir |\n|---|---|---|---|\n".to_owned();
+    for (task, _, one, comparison) in tasks(all) {
+        let mut first = (task, one.own_time(comparison));
+        for (name, ratio) in one.others(comparison) {
+            table += &format!("| {} | {} | `{name}` | {ratio} |\n", first.0, first.1);
+            first = ("", String::new());
+        }
+    }
+    format!("{}\n\n{table}", conditions(all))
+}
+
+/// Replaces the written part of a page.
+fn replaced(page: &str, part: &str) -> String {
+    let (before, rest) = page.split_once(BEGIN).expect("the beginning of the written part");
+    let (_, after) = rest.split_once(END).expect("its end");
+    format!("{before}{BEGIN}\n{part}\n{END}{after}")
+}
+
+#[test]
+fn tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these() {
+    let all = RECORDS.map(Published::open);
+    assert!(tasks(&all).count() > 4);
+    let path = |name: &str| -> PathBuf { root().join(name) };
+    let mut pages = vec![
+        ("README.md".to_owned(), replaced(&read(&path("README.md")), &short_table(&all))),
+        ("docs/speed.md".to_owned(), replaced(&read(&path("docs/speed.md")), &long_table(&all))),
+    ];
+    pages.extend(all.iter().map(|one| (format!("{}/README.md", one.folder), one.page())));
+    for (name, expected) in pages {
+        if std::env::var_os("MEGADIR_BLESS").is_some() {
+            std::fs::write(path(&name), expected).expect("written");
+        } else {
+            let held = read(&path(&name)) == expected;
+            assert!(
+                held,
+                "{name} is not what the record says; CONTRIBUTING.md has the command that writes it"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_group_of_the_study_has_words() {
+    let study = read(&root().join("studies/peers.toml"));
+    let named = study.split("[[command.groups]]").skip(1).map(|group| {
+        group
+            .lines()
+            .find_map(|line| line.strip_prefix("name = "))
+            .expect("a name")
+            .trim_matches('"')
+            .to_owned()
+    });
+    assert_eq!(named.collect::<Vec<_>>(), TASKS.map(|(group, ..)| group));
+}

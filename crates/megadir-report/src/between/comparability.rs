@@ -1,0 +1,229 @@
+//! Differences between the environments of two runs, which could be mistaken for differences between
+//! programs, and the warnings of the runs.
+
+use megadir_record::{FileSystem, Machine, Record};
+use serde::{Deserialize, Serialize};
+
+use crate::between::{Run, Which};
+use crate::warning::{Advisory, DISTURBING, Warning, told};
+use crate::{Report, text};
+
+/// Returns the differences, a phrase each; empty for two runs of the same study on the same machine and file
+/// system.
+///
+/// Program version, seed and number of rounds may differ: they are compared, or irrelevant.
+#[must_use]
+pub fn differences(old: &Record, new: &Record) -> Vec<String> {
+    let (before, after) = (&old.header.machine, &new.header.machine);
+    let mut found = Vec::new();
+    let mut differ = |what: &str, old: Option<String>, new: Option<String>| {
+        if old != new {
+            let name = |value: Option<String>| {
+                value.filter(|value| !value.is_empty()).unwrap_or_else(|| "unknown".into())
+            };
+            found.push(format!("{what}: {} against {}", name(old), name(new)));
+        }
+    };
+    differ("study", Some(old.header.plan.study.clone()), Some(new.header.plan.study.clone()));
+    if let (Some(old), Some(new)) = (&before.host, &after.host) {
+        differ("host", Some(old.clone()), Some(new.clone()));
+    }
+    for (what, of) in MACHINE {
+        differ(what, of(before), of(after));
+    }
+    for (what, of) in FILE_SYSTEM {
+        differ(what, of(&before.file_system), of(&after.file_system));
+    }
+    for (what, of) in LISTS {
+        let (old, new) = (of(before), of(after));
+        // Missing in some older records.
+        if !old.is_empty() && !new.is_empty() {
+            let lacking = |one: &[String], other: &[String]| {
+                let lines = one.iter().filter(|line| !other.contains(line)).cloned();
+                Some(lines.collect::<Vec<_>>().join(", ")).filter(|lines| !lines.is_empty())
+            };
+            let (old, new) = (lacking(&old, &new), lacking(&new, &old));
+            let name = |lines: Option<String>| lines.or_else(|| Some("none of these".to_owned()));
+            if old != new {
+                differ(what, name(old), name(new));
+            }
+        }
+    }
+    let made = |record: &Record| {
+        let of =
+            |system: &megadir_record::LabFileSystem| format!("{} ({})", system.label, system.mount_options);
+        let labels: Vec<String> = record.header.plan.file_systems.iter().map(of).collect();
+        labels.join(", ")
+    };
+    differ("file systems made", Some(made(old)), Some(made(new)));
+    let profile = |machine: &Machine| {
+        machine.build.as_ref().and_then(|build| build.rsplit(", ").next().map(str::to_owned))
+    };
+    differ("profile that megadir was built with", profile(before), profile(after));
+    found
+}
+
+/// Returns the differences of all runs from the first old one, each phrase once, and between the programs of
+/// one side.
+pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut add = |phrase: String| {
+        if !found.contains(&phrase) {
+            found.push(phrase);
+        }
+    };
+    old.iter().skip(1).chain(new).for_each(|run| {
+        differences(&first.report.record, &run.report.record).into_iter().for_each(&mut add);
+    });
+    for (which, runs) in [("old", old), ("new", new)] {
+        let program = |run: &Run<'_>| {
+            let machine = &run.report.record.header.machine;
+            machine
+                .commit
+                .as_ref()
+                .map_or(machine.version.clone(), |at| format!("{} ({at})", machine.version))
+        };
+        let other = runs.iter().map(program).find(|other| *other != program(&runs[0]));
+        other.into_iter().for_each(|other| {
+            add(format!("version among the {which} runs: {} against {other}", program(&runs[0])));
+        });
+    }
+    found
+}
+
+/// Property of a machine, in words.
+type OfMachine = (&'static str, fn(&Machine) -> Option<String>);
+/// Property of a file system, in words.
+type OfFileSystem = (&'static str, fn(&FileSystem) -> Option<String>);
+
+/// Settings of a machine, a line each.
+type Lines = (&'static str, fn(&Machine) -> Vec<String>);
+
+const LISTS: [Lines; 4] = [
+    ("mitigations", |machine| machine.mitigations.clone()),
+    ("settings", |machine| machine.settings.clone()),
+    ("who watches the files", |machine| machine.watchers.clone()),
+    ("devices below the file system", |machine| {
+        // The system renumbers loop devices and disks at every boot.
+        let kind =
+            |device: &String| device.split_once('(').map_or(device.clone(), |(_, kind)| format!("({kind}"));
+        machine.file_system.block_stack.iter().map(kind).collect()
+    }),
+];
+
+const MACHINE: [OfMachine; 11] = [
+    ("kernel", |machine| Some(machine.kernel.clone())),
+    ("processor", |machine| machine.processor.clone()),
+    ("processors", |machine| Some(machine.processors.to_string())),
+    ("memory", |machine| machine.memory_bytes.map(text::bytes)),
+    ("limit of memory", |machine| machine.memory_limit_bytes.map(text::bytes)),
+    ("limit of processors", |machine| machine.processor_limit.map(|limit| format!("{limit:.2}"))),
+    ("hypervisor", |machine| machine.hypervisor.clone()),
+    ("Wine", |machine| machine.wine.clone()),
+    ("clock source", |machine| machine.clock_source.clone()),
+    ("governor", |machine| machine.governor.clone()),
+    ("power plan", |machine| machine.power_plan.clone()),
+];
+
+const FILE_SYSTEM: [OfFileSystem; 5] = [
+    ("file system", |system| Some(system.kind.clone())),
+    ("mount options", |system| system.mount_options.clone()),
+    ("size of blocks", |system| system.block_bytes.map(text::bytes)),
+    ("attributes of the directory", |system| {
+        Some(system.directory.join(", ")).filter(|told| !told.is_empty())
+    }),
+    ("features of the file system", |system| system.features.as_ref().map(|features| features.join(" "))),
+];
+
+/// Processor pressure above this in the ten seconds before a run is reported, per cent.
+const PRESSURE_MAX_PERCENT: f64 = 10.0;
+
+/// Warning of a record against its own numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// The run in words, e.g. `the old run`.
+    pub run: String,
+    /// One of [`crate::WARNING_KINDS`], or `pressure`.
+    pub kind: String,
+    /// The problem and the remedy.
+    pub text: String,
+}
+
+/// Returns the warnings of one side.
+pub(super) fn doubts(which: Which, runs: &[Run<'_>]) -> Vec<Doubt> {
+    runs.iter().flat_map(|run| doubts_of(run.report, &which.name(run, runs.len()))).collect()
+}
+
+/// Returns the warnings of one run, which is called `name`.
+pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
+    let warned: Vec<Advisory> = report.warnings.iter().filter(|one| speaks_against(one)).cloned().collect();
+    let of_kind = |kind: &'static str| {
+        let of_kind: Vec<Advisory> =
+            warned.iter().filter(|one| one.warning.kind() == kind).cloned().collect();
+        told(&of_kind).into_iter().map(move |told| (kind, told.text))
+    };
+    let before = report.summary.machine.pressure.cpu_some_10s_percent;
+    let waited = before.filter(|percent| *percent > PRESSURE_MAX_PERCENT).map(|percent| {
+        let text = format!(
+            "CPU pressure was {} over the last 10 s before it. Wait until other tasks are done and run it again.",
+            text::percent(percent)
+        );
+        ("pressure", text)
+    });
+    let doubt = |(kind, text): (&str, String)| Doubt { run: name.to_owned(), kind: kind.into(), text };
+    kinds_of(&warned).into_iter().flat_map(of_kind).chain(waited).map(doubt).collect()
+}
+
+/// `true` if a warning forbids comparing the run. Warnings about single arms are handled by arm.
+fn speaks_against(advisory: &Advisory) -> bool {
+    match &advisory.warning {
+        Warning::UnequalWork { .. } => false,
+        Warning::Unaccounted { .. } => true,
+        Warning::PressureRose { resource, .. } => resource == "the processor",
+        _ => advisory.loud,
+    }
+}
+
+fn kinds_of(warned: &[Advisory]) -> Vec<&'static str> {
+    let mut kinds: Vec<&'static str> = Vec::new();
+    for advisory in warned {
+        let kind = advisory.warning.kind();
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+}
+
+/// Returns other work on the machine that one side's runs noted, a sentence each: the ratios include it.
+pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
+    let mut found: Vec<(&str, String, usize)> = Vec::new();
+    for run in runs {
+        for note in run.report.record.notes.iter().filter(|note| DISTURBING.contains(&note.kind.as_str())) {
+            match found.iter_mut().find(|(kind, ..)| *kind == note.kind && runs.len() > 1) {
+                Some((.., more)) => *more += 1,
+                None => found.push((
+                    &note.kind,
+                    format!("{}: {}", capital(&which.name(run, runs.len())), note.text),
+                    0,
+                )),
+            }
+        }
+    }
+    let line = |(_, text, more)| match more {
+        0 => text,
+        more => format!("{} And {more} more notes like this.", ended(text)),
+    };
+    found.into_iter().map(line).collect()
+}
+
+/// Adds a full stop if the text has none.
+fn ended(text: String) -> String {
+    if text.ends_with('.') { text } else { text + "." }
+}
+
+/// Capitalises the first letter.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

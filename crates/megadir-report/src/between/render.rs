@@ -1,0 +1,403 @@
+//! Formats of a comparison of runs: its sentences and its grid, for terminals, HTML, Markdown, CSV and JSON.
+
+use crate::between::comparability::capital;
+use crate::between::{Basis, Between, GateSays, Row, ratio};
+use crate::formats::View;
+use crate::page::{Page, document, push_grid};
+use crate::render::{
+    Column, Grid, SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Style, Text, Tone, clean, lay_out, markdown_text,
+    outcome_tone, outcome_words, paint, pretty, push_table, wrap,
+};
+use crate::summary::{Outcome, Resolution, Verdict};
+use crate::{chart, render, text};
+
+/// Sentences of a comparison, in order.
+pub(crate) struct Lines {
+    /// Both sides of the comparison.
+    pub(crate) heading: String,
+    /// Warnings, printed above the numbers.
+    pub(crate) alarms: Vec<String>,
+    /// Limits of what the numbers show.
+    pub(crate) caution: Option<String>,
+    /// Result of the gate in one sentence, then the reasons.
+    pub(crate) gate: Vec<String>,
+    /// Legend, and arms without a row.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Lines {
+    pub(crate) fn of(between: &Between) -> Self {
+        let mut alarms: Vec<String> =
+            between.differences.iter().map(|difference| format!("Not the same {difference}.")).collect();
+        alarms.extend(between.disturbances.iter().cloned());
+        alarms.extend(between.doubts.iter().map(|doubt| format!("{}: {}", capital(&doubt.run), doubt.text)));
+        Self {
+            heading: format!("Study {}: {}", between.study, sides(between)),
+            alarms,
+            caution: caution(between),
+            gate: gate(between),
+            notes: notes(between),
+        }
+    }
+}
+
+fn sides(between: &Between) -> String {
+    match between.basis {
+        Basis::Rounds => "a new run against an old one".into(),
+        Basis::Runs | Basis::TooFewRuns => format!(
+            "{} against {}",
+            text::counted(between.new_runs.len() as u64, "new run"),
+            text::counted(between.old_runs.len() as u64, "old run")
+        ),
+    }
+}
+
+/// Explains what the runs do not show about the versions.
+fn caution(between: &Between) -> Option<String> {
+    let needed = megadir_stats::RUNS_MIN;
+    match between.basis {
+        Basis::Runs => None,
+        Basis::Rounds => Some(format!(
+            "This shows how these two runs differ, not whether the versions do: two runs of one version differ too, often by several \
+             per cent. For the versions take {needed} or more runs a side (--old A B C --new D E F)."
+        )),
+        Basis::TooFewRuns => {
+            Some(format!("Nothing is judged: an interval over runs takes {needed} runs on either side."))
+        }
+    }
+}
+
+fn gate(between: &Between) -> Vec<String> {
+    let Some(gate) = &between.gate else { return Vec::new() };
+    std::iter::once(gate.verdict()).chain(gate.lines().iter().map(|line| capital(line) + ".")).collect()
+}
+
+fn notes(between: &Between) -> Vec<String> {
+    let ratio = "Ratio: new / old, below 1 the new run is faster.";
+    let mut notes = vec![match between.basis {
+        Basis::Rounds => format!(
+            "{ratio} [ ]: 95 % interval (Mann-Whitney), adjusted for all rows (Holm). Two runs share no rounds: what differed between \
+             them as wholes, such as load, is in the ratios."
+        ),
+        Basis::Runs => "Ratio: new / old, below 1 the new version is faster. Each run is one observation: times are medians of the runs' \
+                        medians, ratios those of geometric means. [ ]: 95 % interval over runs (Welch), adjusted for all rows (Holm). \
+                        (~n): the number of runs a side that would probably decide."
+            .into(),
+        Basis::TooFewRuns => ratio.into(),
+    }];
+    for (which, resolution) in [("old", &between.resolution_old), ("new", &between.resolution_new)] {
+        let half_width = |resolution: &Resolution| resolution.half_width_percent;
+        let of_run = resolution.iter().find_map(half_width).filter(|_| between.basis == Basis::Rounds);
+        notes.extend(
+            of_run.map(|percent| format!("The {which} run's own resolution: {}.", text::percent(percent))),
+        );
+    }
+    let (old, new) = match between.basis {
+        Basis::Rounds => ("run", "run"),
+        Basis::Runs | Basis::TooFewRuns => ("runs", "runs"),
+    };
+    for (which, runs, arms) in [("old", old, &between.only_old), ("new", new, &between.only_new)] {
+        if !arms.is_empty() {
+            notes.push(format!("Only in the {which} {runs}: {}.", arms.join("; ")));
+        }
+    }
+    notes
+}
+
+pub(crate) fn grid(between: &Between) -> Grid {
+    let runs = between.basis != Basis::Rounds;
+    let columns = vec![
+        Column::left("arm", 0),
+        Column::right("old", 1),
+        Column::right("new", 1),
+        Column::right(if runs { "runs" } else { "rounds" }, 2),
+        Column::left("ratio", 0),
+        Column::left("verdict", 0),
+    ];
+    let caches = between.rows.iter().any(|row| row.cache != between.rows[0].cache);
+    let row = |row: &Row| {
+        let (ratio, verdict, tone) = outcome_tone(&row.outcome);
+        let time = |figure: &Option<crate::Figure>| {
+            figure.map(|figure| text::time(figure.value)).unwrap_or_default()
+        };
+        let name = if caches { format!("{} ({})", row.arm, row.cache) } else { row.arm.clone() };
+        let counts = match runs {
+            true => format!("{}/{}", row.old_each_ns.len(), row.new_each_ns.len()),
+            false => format!("{}/{}", row.old_rounds, row.new_rounds),
+        };
+        let fields = [name, time(&row.old_ns), time(&row.new_ns), counts, ratio];
+        fields.into_iter().map(Text::plain).chain([Text { text: verdict, tone }]).collect()
+    };
+    let mut rows: Vec<Vec<Text>> = between.rows.iter().map(row).collect();
+    if let Some(mean) = between.geometric_mean {
+        let of = format!("of {}", text::counted(between.ratios as u64, "ratio"));
+        let empty = String::new;
+        let fields = ["geometric mean".into(), empty(), empty(), empty(), text::ratio(mean, None), of];
+        rows.push(fields.map(|text| Text { text, tone: Tone::Heading }).into());
+    }
+    Grid { columns, rows, legend: Vec::new(), bars: None }
+}
+
+/// Minimum width of the layout, columns.
+const WIDTH_MIN: usize = 40;
+
+/// Renders the comparison for a terminal of `width` columns, with a final newline.
+#[must_use]
+pub fn table(between: &Between, width: usize, style: Style) -> String {
+    let width = width.max(WIDTH_MIN);
+    let text = Lines::of(between);
+    let mut lines = Vec::new();
+    let paragraph = |lines: &mut Vec<String>, text: &str, tone: Tone| {
+        let wrapped = wrap(&clean(text, style), width);
+        lines.extend(wrapped.iter().map(|line| paint(line, tone, style)));
+    };
+    paragraph(&mut lines, &text.heading, Tone::Heading);
+    text.alarms.iter().for_each(|alarm| paragraph(&mut lines, &format!("! {alarm}"), Tone::Alarm));
+    text.caution.iter().for_each(|caution| paragraph(&mut lines, caution, Tone::Plain));
+    lines.push(String::new());
+    lines.extend(lay_out(&grid(between), width, style));
+    text.notes.iter().for_each(|note| paragraph(&mut lines, note, Tone::Faint));
+    let passed = between.gate.as_ref().is_some_and(|gate| gate.says == GateSays::Passed);
+    let tone = if passed { Tone::Plain } else { Tone::Alarm };
+    // Standard error has the reasons, a line each.
+    text.gate.iter().take(1).for_each(|line| paragraph(&mut lines, line, tone));
+    lines.join("\n") + "\n"
+}
+
+/// Returns the comparison as one HTML file: warnings, the gate, then the rows.
+#[must_use]
+pub fn html(between: &Between) -> String {
+    let text = Lines::of(between);
+    let mut page = Page::empty();
+    page.push("<main>\n");
+    page.element("h1", &text.heading);
+    text.gate.iter().for_each(|line| page.element("p class=\"answer\"", line));
+    text.alarms.iter().for_each(|alarm| page.element("p class=\"loud\"", alarm));
+    text.caution.iter().for_each(|caution| page.paragraph(caution));
+    push_grid(&mut page, &grid(between), false);
+    text.notes.iter().for_each(|note| page.element("p class=\"faint\"", note));
+    page.push("</main>\n</body>\n</html>\n");
+    let mark = format!("<meta name=\"megadir-comparison\" content=\"{}\">", chart::escape(&between.study));
+    document(&mark, &text.heading, &page)
+}
+
+/// Renders the comparison, with a final newline.
+#[must_use]
+pub fn markdown(between: &Between) -> String {
+    let text = Lines::of(between);
+    let mut page = format!("## {}\n\n", markdown_text::clean(&text.heading));
+    let gate = text.gate.iter().map(|line| format!("**{}**", markdown_text::clean(line)));
+    let alarms = text.alarms.iter().map(|alarm| format!("**Warning:** {}", markdown_text::clean(alarm)));
+    let caution = text.caution.iter().map(|caution| markdown_text::clean(caution));
+    gate.chain(alarms).chain(caution).for_each(|line| page.push_str(&format!("{line}\n\n")));
+    markdown_text::push_grid(&mut page, &grid(between));
+    text.notes.iter().for_each(|note| page.push_str(&format!("{}\n\n", markdown_text::clean(note))));
+    page.truncate(page.trim_end().len());
+    page + "\n"
+}
+
+const HEADINGS: [&str; 15] = [
+    "row",
+    "arm",
+    "cache",
+    "old_runs",
+    "new_runs",
+    "old_rounds",
+    "new_rounds",
+    "old_ns",
+    "new_ns",
+    "ratio",
+    "low",
+    "high",
+    "adjusted_low",
+    "adjusted_high",
+    "text",
+];
+
+#[must_use]
+pub fn csv(between: &Between) -> String {
+    let mut text = HEADINGS.join(",") + "\n";
+    let mut push = |fields: [String; 15]| {
+        text.push_str(&fields.map(quoted).join(","));
+        text.push('\n');
+    };
+    between.rows.iter().for_each(|row| push(of_arm(between, row)));
+    if let Some(mean) = between.geometric_mean {
+        let mut fields = said("geometric-mean", String::new(), String::new());
+        fields[9] = number(mean);
+        push(fields);
+    }
+    let arms = [("only-old", &between.only_old), ("only-new", &between.only_new)];
+    arms.into_iter().for_each(|(kind, arms)| {
+        arms.iter().for_each(|arm| push(said(kind, arm.clone(), String::new())));
+    });
+    let texts = [("difference", &between.differences), ("disturbance", &between.disturbances)];
+    texts.into_iter().for_each(|(kind, lines)| {
+        lines.iter().for_each(|line| push(said(kind, String::new(), line.clone())));
+    });
+    for doubt in &between.doubts {
+        push(said("warning", String::new(), format!("{}: {}", doubt.run, doubt.text)));
+    }
+    for reason in &between.unjudged {
+        push(said("unjudged", reason.arms.join("; "), format!("{}: {}", reason.kind.name(), reason.text)));
+    }
+    for line in
+        between.gate.iter().flat_map(|gate| std::iter::once(gate.says.name().to_owned()).chain(gate.lines()))
+    {
+        push(said("gate", String::new(), line));
+    }
+    text
+}
+
+fn of_arm(between: &Between, row: &Row) -> [String; 15] {
+    let (_, verdict) = outcome_words(&row.outcome);
+    let (ratio, own, adjusted) = match &row.outcome {
+        Outcome::Judged { ratio, adjusted, .. } => (Some(ratio.value), ratio.interval, *adjusted),
+        Outcome::TooFewRounds { ratio } => (Some(*ratio), None, None),
+        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => (None, None, None),
+    };
+    let field = |value: Option<f64>| value.map(number).unwrap_or_default();
+    [
+        "arm".into(),
+        row.arm.clone(),
+        row.cache.clone(),
+        between.old_runs.len().to_string(),
+        between.new_runs.len().to_string(),
+        row.old_rounds.to_string(),
+        row.new_rounds.to_string(),
+        field(row.old_ns.map(|figure| figure.value)),
+        field(row.new_ns.map(|figure| figure.value)),
+        field(ratio),
+        field(own.map(|range| range.low)),
+        field(own.map(|range| range.high)),
+        field(adjusted.map(|range| range.low)),
+        field(adjusted.map(|range| range.high)),
+        verdict,
+    ]
+}
+
+fn said(kind: &str, arm: String, text: String) -> [String; 15] {
+    let mut fields = [const { String::new() }; 15];
+    fields[0] = kind.into();
+    fields[1] = arm;
+    fields[14] = text;
+    fields
+}
+
+/// Prints a number with nine digits, like JSON.
+fn number(value: f64) -> String {
+    format!("{value:.8e}").parse::<f64>().map_or_else(|_| value.to_string(), |rounded| rounded.to_string())
+}
+
+fn quoted(field: String) -> String {
+    if field.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Description for the help text.
+    pub what: &'static str,
+    /// Renders the comparison, with a final newline; only terminal formats use the view.
+    pub render: fn(&Between, &View) -> String,
+}
+
+/// Every format, for help texts and errors.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "screen",
+        what: "the arms that differ most, on one screen",
+        render: |between, view| screen(between, view.width, view.style),
+    },
+    Format {
+        name: "table",
+        what: "every ratio and verdict, for a terminal (as --verbose)",
+        render: |between, view| table(between, view.width, view.style),
+    },
+    Format { name: "html", what: "the same as one file for a browser", render: |between, _| html(between) },
+    Format {
+        name: "markdown",
+        what: "the same for a pull request or a CI job's summary",
+        render: |between, _| markdown(between),
+    },
+    Format { name: "csv", what: "a row for each arm and each warning", render: |between, _| csv(between) },
+    Format { name: "json", what: "everything as data, versioned", render: |between, _| pretty(between) },
+];
+
+#[must_use]
+pub fn format_named(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// Maximum number of warnings.
+const WARNINGS_MAX: usize = 3;
+
+/// Renders the first screen of a comparison, with a final newline.
+#[must_use]
+pub fn screen(between: &Between, width: usize, style: Style) -> String {
+    let lines = Lines::of(between);
+    let mut page = render::Page::new(width.min(SCREEN_WIDTH_MAX), style);
+    page.sentences(&lines.heading, "", Tone::Heading, 2);
+    for alarm in lines.alarms.iter().take(WARNINGS_MAX) {
+        page.sentences(alarm, "! ", Tone::Alarm, 2);
+    }
+    let passed = between.gate.as_ref().is_some_and(|gate| gate.says == GateSays::Passed);
+    let tone = if passed { Tone::Plain } else { Tone::Alarm };
+    match lines.gate.first() {
+        Some(verdict) => page.sentences(verdict, "", tone, 2),
+        None => page.sentences(&answer(between), "", Tone::Plain, 2),
+    };
+    if let Some(caution) = &lines.caution {
+        page.sentences(caution, "", Tone::Plain, 2);
+    }
+    let more = lines.alarms.len().saturating_sub(WARNINGS_MAX) as u64;
+    let more = if more > 0 { format!("{} and ", text::counted(more, "more warning")) } else { String::new() };
+    // Arms that differ come first.
+    let mut shown = between.clone();
+    let distance = |row: &Row| ratio(&row.outcome).map_or(0.0, |ratio| ratio.ln().abs());
+    shown.rows.sort_by(|a, b| rank(a).cmp(&rank(b)).then(distance(b).total_cmp(&distance(a))));
+    let mut table = grid(&shown);
+    table.legend = lines.notes;
+    // A gap and the last line.
+    let room = SCREEN_LINES_MAX.saturating_sub(page.lines() + 2);
+    push_table(&mut page, None, table, room);
+    page.gap();
+    page.paragraph(&format!("More ({more}every arm): megadir bench compare --verbose"), "", Tone::Faint);
+    page.text
+}
+
+/// Counts the arms that are slower, faster and neither.
+fn answer(between: &Between) -> String {
+    let number = |wanted: u8| between.rows.iter().filter(|row| rank(row) == wanted).count() as u64;
+    let parts = [
+        (SLOWER, "slower"),
+        (FASTER, "faster"),
+        (UNEQUAL, "not comparable"),
+        (OPEN, "undecided"),
+        (SAME, "the same"),
+    ];
+    let parts = parts.map(|(rank, word)| (number(rank), word));
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{} {word}", text::count(number)))
+        .collect();
+    format!("Of {}: {}.", text::counted(between.rows.len() as u64, "arm"), text::list(&parts))
+}
+
+const SLOWER: u8 = 0;
+const FASTER: u8 = 1;
+const UNEQUAL: u8 = 2;
+const OPEN: u8 = 3;
+const SAME: u8 = 4;
+
+fn rank(row: &Row) -> u8 {
+    match &row.outcome {
+        Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. } => SLOWER,
+        Outcome::Judged { verdict: Verdict::Faster { negligible: false }, .. } => FASTER,
+        Outcome::Unequal | Outcome::NotMeasured => UNEQUAL,
+        Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. } | Outcome::TooFewRounds { .. } => OPEN,
+        Outcome::Judged { .. } | Outcome::Baseline => SAME,
+    }
+}

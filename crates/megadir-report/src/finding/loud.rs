@@ -1,0 +1,150 @@
+//! Findings that come first: unequal work, a noisy reference, stopped arms.
+
+use megadir_record::Work;
+
+use crate::finding::{Finding, FindingKind};
+use crate::summary::{
+    Arm, Figure, GroupReading, GroupSummary, Mismatch, OverviewRow, Stopped, Summary, WorkCheck,
+};
+use crate::text;
+use crate::warning::{Wide, wide};
+
+pub(super) fn find_work(summary: &Summary) -> Vec<Finding> {
+    let arms = summary.arms.iter().filter_map(unequal);
+    arms.chain(summary.groups.iter().filter_map(unreadable)).collect()
+}
+
+fn unequal(arm: &Arm) -> Option<Finding> {
+    let WorkCheck::Unequal(mismatch) = &arm.work else { return None };
+    if let Work::Command(_) = arm.cell.work {
+        return Some(of_program(arm, mismatch));
+    }
+    let text = format!(
+        "`{}` did NOT {} in {}: {}. Its times are not compared with any.",
+        arm.cell.name,
+        match (arm.cell.work.lists(), mismatch.recorded) {
+            (false, _) => "find exactly the names that exist",
+            (true, true) => "list its data set",
+            (true, false) => "do the same work as the other arms",
+        },
+        text::counted(mismatch.rounds as u64, "round"),
+        if arm.cell.work.lists() { first(mismatch) } else { looked_up(mismatch) }
+    );
+    Some(Finding { kind: FindingKind::Work, group: None, loud: true, text })
+}
+
+/// Finding on a program whose result changed during the run.
+fn of_program(arm: &Arm, mismatch: &Mismatch) -> Finding {
+    let expected = mismatch.entries_expected.map(text::count).unwrap_or_default();
+    let text = format!(
+        "`{}` did NOT have the result of the run's first command in {}: in round {} it had {} lines or entries, and {expected} are expected. Its times are not compared with any.",
+        arm.cell.name,
+        text::counted(mismatch.rounds as u64, "round"),
+        mismatch.first_round,
+        text::count(mismatch.entries),
+    );
+    Finding { kind: FindingKind::Work, group: None, loud: true, text }
+}
+
+fn looked_up(mismatch: &Mismatch) -> String {
+    let round = mismatch.first_round;
+    match mismatch.entries_expected {
+        Some(0) => format!("in round {round} it found names that were never created"),
+        _ => format!("in round {round} it did not find all names that were created"),
+    }
+}
+
+fn first(mismatch: &Mismatch) -> String {
+    let saw = format!("in round {} it saw {}", mismatch.first_round, text::entries(mismatch.entries));
+    match mismatch.entries_expected {
+        Some(there) if mismatch.recorded && there == mismatch.entries => {
+            format!("{saw}, as many as there are, but with other names")
+        }
+        Some(there) if mismatch.recorded => format!("{saw} where there are {}", text::count(there)),
+        Some(others) if others == mismatch.entries => {
+            format!("{saw}, as many as the others, but with other names")
+        }
+        Some(others) => format!("{saw} where the others saw {}", text::count(others)),
+        None => format!("{saw}, and the arms do not agree on what there was"),
+    }
+}
+
+fn unreadable(group: &GroupSummary) -> Option<Finding> {
+    let GroupReading::Unreadable { reason } = &group.reading else { return None };
+    let text = format!("The group `{}` cannot be read: {reason}.", group.name);
+    Some(Finding { kind: FindingKind::Work, group: Some(group.name.clone()), loud: true, text })
+}
+
+pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
+    let Some(overview) = &summary.overview else { return Vec::new() };
+    let others: Vec<usize> = overview.comparable().filter(|column| *column != 0).collect();
+    let wide_at = |row: &OverviewRow| {
+        let reference = row.cells.first()?.as_ref()?;
+        let time = |column: &usize| row.cells.get(*column)?.as_ref().map(|cell| cell.time_ns);
+        let times: Vec<Figure> = others.iter().filter_map(time).collect();
+        // Without other columns nothing is measured against it.
+        let wide = wide(summary, reference.arm, &times).filter(|_| !times.is_empty())?;
+        Some((summary.arm_name(reference.arm), wide))
+    };
+    let all: Vec<(&str, Wide)> = overview.rows.iter().filter_map(wide_at).collect();
+    let by_width =
+        |a: &&(&str, Wide), b: &&(&str, Wide)| a.1.half_width_percent.total_cmp(&b.1.half_width_percent);
+    let (Some((arm, worst)), Some(column)) = (all.iter().max_by(by_width), overview.columns.first()) else {
+        return Vec::new();
+    };
+    let own = text::percent(worst.half_width_percent);
+    let known = match worst.others_percent {
+        None => format!("which against itself is known only to {own}"),
+        Some(others) => {
+            format!(
+                "whose time is known only to {own}, while the others are known to {}",
+                text::percent(others)
+            )
+        }
+    };
+    let text = format!(
+        "{} is too noisy to serve as a reference in {} of {} kinds of work; the worst is `{arm}`, {known}. Do not use \
+         ratios to it there, nor the result over all kinds of work: name another {} first ({}), or see the notes.",
+        column.label,
+        all.len(),
+        overview.rows.len(),
+        summary.place_word(),
+        if summary.compares_volumes() { "--dir" } else { "--fs" },
+    );
+    vec![Finding { kind: FindingKind::FileSystems, group: None, loud: true, text }]
+}
+
+pub(super) fn find_stopped(summary: &Summary) -> Vec<Finding> {
+    let of_program = |stopped: &&Stopped| {
+        summary.arm(stopped.arm).is_some_and(|arm| matches!(arm.cell.work, Work::Command(_)))
+    };
+    let programs = summary.stopped.iter().filter(of_program).map(|stopped| failed(summary, stopped));
+    programs.chain(full(summary)).collect()
+}
+
+/// Finding on a program that failed.
+fn failed(summary: &Summary, stopped: &Stopped) -> Finding {
+    let (name, round, cause) = (summary.arm_name(stopped.arm), stopped.round, &stopped.cause);
+    let text = format!("`{name}` failed in round {round}: {cause}. It has no times from there on.");
+    Finding { kind: FindingKind::Refusal, group: None, loud: true, text }
+}
+
+/// Finding on arms whose directory was full.
+fn full(summary: &Summary) -> Option<Finding> {
+    let full = || summary.stopped.iter().filter(|stopped| stopped.entries > 0);
+    let entries = || full().map(|stopped| stopped.entries);
+    let (Some(least), Some(most)) = (entries().min(), entries().max()) else { return None };
+    let at = match least == most {
+        true => text::entries(least),
+        false => format!("{} to {}", text::count(least), text::entries(most)),
+    };
+    let arm =
+        |stopped: &Stopped| format!("{} at {}", summary.arm_name(stopped.arm), text::count(stopped.entries));
+    let arms: Vec<String> = full().map(arm).collect();
+    let text = format!(
+        "A directory took no more names at {at}: its index was full, while blocks and inodes were free. The arms that met it were \
+         stopped, with what works on their files, and have no times beyond: {}.",
+        text::list(&arms)
+    );
+    Some(Finding { kind: FindingKind::Refusal, group: None, loud: false, text })
+}

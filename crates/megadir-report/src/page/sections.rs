@@ -1,0 +1,293 @@
+//! Sections of the page: answer, groups, published table, method, samples, other formats, and trust.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::chart::{Picture, Width, main_picture};
+use crate::page::{Page, advice, escape};
+use crate::render::{
+    Align, COLUMNS, Grid, OPERATIONS_TITLE, PUBLISHED_TITLE, Tone, arms_grid, each_against_each,
+    families_line, file_system_lines, group_grid, machine_details, machine_line, operations_grid,
+    overview_legend, overview_tables, overview_title, published_grid, resolution_details, resolution_lines,
+    run_line, self_check_line, use_lines, write_csv,
+};
+use crate::report::Report;
+use crate::summary::GroupSummary;
+use crate::text;
+use crate::warning::{Told, told};
+
+/// First screen; below a caller's conclusion it is a section without advice about options that the caller lacks.
+pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
+    page.push("<header>\n");
+    page.element(if is_below { "h2" } else { "h1" }, &report.question());
+    for finding in report.findings.iter().filter(|finding| finding.loud) {
+        page.element("p class=\"loud\"", &finding.text);
+    }
+    for loud in told(&report.warnings).iter().filter(|told| told.loud) {
+        page.element("p class=\"loud\"", &loud.text);
+    }
+    let answers = report.first_findings();
+    for finding in &answers {
+        page.element("p class=\"answer\"", &finding.text);
+    }
+    if answers.is_empty() {
+        page.element("p class=\"answer\"", &report.without_answer());
+    }
+    page.push("</header>\n");
+    if let Some(main) = main_picture(report, Width::Wide) {
+        page.picture(|picture| {
+            picture.title == main.title && picture.chart == main.chart && picture.group == main.group
+        });
+    }
+    page.element("p class=\"faint\"", &run_line(report));
+    let advice = advice(report);
+    if !advice.is_empty() && !is_below {
+        page.element("h2", "What to do about it");
+        page.list(advice);
+    }
+}
+
+/// If there are more groups than this, each has its main chart only.
+const GROUPS_MAX: usize = 12;
+/// Number of charts of single operations in a page.
+const NINES_MAX: usize = 3;
+
+/// Adds the sections of all groups and of single operations.
+pub(super) fn sections(page: &mut Page, report: &Report) {
+    let summary = &report.summary;
+    let first = report.first_findings();
+    let many = summary.groups.len() > GROUPS_MAX;
+    for group in &summary.groups {
+        page.element("h2", &group.title);
+        let of_group =
+            |finding: &&crate::Finding| !finding.loud && finding.group.as_ref() == Some(&group.name);
+        let findings = report.findings.iter().filter(of_group).filter(|finding| !first.contains(finding));
+        page.list(findings.map(|finding| finding.text.clone()));
+        let of_group = |picture: &Picture| picture.group.as_ref() == Some(&group.name);
+        if many {
+            page.picture(of_group);
+            page.leave_out(of_group);
+        } else {
+            while page.picture(of_group) {}
+        }
+        match group_grid(summary, group) {
+            Some(_) if page.is_full() => {
+                page.paragraph("Its table is omitted to keep the page small; `--format markdown` has it.");
+            }
+            Some(grid) => push_grid(page, &grid, false),
+            None => page.paragraph("This group cannot be read; the findings at the top say why."),
+        }
+        published(page, report, Some(group));
+    }
+    published(page, report, None);
+    while page.picture(|picture| picture.chart == "main-effects" || picture.chart == "scaling") {}
+    if let Some(grid) = operations_grid(summary) {
+        page.element("h2", OPERATIONS_TITLE);
+        for _ in 0..NINES_MAX {
+            page.picture(|picture| picture.chart == "nines");
+        }
+        page.leave_out(|picture| picture.chart == "nines");
+        while page.picture(|picture| picture.chart == "stalls") {}
+        every(page, "All quantiles", &grid);
+    }
+}
+
+/// Adds the published figures of a group (`None`: of no group) next to the run's figures.
+fn published(page: &mut Page, report: &Report, group: Option<&GroupSummary>) {
+    let Some(grid) = published_grid(&report.summary, group) else { return };
+    page.element("h3", PUBLISHED_TITLE);
+    let matched = grid.rows.iter().any(|row| row.get(2).is_some_and(|here| !here.text.is_empty()));
+    push_grid(page, &grid, false);
+    // If no figure is comparable, a finding explains that.
+    let of_group = |finding: &&crate::Finding| finding.group.as_ref() == group.map(|group| &group.name);
+    let ours = report.findings.iter().filter(|finding| !finding.loud).find(of_group);
+    if let Some(ours) = ours.filter(|_| !matched) {
+        page.paragraph(&format!("Here: {}", ours.text));
+    }
+}
+
+pub(super) fn section_method(page: &mut Page, report: &Report) {
+    let summary = &report.summary;
+    page.element("h2", "How to repeat it");
+    page.push(&format!("<pre><code>{}</code></pre>\n", crate::chart::escape(&command(&summary.command))));
+    page.element("h2", "How it was measured");
+    let source = [format!("Source: {}.", report.record.header.plan.source.trim_end_matches('.'))];
+    let kept = summary.keeps.iter().map(|line| format!("Kept: {line}"));
+    let mended = summary.mends.iter().map(|line| format!("Mended: {line}"));
+    let rules = [
+        format!(
+            "Every arm once in each round, in random order; ratios and differences are taken within rounds. Intervals {}, equivalence band {}.",
+            text::chosen(summary.rules.confidence),
+            text::chosen(summary.rules.equivalence_band)
+        ),
+        format!("Seed {}; megadir {}.", summary.seed, summary.machine.version),
+    ];
+    page.list(source.into_iter().chain(kept).chain(mended).chain(rules));
+    page.element("h2", "The machine");
+    let mitigations = &summary.machine.mitigations;
+    let mitigations = (!mitigations.is_empty()).then(|| format!("Mitigations: {}.", mitigations.join("; ")));
+    let made = file_system_lines(summary).into_iter();
+    page.list(made.chain([machine_line(summary)]).chain(machine_details(summary)).chain(mitigations));
+    page.element("h2", "All arms");
+    every(page, "Every arm by itself", &arms_grid(summary));
+}
+
+/// Quotes a command line for a shell.
+fn command(words: &[String]) -> String {
+    let plain = |word: &String| {
+        !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:=,+@%".contains(c))
+    };
+    let quoted = |word: &String| match plain(word) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// Pages with more samples than this refer to the record instead.
+const SAMPLES_MAX: usize = 50_000;
+
+pub(super) fn section_samples(page: &mut Page, report: &Report) {
+    let samples = report.record.samples.len();
+    page.element("h2", "The raw samples");
+    let number = text::counted(samples as u64, "sample");
+    match (samples <= SAMPLES_MAX).then(|| compressed(report)).flatten() {
+        Some(data) => {
+            let name: String = report.record.header.plan.study.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+            page.push(&format!(
+                "<p><a download=\"{name}-samples.csv.gz\" href=\"data:application/gzip;base64,{data}\">All {number} as CSV</a>, warm-up and voided ones \
+                 included, compressed by gzip; {} columns, one row a block.</p>\n",
+                COLUMNS.len()
+            ));
+        }
+        None => page.paragraph(&format!(
+            "{number} are too many for a page; `megadir bench report RECORD --format csv` writes them from the record."
+        )),
+    }
+}
+
+fn compressed(report: &Report) -> Option<String> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    write_csv(report, &mut encoder).ok()?;
+    Some(STANDARD.encode(encoder.finish().ok()?))
+}
+
+/// Adds the section, if the run used several file systems.
+pub(super) fn section_side_by_side(page: &mut Page, report: &Report) {
+    let summary = &report.summary;
+    let Some(overview) = &summary.overview else { return };
+    page.element("h2", overview_title(summary));
+    while page.picture(|picture| picture.chart == "overview") {}
+    if let Some(grid) = each_against_each(overview) {
+        page.element("h3", "Each against each, over all kinds of work");
+        push_grid(page, &grid, false);
+    }
+    page.element("h3", "The figures");
+    for line in overview_legend(summary, overview) {
+        page.element("p class=\"faint\"", &line);
+    }
+    for grid in overview_tables(overview, usize::MAX) {
+        push_grid(page, &grid, false);
+    }
+}
+
+/// Grids with more arms than this are left out.
+const ARMS_MAX: usize = 250;
+
+/// Adds a collapsed grid of all arms.
+pub(super) fn every(page: &mut Page, title: &str, grid: &Grid) {
+    if grid.rows.len() > ARMS_MAX || page.is_full() {
+        let arms = grid.rows.len();
+        return page.paragraph(&format!(
+            "{title}: {arms} are too many for a page; `megadir bench report RECORD --format markdown` has them."
+        ));
+    }
+    page.push(&format!("<details>\n<summary>{title}</summary>\n"));
+    push_grid(page, grid, true);
+    page.push("</details>\n");
+}
+
+/// Adds a grid with its legend; `cards`: rows are cards on wide screens too.
+pub(crate) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
+    let has_text = |place: usize| {
+        place == 0 || grid.rows.iter().any(|row| row.get(place).is_some_and(|field| !field.text.is_empty()))
+    };
+    let shown: Vec<usize> = (0..grid.columns.len()).filter(|place| has_text(*place)).collect();
+    let labels = page.labels(shown.iter().map(|&place| &*grid.columns[place].heading));
+    let cards_too = if cards { " cards" } else { "" };
+    page.push(&format!("<table class=\"{labels}{cards_too}\">\n<thead><tr>"));
+    for &place in &shown {
+        let column = &grid.columns[place];
+        let class = if column.align == Align::Right && !cards { " class=\"r\"" } else { "" };
+        page.push(&format!("<th scope=\"col\"{class}>{}</th>", escape(&column.heading)));
+    }
+    page.push("</tr></thead>\n<tbody>\n");
+    for row in &grid.rows {
+        if let ([heading], false) = (&row[..], cards) {
+            let (class, text, width) = (class(heading.tone), escape(&heading.text), shown.len());
+            page.push(&format!("<tr><td class=\"{class}\" colspan=\"{width}\">{text}</td></tr>\n"));
+            continue;
+        }
+        page.push("<tr>");
+        for &place in &shown {
+            let Some(field) = row.get(place).filter(|field| !field.text.is_empty()) else {
+                page.push("<td></td>");
+                continue;
+            };
+            let side = if grid.columns[place].align == Align::Right && !cards { "r" } else { "" };
+            let classes: Vec<&str> =
+                [side, class(field.tone)].into_iter().filter(|class| !class.is_empty()).collect();
+            let class =
+                if classes.is_empty() { String::new() } else { format!(" class=\"{}\"", classes.join(" ")) };
+            page.push(&format!("<td{class}>{}</td>", escape(&field.text)));
+        }
+        page.push("</tr>\n");
+    }
+    page.push("</tbody>\n</table>\n");
+    for legend in &grid.legend {
+        page.element("p class=\"faint\"", legend);
+    }
+}
+
+fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "",
+        Tone::Heading => "head",
+        Tone::Faint => "dim",
+        Tone::Good => "good",
+        Tone::Bad => "bad",
+        Tone::Alarm => "alarm",
+    }
+}
+
+pub(super) fn section_trust(page: &mut Page, report: &Report) {
+    let summary = &report.summary;
+    page.element("h2", "How far to trust it");
+    let checks = families_line(summary).into_iter().chain(self_check_line(summary));
+    page.list(resolution_lines(summary).into_iter().chain(checks));
+    page.details(resolution_details(summary));
+    if report.warnings.is_empty() {
+        page.paragraph("No warnings.");
+    }
+    let told = told(&report.warnings);
+    for loud in told.iter().filter(|told| told.loud) {
+        page.element("p class=\"loud\"", &loud.text);
+        page.details(loud.each.iter().cloned());
+    }
+    let quiet: Vec<&Told> = told.iter().filter(|told| !told.loud).collect();
+    if !quiet.is_empty() {
+        page.push("<ul>\n");
+        for told in quiet {
+            page.push("<li>");
+            page.element("p", &told.text);
+            page.details(told.each.iter().cloned());
+            page.push("</li>\n");
+        }
+        page.push("</ul>\n");
+    }
+    while page.picture(|_| true) {}
+    page.tell_left_out();
+    page.list(use_lines(summary));
+}

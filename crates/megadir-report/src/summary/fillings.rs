@@ -1,0 +1,252 @@
+//! Numbers over the number of entries: filling, growth, and refusals.
+//!
+//! Every bucket of the filling is held against the first, as one family; quantiles of single creations are with the arms.
+
+use megadir_record::{Cell, CellId, Predicted, Work};
+use serde::{Deserialize, Serialize};
+
+use crate::summary::Figure;
+use crate::summary::compare::{Outcome, contrast, contrasts};
+use crate::summary::evidence::Evidence;
+
+/// A group read by the rule Fill.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fill {
+    /// The buckets in the order in which they were filled.
+    pub buckets: Vec<Bucket>,
+}
+
+/// A part of the filling.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Bucket {
+    /// The arm that filled it.
+    pub arm: CellId,
+    /// Files that were there before it.
+    pub from: u64,
+    /// Files that were there after it.
+    pub to: u64,
+    /// Median time of a file over the rounds, nanoseconds; `None` if it was not measured.
+    pub time_ns: Option<Figure>,
+    /// The bucket against the first.
+    pub outcome: Outcome,
+    /// Rounds in which both were measured.
+    pub rounds: usize,
+}
+
+/// Reads a group by the rule Fill; an error is why it cannot be read.
+pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[CellId]) -> Result<Fill, String> {
+    let range = |arm: &CellId| match evidence.plan.cells.get(arm.0 as usize).map(|cell| &cell.work) {
+        Some(Work::Files(work)) => Some((*arm, work.from, work.to)),
+        _ => None,
+    };
+    let Some(mut ranges) = arms.iter().map(range).collect::<Option<Vec<_>>>() else {
+        return Err("one of its arms makes no files".into());
+    };
+    ranges.sort_by_key(|(_, from, _)| *from);
+    let Some(((first, ..), others)) = ranges.split_first() else { return Err("it has no arms".into()) };
+    let others: Vec<CellId> = others.iter().map(|(arm, ..)| *arm).collect();
+    let mut judged = contrasts(evidence, *first, &others).into_iter();
+    let bucket = |(arm, from, to): (CellId, u64, u64)| {
+        let of_first = || (evidence.rounds.times(arm).len(), Outcome::Baseline);
+        let contrast = (arm != *first).then(|| judged.next()).flatten();
+        let (rounds, outcome) =
+            contrast.map_or_else(of_first, |contrast| (contrast.rounds, contrast.outcome));
+        let time_ns = Figure::median_of(&evidence.rounds.times(arm), evidence.confidence());
+        Bucket { arm, from, to, time_ns, outcome, rounds }
+    };
+    Ok(Fill { buckets: ranges.iter().copied().map(bucket).collect() })
+}
+
+/// Exponents as near to 1 as this are called linear even where their interval excludes 1.
+const LINEAR_MARGIN: f64 = 0.05;
+
+/// A group read by the rule Grow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Growth {
+    /// Every series of the group.
+    pub series: Vec<Series>,
+}
+
+/// The same work on data sets of different sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Series {
+    /// The series' name.
+    pub name: String,
+    /// Rounds in which all its points were measured.
+    pub rounds: usize,
+    /// Its points in ascending number of entries, without arms that did other work.
+    pub points: Vec<Point>,
+    /// The exponent over all points; `None` with fewer than two sizes.
+    pub exponent: Option<Figure>,
+    /// The exponent from each size to the next.
+    pub steps: Vec<Step>,
+    /// Shape of the growth.
+    pub shape: Shape,
+    /// The largest size against the smallest, intervals adjusted for all series of the group; `None` with fewer than two sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<Outcome>,
+}
+
+/// One size of a series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Point {
+    /// The arm.
+    pub arm: CellId,
+    /// Entries of the directory.
+    pub entries: u64,
+    /// Median time of an operation, nanoseconds.
+    pub time_ns: Figure,
+    /// The same for one entry; `None` where the arm does not list the directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_ns: Option<Figure>,
+}
+
+/// The exponent between neighbouring sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Step {
+    /// Entries of the smaller directory.
+    pub from_entries: u64,
+    /// Entries of the larger directory.
+    pub to_entries: u64,
+    /// The exponent between the two.
+    pub exponent: Figure,
+}
+
+/// Shape of growth, by the interval of its exponent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// Its interval lies within 0.95 to 1.05.
+    Linear,
+    /// Its interval holds some of 0.95 to 1.05 and something else.
+    PerhapsLinear,
+    /// Its interval lies below 0.95.
+    LessThanLinear,
+    /// Its interval lies above 1.05.
+    MoreThanLinear,
+    /// There is no interval.
+    CannotBeTold,
+}
+
+/// Reads a group by the rule Grow.
+pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<CellId>)]) -> Growth {
+    let mut series: Vec<Series> =
+        series.iter().map(|(name, arms)| one_series(evidence, name, arms)).collect();
+    let ends = |series: &Series| match &series.points[..] {
+        [first, .., last] => Some((last.arm, first.arm)),
+        _ => None,
+    };
+    let pairs: Vec<(CellId, CellId)> = series.iter().filter_map(ends).collect();
+    let mut judged = contrast(evidence, &pairs).into_iter();
+    for one in series.iter_mut().filter(|series| ends(series).is_some()) {
+        one.ends = judged.next().map(|(_, outcome)| outcome);
+    }
+    Growth { series }
+}
+
+fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[CellId]) -> Series {
+    let usable = arms.iter().filter(|arm| evidence.is_equal(**arm));
+    let cells: Vec<&Cell> = usable.filter_map(|arm| evidence.plan.cells.get(arm.0 as usize)).collect();
+    let mut points: Vec<Point> = cells.into_iter().filter_map(|cell| point(evidence, cell)).collect();
+    points.sort_by_key(|point| point.entries);
+    let times = evidence.rounds.paired(&points.iter().map(|point| point.arm).collect::<Vec<_>>());
+    let entries: Vec<f64> = points.iter().map(|point| point.entries as f64).collect();
+    let exponent_of = |from: usize, to: usize| exponent(&entries[from..to], &times[from..to], evidence);
+    let steps = (1..points.len()).filter_map(|place| {
+        let (from_entries, to_entries) = (points[place - 1].entries, points[place].entries);
+        Some(Step { from_entries, to_entries, exponent: exponent_of(place - 1, place + 1)? })
+    });
+    let steps = steps.collect();
+    let exponent = exponent_of(0, points.len());
+    let rounds = times.first().map_or(0, Vec::len);
+    Series { name: name.into(), rounds, exponent, steps, shape: shape(exponent), points, ends: None }
+}
+
+fn point(evidence: &Evidence<'_>, cell: &Cell) -> Option<Point> {
+    let data = evidence.plan.data.iter().find(|data| data.id == cell.data)?;
+    let entries = match cell.work.lists() {
+        true => evidence.rounds.samples(cell.id).next()?.counted.entries,
+        false => data.entries,
+    };
+    let time_ns = Figure::median_of(&evidence.rounds.times(cell.id), evidence.confidence())?;
+    let entry_ns = cell.work.lists().then(|| time_ns.scaled(1.0 / entries as f64));
+    // A power law has no place for an empty directory.
+    (entries > 0).then_some(Point { arm: cell.id, entries, time_ns, entry_ns })
+}
+
+/// Fits every round by itself and returns the median exponent.
+fn exponent(entries: &[f64], times: &[Vec<f64>], evidence: &Evidence<'_>) -> Option<Figure> {
+    let fit = |round: usize| {
+        let of_round: Vec<f64> = times.iter().map(|series| series[round]).collect();
+        megadir_stats::power_law(entries, &of_round).map(|law| law.exponent)
+    };
+    let exponents: Option<Vec<f64>> = (0..times.first()?.len()).map(fit).collect();
+    Figure::median_of(&exponents?, evidence.confidence())
+}
+
+fn shape(exponent: Option<Figure>) -> Shape {
+    let Some(interval) = exponent.and_then(|exponent| exponent.interval) else { return Shape::CannotBeTold };
+    let (least, most) = (1.0 - LINEAR_MARGIN, 1.0 + LINEAR_MARGIN);
+    if interval.high < least {
+        Shape::LessThanLinear
+    } else if interval.low > most {
+        Shape::MoreThanLinear
+    } else if interval.low >= least && interval.high <= most {
+        Shape::Linear
+    } else {
+        Shape::PerhapsLinear
+    }
+}
+
+/// A group read by the rule Refusal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Refusal {
+    /// The arm that filled directories.
+    pub arm: CellId,
+    /// Directories that were filled.
+    pub directories: usize,
+    /// Median of the entries that they took.
+    pub entries: Figure,
+    /// Their mean.
+    pub mean: f64,
+    /// The least.
+    pub least: u64,
+    /// The most.
+    pub most: u64,
+    /// The prediction; `None` in a record without one.
+    pub predicted: Option<Predicted>,
+    /// The prediction divided by the mean, less 1.
+    pub error: Option<f64>,
+}
+
+/// Reads a group by the rule Refusal; an error is why it cannot be read.
+pub(crate) fn refusal(evidence: &Evidence<'_>, arm: CellId) -> Result<Refusal, String> {
+    let Some(cell) = evidence.plan.cells.get(arm.0 as usize) else { return Err("its arm is missing".into()) };
+    let Work::FillUntilRefused { predicted, .. } = &cell.work else {
+        return Err(format!("`{}` fills no directory", cell.name));
+    };
+    let counts: Vec<u64> = evidence.rounds.samples(arm).map(|sample| sample.counted.entries).collect();
+    let entries: Vec<f64> = counts.iter().map(|entries| *entries as f64).collect();
+    let figure = Figure::median_of(&entries, evidence.plan.rules.confidence);
+    let mean = megadir_stats::mean(&entries);
+    let (Some(figure), Some(mean)) = (figure, mean) else { return Err("no directory was filled".into()) };
+    let error = predicted.as_ref().map(|predicted| predicted.entries as f64 / mean - 1.0);
+    Ok(Refusal {
+        arm,
+        directories: counts.len(),
+        entries: figure,
+        mean,
+        least: counts.iter().copied().min().unwrap_or(0),
+        most: counts.iter().copied().max().unwrap_or(0),
+        predicted: predicted.clone(),
+        error: error.filter(|error| error.is_finite()),
+    })
+}

@@ -1,0 +1,170 @@
+//! The rows of an overview: which arms do the same work, in which order they stand, and what the work is called.
+
+use megadir_record::{
+    Access, CacheState, Cell, CellId, FileOperation, FileWork, FsId, Operation, Plan, Role, SyncPolicy, Work,
+    WorkerKind,
+};
+use megadir_stats::Beyond;
+
+use crate::summary::evidence::Evidence;
+use crate::summary::overview::{Overview, OverviewRow, common, mean_log_ratios};
+use crate::text;
+
+/// The arms of one kind of work, one a column.
+pub(super) struct RowArms<'a> {
+    pub(super) first: &'a Cell,
+    pub(super) arms: Vec<Option<CellId>>,
+}
+
+/// Returns the arms that do the same, in the order in which a reader looks for them.
+pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
+    let mut rows: Vec<(String, RowArms<'_>)> = Vec::new();
+    // Writing for the sake of what follows is measured elsewhere.
+    let counts = |cell: &&Cell| cell.role != Role::AgainstItself && !cell.groups.is_empty();
+    for cell in plan.cells.iter().filter(counts) {
+        let Some(on) = plan.data.get(cell.data.0 as usize).and_then(|data| data.on) else { continue };
+        if plan.file_system(on).is_none() {
+            continue;
+        }
+        let name = cell.bare_name();
+        let place = rows.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            rows.push((name, RowArms { first: cell, arms: vec![None; columns] }));
+            rows.len() - 1
+        });
+        let FsId(column) = on;
+        if let Some(arm) = rows[place].1.arms.get_mut(column as usize) {
+            *arm = Some(cell.id);
+        }
+    }
+    rows.sort_by_key(|(_, row)| order(row.first));
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Returns the sort key of rows; rows of other studies stay in the plan's order.
+fn order(cell: &Cell) -> (u8, Option<usize>, bool, u8, u32) {
+    let Work::Files(work) = &cell.work else { return (0, None, false, 0, 0) };
+    let state = CacheState::ALL.iter().position(|state| *state == cell.cache);
+    let operation = match work.operation {
+        FileOperation::MakeDirectories => 0,
+        FileOperation::Create => 1,
+        FileOperation::Stat => 2,
+        FileOperation::Read => 3,
+        FileOperation::Rewrite => 4,
+        FileOperation::Unlink => 5,
+    };
+    let sync = match work.sync {
+        SyncPolicy::Never => 0,
+        SyncPolicy::AtEnd => 1,
+        SyncPolicy::EachFile => 2,
+        SyncPolicy::FileAndDirectory => 3,
+    };
+    (operation, state, work.access != Access::Directory, sync, work.workers.count)
+}
+
+/// Returns the name of a kind of work, and `true` if it counts in the result over all kinds: work by name repeats work by listing.
+pub(super) fn named(cell: &Cell) -> (String, String, bool) {
+    let Work::Files(work) = &cell.work else { return (String::new(), cell.bare_name(), true) };
+    // Steps in the life of files are many; a section for each operation and state keeps them apart.
+    let is_of_life = cell.axes.workers.is_some() && cell.axes.operation.is_some_and(Operation::is_of_life);
+    if !is_of_life {
+        return (String::new(), cell.bare_name(), true);
+    }
+    let state = cell.axes.cache.clone();
+    let parts = [Some(workers(work)), sync(work), by_name(work)];
+    let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    // Cold and warm are apart: times from a device would hide times from memory.
+    let section =
+        [Some(work.operation.word().to_owned()), state].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    (section, what, work.access == Access::Directory)
+}
+
+fn workers(work: &FileWork) -> String {
+    let kind = match (work.workers.kind, work.workers.count) {
+        (WorkerKind::Thread, _) => "thread",
+        (WorkerKind::Process, 1) => "process",
+        (WorkerKind::Process, count) => return format!("{} processes", text::count(u64::from(count))),
+    };
+    text::counted(u64::from(work.workers.count), kind)
+}
+
+fn sync(work: &FileWork) -> Option<String> {
+    let name = match work.sync {
+        SyncPolicy::Never => return None,
+        SyncPolicy::AtEnd => "syncfs",
+        SyncPolicy::EachFile => "fsync",
+        SyncPolicy::FileAndDirectory => "fsync of both",
+    };
+    Some(name.into())
+}
+
+fn by_name(work: &FileWork) -> Option<String> {
+    (work.access != Access::Directory).then(|| "by name".into())
+}
+
+/// Two columns, in one row or over all.
+struct Pair {
+    row: Option<usize>,
+    of: usize,
+    than: usize,
+}
+
+/// Sets the marks of every row and of the comparisons over all rows.
+pub(super) fn set(evidence: &Evidence<'_>, overview: &mut Overview) {
+    let mut pairs = Vec::new();
+    let mut family = Vec::new();
+    for overall in &overview.overall {
+        pairs.push(Pair { row: None, of: overall.of, than: overall.than });
+        family.push(mean_log_ratios(evidence, &common(evidence, &overview.rows, overall.of, overall.than)));
+    }
+    let candidates: Vec<Vec<(usize, CellId)>> =
+        overview.rows.iter().map(|row| candidates(evidence, overview, row)).collect();
+    for (row, arms) in candidates.iter().enumerate() {
+        for (place, (of, arm)) in arms.iter().enumerate() {
+            for (than, to) in &arms[..place] {
+                pairs.push(Pair { row: Some(row), of: *of, than: *than });
+                family.push(evidence.rounds.log_ratios(*arm, *to));
+            }
+        }
+    }
+    let shown = megadir_stats::beyond_band(&family, evidence.judging());
+    // For each row, pairs of columns with a shown difference: the faster, then the slower.
+    let mut shown_in: Vec<Vec<(usize, usize)>> = vec![Vec::new(); overview.rows.len()];
+    for (pair, side) in pairs.iter().zip(shown) {
+        let Some(side) = side else { continue };
+        let (faster, slower) = match side {
+            Beyond::Faster => (pair.of, pair.than),
+            Beyond::Slower => (pair.than, pair.of),
+        };
+        match pair.row {
+            Some(row) => shown_in[row].push((faster, slower)),
+            None => {
+                let over_all = overview.overall.iter_mut();
+                over_all
+                    .filter(|overall| (overall.of, overall.than) == (pair.of, pair.than))
+                    .for_each(|overall| overall.faster = Some(faster));
+            }
+        }
+    }
+    for ((row, shown), arms) in overview.rows.iter_mut().zip(shown_in).zip(candidates) {
+        mark(row, &shown, &arms);
+    }
+}
+
+/// Returns the columns of a row that may be the fastest, with their arms.
+fn candidates(evidence: &Evidence<'_>, overview: &Overview, row: &OverviewRow) -> Vec<(usize, CellId)> {
+    let arm = |column: usize| Some((column, row.cells.get(column)?.as_ref()?.arm));
+    overview.comparable().filter_map(arm).filter(|(_, arm)| evidence.is_equal(*arm)).collect()
+}
+
+fn mark(row: &mut OverviewRow, shown: &[(usize, usize)], arms: &[(usize, CellId)]) {
+    let others = arms.len().saturating_sub(1);
+    let beats = |column: usize| shown.iter().filter(|(faster, _)| *faster == column).count();
+    row.fastest =
+        arms.iter().map(|(column, _)| *column).find(|column| others > 0 && beats(*column) == others);
+    for (column, _) in arms {
+        let beaten = shown.iter().any(|(_, slower)| slower == column);
+        if let Some(cell) = row.cells[*column].as_mut() {
+            cell.best = !beaten;
+        }
+    }
+}
