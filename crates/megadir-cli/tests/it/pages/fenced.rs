@@ -74,7 +74,16 @@ const BLOCKS: &[Block] = &[
             Elsewhere("needs root, the tools of six file systems and minutes; the smoke stage of CI runs it"),
         )],
     ),
-    ("README.md", &[("cargo install --path crates/megadir-cli", PACKAGE), ("megadir --help", Runs)]),
+    (
+        "README.md",
+        &[
+            ("cargo install --path crates/megadir-cli", PACKAGE),
+            (
+                "megadir generate bash --output ~/.local/share/bash-completion/completions",
+                Elsewhere("writes into the home directory; the module generate tries completions in shells"),
+            ),
+        ],
+    ),
     (
         "docs/bench.md",
         &[(
