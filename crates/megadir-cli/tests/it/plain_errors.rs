@@ -122,7 +122,7 @@ fn writers(subcommand: &[&str]) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut option = String::new();
     let mut found = Vec::new();
-    for line in text.lines().map(str::trim_start) {
+    for line in text.lines().take_while(|line| !line.starts_with("Examples")).map(str::trim_start) {
         if line.starts_with('-') {
             let names = line.split([' ', '=', '[', ',']).find(|word| word.starts_with("--"));
             option = names.unwrap_or_default().to_owned();

@@ -84,6 +84,21 @@ const STATED: &[(&str, &str, Holder)] = &[
         "at most 8 MiB excluding the program's own code",
         Text("crates/megadir-cli/tests/it/list/memory.rs", "const STREAMING: u64 = 8 << 20;"),
     ),
+    (
+        "docs/purge.md",
+        "when removals take more than 1.5 times as long on average",
+        Text("crates/megadir/src/remove/back_off.rs", "const SLOWER: f64 = 1.5;"),
+    ),
+    (
+        "docs/purge.md",
+        "up to 63 times the time of a removal",
+        Text("crates/megadir/src/remove/back_off.rs", "const SHARE_MIN: f64 = 1.0 / 64.0;"),
+    ),
+    (
+        "docs/purge.md",
+        "Below 1.2 times, they become a fifth shorter",
+        Text("crates/megadir/src/remove/back_off.rs", "const RECOVERED: f64 = 1.2;"),
+    ),
     // METHODOLOGY.md in its order.
     ("METHODOLOGY.md", "With `--until 1%` or `--until 5ns`", Example),
     (
