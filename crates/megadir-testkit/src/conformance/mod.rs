@@ -3,19 +3,16 @@
 
 mod broken;
 mod plain;
+#[cfg(target_os = "linux")]
+mod raw;
 
-use std::collections::HashMap;
-use std::mem::MaybeUninit;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use megadir::{Backend, Dir, ErrorKind, ReadOptions};
-use rustix::fs::{RawDir, SeekFrom, seek};
 
 use crate::seen;
 use crate::seen::{Seen, assert_same};
-use crate::tree::{Flat, Kinds, Names};
 
 #[derive(Clone, Copy)]
 pub struct Case {
@@ -33,7 +30,7 @@ pub static CASES: &[Case] = &[
     Case { name: "asks the inodes if the directory has no types", run: plain::unknown_types },
     Case { name: "gives each reader a position of its own", run: plain::two_readers },
     #[cfg(target_os = "linux")]
-    Case { name: "gives cookies that lead on, and the kernel's record lengths", run: cookies },
+    Case { name: "gives cookies that lead on, and the kernel's record lengths", run: raw::cookies },
     Case { name: "gives untouched entries once while others vanish", run: broken::vanishing },
     Case { name: "ends when the directory is removed", run: broken::removed },
     Case { name: "refuses options that it cannot honour", run: broken::options },
@@ -108,58 +105,5 @@ impl Ground {
         let Some(found) = self.list(&directory, options) else { return };
         let what = format!("{} {what} {options:?}", self.backend.name());
         assert_same(&seen::identities(&found), &seen::oracle(&directory), &what);
-    }
-}
-
-/// From `position` on, at most `limit`.
-fn serial(directory: &Dir, position: u64, limit: usize) -> Vec<(Vec<u8>, u64)> {
-    let descriptor = directory.reopen().unwrap();
-    seek(&descriptor, SeekFrom::Start(position)).unwrap();
-    let mut buffer = [MaybeUninit::uninit(); 8192];
-    let mut entries = RawDir::new(descriptor.as_fd(), &mut buffer);
-    let mut found = Vec::new();
-    while found.len() < limit {
-        let Some(entry) = entries.next() else { break };
-        let entry = entry.unwrap();
-        let name = entry.file_name().to_bytes().to_vec();
-        if name != b"." && name != b".." {
-            found.push((name, entry.next_entry_cookie()));
-        }
-    }
-    found
-}
-
-fn cookies(ground: &Ground) {
-    for flat in [
-        Flat::plain(5000),
-        Flat { entries: 1500, names: Names::Longest, kinds: Kinds::Files, seed: 1 },
-        Flat { entries: 10, names: Names::Plain, kinds: Kinds::Mixed, seed: 2 },
-    ] {
-        let directory = Dir::open(flat.ensure(&ground.directory)).unwrap();
-        let Some(found) = ground.list(&directory, &ground.options(4 << 10)) else { continue };
-        if !ground.backend.is_raw() {
-            assert!(
-                found.iter().all(|seen| seen.cookie.is_none()),
-                "a backend without positions returns none"
-            );
-            continue;
-        }
-        let order = serial(&directory, 0, usize::MAX);
-        let next: HashMap<&[u8], &[u8]> =
-            order.windows(2).map(|pair| (&pair[0].0[..], &pair[1].0[..])).collect();
-        for (index, seen) in found.iter().enumerate() {
-            let record_bytes = (19 + seen.name.len() + 1).next_multiple_of(8);
-            assert_eq!(usize::from(seen.record_bytes), record_bytes);
-            let cookie = u64::try_from(seen.cookie.unwrap()).unwrap();
-            if index % 97 == 0 || index + 3 > found.len() {
-                let after = serial(&directory, cookie, 1);
-                assert_eq!(
-                    after.first().map(|entry| &entry.0[..]),
-                    next.get(&seen.name[..]).copied(),
-                    "seeking to the cookie of {:?} goes on behind it",
-                    seen.name.escape_ascii().to_string()
-                );
-            }
-        }
     }
 }

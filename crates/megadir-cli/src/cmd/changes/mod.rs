@@ -63,19 +63,7 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let threads = args.threads.unwrap_or_else(processors);
     let complaints = ErrorLimiter::new(args.all_errors);
     let mut run = Run { args, metadata, roots, selection, threads, failures: 0, complaints };
-    if !run.metadata.is_complete() {
-        let failed = run.metadata.failed.max(run.metadata.unread_directories);
-        eprintln!(
-            "megadir: {} is incomplete: {failed} entries could not be read during the scan",
-            quoted(&args.inventory)
-        );
-    }
-    if !inventory.has_footer_checksum() {
-        eprintln!(
-            "megadir: {} has no checksum of its metadata because an older version wrote it: damage to its times would not be detected",
-            quoted(&args.inventory)
-        );
-    }
+    run.warn_of(&inventory);
     let mut exclude: Vec<_> = inventory.excluded().into_iter().collect();
     let writer = if args.update { Some(run.writer()?) } else { None };
     exclude.extend(writer.iter().flat_map(Writer::excluded));
@@ -113,6 +101,23 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
 }
 
 impl Run<'_> {
+    /// Prints what an incomplete or older inventory cannot show.
+    fn warn_of(&self, inventory: &Inventory) {
+        if !self.metadata.is_complete() {
+            let failed = self.metadata.failed.max(self.metadata.unread_directories);
+            eprintln!(
+                "megadir: {} is incomplete: {failed} entries could not be read during the scan",
+                quoted(&self.args.inventory)
+            );
+        }
+        if !inventory.has_footer_checksum() {
+            eprintln!(
+                "megadir: {} has no checksum of its metadata because an older version wrote it: damage to its times would not be detected",
+                quoted(&self.args.inventory)
+            );
+        }
+    }
+
     fn open(&self) -> Vec<megadir::Result<Dir>> {
         self.roots.iter().map(Dir::open).collect()
     }
