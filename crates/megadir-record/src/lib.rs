@@ -15,7 +15,7 @@
 //! * [`built`]: setup of the data sets, also for later epochs.
 //! * [`sample`]: result of a block, with evidence of equal work.
 //! * [`latency`]: times of single operations.
-//! * [`self_check`]: accuracy of the run's own instruments.
+//! * [`SelfCheck`]: accuracy of the run's own instruments.
 //! * [`machine`]: machine of the run.
 //! * [`jsonl`]: lines, writer and reader.
 //! * [`redact`]: redaction of private data.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use megadir::{Attributes, Dir, Error, ErrorKind, FileType, Time, Want, names};
+use megadir::{Attributes, Dir, Error, ErrorKind, FileType, Want, names};
 
 use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected, windows_paths};
 use crate::cmd::remove::refusal::{NoTarget, Refusal, Way};
