@@ -55,7 +55,7 @@ fn cold_blocks_read_from_the_device_and_warm_ones_do_not() {
     let below = mount.path();
     let below = below.to_str().expect("UTF-8");
     let arguments = [study.as_str(), "--quick", "--entries", "3000", "--dir", below, "--seed", "3"];
-    let cold = ["--cache", "warm,vfs-cold", "--drop-caches", "--output", "r"];
+    let cold = ["-v", "--cache", "warm,vfs-cold", "--drop-caches", "--output", "r"];
     let output = bench_run(at, &[&arguments[..], &cold].concat());
     says(&output, 0, "How much does a cold cache cost?");
     says(&output, 0, "dropping the caches of the whole machine before each of 22 blocks");

@@ -70,6 +70,7 @@ fn name(level: usize, bytes: usize) -> String {
 
 #[test]
 fn memory_and_the_file_are_bounded_however_deep_a_tree_is() {
+    require!(have("python3"));
     let chains: &[(usize, usize)] =
         if full() { &[(2000, 255), (5000, 255), (20_000, 1)] } else { &[(2000, 255), (8000, 1)] };
     for &(depth, name_bytes) in chains {

@@ -35,6 +35,12 @@ const PRINTS: &[&[&str]] = &[
     &["bench", "compare", "record.jsonl", "record.jsonl"],
     &["bench", "filesystems", "tmpfs"],
     &["backends"],
+    &["usage", "tree"],
+    &["usage", "tree", "--json"],
+    &["generate", "bash"],
+    &["generate", "man"],
+    &["doctor"],
+    &["version"],
     &["--help"],
     &["--version"],
 ];

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use megadir_inventory::{Inventory, OwnedRow, Rows};
+use megadir_testkit::require;
 
-use crate::support::{output_of, peak};
+use crate::support::{have, output_of, peak};
 
 const MEMORY: &str = "4MiB";
 const MEMORY_BYTES: u64 = 4 << 20;
@@ -36,6 +37,7 @@ fn rows(inventory: &Path) -> Vec<OwnedRow> {
 
 #[test]
 fn an_update_is_what_a_scan_writes_and_its_memory_is_bounded_whatever_the_tree() {
+    require!(have("python3"));
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");
     for number in 0..DIRECTORIES {

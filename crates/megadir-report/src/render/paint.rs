@@ -215,7 +215,7 @@ mod tests {
     fn whole_sentences_come_first_then_words() {
         let text = "On ext4. 7.3 % of it. Use `x`. `y` is better.";
         assert_eq!(fitting(text, 80, 1), [text]);
-        assert_eq!(fitting(text, 30, 1), ["On ext4. 7.3 % of it."]);
+        assert_eq!(fitting(text, 25, 1), ["On ext4. 7.3 % of it."]);
         assert_eq!(fitting(text, 15, 1), ["On ext4. ..."]);
         assert_eq!(fitting("", 15, 0), Vec::<String>::new());
     }

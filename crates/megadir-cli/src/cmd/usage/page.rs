@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn the_map_is_full_and_areas_are_as_the_values() {
-        for values in [&[6.0, 6.0, 4.0, 3.0, 2.0, 2.0, 1.0][..], &[1.0], &[1e12, 1.0, 1.0], &[1.0; 100]] {
+        for values in [&[6.0, 6.0, 4.0, 3.0, 2.0, 2.0, 1.0][..], &[1.0], &[1e6, 1.0, 1.0], &[1.0; 100]] {
             for aspect in [0.1, 1.0, 16.0 / 9.0, 30.0] {
                 let places = squarified(values, aspect);
                 let total: f64 = values.iter().sum();

@@ -12,7 +12,7 @@ fn directories_are_filled_held_against_the_prediction_and_removed() {
     let scratch = scratch();
     let point = mount.path();
     let arguments =
-        ["bench", "run", "limits", "--quick", "--rounds", "2", "--seed", "1", "--output", "record"];
+        ["bench", "run", "limits", "-v", "--quick", "--rounds", "2", "--seed", "1", "--output", "record"];
     let all: Vec<&str> = arguments.into_iter().chain(["--dir", point.to_str().unwrap()]).collect();
     let ran = run(scratch.path(), &all);
     assert_eq!(ran.code, Some(0), "{}", ran.err);

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,6 @@ use std::process::{Command, Stdio};
 
 pub(crate) use megadir_testkit::require::have;
 use tempfile::TempDir;
-use wait4::Wait4;
 
 use super::{megadir, program};
 
@@ -43,20 +41,36 @@ pub(crate) fn finish(command: &mut Command) -> Ran {
     }
 }
 
+/// A process begins with the peak of the one that started it, so the program is started by a small one.
+const START_AND_WAIT: &str = "import os, sys
+pid = os.fork()
+if pid == 0:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.execv(sys.argv[1], sys.argv[1:])
+_, status, used = os.wait4(pid, 0)
+print(used.ru_maxrss, os.waitstatus_to_exitcode(status))";
+
+/// Runs the program without its output; returns its peak memory, bytes. Needs Python.
+#[track_caller]
+pub(crate) fn peak_of<A: AsRef<OsStr>>(directory: &Path, arguments: &[A], code: i32) -> u64 {
+    let mut command = Command::new("python3");
+    command.args(["-c", START_AND_WAIT]).arg(program()).args(arguments).current_dir(directory);
+    let output = command.output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (kib, ended) = out.trim().split_once(' ').unwrap_or_else(|| panic!("{out}{err}"));
+    assert_eq!(ended, code.to_string(), "{err}");
+    kib.parse::<u64>().unwrap() << 10
+}
+
 /// Runs `scan` of a tree or a command on its inventory; returns the peak memory, bytes.
 #[track_caller]
 pub(crate) fn peak(words: &[&str], tree: &Path, inventory: &Path, code: i32) -> u64 {
-    let mut command = Command::new(program());
-    match words[0] {
-        "scan" => command.args(words).arg(tree).arg("--output").arg(inventory),
-        _ => command.args(words).arg(inventory),
+    let paths = match words[0] {
+        "scan" => vec![tree.as_os_str(), OsStr::new("--output"), inventory.as_os_str()],
+        _ => vec![inventory.as_os_str()],
     };
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    let used = child.wait4().unwrap();
-    assert_eq!(used.status.code(), Some(code), "{words:?}: {said}");
-    used.rusage.maxrss
+    let words: Vec<&OsStr> = words.iter().map(OsStr::new).chain(paths).collect();
+    peak_of(Path::new("."), &words, code)
 }
 
 /// Runs a line of shell in a directory, with the program as `$M`.

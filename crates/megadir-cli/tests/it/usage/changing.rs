@@ -2,10 +2,8 @@
 
 use std::process::Stdio;
 
-use wait4::Wait4;
-
 use super::{make_tree, parsed};
-use crate::support::{Ran, finish, have, megadir, run, scratch};
+use crate::support::{Ran, finish, have, megadir, peak_of, run, scratch};
 use megadir_testkit::require;
 
 #[test]
@@ -41,14 +39,6 @@ fn a_tree_that_is_removed_meanwhile_is_no_catastrophe() {
     assert!(seen_less, "no run met the removal");
 }
 
-/// Peak memory of a run, bytes.
-fn peak(directory: &std::path::Path, arguments: &[&str]) -> u64 {
-    let child = megadir(directory, arguments).stdout(Stdio::null()).spawn().unwrap();
-    let ended = child.wait4().unwrap();
-    assert!(ended.status.success(), "{arguments:?}");
-    ended.rusage.maxrss
-}
-
 #[test]
 fn memory_is_that_of_the_list_and_not_of_the_tree() {
     let scratch = scratch();
@@ -62,7 +52,7 @@ fn memory_is_that_of_the_list_and_not_of_the_tree() {
     make("small", "3k");
     make("large", "120k");
     for (small, large) in [("small", "large"), ("small.parquet", "large.parquet")] {
-        let [before, after] = [small, large].map(|tree| peak(scratch.path(), &["usage", tree]));
+        let [before, after] = [small, large].map(|tree| peak_of(scratch.path(), &["usage", tree], 0));
         // Forty times as many directories, and for the inventory one row group instead of a part of one.
         let allowed = if large.ends_with("parquet") { 48 << 20 } else { 3 << 20 };
         assert!(after < before + allowed, "{large}: {before} and {after} bytes");
