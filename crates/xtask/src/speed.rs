@@ -22,12 +22,12 @@ struct Publication {
 }
 
 /// The records that README.md and docs/speed.md show. Nine rounds suffice for intervals in groups of eight programs. Files
-/// are created again before each removal, so that removing a million would take hours.
+/// are created again before each removal, so that removing half a million would take hours.
 static PUBLICATIONS: &[Publication] = &[
     Publication {
         folder: "records/2026-11-23-peers",
         options: &["--fs", "ext4", "--group", "names,sorted,attributes,long,tree,usage,inventory,changes"],
-        size: &["--entries", "1M", "--rounds", "9"],
+        size: &["--entries", "500k", "--rounds", "9"],
     },
     Publication {
         folder: "records/2026-11-23-peers-remove",

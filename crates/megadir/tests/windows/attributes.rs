@@ -110,7 +110,7 @@ fn what_the_policy_picks_asks_nobody() {
         assert_eq!((picked.examiner.name(), picked.listing.backend.name()), ("listed", "by-handle"));
         let rows = examined(&path, &picked).unwrap();
         assert_same(&rows, &truth(&path), TOLD, "policy");
-        let all = TOLD | Want::CHANGED | Want::INODE;
+        let all = TOLD | Want::CHANGED | Want::INODE | Want::ALLOCATED | Want::ACCESSED;
         assert!(rows.values().all(|row| row.have == all && row.inode != 0), "{rows:?}");
     }
 }
