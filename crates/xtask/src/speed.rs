@@ -22,17 +22,17 @@ struct Publication {
 }
 
 /// The records that README.md and docs/speed.md show. Nine rounds suffice for intervals in groups of eight programs. Files
-/// are created again before each removal, so that removing half a million would take hours.
+/// are created again before each removal, so that removing as many would take an hour.
 static PUBLICATIONS: &[Publication] = &[
     Publication {
         folder: "records/2026-11-23-peers",
         options: &["--fs", "ext4", "--group", "names,sorted,attributes,long,tree,usage,inventory,changes"],
-        size: &["--entries", "500k", "--rounds", "9"],
+        size: &["--entries", "200k", "--rounds", "9"],
     },
     Publication {
         folder: "records/2026-11-23-peers-remove",
         options: &["--fs", "ext4", "--group", "remove-tree"],
-        size: &["--entries", "50k", "--rounds", "9"],
+        size: &["--entries", "20k", "--rounds", "9"],
     },
 ];
 
