@@ -34,10 +34,15 @@ fn program() -> clap::Command {
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let mut program = program();
+    // Only help has the examples: adding them to every command would slow down each start.
+    let mut program = Cli::command();
     let matches = program.try_get_matches_from_mut(&words);
     let parsed = matches.and_then(|mut matches| {
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut program))
+    });
+    let parsed = parsed.map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp => self::program().try_get_matches_from(&words).err().unwrap_or(error),
+        _ => error,
     });
     let done = match parsed {
         _ if let Some(error) = detached::value(&program, &words) => Err(error),
@@ -69,7 +74,7 @@ fn main() -> ExitCode {
 }
 
 fn short_help(name: &str) -> String {
-    let mut program = program();
+    let mut program = Cli::command();
     // Only a built command knows what precedes its name.
     program.build();
     program.find_subcommand_mut(name).map_or_else(String::new, |command| command.render_help().to_string())
