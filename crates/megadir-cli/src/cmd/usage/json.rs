@@ -1,7 +1,5 @@
 //! The report as a JSON object on one line; numbers are exact at any size.
 
-use std::fmt::Display;
-
 use megadir::names;
 use megadir::usage::{AgeRow, Amount, Sum};
 
@@ -22,50 +20,46 @@ pub(super) fn write(text: &mut Vec<u8>, answer: &Answer<'_>) {
     ] {
         push(text, &format!(",\"{key}\":{count}"));
     }
-    list(text, "trees", &report.roots, |text, root| {
+    escape::json_list(text, "trees", &report.roots, |text, root| {
         escape::json_member(text, "dir", names::from_os(root.path.as_os_str()));
         sum(text, &root.sum, has_allocated);
     });
-    list(text, "directories", &report.best(args.printed()), |text, directory| {
+    escape::json_list(text, "directories", &report.best(args.printed()), |text, directory| {
         escape::json_member(text, "dir", &whole_path(report, directory));
         push(text, &format!(",\"depth\":{}", directory.depth));
         sum(text, &directory.sum, has_allocated);
     });
-    list(text, "owners", &report.owners(), |text, row| {
-        push(text, &format!("\"uid\":{}", or_null(row.user)));
+    escape::json_list(text, "owners", &report.owners(), |text, row| {
+        push(text, &format!("\"uid\":{}", escape::json_or_null(row.user)));
         amount(text, &row.amount, has_allocated);
     });
-    list(text, "extensions", &report.extensions(), |text, row| {
+    escape::json_list(text, "extensions", &report.extensions(), |text, row| {
         push(text, "\"extension\":");
         escape::json_string(text, &extension_name(row.extension));
         amount(text, &row.amount, has_allocated);
     });
     for (key, rows) in [("modified", report.modified()), ("accessed", report.accessed())] {
-        list(text, key, &rows, |text, row: &AgeRow| {
-            push(text, &format!("\"from_s\":{},\"to_s\":{}", or_null(row.from_s), or_null(row.to_s)));
+        escape::json_list(text, key, &rows, |text, row: &AgeRow| {
+            push(
+                text,
+                &format!(
+                    "\"from_s\":{},\"to_s\":{}",
+                    escape::json_or_null(row.from_s),
+                    escape::json_or_null(row.to_s)
+                ),
+            );
             amount(text, &row.amount, has_allocated);
         });
     }
-    list(text, "sizes", &report.sizes(), |text, row| {
+    escape::json_list(text, "sizes", &report.sizes(), |text, row| {
         push(text, &format!("\"from\":{},\"to\":{}", row.from, row.to));
         amount(text, &row.amount, has_allocated);
     });
-    list(text, "files_per_directory", &report.files_per_directory(), |text, row| {
+    escape::json_list(text, "files_per_directory", &report.files_per_directory(), |text, row| {
         let (from, to, directories, files) = (row.from, row.to, row.directories, row.files);
         push(text, &format!("\"from\":{from},\"to\":{to},\"directories\":{directories},\"files\":{files}"));
     });
     push(text, "}\n");
-}
-
-/// Appends `,"key":[{...},...]`.
-fn list<T>(text: &mut Vec<u8>, key: &str, items: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
-    push(text, &format!(",\"{key}\":["));
-    for (index, item) in items.iter().enumerate() {
-        push(text, if index > 0 { ",{" } else { "{" });
-        write(text, item);
-        push(text, "}");
-    }
-    push(text, "]");
 }
 
 fn sum(text: &mut Vec<u8>, sum: &Sum, has_allocated: bool) {
@@ -73,23 +67,19 @@ fn sum(text: &mut Vec<u8>, sum: &Sum, has_allocated: bool) {
     push(text, &format!(",\"directory_entries\":{}", sum.directories));
     for (key, time) in [("newest", sum.newest), ("oldest", sum.oldest)] {
         let time = time.map(|time| format!("\"{}\"", exact_time(time)));
-        push(text, &format!(",\"{key}\":{}", or_null(time)));
+        push(text, &format!(",\"{key}\":{}", escape::json_or_null(time)));
     }
 }
 
 fn amount(text: &mut Vec<u8>, amount: &Amount, has_allocated: bool) {
     let Amount { entries, inodes, allocated, apparent } = amount;
-    let allocated = or_null(has_allocated.then_some(allocated));
+    let allocated = escape::json_or_null(has_allocated.then_some(allocated));
     push(
         text,
         &format!(
             ",\"entries\":{entries},\"inodes\":{inodes},\"allocated\":{allocated},\"apparent\":{apparent}"
         ),
     );
-}
-
-fn or_null(value: Option<impl Display>) -> String {
-    value.map_or_else(|| "null".to_owned(), |value| value.to_string())
 }
 
 fn push(text: &mut Vec<u8>, more: &str) {

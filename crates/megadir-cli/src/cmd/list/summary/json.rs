@@ -1,6 +1,5 @@
 //! Summary as a JSON object on one line; numbers are exact at any size.
 
-use std::fmt::Display;
 use std::path::Path;
 
 use megadir::names;
@@ -15,14 +14,21 @@ pub(super) fn tree(text: &mut Vec<u8>, how: &How, summary: &Summary, gaps: &Gaps
     begin(text, how, path, summary.total());
     number(text, "linked", summary.linked());
     gaps_of(text, gaps);
-    list(text, "types", &summary.types(), |text, (kind, of_type)| {
+    escape::json_list(text, "types", &summary.types(), |text, (kind, of_type)| {
         push(text, "\"type\":");
         escape::json_string(text, kind.name());
         total(text, *of_type);
     });
     sizes(text, summary.sizes());
-    list(text, "ages", &summary.ages().buckets(), |text, bucket| {
-        push(text, &format!("\"from_s\":{},\"to_s\":{}", or_null(bucket.from_s), or_null(bucket.to_s)));
+    escape::json_list(text, "ages", &summary.ages().buckets(), |text, bucket| {
+        push(
+            text,
+            &format!(
+                "\"from_s\":{},\"to_s\":{}",
+                escape::json_or_null(bucket.from_s),
+                escape::json_or_null(bucket.to_s)
+            ),
+        );
         total(text, bucket.total);
     });
     named(text, "largest", "size", &summary.largest(), |text, bytes| push(text, &bytes.to_string()));
@@ -43,10 +49,10 @@ pub(super) fn directories(
     begin(text, how, path, all.total());
     number(text, "directories", all.directories());
     gaps_of(text, gaps);
-    list(text, "top", rows, |text, row| {
+    escape::json_list(text, "top", rows, |text, row| {
         escape::json_member(text, "dir", names::from_os(row.path.as_os_str()));
         total(text, row.totals.total);
-        push(text, &format!(",\"largest\":{},\"newest\":", or_null(row.totals.largest_bytes)));
+        push(text, &format!(",\"largest\":{},\"newest\":", escape::json_or_null(row.totals.largest_bytes)));
         match row.totals.newest {
             Some(time) => escape::json_string(text, &how.exact_time(time)),
             None => push(text, "null"),
@@ -73,24 +79,13 @@ fn gaps_of(text: &mut Vec<u8>, gaps: &Gaps) {
 
 fn sizes(text: &mut Vec<u8>, sizes: &Sizes) {
     for (key, share) in [("median", 0.5), ("p90", 0.9), ("p99", 0.99)] {
-        push(text, &format!(",\"{key}\":{}", or_null(sizes.quantile(share))));
+        push(text, &format!(",\"{key}\":{}", escape::json_or_null(sizes.quantile(share))));
     }
     push(text, &format!(",\"quantile_error\":{}", Sizes::QUANTILE_ERROR));
-    list(text, "sizes", &sizes.buckets(), |text, bucket| {
+    escape::json_list(text, "sizes", &sizes.buckets(), |text, bucket| {
         push(text, &format!("\"from\":{},\"to\":{}", bucket.from, bucket.to));
         total(text, bucket.total);
     });
-}
-
-/// Appends `,"key":[{...},...]`.
-fn list<T>(text: &mut Vec<u8>, key: &str, items: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
-    push(text, &format!(",\"{key}\":["));
-    for (index, item) in items.iter().enumerate() {
-        push(text, if index > 0 { ",{" } else { "{" });
-        write(text, item);
-        push(text, "}");
-    }
-    push(text, "]");
 }
 
 /// Directory if paths are printed.
@@ -101,7 +96,7 @@ fn named<V: Copy>(
     entries: &[Ranked<'_, V>],
     value: impl Fn(&mut Vec<u8>, V),
 ) {
-    list(text, key, entries, |text, entry| {
+    escape::json_list(text, key, entries, |text, entry| {
         if !entry.prefix.is_empty() {
             escape::json_member(text, "dir", lines::directory(entry.prefix));
             push(text, ",");
@@ -118,8 +113,4 @@ fn total(text: &mut Vec<u8>, total: Total) {
 
 fn number(text: &mut Vec<u8>, key: &str, value: u64) {
     push(text, &format!(",\"{key}\":{value}"));
-}
-
-fn or_null(value: Option<impl Display>) -> String {
-    value.map_or_else(|| "null".to_owned(), |value| value.to_string())
 }
