@@ -17,10 +17,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 /// Checks the invariants on which resuming and reports rely.
 fn follows_its_plan(record: &Record) {
     let (plan, samples) = (&record.header.plan, &record.samples);
-    assert!(!plan.cells.is_empty());
-    assert!(plan.cells.iter().enumerate().all(|(place, cell)| cell.id.0 as usize == place));
-    assert!(plan.cells.iter().all(|cell| plan.data.get(cell.data.0 as usize).is_some()));
-    assert!(samples.iter().all(|sample| plan.cells.get(sample.cell.0 as usize).is_some()));
+    assert!(!plan.arms.is_empty());
+    assert!(plan.arms.iter().enumerate().all(|(place, arm)| arm.id.0 as usize == place));
+    assert!(plan.arms.iter().all(|arm| plan.data.get(arm.data.0 as usize).is_some()));
+    assert!(samples.iter().all(|sample| plan.arms.get(sample.arm.0 as usize).is_some()));
     assert!(samples.is_sorted_by_key(|sample| sample.epoch));
 }
 

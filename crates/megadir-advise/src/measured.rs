@@ -28,7 +28,6 @@ impl Phase {
 }
 
 impl Pattern {
-    /// Phases that decide for this pattern.
     #[must_use]
     pub fn phases(self) -> &'static [Phase] {
         match self {
@@ -56,7 +55,6 @@ pub struct Contrast {
 pub struct Measured {
     pub files: u64,
     pub writers: u32,
-    /// Rounds that count.
     pub rounds: usize,
     pub given: Duration,
     /// With its setup and removal.

@@ -116,7 +116,6 @@ pub fn decide(case: &Case<'_>) -> &'static Rule {
     RULES.iter().find(|rule| (rule.applies)(case)).unwrap_or(last)
 }
 
-/// Returns the layout that a row recommends.
 #[must_use]
 pub fn layout(rule: &Rule, question: &Question, new_dir: &NewDir) -> Candidate {
     match rule.recommends {

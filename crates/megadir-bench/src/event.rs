@@ -79,13 +79,10 @@ impl Durable for Vec<u8> {
 }
 
 impl<W: Durable> Recorder<W> {
-    /// Returns a recorder that writes to `output` once the run has started.
     pub fn new(output: W) -> Self {
         Self { output: Some(output), chain: None, writer: None, private: None }
     }
 
-    /// Returns a recorder that appends to a record; `chain` is its
-    /// [`Record::chain`](megadir_record::Record::chain).
     pub fn resume(output: W, chain: Option<Chain>) -> Self {
         Self { chain, ..Self::new(output) }
     }

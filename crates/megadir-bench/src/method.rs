@@ -1,8 +1,5 @@
 //! Methods of reading name, size and time of every file of a directory: plain data, one table per system. A
-//! method by an existing backend and examiner is one row; `kind/stat_all/run/mod.rs` implements them.
-
-mod linux;
-mod windows;
+//! method by an existing backend and stat backend is one row; `kind/stat_all/run/mod.rs` implements them.
 
 use megadir::Dir;
 use megadir::nearest::choices;
@@ -55,10 +52,10 @@ pub enum Threads {
 pub(crate) enum Way {
     /// Listed by the library, then one `stat` by path for each entry.
     Path,
-    /// Listed by a backend of the library; attributes read by one of its examiners.
+    /// Listed by a backend of the library; attributes read by one of its stat backends.
     Examined {
         backend: &'static str,
-        examiner: &'static str,
+        stat_backend: &'static str,
         order: AskingOrder,
     },
     Policy,
@@ -71,7 +68,6 @@ pub(crate) enum Way {
 /// Order in which the attributes of entries are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AskingOrder {
-    /// Listing order, in the listing thread.
     Listing,
     /// Listing order, by several threads.
     Chunks,
@@ -79,7 +75,6 @@ pub(crate) enum AskingOrder {
     Inode,
 }
 
-/// Returns a single-threaded method that is available everywhere.
 const fn method(name: &'static str, what: &'static str, buffer_bytes: Option<u64>, way: Way) -> Method {
     Method { name, what, needs: None, buffer_bytes, threads: Threads::One, tells: Tells::SizesAndTimes, way }
 }
@@ -104,11 +99,9 @@ pub(crate) fn system_of(name: &str) -> Option<&'static str> {
 pub struct MethodFact {
     pub method: &'static Method,
     pub unavailable: Option<String>,
-    /// Processors that the process may use.
     pub processors: u32,
 }
 
-/// Returns the availability of every method in `directory` and below.
 pub fn method_facts(directory: &Dir) -> Vec<MethodFact> {
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
     let fact = |method| MethodFact { method, unavailable: unavailable(method, directory), processors };
@@ -124,16 +117,208 @@ pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
         Way::CppFilesystem => {
             megadir_sys::cpp_filesystem::unavailable_on(directory.path()).map(str::to_owned)
         }
-        // This examiner exists only in builds with the feature.
-        Way::Examined { examiner: "uring", .. } if megadir::examiner("uring").is_err() => {
-            Some("this program was built without io_uring (cargo feature io-uring)".to_owned())
-        }
-        Way::Examined { backend, examiner, .. } => {
+        Way::Examined { backend, stat_backend, .. } => {
             let listed = megadir::backend(backend).and_then(|backend| backend.probe(directory));
-            let asked = listed.and_then(|()| megadir::examiner(examiner)?.probe(directory));
+            let asked = listed.and_then(|()| megadir::stat_backend(stat_backend)?.probe(directory));
             asked.err().map(|error| error.reason())
         }
     }
+}
+
+mod linux {
+    //! The methods of Linux: all but root's ask for each file, and differ in the call and in the order.
+
+    use super::{AskingOrder, Method, Tells, Threads, Way, method};
+
+    /// The buffer of the C library's directory stream, bytes.
+    const C_LIBRARY: Option<u64> = Some(32 << 10);
+    /// The buffer that is given to getdents64, bytes.
+    const GETDENTS: Option<u64> = Some(128 << 10);
+    const CHUNK: Option<u64> = Some(megadir::attribute_policy::CHUNK_BYTES as u64);
+
+    const fn examined(stat_backend: &'static str, order: AskingOrder) -> Way {
+        Way::Examined { backend: "getdents", stat_backend, order }
+    }
+
+    /// Every method, the one that others are compared with first.
+    pub(super) static METHODS: &[Method] = &[
+        method("readdir-lstat", "readdir, then lstat of each entry by path", C_LIBRARY, Way::Path),
+        method(
+            "readdir-fstatat",
+            "readdir, then fstatat of each entry relative to the directory",
+            C_LIBRARY,
+            Way::Examined { backend: "readdir", stat_backend: "fstatat", order: AskingOrder::Listing },
+        ),
+        method(
+            "getdents-statx",
+            "getdents64, then statx of each entry, only type, size and time",
+            GETDENTS,
+            examined("statx", AskingOrder::Listing),
+        ),
+        method(
+            "getdents-statx-inode",
+            "the same in inode order, in windows of 100 000 entries, by a separate thread",
+            GETDENTS,
+            examined("statx", AskingOrder::Inode),
+        ),
+        Method {
+            threads: Threads::Asked,
+            ..method(
+                "threads",
+                "getdents64; each thread takes a buffer and calls statx for its entries",
+                CHUNK,
+                examined("statx", AskingOrder::Chunks),
+            )
+        },
+        method("std-fs", "Rust's std::fs::read_dir, then DirEntry::metadata", C_LIBRARY, Way::StdFs),
+        Method {
+            needs: Some("cargo feature cpp, and a C++ compiler at build time"),
+            tells: Tells::Times,
+            ..method(
+                "cpp-filesystem",
+                "C++'s std::filesystem::directory_iterator, then last_write_time, in C++",
+                C_LIBRARY,
+                Way::CppFilesystem,
+            )
+        },
+        Method {
+            threads: Threads::Processors,
+            ..method("policy", "the library's choice for the directory", None, Way::Policy)
+        },
+        Method {
+            needs: Some("root, and XFS"),
+            ..method(
+                "xfs-bulkstat",
+                "getdents64, then the inodes by number, hundreds per call",
+                GETDENTS,
+                examined("xfs-bulkstat", AskingOrder::Listing),
+            )
+        },
+        Method {
+            needs: Some("root, and btrfs"),
+            ..method(
+                "btrfs-search",
+                "getdents64, then the inodes from the subvolume's tree, hundreds per call",
+                GETDENTS,
+                examined("btrfs-search", AskingOrder::Listing),
+            )
+        },
+    ];
+}
+
+mod windows {
+    //! Methods on Windows, where listings include times and sizes: six of the published source, and ours.
+
+    use super::{AskingOrder, Method, Tells, Way, method};
+
+    /// The source's buffer, bytes; ours have it too, so that the call makes the difference.
+    const BUFFER: Option<u64> = Some(64 << 10);
+    const LARGE_BUFFER: Option<u64> = Some(1 << 20);
+    /// The system chooses the buffer.
+    const SYSTEMS_OWN: Option<u64> = None;
+
+    /// Listed by a backend that brings attributes along.
+    const fn listed(backend: &'static str) -> Way {
+        Way::Examined { backend, stat_backend: "listed", order: AskingOrder::Listing }
+    }
+
+    /// Every method, the one that others are compared with first: the source's slowest.
+    pub(super) static METHODS: &[Method] = &[
+        method(
+            "find-and-ask-each",
+            "FindFirstFileW, then GetFileAttributesExW of each entry by path",
+            SYSTEMS_OWN,
+            Way::Examined {
+                backend: "find-first-file",
+                stat_backend: "attributes-each",
+                order: AskingOrder::Listing,
+            },
+        ),
+        method(
+            "find-first-file-basic",
+            "FindFirstFileExW(Basic), one entry per call, without short names",
+            SYSTEMS_OWN,
+            listed("find-first-file-basic"),
+        ),
+        method(
+            "find-first-file",
+            "FindFirstFileExW(Standard), one entry per call, with short names",
+            SYSTEMS_OWN,
+            listed("find-first-file"),
+        ),
+        method(
+            "find-first-file-large",
+            "FindFirstFileExW(Standard, LARGE_FETCH), one entry per call, larger internal buffers",
+            SYSTEMS_OWN,
+            listed("find-first-file-large"),
+        ),
+        method(
+            "find-first-file-basic-large",
+            "FindFirstFileExW(Basic, LARGE_FETCH), one entry per call, larger internal buffers",
+            SYSTEMS_OWN,
+            listed("find-first-file-basic-large"),
+        ),
+        Method {
+            needs: Some("cargo feature cpp, and mingw's g++ at build time"),
+            tells: Tells::Seconds,
+            ..method(
+                "cpp-filesystem",
+                "C++'s std::filesystem::directory_iterator, then last_write_time, in C++ (libstdc++)",
+                SYSTEMS_OWN,
+                Way::CppFilesystem,
+            )
+        },
+        method(
+            "by-handle-full",
+            "GetFileInformationByHandleEx(FileFullDirectoryInfo), a buffer of 64 KiB per call, all its entries",
+            BUFFER,
+            listed("by-handle-full"),
+        ),
+        method(
+            "by-handle-full-1m",
+            "the same with a buffer of 1 MiB",
+            LARGE_BUFFER,
+            listed("by-handle-full"),
+        ),
+        method(
+            "by-handle",
+            "GetFileInformationByHandleEx(FileIdBothDirectoryInfo), with file IDs and short names",
+            BUFFER,
+            listed("by-handle"),
+        ),
+        method(
+            "nt-query",
+            "NtQueryDirectoryFile(FileIdFullDirectoryInformation), a buffer of 64 KiB per call",
+            BUFFER,
+            listed("nt-query"),
+        ),
+        Method {
+            needs: Some("Windows 8 or later, and a file system that supports it"),
+            ..method(
+                "nt-query-extended",
+                "NtQueryDirectoryFile(FileIdExtdDirectoryInformation), 128-bit file IDs",
+                BUFFER,
+                listed("nt-query-extended"),
+            )
+        },
+        Method {
+            needs: Some("Windows 10 1709 or later"),
+            ..method(
+                "nt-query-ex",
+                "NtQueryDirectoryFileEx(FileIdFullDirectoryInformation), a buffer of 64 KiB per call",
+                BUFFER,
+                listed("nt-query-ex"),
+            )
+        },
+        method(
+            "std-fs",
+            "Rust's std::fs::read_dir, then DirEntry::metadata, which comes from the listing",
+            SYSTEMS_OWN,
+            Way::StdFs,
+        ),
+        // One thread: the listing has all attributes.
+        method("policy", "the library's choice for the directory", None, Way::Policy),
+    ];
 }
 
 #[cfg(test)]

@@ -18,7 +18,6 @@ pub enum NoteKind {
     Load,
     /// Tasks were waiting for the processor or for I/O before the run.
     Pressure,
-    /// The frequency governor is not `performance`.
     Governor,
     /// Many dirty pages were waiting for write-back.
     DirtyPages,
@@ -48,7 +47,6 @@ pub enum NoteKind {
     NotWrittenBack,
     /// A program was stopped because it failed in a round.
     ProgramFailed,
-    /// A program changed the data set.
     DataChanged,
     /// A command line does not contain the data set's directory.
     WithoutDirectory,

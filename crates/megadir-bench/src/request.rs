@@ -45,7 +45,6 @@ pub struct Request<'a> {
     /// File systems to create and mount for the run, or directories of the user to compare, with their
     /// capabilities, which replace the facts above. If empty, the run works in the given directory.
     pub file_systems: &'a [FileSystemFact],
-    /// Bytes free for their images.
     pub images_room_bytes: u64,
 }
 
@@ -85,7 +84,6 @@ pub enum AgedBy {
 }
 
 impl AgedBy {
-    /// Returns the number of further files for a directory of `own` files.
     pub(crate) fn files(self, own: u64) -> u64 {
         match self {
             Self::Files(files) => files,
@@ -185,7 +183,6 @@ pub enum Backing {
         /// Maximum size, bytes.
         bytes_max: u64,
     },
-    /// Directory of the user.
     Directory {
         path: String,
     },

@@ -2,11 +2,6 @@
 //! moment the directory has a complete marker or nothing but an unfinished one (`renamed`, `in_place`). Removal
 //! follows no links, crosses no mounts, and needs the lock, which a living run never releases.
 
-#[cfg(windows)]
-mod in_place;
-#[cfg(target_os = "linux")]
-mod renamed;
-
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -52,7 +47,6 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Creates the run's own directory in `parent`.
     pub(crate) fn create(parent: &Path, started_unix_s: u64, seed: u64) -> io::Result<Self> {
         let parent_at = os::open_directory(parent)?;
         let mut random =
@@ -335,6 +329,143 @@ impl Closed {
     pub(crate) fn make(self, parent: Owned, started_unix_s: u64) -> io::Result<Workspace> {
         let (directory, marker) = protocol::make(parent.at(), &self.name, started_unix_s)?;
         Ok(Workspace { parent, name: self.name, path: self.path, directory, marker })
+    }
+}
+
+#[cfg(windows)]
+mod in_place {
+    //! Windows cannot rename a directory with open files in it, so an unfinished directory already has its final
+    //! name; its marker is created first and locked for the life of the process. A directory that is empty or holds
+    //! only the beginning of a marker belongs to a run that was killed at once. It is removed as an empty directory
+    //! only; a run that has just created it tries another name.
+
+    use std::fs::File;
+    use std::io::{self, ErrorKind};
+
+    use super::{Leftover, MARKER, Unfinished, check_empty, mark};
+    use crate::os::removal::{Beat, remove_content, remove_emptied};
+    use crate::os::{self, At, Borrowed, Owned};
+
+    pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
+        os::make_private_directory(parent, name)?;
+        let directory = os::open_below(parent, name)?;
+        let failed = match mark(directory.at(), name, started_unix_s) {
+            Ok(marker) => return Ok((directory, marker)),
+            Err(failed) => failed,
+        };
+        failed.remove_marker(directory.at());
+        // The open handle would keep it.
+        drop(directory);
+        match failed {
+            Unfinished::Ours(error) => {
+                let _ = os::remove_directory(parent, name);
+                Err(error)
+            }
+            Unfinished::Taken(error) => Err(error),
+        }
+    }
+
+    /// `true` if a directory may lack a complete marker: nothing is created in it before.
+    pub(super) fn is_unfinished(_name: &str, directory: Borrowed<'_>) -> io::Result<bool> {
+        match check_empty(directory) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes a directory whose lock is held: content, then marker, then the directory.
+    pub(super) fn remove(
+        parent: Borrowed<'_>,
+        name: &str,
+        leftover: Leftover,
+        heartbeat: &Beat,
+    ) -> io::Result<()> {
+        let Leftover { directory, marker, whole } = leftover;
+        if whole {
+            remove_content(directory.at(), MARKER.as_bytes(), heartbeat)?;
+        }
+        match os::remove_file(directory.at(), MARKER) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        // If names go with the last handle, these handles would keep marker and directory. Closing the marker also
+        // releases its lock.
+        drop(marker);
+        drop(directory);
+        remove_emptied(parent, name.as_bytes())
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod renamed {
+    //! Linux: an unfinished directory is named `megadir-bench-XXXXXX.new`. It gets its locked marker
+    //! `.megadir-run`, is renamed, and only then filled. Removal goes the other way.
+
+    use std::fs::File;
+    use std::io::{self, ErrorKind};
+    use std::os::fd::{AsFd, BorrowedFd};
+
+    use super::{Leftover, MARKER, UNFINISHED, Unfinished, Workspace, mark};
+    use crate::os::removal::{Beat, remove_content};
+    use crate::os::{self, At, Borrowed, Owned};
+
+    pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
+        let unfinished = format!("{name}{UNFINISHED}");
+        match os::status(parent, name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            _ => return Err(ErrorKind::AlreadyExists.into()),
+        }
+        os::make_private_directory(parent, &unfinished)?;
+        let finished =
+            os::open_below(parent, unfinished.as_str()).map_err(Unfinished::Ours).and_then(|directory| {
+                let marked = mark(directory.at(), name, started_unix_s);
+                let marker = marked.inspect_err(|failed| failed.remove_marker(directory.at()))?;
+                let renamed = os::rename_new(parent, &unfinished, name).map_err(Unfinished::Ours);
+                renamed.inspect_err(|failed| failed.remove_marker(directory.at()))?;
+                Ok((directory, marker))
+            });
+        finished.map_err(|failed| match failed {
+            Unfinished::Ours(error) => {
+                let _ = os::remove_directory(parent, unfinished.as_str());
+                error
+            }
+            Unfinished::Taken(error) => error,
+        })
+    }
+
+    /// `true` if a directory may lack a complete marker.
+    pub(super) fn is_unfinished(name: &str, _directory: Borrowed<'_>) -> io::Result<bool> {
+        Ok(name.ends_with(UNFINISHED))
+    }
+
+    /// Removes a directory whose lock is held: content, then marker, then the directory.
+    pub(super) fn remove(
+        parent: Borrowed<'_>,
+        name: &str,
+        leftover: Leftover,
+        heartbeat: &Beat,
+    ) -> io::Result<()> {
+        let unfinished = name.ends_with(UNFINISHED);
+        // Keep the lock to the end.
+        let Leftover { directory, marker: _lock, whole } = leftover;
+        let directory = directory.at();
+        // A directory named `.new` contains only its marker; otherwise rmdir refuses below.
+        if !unfinished && whole {
+            remove_content(directory, MARKER.as_bytes(), heartbeat)?;
+        }
+        let last = if unfinished { name.to_owned() } else { format!("{name}{UNFINISHED}") };
+        if !unfinished {
+            os::rename_new(parent, name, &last)?;
+        }
+        os::remove_file(directory, MARKER)?;
+        os::remove_directory(parent, last.as_str())
+    }
+
+    impl AsFd for Workspace {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.directory.as_fd()
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use megadir_bench::{
     Event, Listener, Program, Recorder, RunEnd, RunError, RunRequest, WorkerCommand, run, serve,
 };
 use megadir_record::{
-    Access, Axes, CacheState, Cell, CellId, ContentKind, Data, DataId, DataSource, End, FileOperation,
+    Access, Arm, ArmId, Axes, CacheState, ContentKind, Data, DataId, DataSource, End, FileOperation,
     FileOrder, FileWork, Made, MakeDirectories, NAME_LENGTHS, NameScheme, Order, Plan, Preset, Record, Role,
     Rules, Sample, Sharing, SizeLaw, Spread, Stop, SyncPolicy, UsedByArms, When, Work, WorkerKind, Workers,
 };
@@ -55,11 +55,11 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
         on: None,
         source,
     });
-    let mut cells: Vec<Cell> = Vec::new();
+    let mut arms: Vec<Arm> = Vec::new();
     for (chain, works) in chains.into_iter().enumerate() {
         for (step, work) in works.into_iter().enumerate() {
-            cells.push(Cell {
-                id: CellId(cells.len() as u32),
+            arms.push(Arm {
+                id: ArmId(arms.len() as u32),
                 name: format!("{chain} {:?} {:?}", work.operation, work.access),
                 groups: Vec::new(),
                 role: Role::Arm,
@@ -91,8 +91,8 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
         study: "files".into(),
         question: "Does it work?".into(),
         source: "none".into(),
-        keeps: Vec::new(),
-        mends: Vec::new(),
+        reproduces: Vec::new(),
+        fixes: Vec::new(),
         claims: None,
         preset: Preset::Quick,
         seed: 7,
@@ -101,7 +101,7 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
         unavailable: Vec::new(),
         data: data.collect(),
         groups: Vec::new(),
-        cells,
+        arms,
         published: Vec::new(),
     }
 }
@@ -178,9 +178,9 @@ fn carry_out_well(plan: &Plan, directory: &Path) {
     let mut heard = Heard::default();
     let end = carry_out(plan, directory, &mut heard).expect("the run ends well");
     assert!(end.complete && end.unequal_blocks == 0, "{:?}", heard.notes);
-    assert_eq!(heard.samples.len(), plan.cells.len() * ROUNDS as usize, "{:?}", heard.notes);
+    assert_eq!(heard.samples.len(), plan.arms.len() * ROUNDS as usize, "{:?}", heard.notes);
     for sample in &heard.samples {
-        let Work::Files(work) = &plan.cells[sample.cell.0 as usize].work else { panic!() };
+        let Work::Files(work) = &plan.arms[sample.arm.0 as usize].work else { panic!() };
         assert_eq!(
             (sample.operations, sample.counted.entries, sample.counted.hash),
             (work.files(), work.files(), 0)
@@ -288,8 +288,8 @@ fn overfull(workers: Workers) -> Plan {
 /// Checks the samples of a run of `overfull`: one refusal in the first arm, after which its chain never runs
 /// again.
 fn check_overfull(samples: &[Sample]) {
-    let of = |cell| samples.iter().filter(move |sample| sample.cell == CellId(cell));
-    let counts: Vec<usize> = (0..6).map(|cell| of(cell).count()).collect();
+    let of = |arm| samples.iter().filter(move |sample| sample.arm == ArmId(arm));
+    let counts: Vec<usize> = (0..6).map(|arm| of(arm).count()).collect();
     assert_eq!(counts, [1, 0, 0, 3, 3, 3]);
     let refused = of(0).next().and_then(|sample| sample.refused.as_ref()).expect("it was refused");
     assert!((15_000..TOO_MANY).contains(&refused.entries), "{refused:?}");

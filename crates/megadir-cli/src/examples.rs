@@ -47,7 +47,7 @@ pub(crate) static EXAMPLES: &[(&str, [Example; 3])] = &[
         "usage",
         [
             ("megadir usage project", "Show which subtrees have the most entries"),
-            ("megadir usage --by allocated --depth 2 project", "Rank by space on disk, two levels deep"),
+            ("megadir usage --sort allocated --depth 2 project", "Rank by space on disk, two levels deep"),
             ("megadir usage project.parquet", "Read an inventory instead of the tree"),
         ],
     ),
@@ -64,7 +64,7 @@ pub(crate) static EXAMPLES: &[(&str, [Example; 3])] = &[
         [
             ("megadir changes project.parquet", "Show what changed since the inventory"),
             ("megadir changes project.parquet --update", "Then make the inventory current"),
-            ("megadir changes project.parquet --quiet || echo changed", "Test in a script for changes"),
+            ("megadir changes project.parquet --gains", "Show which directories gained the most entries"),
         ],
     ),
     (

@@ -16,14 +16,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => std::thread::available_parallelism()?.get().min(8),
     };
     let directory = Dir::open(Path::new(&path))?;
-    let examiner = attribute_policy::choose(&directory, Facts::WANT, 1)?.examiner;
+    let stat_backend = attribute_policy::choose(&directory, Facts::WANT, 1)?.stat_backend;
     // As `megadir scan` has them.
     let options = WalkOptions {
         buffer_bytes: 32 << 10,
         threads,
         queue_directories_max: 256,
         cross_mounts: false,
-        examine: Some((examiner, Facts::WANT)),
+        examine: Some((stat_backend, Facts::WANT)),
         tell_ends: false,
         conditions: None,
     };

@@ -3,6 +3,7 @@
 //! * [`scan()`] reads trees into a [`Sink`] of [`Row`]s; [`Writer`] writes a Parquet file, [`Inventory`] reads
 //!   it.
 //! * [`changes`] compares a tree with an inventory; [`Snapshot`] is an inventory in memory.
+//! * `Lists` writes lists of a tree for programs that copy in parallel.
 //! * [`Replacement`] replaces a file atomically; [`Sorter`] sorts more rows than fit in memory.
 //!
 //! Nothing here prints or starts threads beyond the number requested.
@@ -23,6 +24,8 @@ mod rows;
 mod scan;
 mod snapshot;
 mod sorter;
+#[cfg(unix)]
+mod split;
 mod usage;
 mod volumes;
 
@@ -32,11 +35,13 @@ pub use file::{GROUP_ROWS, Inventory, WriteOptions, Writer};
 pub use metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Selected, Volume};
 pub use packed::PackedRows;
 pub use path::TreePath;
-pub use recognize::CSV_HEADER;
+pub use recognize::{CSV_HEADER, FileKind};
 pub use replacement::Replacement;
 pub use row::{Facts, Key, NUMBERS, OwnedRow, Row, nanoseconds};
 pub use rows::{Rows, SeenRows, Sink, SliceRows};
-pub use scan::{Excluded, ScanEvent, ScanOptions, ScanWatch, root_path, scan};
+pub use scan::{Excluded, ScanOptions, ScanWatch, root_path, scan};
 pub use snapshot::{Snapshot, SnapshotRows};
 pub use sorter::Sorter;
-pub use usage::usage;
+#[cfg(unix)]
+pub use split::{ListLimits, Lists, Split};
+pub use usage::{Lacking, usage};

@@ -1,6 +1,6 @@
 //! Description of a whole inventory: roots, times, clock, how it was scanned, and if everything could be read.
 
-use megadir::{BadGlob, Conditions, Error, ErrorKind, FileType, Globs, Result, Want};
+use megadir::{BadGlob, Conditions, Error, ErrorKind, FileType, Globs, Result, StatMask};
 use serde::{Deserialize, Serialize};
 
 /// Version of the format that is written. Older versions are read, newer ones are refused.
@@ -54,7 +54,8 @@ pub struct Scanned {
     /// `true` if other file systems mounted below the roots were entered.
     pub cross_mounts: bool,
     /// Source of attributes, e.g. `statx`.
-    pub examiner: String,
+    #[serde(alias = "examiner")]
+    pub stat_backend: String,
     /// Number of reading threads.
     pub threads: usize,
     /// Number of directories on other file systems that were not entered.
@@ -91,7 +92,7 @@ impl Selected {
             names: conditions.names.texts().to_vec(),
             paths: conditions.paths.texts().to_vec(),
             types: conditions.types.iter().map(|kind| kind.name().to_owned()).collect(),
-            by_attributes: conditions.want() != Want::NOTHING,
+            by_attributes: conditions.want() != StatMask::NOTHING,
         })
     }
 
@@ -220,7 +221,7 @@ mod tests {
             ended_ns: i64::MAX,
             scanned: Scanned {
                 cross_mounts: false,
-                examiner: "statx".into(),
+                stat_backend: "statx".into(),
                 threads: 2,
                 mounts_not_entered: 1,
                 selected: None,
@@ -236,6 +237,9 @@ mod tests {
         assert!(!metadata.is_complete());
         // Without conditions, there is no trace of them.
         assert!(!text.contains("selected"));
+        // The name of a field in older inventories.
+        let older = text.replace("stat_backend", "examiner");
+        assert_eq!(serde_json::from_str::<Metadata>(&older).unwrap(), metadata);
         // Older inventories have no volumes.
         let (before, _) = text.split_once(r#","volumes""#).unwrap();
         assert_eq!(serde_json::from_str::<Metadata>(&format!("{before}}}")).unwrap().volumes, None);

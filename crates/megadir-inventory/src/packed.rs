@@ -226,12 +226,12 @@ pub(crate) fn unpack_numbers<'b>(bytes: &mut &'b [u8]) -> Option<Unpacked<'b>> {
 mod tests {
     use super::{Numbers, pack, unpack};
     use crate::row::Facts;
-    use megadir::{Attributes, FileType, Time, Want};
+    use megadir::{Attributes, FileType, StatMask, Time};
 
     #[test]
     fn attributes_tell_the_same_by_either_way() {
         let full = Attributes {
-            have: Facts::WANT | Want::MOUNT,
+            have: Facts::WANT | StatMask::MOUNT,
             kind: FileType::Fifo,
             mode: 0o1234,
             links: u64::MAX,
@@ -247,9 +247,21 @@ mod tests {
             mount: 11,
             ..Attributes::NOTHING
         };
-        let fields =
-            [Want::TYPE, Want::SIZE, Want::MODIFIED, Want::CHANGED, Want::BORN, Want::MODE, Want::OWNER];
-        let lacking = fields.into_iter().chain([Want::LINKS, Want::INODE, Want::DEVICE, Want::ALLOCATED]);
+        let fields = [
+            StatMask::TYPE,
+            StatMask::SIZE,
+            StatMask::MODIFIED,
+            StatMask::CHANGED,
+            StatMask::BORN,
+            StatMask::MODE,
+            StatMask::OWNER,
+        ];
+        let lacking = fields.into_iter().chain([
+            StatMask::LINKS,
+            StatMask::INODE,
+            StatMask::DEVICE,
+            StatMask::ALLOCATED,
+        ]);
         let mut all: Vec<Attributes> =
             lacking.map(|field| Attributes { have: Facts::WANT.without(field), ..full }).collect();
         all.extend([full, Attributes::NOTHING, Attributes { error: 13, ..Attributes::NOTHING }]);

@@ -1,4 +1,4 @@
-//! Recognises the files that a scan writes, because only those may be replaced by another scan.
+//! Recognises the files that the program writes, because only those may be replaced by others of their kind.
 //!
 //! A damaged inventory is recognised as long as its footer or its first line is whole.
 
@@ -20,14 +20,64 @@ const NEW_COLUMN: &str = "allocated,";
 /// First bytes of Parquet, JSON lines and CSV.
 const HEADS: [&[u8]; 3] = [b"PAR1", b"{\"v\":1,", b"root,parent,name"];
 /// Longest of them, bytes.
-const HEAD_BYTES: u64 = 16;
+const HEAD_BYTES: usize = 16;
 /// A line contains the path twice, escaped or as hex digits.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
+/// Files that may be replaced by files of the same kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// Inventory, as a scan writes it.
+    Inventory,
+    /// Text that begins with a line of its own.
+    Text {
+        /// In messages, with an article: `a file of metrics`.
+        name: &'static str,
+        /// First bytes of every such file.
+        head: &'static [u8],
+    },
+}
+
+impl FileKind {
+    pub(crate) fn with_article(self) -> &'static str {
+        match self {
+            Self::Inventory => "an inventory",
+            Self::Text { name, .. } => name,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        let name = self.with_article();
+        name.split_once(' ').map_or(name, |(_, name)| name)
+    }
+
+    pub(crate) fn is_whole(self, file: &mut File) -> io::Result<bool> {
+        match self {
+            Self::Inventory => is_inventory(file),
+            Self::Text { head, .. } => Ok(begins(file, head.len())? == head),
+        }
+    }
+
+    /// `true` if a file is empty or begins like one of the kind, as the leftover of a killed process does.
+    pub(crate) fn may_be_partial(self, file: &mut File) -> io::Result<bool> {
+        match self {
+            Self::Inventory => may_be_partial(file),
+            Self::Text { head, .. } => Ok(head.starts_with(&begins(file, head.len())?)),
+        }
+    }
+}
+
+/// First bytes of a file.
+fn begins(file: &mut File, bytes: usize) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    file.take(bytes as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
 /// `true` for a file that a scan wrote: Parquet with the metadata of an inventory, CSV with the complete header,
 /// or JSON lines whose first line has every column.
-pub(crate) fn is_inventory(file: &mut File) -> io::Result<bool> {
-    let head = head(file)?;
+fn is_inventory(file: &mut File) -> io::Result<bool> {
+    let head = begins(file, HEAD_BYTES)?;
     let Some(format) = HEADS.iter().position(|known| head.starts_with(known)) else { return Ok(false) };
     file.rewind()?;
     match format {
@@ -40,16 +90,9 @@ pub(crate) fn is_inventory(file: &mut File) -> io::Result<bool> {
     }
 }
 
-/// `true` if a file is empty or begins like an inventory, as the leftover of a killed scan does.
-pub(crate) fn may_be_partial(file: &mut File) -> io::Result<bool> {
-    let head = head(file)?;
+fn may_be_partial(file: &mut File) -> io::Result<bool> {
+    let head = begins(file, HEAD_BYTES)?;
     Ok(head.is_empty() || HEADS.iter().any(|known| head.starts_with(known) || known.starts_with(&head)))
-}
-
-fn head(file: &mut File) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    file.take(HEAD_BYTES).read_to_end(&mut head)?;
-    Ok(head)
 }
 
 fn has_metadata(file: &File) -> bool {

@@ -1,7 +1,7 @@
 //! Atomically replaced output file: written next to the target, locked, then synced and renamed. A killed
 //! process leaves the target unchanged, and the next run takes over its temporary file.
 //!
-//! A file of the temporary name is taken over only if it is unlocked, belongs to this user (or the old file's
+//! Only files of the kind that is written are replaced. A file of the temporary name is taken over only if it is unlocked, belongs to this user (or the old file's
 //! owner), has no other links, and is empty or begins like a file written here: in a directory that others may
 //! write, it could be a trap for private data. Targets that are not regular files (a pipe, `/dev/null`, `NUL`)
 //! are written directly.
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use megadir::{Error, ErrorKind, Result};
 
 pub(crate) use self::system::excluded;
-use crate::recognize::{is_inventory, may_be_partial};
+use crate::recognize::FileKind;
 use crate::scan::Excluded;
 
 #[cfg(unix)]
@@ -33,6 +33,7 @@ const TRIES_MAX: usize = 100;
 pub struct Replacement {
     file: Option<File>,
     path: PathBuf,
+    kind: FileKind,
     /// `None` if writing directly.
     rename: Option<(PathBuf, PathBuf)>,
     written_bytes: u64,
@@ -42,17 +43,18 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Begins a file that will replace `path`.
+    /// Begins a file that will replace `path`, or take this name.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::BadOption`] if `path` is a directory or another program's file; [`ErrorKind::Unavailable`]
     /// if another process is writing it or a foreign file has the temporary name.
-    pub fn create(path: &Path) -> Result<Self> {
+    pub fn create(path: &Path, kind: FileKind) -> Result<Self> {
         let failed = |error| Error::io("write", path, error);
         let made = |file, rename| Self {
             file: Some(file),
             path: path.to_owned(),
+            kind,
             rename,
             written_bytes: 0,
             #[cfg(target_os = "linux")]
@@ -74,7 +76,7 @@ impl Replacement {
                 return Ok(made(file, None));
             }
             // Fail now rather than after everything is written.
-            Ok(status) => may_replace(path, &target, &status)?,
+            Ok(status) => may_replace((path, &target), kind, &status)?,
             Err(_) => {}
         }
         let Some(name) = target.file_name() else {
@@ -86,7 +88,7 @@ impl Replacement {
         partial.push(SUFFIX);
         let partial = target.with_file_name(partial);
         let old = std::fs::metadata(&target).ok();
-        let file = take(path, &partial, old.as_ref())?;
+        let file = take((path, &partial), kind, old.as_ref())?;
         let made = made(file, Some((partial, target)));
         made.permit(old.as_ref()).map_err(failed)?;
         Ok(made)
@@ -139,7 +141,8 @@ impl Replacement {
         // Stays locked during the rename, so that no process takes it for a leftover.
         if let Err(error) = std::fs::rename(partial, target) {
             let why = Error::io("write", target, io::Error::new(error.kind(), error.to_string())).reason();
-            let kept = format!("{why}; the complete inventory is in '{}': rename it", partial.display());
+            let kept =
+                format!("{why}; the complete {} is in '{}': rename it", self.kind.name(), partial.display());
             self.rename = None;
             return Err(io::Error::new(error.kind(), kept));
         }
@@ -174,7 +177,7 @@ impl Drop for Replacement {
 }
 
 /// Empty and locked.
-fn take(path: &Path, partial: &Path, old: Option<&Metadata>) -> Result<File> {
+fn take((path, partial): (&Path, &Path), kind: FileKind, old: Option<&Metadata>) -> Result<File> {
     let failed = |error| Error::io("write", path, error);
     let refused = |reason: String| Error::new("write", path, ErrorKind::Unavailable, reason);
     for _ in 0..TRIES_MAX {
@@ -192,7 +195,7 @@ fn take(path: &Path, partial: &Path, old: Option<&Metadata>) -> Result<File> {
             // Its owner moved it into place meanwhile.
             continue;
         }
-        if !is_ours(&mut file, partial, old).map_err(failed)? {
+        if !is_ours((&mut file, partial), kind, old).map_err(failed)? {
             let name = partial.display();
             return Err(refused(format!("the name of its temporary file is taken: move '{name}' away")));
         }
@@ -202,29 +205,30 @@ fn take(path: &Path, partial: &Path, old: Option<&Metadata>) -> Result<File> {
     Err(refused("other processes keep taking its temporary file: try later".to_owned()))
 }
 
-/// Refuses a file that is not known to be an inventory, such as one named by a wildcard or a typo.
-fn may_replace(path: &Path, target: &Path, status: &Metadata) -> Result<()> {
+/// Refuses a file that is not known to be of the kind, such as one named by a wildcard or a typo.
+fn may_replace((path, target): (&Path, &Path), kind: FileKind, status: &Metadata) -> Result<()> {
     let failed = |error| Error::io("write", path, error);
     let refused = |what: &str| {
         let reason = format!("{what} and would be lost: name another, or remove it first");
         Error::new("write", path, ErrorKind::BadOption, reason)
     };
-    match File::open(target).and_then(|mut file| is_inventory(&mut file)) {
+    match File::open(target).and_then(|mut file| kind.is_whole(&mut file)) {
         Ok(true) => system::may_replace(target, status).map_err(failed),
-        Ok(false) => Err(refused("this file is not an inventory")),
+        Ok(false) => Err(refused(&format!("this file is not {}", kind.with_article()))),
         Err(error) => {
-            Err(refused(&format!("this file may not be an inventory ({})", failed(error).reason())))
+            let reason = failed(error).reason();
+            Err(refused(&format!("this file may not be {} ({reason})", kind.with_article())))
         }
     }
 }
 
 /// `true` if a killed process of this user can have left the file.
-fn is_ours(file: &mut File, partial: &Path, old: Option<&Metadata>) -> io::Result<bool> {
+fn is_ours((file, partial): (&mut File, &Path), kind: FileKind, old: Option<&Metadata>) -> io::Result<bool> {
     let status = file.metadata()?;
     if !status.is_file() || !system::is_own(partial, &status, old) {
         return Ok(false);
     }
-    may_be_partial(file)
+    kind.may_be_partial(file)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Rows: an entry of a tree, its sort key and its facts.
 
-use megadir::{Attributes, FileType, Time, Want};
+use megadir::{Attributes, FileType, StatMask, Time};
 
 /// Borrowed entry of an inventory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,17 +140,17 @@ impl Facts {
     };
 
     /// Attributes requested for each entry.
-    pub const WANT: Want = Want::TYPE
-        .union(Want::SIZE)
-        .union(Want::MODIFIED)
-        .union(Want::CHANGED)
-        .union(Want::BORN)
-        .union(Want::MODE)
-        .union(Want::OWNER)
-        .union(Want::LINKS)
-        .union(Want::INODE)
-        .union(Want::DEVICE)
-        .union(Want::ALLOCATED);
+    pub const WANT: StatMask = StatMask::TYPE
+        .union(StatMask::SIZE)
+        .union(StatMask::MODIFIED)
+        .union(StatMask::CHANGED)
+        .union(StatMask::BORN)
+        .union(StatMask::MODE)
+        .union(StatMask::OWNER)
+        .union(StatMask::LINKS)
+        .union(StatMask::INODE)
+        .union(StatMask::DEVICE)
+        .union(StatMask::ALLOCATED);
 
     /// Converts attributes; `listed` is the type if they have none.
     #[inline]
@@ -158,20 +158,20 @@ impl Facts {
         let have = attributes.have;
         let (major, minor) = attributes.device;
         Self {
-            kind: if have.contains(Want::TYPE) { attributes.kind } else { listed },
-            size_bytes: have.contains(Want::SIZE).then_some(attributes.size_bytes),
-            modified_ns: have.contains(Want::MODIFIED).then(|| nanoseconds(attributes.modified)),
-            changed_ns: have.contains(Want::CHANGED).then(|| nanoseconds(attributes.changed)),
-            born_ns: have.contains(Want::BORN).then(|| nanoseconds(attributes.born)),
-            inode: have.contains(Want::INODE).then_some(attributes.inode),
+            kind: if have.contains(StatMask::TYPE) { attributes.kind } else { listed },
+            size_bytes: have.contains(StatMask::SIZE).then_some(attributes.size_bytes),
+            modified_ns: have.contains(StatMask::MODIFIED).then(|| nanoseconds(attributes.modified)),
+            changed_ns: have.contains(StatMask::CHANGED).then(|| nanoseconds(attributes.changed)),
+            born_ns: have.contains(StatMask::BORN).then(|| nanoseconds(attributes.born)),
+            inode: have.contains(StatMask::INODE).then_some(attributes.inode),
             inode_high: None,
-            device: have.contains(Want::DEVICE).then(|| device_number(major, minor)),
-            mode: have.contains(Want::MODE).then_some(attributes.mode),
-            user: have.contains(Want::OWNER).then_some(attributes.user),
-            group: have.contains(Want::OWNER).then_some(attributes.group),
-            links: have.contains(Want::LINKS).then_some(attributes.links),
+            device: have.contains(StatMask::DEVICE).then(|| device_number(major, minor)),
+            mode: have.contains(StatMask::MODE).then_some(attributes.mode),
+            user: have.contains(StatMask::OWNER).then_some(attributes.user),
+            group: have.contains(StatMask::OWNER).then_some(attributes.group),
+            links: have.contains(StatMask::LINKS).then_some(attributes.links),
             errno: (attributes.error != 0).then_some(attributes.error),
-            allocated_bytes: have.contains(Want::ALLOCATED).then_some(attributes.allocated_bytes),
+            allocated_bytes: have.contains(StatMask::ALLOCATED).then_some(attributes.allocated_bytes),
             sha256: None,
         }
     }
@@ -186,12 +186,12 @@ impl Facts {
             Time { seconds: ns.div_euclid(1_000_000_000), nanoseconds }
         };
         let known = [
-            (self.kind != FileType::Unknown, Want::TYPE),
-            (self.size_bytes.is_some(), Want::SIZE),
-            (self.modified_ns.is_some(), Want::MODIFIED),
-            (self.changed_ns.is_some(), Want::CHANGED),
-            (self.born_ns.is_some(), Want::BORN),
-            (self.user.is_some(), Want::OWNER),
+            (self.kind != FileType::Unknown, StatMask::TYPE),
+            (self.size_bytes.is_some(), StatMask::SIZE),
+            (self.modified_ns.is_some(), StatMask::MODIFIED),
+            (self.changed_ns.is_some(), StatMask::CHANGED),
+            (self.born_ns.is_some(), StatMask::BORN),
+            (self.user.is_some(), StatMask::OWNER),
         ];
         Attributes {
             have: known.into_iter().filter(|(is, _)| *is).map(|(_, want)| want).collect(),

@@ -3,17 +3,29 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use megadir::usage::{Item, Subtree, Tally, Usage};
-use megadir::{FileType, Result, Time, TreePath, WalkContext, names};
+use megadir::{Conditions, FileType, Place, Result, Time, TreePath, WalkContext, names};
 
-use crate::row::{Facts, Key};
-use crate::rows::Rows;
+use crate::metadata::Metadata;
+use crate::row::{Facts, Key, Row};
+use crate::rows::{Rows, SeenRows};
 
 /// Rows between two calls of `watch`.
 const WATCH_ROWS: u64 = 1 << 14;
 
-/// Adds the trees of an inventory. `watch` gets the number of rows read so far and may request a stop, which breaks.
+/// Parts of the trees that the inventory does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lacking {
+    /// Number of directories that could not be read completely.
+    pub unread_directories: u64,
+    /// Number of mount points that were not entered.
+    pub mounts_not_entered: u64,
+}
+
+/// Adds the trees of an inventory: the rows that meet the conditions. `watch` gets the number of rows read so far and may
+/// request a stop, which breaks.
 ///
 /// Memory is bounded as that of [`megadir::usage::read`], and by the directories that the inventory records as
 /// unreadable.
@@ -22,41 +34,59 @@ const WATCH_ROWS: u64 = 1 << 14;
 ///
 /// Those of [`Rows::next_row`].
 pub fn usage(
-    rows: &mut impl Rows,
+    rows: impl Rows,
+    conditions: Option<&Arc<Conditions>>,
     usage: &mut Usage,
     watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>> {
-    let metadata = rows.metadata();
-    let (roots, mounts) = (metadata.roots.clone(), metadata.scanned.mounts_not_entered);
-    let mut reading = Reading::new(usage.tally());
+) -> Result<ControlFlow<(), Lacking>> {
+    match conditions.filter(|conditions| conditions.limits_sight()) {
+        Some(sight) => count(SeenRows::new(rows, Arc::clone(sight)), Some(sight), usage, watch),
+        None => count(rows, conditions, usage, watch),
+    }
+}
+
+fn count(
+    mut rows: impl Rows,
+    conditions: Option<&Arc<Conditions>>,
+    usage: &mut Usage,
+    watch: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<ControlFlow<(), Lacking>> {
+    let metadata = rows.metadata().clone();
+    let conditions = conditions.map(|conditions| &**conditions);
+    let mut reading = Reading::new(usage.tally(), conditions, &metadata);
     let mut next_root = 0;
     let mut read = 0;
     while let Some(row) = rows.next_row()? {
         let Key { root, parent, name } = row.key;
         while next_root <= root {
-            let path = roots.get(next_root as usize).map_or(&[][..], |root| &root.path);
+            let path = metadata.roots.get(next_root as usize).map_or(&[][..], |root| &root.path);
             let path = names::to_os(path).map(|path| PathBuf::from(path.into_owned())).unwrap_or_default();
             reading.begin_tree(next_root, usage.root(path));
             next_root += 1;
         }
         if row.key.is_root() || row.facts.kind == FileType::Directory {
-            reading.directory(root, parent, name, row.error.is_some());
+            reading.directory(&row);
         }
         if !row.key.is_root() {
-            reading.entry(parent, &item(name, &row.facts));
+            reading.entry(parent, name, &row.facts);
         }
         read += 1;
         if read % WATCH_ROWS == 0 && watch(read).is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }
-    let tally = reading.end(mounts);
+    let (tally, lacking) = reading.end(&metadata);
     usage.merge(&tally);
-    Ok(ControlFlow::Continue(()))
+    Ok(ControlFlow::Continue(lacking))
 }
 
-struct Reading {
+struct Reading<'c> {
     tally: Tally,
+    conditions: Option<&'c Conditions>,
+    /// Deepest level whose entries have rows.
+    depth_max: Option<u32>,
+    /// Position of the current directory.
+    place: Place,
     root: u32,
     /// Path of the current directory.
     path: Vec<u8>,
@@ -67,22 +97,35 @@ struct Reading {
     has_entries: bool,
     /// Not read completely.
     unread: HashSet<(u32, Vec<u8>)>,
+    unread_directories: u64,
     directories: u64,
     with_entries: u64,
+    /// Device of the root, if mount points are not entered.
+    device: Option<u64>,
+    /// Directories without rows on another device: mount points, and empty subvolumes of btrfs.
+    foreign: HashSet<(u32, Vec<u8>)>,
 }
 
-impl Reading {
-    fn new(tally: Tally) -> Self {
+impl<'c> Reading<'c> {
+    fn new(tally: Tally, conditions: Option<&'c Conditions>, metadata: &Metadata) -> Self {
+        let recorded = metadata.scanned.selected.as_ref().and_then(|selected| selected.depth_max);
+        let asked = conditions.and_then(|conditions| conditions.depth_max);
         Self {
             tally,
+            conditions,
+            depth_max: recorded.into_iter().chain(asked).min(),
+            place: Place::TOP,
             root: 0,
             path: Vec::new(),
             shared_path: TreePath::root(),
             open: Vec::new(),
             has_entries: false,
             unread: HashSet::new(),
+            unread_directories: 0,
             directories: 0,
             with_entries: 0,
+            device: None,
+            foreign: HashSet::new(),
         }
     }
 
@@ -95,24 +138,50 @@ impl Reading {
         self.shared_path = TreePath::root();
     }
 
-    fn directory(&mut self, root: u32, parent: &[u8], name: &[u8], is_unread: bool) {
-        if !is_unread {
-            self.directories += 1;
+    fn directory(&mut self, row: &Row<'_>) {
+        let level = |key: &Key<'_>| match (key.is_root(), key.parent.is_empty()) {
+            (true, _) => 0,
+            (_, true) => 1,
+            _ => key.parent.iter().filter(|byte| **byte == b'/').count() as u32 + 2,
+        };
+        if self.depth_max.is_some_and(|max| level(&row.key) >= max) {
             return;
         }
-        let mut path = Vec::new();
-        Key { root, parent, name }.path_into(&mut path);
-        self.unread.insert((root, path));
+        let path = || {
+            let mut path = Vec::new();
+            row.key.path_into(&mut path);
+            (row.key.root, path)
+        };
+        if row.key.is_root() {
+            self.device = row.facts.device;
+        } else if row.facts.device != self.device {
+            self.foreign.insert(path());
+        }
+        match row.error {
+            None => self.directories += 1,
+            Some(_) => {
+                self.unread_directories += 1;
+                self.unread.insert(path());
+            }
+        }
     }
 
-    fn entry(&mut self, parent: &[u8], item: &Item<'_>) {
-        if self.path != parent {
+    fn entry(&mut self, parent: &[u8], name: &[u8], facts: &Facts) {
+        if self.path != parent || !self.has_entries {
             self.end_directory();
             self.turn_to(parent);
+            self.place = self.conditions.map_or(Place::TOP, |all| all.place(&self.shared_path));
+            if !self.foreign.is_empty() {
+                self.foreign.remove(&(self.root, self.path.clone()));
+            }
         }
         self.has_entries = true;
+        let accepts = |all: &Conditions| all.may_accept(&self.place, name, facts.kind, &facts.attributes());
+        if self.conditions.is_some_and(|all| !accepts(all)) {
+            return;
+        }
         if let Some((_, subtree)) = self.open.last() {
-            self.tally.add((subtree, &self.shared_path), item);
+            self.tally.add((subtree, &self.shared_path), &item(name, facts));
         }
     }
 
@@ -154,11 +223,23 @@ impl Reading {
         }
     }
 
-    fn end(mut self, mounts_not_entered: u64) -> Tally {
+    fn end(mut self, metadata: &Metadata) -> (Tally, Lacking) {
         self.end_directory();
-        let empty = self.directories.saturating_sub(self.with_entries).saturating_sub(mounts_not_entered);
-        self.tally.end_empty(empty);
-        self.tally
+        let all = Lacking {
+            unread_directories: metadata.unread_directories,
+            mounts_not_entered: metadata.scanned.mounts_not_entered,
+        };
+        let lacking = match self.conditions.is_some_and(Conditions::limits_sight) {
+            // The rest is left out.
+            true => Lacking {
+                unread_directories: self.unread_directories,
+                mounts_not_entered: all.mounts_not_entered.min(self.foreign.len() as u64),
+            },
+            false => all,
+        };
+        let empty = self.directories.saturating_sub(self.with_entries);
+        self.tally.end_empty(empty.saturating_sub(lacking.mounts_not_entered));
+        (self.tally, lacking)
     }
 }
 

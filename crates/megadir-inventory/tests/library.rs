@@ -52,7 +52,7 @@ fn rows() -> Vec<OwnedRow> {
 fn write(path: &std::path::Path, rows: &[OwnedRow]) {
     let scanned = Scanned {
         cross_mounts: false,
-        examiner: "statx".to_owned(),
+        stat_backend: "statx".to_owned(),
         threads: 1,
         mounts_not_entered: 0,
         selected: None,

@@ -23,7 +23,7 @@ fn metadata(rows: u64) -> Metadata {
         ended_ns: 2,
         scanned: Scanned {
             cross_mounts: true,
-            examiner: "statx".to_owned(),
+            stat_backend: "statx".to_owned(),
             threads: 3,
             mounts_not_entered: 4,
             selected: None,

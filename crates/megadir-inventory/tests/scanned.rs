@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use megadir::FileType;
-use megadir_inventory::{Facts, Metadata, OwnedRow, ScanEvent, ScanOptions, scan};
+use megadir_inventory::{Facts, Metadata, OwnedRow, ScanOptions, scan};
 use megadir_testkit::require;
 use megadir_testkit::unprivileged::unprivileged;
 
@@ -18,22 +18,23 @@ fn options(threads: usize, memory_bytes: usize) -> ScanOptions {
     ScanOptions {
         threads,
         cross_mounts: false,
-        examiner: None,
+        stat_backend: None,
         buffer_bytes: 4096,
         queue_directories_max: 4,
         memory_bytes,
         spill_directory: std::env::temp_dir(),
         exclude: Vec::new(),
         conditions: None,
+        entries_per_second_max: None,
     }
 }
 
 fn rows(roots: &[PathBuf], options: &ScanOptions) -> (Metadata, Vec<OwnedRow>, Vec<String>) {
     let (mut rows, mut events) = (Vec::new(), Vec::new());
-    let mut watch = |event: ScanEvent<'_>| {
+    let mut watch = |event: megadir::TreeEvent<'_>| {
         match event {
-            ScanEvent::Failed(error) => events.push(error.to_string()),
-            ScanEvent::Unexamined { directory, first, count, .. } => {
+            megadir::TreeEvent::Failed(error) => events.push(error.to_string()),
+            megadir::TreeEvent::Unexamined { directory, first, count, .. } => {
                 events.push(format!("{} {} {count}", directory.display(), String::from_utf8_lossy(first)));
             }
             _ => {}
@@ -149,7 +150,7 @@ fn several_trees_are_one_after_the_other_and_one_that_is_not_there_ends_the_scan
     assert_eq!(keys, expected);
     assert!(metadata.is_complete() && events.is_empty());
     let (mut events, mut none) = (0, Vec::new());
-    let mut watch = |_: ScanEvent<'_>| {
+    let mut watch = |_: megadir::TreeEvent<'_>| {
         events += 1;
         ControlFlow::Continue(())
     };
@@ -225,7 +226,7 @@ fn a_scan_that_is_told_to_end_ends() {
     make(scratch.path());
     let roots = [scratch.path().to_owned()];
     let mut rows = Vec::new();
-    let mut stop_reading = |_: ScanEvent<'_>| ControlFlow::Break(());
+    let mut stop_reading = |_: megadir::TreeEvent<'_>| ControlFlow::Break(());
     assert!(scan(&roots, &options(2, 1 << 20), &mut stop_reading, &mut rows).unwrap().is_none());
     assert!(rows.is_empty());
 }

@@ -17,7 +17,7 @@ fn write(path: &Path) {
         Root { path: b"/tree".to_vec(), file_system: "ext4".to_owned(), granule_ns: None, newest_ns: None };
     let scanned = Scanned {
         cross_mounts: false,
-        examiner: "statx".to_owned(),
+        stat_backend: "statx".to_owned(),
         threads: 1,
         mounts_not_entered: 0,
         selected: None,
@@ -158,7 +158,7 @@ fn write_deep(path: &Path) -> usize {
         Root { path: b"/tree".to_vec(), file_system: "ext4".to_owned(), granule_ns: None, newest_ns: None };
     let scanned = Scanned {
         cross_mounts: false,
-        examiner: "statx".to_owned(),
+        stat_backend: "statx".to_owned(),
         threads: 1,
         mounts_not_entered: 0,
         selected: None,

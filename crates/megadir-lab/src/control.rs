@@ -18,7 +18,6 @@ pub struct RunControl<'a> {
     pub heartbeat: &'a AtomicU64,
 }
 
-/// The run is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 

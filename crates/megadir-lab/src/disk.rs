@@ -62,7 +62,6 @@ impl Disk {
         self.image.is_none()
     }
 
-    /// Returns the device's name in `/sys`.
     pub fn name(&self) -> String {
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()

@@ -17,7 +17,6 @@ pub enum LabError {
     /// Unavailable on this machine: shown as a table row; the run continues.
     #[error("{name} is unavailable: {reason}")]
     Unavailable { name: String, reason: String },
-    /// Not enough free space for the image.
     #[error(
         "'{}' has not enough space for the image of {name}: {} MiB needed, {} MiB free; name another \
          directory with --dir, or make the study \

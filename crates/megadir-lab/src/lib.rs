@@ -4,9 +4,6 @@
 //! directory that the next run removes after a kill (`megadir_bench::lab`), the tests add recipes
 //! (`megadir_testkit::mount`). Dropping a value releases what it holds.
 
-#[cfg(target_os = "linux")]
-mod availability;
-mod backing;
 pub mod control;
 #[cfg(target_os = "linux")]
 pub mod device;
@@ -23,19 +20,17 @@ mod mounted;
 pub mod namespace;
 #[cfg(target_os = "linux")]
 pub mod program;
-#[cfg(target_os = "linux")]
-mod server;
 mod spec;
 mod table;
 
-#[cfg(target_os = "linux")]
-pub use availability::{missing, tool};
-pub use backing::Backing;
 pub use control::RunControl;
 #[cfg(target_os = "linux")]
 pub use disk::Disk;
 pub use error::LabError;
 #[cfg(target_os = "linux")]
 pub use mounted::{Cold, Mounted};
+#[cfg(target_os = "linux")]
+pub use program::{missing, tool};
+pub use spec::Backing;
 pub use spec::Spec;
 pub use table::{Changes, Entry, FILE_SYSTEMS, LABEL, Takes, Variant};

@@ -11,7 +11,6 @@ use rustix::mount::{MountFlags, UnmountFlags};
 /// Interval between attempts to unmount.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Options that are mount flags.
 const FLAGS: &[(&str, MountFlags)] = &[
     ("noatime", MountFlags::NOATIME),
     ("nodiratime", MountFlags::NODIRATIME),

@@ -2,6 +2,7 @@
 //! for it.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use megadir::nearest::choices;
 
@@ -103,7 +104,6 @@ impl Spec {
         options
     }
 
-    /// Returns its name, with the driver if that has a different name: `ext2 (ext4 driver)`.
     pub fn label(&self, driver: &str) -> String {
         match driver == self.entry.name {
             true => self.to_string(),
@@ -230,6 +230,22 @@ fn parse_size(text: &str) -> Option<u64> {
 fn is_option(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-=.+/".contains(&byte);
     !text.is_empty() && text.bytes().all(plain)
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Backing {
+    /// An image of this size in the lab's directory; memory for a file system in memory.
+    Image {
+        bytes: u64,
+        /// Upper bound of the bytes written to it, see [`Spec::written_bytes`](super::Spec::written_bytes);
+        /// this much must be free.
+        written_bytes: u64,
+    },
+    Device {
+        path: PathBuf,
+        /// `true` if the user allowed erasing it (`--erase-device`).
+        erase: bool,
+    },
 }
 
 #[cfg(test)]

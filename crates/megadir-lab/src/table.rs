@@ -12,7 +12,6 @@ const GIB: u64 = 1 << 30;
 /// A file system that the lab can make.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its name for `--fs`.
     pub name: &'static str,
     pub about: &'static str,
     /// The type for mount(2); for FUSE the type that the kernel shows.
@@ -58,7 +57,6 @@ pub enum Takes {
     /// One of these sizes, bytes; written `1k` or `1024`.
     Bytes(&'static [u64]),
     Words(&'static [&'static str]),
-    /// Any option of mount(8).
     MountOption,
 }
 
@@ -350,7 +348,6 @@ impl Variant {
     }
 }
 
-/// Formats a size for a variant: `1k`, `512`.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes % KIB {
         0 if bytes > 0 => format!("{}k", bytes / KIB),

@@ -117,7 +117,6 @@ pub enum Takes {
     Varies,
 }
 
-/// Returns the claims of a study of a program whose records do not have them.
 #[must_use]
 pub fn of_earlier(study: &str) -> Option<Claims> {
     let mut all: std::collections::BTreeMap<String, Claims> =

@@ -8,7 +8,6 @@ use crate::jsonl::Record;
 use crate::plan::{Plan, Stop};
 use crate::sample::{Phase, Sample};
 
-/// Returns the contradictions in a record, a sentence each.
 #[must_use]
 pub fn contradictions(record: &Record) -> Vec<String> {
     let mut found = Found::default();
@@ -22,7 +21,6 @@ pub fn contradictions(record: &Record) -> Vec<String> {
     sentences
 }
 
-/// Kinds of contradictions.
 #[derive(PartialEq)]
 enum Kind {
     Repeated,
@@ -47,17 +45,14 @@ impl Found {
     }
 }
 
-/// Returns the samples of each attempt at a round, in record order.
 fn attempts(samples: &[Sample]) -> impl Iterator<Item = &[Sample]> {
     samples.chunk_by(|a, b| key(a) == key(b))
 }
 
-/// Returns a key that grows from one attempt at a round to the next.
 fn key(sample: &Sample) -> (u32, bool, u32, u32) {
     (sample.epoch, sample.phase == Phase::Measure, sample.round, sample.attempt)
 }
 
-/// Returns the name of a round.
 fn named(plan: &Plan, sample: &Sample) -> String {
     let warm_up = if sample.phase == Phase::WarmUp { "warm-up " } else { "" };
     let epoch = if plan.rules.epochs > 1 { format!(" of epoch {}", sample.epoch + 1) } else { String::new() };
@@ -68,7 +63,7 @@ fn named(plan: &Plan, sample: &Sample) -> String {
 fn rounds(record: &Record, found: &mut Found) {
     let plan = &record.header.plan;
     let complete = record.end.as_ref().is_some_and(|end| end.complete);
-    let (mut seen, mut stopped) = (vec![false; plan.cells.len()], vec![false; plan.cells.len()]);
+    let (mut seen, mut stopped) = (vec![false; plan.arms.len()], vec![false; plan.arms.len()]);
     let mut before: Option<&Sample> = None;
     let mut attempts = attempts(&record.samples).peekable();
     while let Some(samples) = attempts.next() {
@@ -81,9 +76,9 @@ fn rounds(record: &Record, found: &mut Found) {
         seen.fill(false);
         let (mut place, mut skipped) = (0, false);
         for sample in samples {
-            let cell = sample.cell.0 as usize;
-            let arm = || &plan.cells[cell].name;
-            if std::mem::replace(&mut seen[cell], true) {
+            let planned = sample.arm.0 as usize;
+            let arm = || &plan.arms[planned].name;
+            if std::mem::replace(&mut seen[planned], true) {
                 found.add(Kind::Repeated, || {
                     format!("`{}` is in {} more than once", arm(), named(plan, sample))
                 });
@@ -92,18 +87,21 @@ fn rounds(record: &Record, found: &mut Found) {
             }
             skipped |= sample.place > place;
             place = sample.place.saturating_add(1).max(place);
-            if sample.refused.is_some() && !std::mem::replace(&mut stopped[cell], true) {
-                plan.stopped_by(sample.cell).for_each(|cell| stopped[cell.0 as usize] = true);
+            if sample.refused.is_some() && !std::mem::replace(&mut stopped[planned], true) {
+                plan.stopped_by(sample.arm).for_each(|planned| stopped[planned.0 as usize] = true);
             }
         }
         // The last round of an aborted run may lack arms; warm-up rounds are shorter anyway.
         if first.phase == Phase::Measure && (complete || attempts.peek().is_some()) {
-            for cell in
-                plan.cells.iter().filter(|cell| !seen[cell.id.0 as usize] && !stopped[cell.id.0 as usize])
+            for planned in plan
+                .arms
+                .iter()
+                .filter(|planned| !seen[planned.id.0 as usize] && !stopped[planned.id.0 as usize])
             {
                 skipped = false;
-                found
-                    .add(Kind::Missing, || format!("`{}` is missing from {}", cell.name, named(plan, first)));
+                found.add(Kind::Missing, || {
+                    format!("`{}` is missing from {}", planned.name, named(plan, first))
+                });
             }
         }
         if skipped {
@@ -145,23 +143,22 @@ fn times(record: &Record, found: &mut Found) {
             });
         }
     }
-    let mut timed: Vec<bool> = plan.cells.iter().map(|cell| cell.rate_per_s.is_some()).collect();
+    let mut timed: Vec<bool> = plan.arms.iter().map(|planned| planned.rate_per_s.is_some()).collect();
     let judged = |sample: &&Sample| sample.phase == Phase::Measure && sample.refused.is_none();
     let with_times = record.samples.iter().filter(judged).filter(|sample| sample.latency.is_some());
-    with_times.for_each(|sample| timed[sample.cell.0 as usize] = true);
+    with_times.for_each(|sample| timed[sample.arm.0 as usize] = true);
     for sample in record.samples.iter().filter(judged).filter(|sample| sample.latency.is_none()) {
-        let cell = sample.cell.0 as usize;
+        let planned = sample.arm.0 as usize;
         // A run that times single operations starts with a self-check.
-        if timed[cell] || record.self_check.is_some() && plan.cells[cell].work.gaps_are_counted() {
+        if timed[planned] || record.self_check.is_some() && plan.arms[planned].work.gaps_are_counted() {
             found.add(Kind::Latency, || {
-                let arm = &plan.cells[cell].name;
+                let arm = &plan.arms[planned].name;
                 format!("`{arm}` lacks the times of its single operations in {}", named(plan, sample))
             });
         }
     }
 }
 
-/// Returns the difference between the end line and the samples.
 fn ending(record: &Record) -> Option<String> {
     record.end.as_ref().filter(|end| end.complete)?;
     let rules = &record.header.plan.rules;

@@ -100,7 +100,6 @@ impl Made {
     }
 }
 
-/// Number of lengths in a scheme of names by length.
 pub const NAME_LENGTHS: usize = 32;
 
 /// Scheme for the name of an entry from the seed and its index.

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Index of an arm in [`Plan::cells`](crate::Plan::cells).
+/// Index of an arm in [`Plan::arms`](crate::Plan::arms).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
-pub struct CellId(pub u32);
+pub struct ArmId(pub u32);
 
 /// Index of a data set in [`Plan::data`](crate::Plan::data).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

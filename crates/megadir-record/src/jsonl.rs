@@ -12,7 +12,7 @@ mod writer;
 use serde::{Deserialize, Serialize};
 
 use crate::built::{Built, Epoch, SelfCheck, UsedByArms};
-use crate::file_systems::LabMount;
+use crate::machine::LabMount;
 use crate::machine::{Machine, Pressure};
 use crate::plan::Plan;
 use crate::sample::{Sample, VoidReason};

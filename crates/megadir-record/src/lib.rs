@@ -4,21 +4,15 @@
 //! [`End`]. The evaluation may take place on another machine and years later; nothing else passes between the
 //! two.
 //!
-//! * [`axes`]: what tells arms apart, and the names composed from it.
-//! * [`plan`]: arms, rules of the run, and their parameters.
+//! * [`plan`]: arms, rules of the run, parameters, groups of arms and the rules to evaluate them; [`plan::axes`]: what
+//!   distinguishes arms, and the names composed from it.
 //! * [`claims`]: claims of the study's source.
-//! * [`group`]: groups of arms and the rules to evaluate them.
-//! * [`data`]: data sets, generated from a seed.
-//! * [`file_systems`]: file systems created for the run.
-//! * [`files`]: work on single files.
-//! * [`command`]: work of any program.
-//! * [`built`]: setup of the data sets, also for later epochs.
-//! * [`sample`]: result of a block, with evidence of equal work.
-//! * [`latency`]: times of single operations.
-//! * [`SelfCheck`]: accuracy of the run's own instruments.
+//! * [`data`]: data sets, generated from a seed, and file systems created for the run.
+//! * [`files`]: work on single files; [`command`]: work of any program.
+//! * [`built`]: setup of the data sets, also for later epochs, and the accuracy of the run's own instruments.
+//! * [`sample`]: result of a block, with evidence of equal work and the times of single operations.
 //! * [`machine`]: machine of the run.
-//! * [`jsonl`]: lines, writer and reader.
-//! * [`redact`]: redaction of private data.
+//! * [`jsonl`]: lines, writer and reader; [`redact`]: redaction of private data.
 //!
 //! This crate knows nothing of file systems, statistics or terminals.
 
@@ -27,12 +21,9 @@ pub mod claims;
 pub mod command;
 mod contradictions;
 pub mod data;
-pub mod file_systems;
 pub mod files;
-pub mod group;
 mod ids;
 pub mod jsonl;
-pub mod latency;
 pub mod machine;
 pub mod plan;
 pub mod redact;
@@ -47,21 +38,21 @@ pub use data::{
     ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,
     SizeLaw, Spread, When,
 };
-pub use file_systems::{LabFileSystem, LabMount, Place, Unavailable};
 pub use files::{
     Access, FileOperation, FileOrder, FileWork, RemoveWork, Remover, Sharing, SyncPolicy, WorkerKind, Workers,
 };
-pub use group::{AGED_GROUP, BreakEvenArms, FILE_SYSTEM_GROUP, Group, GroupRule, Pair};
-pub use ids::{CellId, DataId, FsId};
+pub use ids::{ArmId, DataId, FsId};
 pub use jsonl::{Chain, Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
-pub use latency::{Latency, Since};
 pub use machine::{FileSystem, Machine, Pressure};
+pub use machine::{LabFileSystem, LabMount, Place, Unavailable};
 pub use plan::axes::{self, AccessBy, Axes, Operation};
+pub use plan::{AGED_GROUP, BreakEvenArms, FILE_SYSTEM_GROUP, Group, GroupRule, Pair};
 pub use plan::{
-    CacheState, Cell, ExpectedFiles, Keys, LookupCall, Order, Plan, Predicted, Presence, Preset, Published,
+    Arm, CacheState, ExpectedFiles, Keys, LookupCall, Order, Plan, Predicted, Presence, Preset, Published,
     Role, Rules, Stage, Stop, Work,
 };
 pub use sample::{Counted, Phase, Refused, Sample, VoidReason};
+pub use sample::{Latency, Since};
 
 /// Version of the record's format that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 4;

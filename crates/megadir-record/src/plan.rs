@@ -3,7 +3,6 @@
 //! Nothing here has a default, so no type implements `Default`.
 
 pub mod axes;
-mod rules;
 mod work;
 
 use std::collections::BTreeSet;
@@ -12,12 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::claims::Claims;
 use crate::data::{ContentKind, Data, When};
-use crate::file_systems::{LabFileSystem, Unavailable};
-use crate::group::{Group, GroupRule};
-use crate::ids::{CellId, DataId, FsId};
+use crate::ids::{ArmId, DataId, FsId};
+use crate::machine::{LabFileSystem, Unavailable};
 
 pub use axes::Axes;
-pub use rules::{Order, Rules, Stop};
 pub use work::{CacheState, ExpectedFiles, Keys, LookupCall, Predicted, Presence, Stage, Work};
 
 /// Complete experiment, with nothing left to decide.
@@ -31,9 +28,11 @@ pub struct Plan {
     /// Published source that the study reproduces.
     pub source: String,
     /// Properties of the source that the study reproduces, one sentence each.
-    pub keeps: Vec<String>,
+    #[serde(rename = "keeps")]
+    pub reproduces: Vec<String>,
     /// Flaws of the source that the study fixes, one sentence each.
-    pub mends: Vec<String>,
+    #[serde(rename = "mends")]
+    pub fixes: Vec<String>,
     /// Claims of the source, for reports to judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<Claims>,
@@ -54,8 +53,9 @@ pub struct Plan {
     pub data: Vec<Data>,
     /// Groups of arms with their rules of evaluation.
     pub groups: Vec<Group>,
-    /// Arms; `cells[i].id.0 == i`.
-    pub cells: Vec<Cell>,
+    /// Arms; `arms[i].id.0 == i`.
+    #[serde(rename = "cells")]
+    pub arms: Vec<Arm>,
     /// Published figures, for reports to print beside the results.
     pub published: Vec<Published>,
 }
@@ -96,15 +96,15 @@ impl Plan {
     ///
     /// A run with a target width measures until these are narrow enough, and reports list those that are not.
     #[must_use]
-    pub fn contrasts(&self) -> BTreeSet<(CellId, CellId)> {
+    pub fn contrasts(&self) -> BTreeSet<(ArmId, ArmId)> {
         self.groups.iter().flat_map(|group| self.contrasts_of(group)).collect()
     }
 
-    fn contrasts_of(&self, group: &Group) -> Vec<(CellId, CellId)> {
+    fn contrasts_of(&self, group: &Group) -> Vec<(ArmId, ArmId)> {
         match &group.rule {
             GroupRule::Compare { baseline } => {
-                let member = |cell: &&Cell| cell.id != *baseline && cell.groups.contains(&group.name);
-                self.cells.iter().filter(member).map(|cell| (cell.id, *baseline)).collect()
+                let member = |planned: &&Arm| planned.id != *baseline && planned.groups.contains(&group.name);
+                self.arms.iter().filter(member).map(|planned| (planned.id, *baseline)).collect()
             }
             GroupRule::Pairs { pairs } => pairs.iter().map(|pair| (pair.arm, pair.to)).collect(),
             GroupRule::BreakEven { series } => {
@@ -118,31 +118,32 @@ impl Plan {
         }
     }
 
-    /// Returns the arms that cannot continue after a full directory or a failed program in a block of `cell`: those that depend on
+    /// Returns the arms that cannot continue after a full directory or a failed program in a block of `arm`: those that depend on
     /// its result and, if the data was created before the run, all others on this data, because it was changed.
-    pub fn stopped_by(&self, cell: CellId) -> impl Iterator<Item = CellId> {
+    pub fn stopped_by(&self, planned: ArmId) -> impl Iterator<Item = ArmId> {
         // A program that failed leaves the data of others as they were, or they are made again.
-        let refused = self.cells.get(cell.0 as usize).filter(|cell| !matches!(cell.work, Work::Command(_)));
+        let refused =
+            self.arms.get(planned.0 as usize).filter(|planned| !matches!(planned.work, Work::Command(_)));
         let by_arms = refused.is_some_and(|refused| {
             let data = self.data.get(refused.data.0 as usize);
             data.and_then(|data| data.source.made()).is_some_and(|made| made.when == When::ByArms)
         });
-        let stopped = move |other: &&Cell| {
+        let stopped = move |other: &&Arm| {
             refused.is_some_and(|refused| {
                 let later = !by_arms || other.step > refused.step;
-                other.id != cell && other.data == refused.data && later
+                other.id != planned && other.data == refused.data && later
             })
         };
-        self.cells.iter().filter(stopped).map(|cell| cell.id)
+        self.arms.iter().filter(stopped).map(|planned| planned.id)
     }
 }
 
 /// An arm: work on a data set, in a given state of the cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Cell {
+pub struct Arm {
     /// Index of the arm.
-    pub id: CellId,
+    pub id: ArmId,
     /// Short unique name for tables, e.g. `getdents 128 KiB`.
     pub name: String,
     /// Names of the groups ([`Plan::groups`]) of the arm.
@@ -210,4 +211,225 @@ pub struct Published {
     /// Contents of the files for this figure; results are compared only with the same contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentKind>,
+}
+
+pub const FILE_SYSTEM_GROUP: &str = "file-system";
+/// Name of the group that contrasts aged directories with fresh ones.
+pub const AGED_GROUP: &str = "aged";
+
+/// Arms that are evaluated together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Group {
+    /// Name of the group, e.g. `buffer`.
+    pub name: String,
+    /// The study's name of the group, if this is its part on one of several file systems.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// Question of the group, the heading of its table.
+    pub title: String,
+    /// `true` if the result answers the study's main question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answers: bool,
+    /// Rule of evaluation.
+    pub rule: GroupRule,
+}
+
+impl Group {
+    #[must_use]
+    pub fn new(name: impl Into<String>, title: impl Into<String>, answers: bool, rule: GroupRule) -> Self {
+        Self { name: name.into(), of: None, title: title.into(), answers, rule }
+    }
+}
+
+/// Rule to evaluate a group, whatever its numbers are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "rule")]
+pub enum GroupRule {
+    /// Each arm against the baseline: ratio, Holm-adjusted interval, verdict.
+    Compare {
+        /// Reference of the comparisons.
+        baseline: ArmId,
+    },
+    /// Difference between two programs, split into factors.
+    ///
+    /// `slow` and `fast` list the cumulative arms of each program, from the first stage to the whole program.
+    /// The cost of a factor is the sum of its steps in `slow` minus its steps in `fast`.
+    Decompose {
+        /// Name of the slow program, e.g. `ls -l, rebuilt`.
+        slow_name: String,
+        /// Cumulative arms of the slow program with the factor that each step adds.
+        slow: Vec<(String, ArmId)>,
+        /// Name of the fast program.
+        fast_name: String,
+        /// Cumulative arms of the fast program with the factor that each step adds.
+        fast: Vec<(String, ArmId)>,
+    },
+    /// Contrasts between two arms each, judged as one family.
+    Pairs { pairs: Vec<Pair> },
+    /// Number of entries created before the directory was full, compared with the prediction.
+    Refusal {
+        /// Arm that fills directories.
+        arm: ArmId,
+    },
+    /// Cost to create a file in a growing directory.
+    Fill {
+        /// Arms that create consecutive ranges of files in one directory, from empty on.
+        arms: Vec<ArmId>,
+    },
+    /// Growth of time with entries: arms with the same work on data sets of different sizes.
+    Grow {
+        /// Series of arms in ascending number of entries.
+        series: Vec<(String, Vec<ArmId>)>,
+    },
+    /// Share of a directory's entries from which on listing is faster than a stat of each.
+    BreakEven {
+        /// Series, each for one directory and one way to list it.
+        series: Vec<BreakEvenArms>,
+    },
+}
+
+/// One way to list a directory with attributes, and arms that stat more and more of its entries instead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BreakEvenArms {
+    /// Listing method, e.g. `getdents-statx`.
+    pub name: String,
+    /// Arm that lists the directory.
+    pub list: ArmId,
+    /// Arms that stat entries by name ([`Work::Ask`]), in ascending number of entries.
+    pub asks: Vec<ArmId>,
+}
+
+/// Contrast between two arms: the ratio of their times.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Pair {
+    /// Phrase for `arm` in a sentence, e.g. `absent names`.
+    pub what: String,
+    /// Phrase for `to`, e.g. `present ones`.
+    pub than: String,
+    /// Conditions without the file system, e.g. `random keys, 20 001 entries`.
+    pub at: String,
+    /// `true` if the times are wall times per file, which several workers share.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wall_time: bool,
+    pub arm: ArmId,
+    /// Reference arm.
+    pub to: ArmId,
+}
+
+/// Rules of a run, fixed before it starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rules {
+    /// Maximum number of measured rounds; every arm runs one time in each.
+    pub rounds: u32,
+    /// Stopping rule.
+    #[serde(default = "Stop::fixed", skip_serializing_if = "Stop::is_fixed")]
+    pub stop: Stop,
+    /// Number of epochs. Each recreates the data sets with its own seed and has its own warm-up; the rounds are
+    /// split over the epochs.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub epochs: u32,
+    /// Minimum number of warm-up rounds.
+    pub warm_up_rounds_min: u32,
+    /// Maximum duration of the warm-up, even if the series still has a trend, nanoseconds.
+    pub warm_up_ns_max: u64,
+    /// Order of the arms within rounds.
+    pub order: Order,
+    /// `true` to remount the file system of a chain, if created for the run, before the chain's first arm, so
+    /// that nothing of other chains stays in memory. For traces on disk see
+    /// [`LabFileSystem::made_anew`](crate::LabFileSystem::made_anew).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh_mounts: bool,
+    /// Width of the equivalence band, as a fraction (0.03 is 3 %).
+    pub equivalence_band: f64,
+    /// Confidence of intervals, as a fraction.
+    pub confidence: f64,
+    /// Largest share of stolen time in a round, as a fraction; above it the round is voided and repeated.
+    pub stolen_fraction_max: f64,
+    /// Maximum number of repeated rounds, as a fraction of the number of rounds.
+    pub redone_fraction_max: f64,
+}
+
+/// Order of arms within rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Rows of balanced Latin squares, in seeded random order.
+    BalancedLatinSquare,
+    /// Independent seeded permutation for each round.
+    SeededPermutation,
+    /// By [`Arm::step`](crate::Arm::step): all arms of a step, in seeded order, before the next step.
+    Phases,
+    /// By [`Arm::chain`](crate::Arm::chain): chains in seeded order, and the arms of each in the order of their steps.
+    Chains,
+}
+
+impl Order {
+    /// `true` if later arms of a round depend on earlier ones, so that a round is all or nothing.
+    #[must_use]
+    pub fn depends(self) -> bool {
+        matches!(self, Self::Phases | Self::Chains)
+    }
+}
+
+/// Stopping rule, fixed before the run starts.
+///
+/// A run with a target width evaluates its intervals after `rounds_min` rounds, then each time after 1.5 times
+/// as many, and finally after [`Rules::rounds`]. Intervals and verdicts are corrected for
+/// all these looks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "at")]
+pub enum Stop {
+    /// After [`Rules::rounds`], whatever the results.
+    Rounds,
+    /// When every ratio compared by the plan's groups has an interval this narrow.
+    Ratio {
+        /// Half-width of the interval of a ratio, as a fraction (0.01 is 1 %).
+        half_width: f64,
+        /// Rounds before the first look.
+        rounds_min: u32,
+    },
+    /// When every difference of times compared by the plan's groups has an interval this narrow.
+    Difference {
+        /// Half-width of the interval of a difference, nanoseconds an operation.
+        half_width_ns: f64,
+        /// Rounds before the first look.
+        rounds_min: u32,
+    },
+}
+
+impl Stop {
+    /// Returns the rounds before the first look; `None` for a fixed number of rounds.
+    #[must_use]
+    pub fn rounds_min(&self) -> Option<u32> {
+        match self {
+            Self::Rounds => None,
+            Self::Ratio { rounds_min, .. } | Self::Difference { rounds_min, .. } => Some(*rounds_min),
+        }
+    }
+
+    /// Default of older records.
+    fn fixed() -> Self {
+        Self::Rounds
+    }
+
+    fn is_fixed(&self) -> bool {
+        *self == Self::Rounds
+    }
+}
+
+/// Number of epochs in older records.
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_one(epochs: &u32) -> bool {
+    *epochs == 1
 }

@@ -4,10 +4,10 @@
 //! sentences (notes, reasons) known private paths and anything that looks like a path are redacted.
 
 use crate::data::DataSource;
-use crate::file_systems::Place;
-use crate::group::GroupRule;
 use crate::jsonl::{Header, Line, Record};
+use crate::machine::Place;
 use crate::machine::{FileSystem, Machine};
+use crate::plan::GroupRule;
 use crate::plan::{Plan, Work};
 use crate::sample::Sample;
 
@@ -85,7 +85,6 @@ fn cause(sample: &mut Sample, private: &[String]) {
     }
 }
 
-/// Redacts a header.
 pub fn header(header: &mut Header, private: &[String]) {
     header.directory = None;
     header.command = command(&header.command, private);
@@ -94,7 +93,6 @@ pub fn header(header: &mut Header, private: &[String]) {
     plan(&mut header.plan, private);
 }
 
-/// Redacts the description of a machine.
 pub fn machine(machine: &mut Machine) {
     machine.host = None;
     file_system(&mut machine.file_system);
@@ -135,10 +133,10 @@ fn number_volumes(plan: &mut Plan) -> Vec<(String, String)> {
             *text = found;
         }
     };
-    for cell in &mut plan.cells {
-        cell.axes.file_system.iter_mut().for_each(|label| renamed(label, "", ""));
-        renamed(&mut cell.name, ", ", "");
-        cell.groups.iter_mut().for_each(|group| renamed(group, "-", ""));
+    for arm in &mut plan.arms {
+        arm.axes.file_system.iter_mut().for_each(|label| renamed(label, "", ""));
+        renamed(&mut arm.name, ", ", "");
+        arm.groups.iter_mut().for_each(|group| renamed(group, "-", ""));
     }
     for group in &mut plan.groups {
         renamed(&mut group.name, "-", "");
@@ -168,13 +166,13 @@ fn plan(plan: &mut Plan, private: &[String]) {
             REDACTED.clone_into(path);
         }
     }
-    for cell in &mut plan.cells {
-        if let Work::Command(work) = &mut cell.work {
+    for arm in &mut plan.arms {
+        if let Work::Command(work) = &mut arm.work {
             // Arms are named after their command lines.
-            for words in [&mut cell.axes.label, &mut cell.axes.method].into_iter().flatten() {
+            for words in [&mut arm.axes.label, &mut arm.axes.method].into_iter().flatten() {
                 *words = sentence(words, private);
             }
-            cell.name = sentence(&cell.name, private);
+            arm.name = sentence(&arm.name, private);
             work.line = sentence(&work.line, private);
             work.prepare = work.prepare.as_deref().map(|line| sentence(line, private));
             work.version = work.version.as_deref().map(|line| sentence(line, private));

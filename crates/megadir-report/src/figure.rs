@@ -59,7 +59,6 @@ impl Range {
         self.low <= value && value <= self.high
     }
 
-    /// Returns half the distance between the ends.
     #[must_use]
     pub fn half_width(&self) -> f64 {
         0.5 * (self.high - self.low)
@@ -105,7 +104,6 @@ impl From<megadir_stats::Crossing> for Threshold {
     }
 }
 
-/// Returns the fewest rounds that have an interval at this confidence: 6 at 95 %.
 #[must_use]
 pub fn rounds_for_interval(confidence: f64) -> usize {
     const ROUNDS_MAX: u32 = 64;

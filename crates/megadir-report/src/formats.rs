@@ -19,7 +19,6 @@ pub struct Format {
     pub is_text: bool,
     /// Reason why the program was built without this format, and how to get it.
     pub missing: Option<&'static str>,
-    /// Returns why the format cannot show this report, as the end of a sentence.
     pub refuses: fn(&Report) -> Option<&'static str>,
     /// Writes the report; text ends with a newline. Only terminal formats use width and style.
     pub write: fn(&Report, &View, &mut dyn Write) -> io::Result<()>,
@@ -143,7 +142,6 @@ pub fn format_named(name: &str) -> Option<&'static Format> {
 }
 
 impl Format {
-    /// Renders the report as text; empty for binary formats.
     #[must_use]
     pub fn render(&self, report: &Report, view: &View) -> String {
         let mut bytes = Vec::new();

@@ -37,7 +37,6 @@ impl Report {
         Rounds::new(&self.record, &self.index)
     }
 
-    /// Returns the times of single operations of the sample at this place in the record.
     pub(crate) fn operation_times(&self, place: usize) -> Option<&Times> {
         self.index.times(place)
     }
@@ -60,8 +59,6 @@ impl Report {
         }
     }
 
-    /// Returns the findings to print first: the first one, and the first of each other group that answers the
-    /// question.
     pub(crate) fn first_findings(&self) -> Vec<&Finding> {
         finding::first(&self.summary, &self.findings)
     }

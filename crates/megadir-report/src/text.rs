@@ -10,7 +10,6 @@ use crate::figure::{Figure, Range, Threshold};
 /// Units of time with their nanoseconds.
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// Most decimals of a ratio.
 const RATIO_DECIMALS_MAX: usize = 4;
 
 /// Formats a time in a suitable unit with three significant digits, e.g. `1.23 µs`.

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut buffer = vec![0; bytes];
     let mut total = 0_u64;
     loop {
-        let filled = megadir_sys::getdents::getdents64(directory.as_fd(), &mut buffer)?;
+        let filled = megadir_sys::readdir::getdents64(directory.as_fd(), &mut buffer)?;
         if filled == 0 {
             break;
         }

@@ -4,13 +4,6 @@
 use std::io;
 use std::path::Path;
 
-#[cfg(windows)]
-#[path = "cpp_filesystem/windows.rs"]
-mod system;
-#[cfg(not(windows))]
-#[path = "cpp_filesystem/unix.rs"]
-mod system;
-
 /// `true` if times are whole seconds, as from libstdc++ on Windows.
 pub const WHOLE_SECONDS: bool = cfg!(windows);
 
@@ -90,6 +83,104 @@ mod compiled {
         // neither.
         let error = unsafe { megadir_cpp_regular_files(directory.as_ptr(), (&raw mut context).cast(), take) };
         if error == 0 { Ok(()) } else { Err(system::error(error)) }
+    }
+}
+
+#[cfg(not(windows))]
+mod system {
+    //! Paths, names and errors of C++ on Unix: bytes and errno values.
+
+    use std::path::Path;
+
+    pub(super) fn refused(_directory: &Path) -> Option<&'static str> {
+        None
+    }
+
+    #[cfg(megadir_cpp)]
+    pub(super) mod compiled {
+        use std::borrow::Cow;
+        use std::ffi::CString;
+        use std::io;
+        use std::os::unix::ffi::OsStrExt;
+        use std::path::Path;
+
+        pub(in super::super) type Unit = u8;
+
+        pub(in super::super) fn path(path: &Path) -> io::Result<Vec<Unit>> {
+            Ok(CString::new(path.as_os_str().as_bytes())?.into_bytes_with_nul())
+        }
+
+        pub(in super::super) fn name(name: &[Unit]) -> Cow<'_, [u8]> {
+            Cow::Borrowed(name)
+        }
+
+        pub(in super::super) fn error(errno: i32) -> io::Error {
+            io::Error::from_raw_os_error(errno)
+        }
+    }
+}
+
+#[cfg(windows)]
+mod system {
+    //! Paths, names and errors of C++ on Windows: UTF-16, and the C library's error numbers.
+
+    use std::os::windows::ffi::OsStrExt;
+    use std::path::Path;
+
+    /// Longest directory, UTF-16 units; the rest of the C library's 259 is for names.
+    const UNITS_MAX: usize = 200;
+
+    /// Refuses wildcards and long paths, which the C library below libstdc++ rejects.
+    pub(super) fn refused(directory: &Path) -> Option<&'static str> {
+        let wildcard = |unit: u16| unit == u16::from(b'?') || unit == u16::from(b'*');
+        let full = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+        if directory.as_os_str().encode_wide().any(wildcard) {
+            return Some(
+                "C++'s std::filesystem, as mingw has it, takes no path with `?`, such as \\\\?\\C:\\folder",
+            );
+        }
+        let long = full.as_os_str().encode_wide().count() > UNITS_MAX;
+        long.then_some("C++'s std::filesystem, as mingw has it, takes no long paths")
+    }
+
+    #[cfg(megadir_cpp)]
+    pub(super) mod compiled {
+        use std::borrow::Cow;
+        use std::ffi::OsString;
+        use std::io;
+        use std::os::windows::ffi::{OsStrExt, OsStringExt};
+        use std::path::Path;
+
+        pub(in super::super) type Unit = u16;
+
+        /// Error numbers of the C library and of Windows.
+        const ERRORS: [(i32, i32); 5] = [
+            (2, 2),    // ENOENT, ERROR_FILE_NOT_FOUND
+            (12, 8),   // ENOMEM, ERROR_NOT_ENOUGH_MEMORY
+            (13, 5),   // EACCES, ERROR_ACCESS_DENIED
+            (20, 267), // ENOTDIR, ERROR_DIRECTORY
+            (22, 123), // EINVAL, ERROR_INVALID_NAME
+        ];
+
+        pub(in super::super) fn path(path: &Path) -> io::Result<Vec<Unit>> {
+            let mut units: Vec<Unit> = path.as_os_str().encode_wide().collect();
+            if units.contains(&0) {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path with a NUL in it"));
+            }
+            units.push(0);
+            Ok(units)
+        }
+
+        pub(in super::super) fn name(name: &[Unit]) -> Cow<'_, [u8]> {
+            Cow::Owned(OsString::from_wide(name).into_encoded_bytes())
+        }
+
+        pub(in super::super) fn error(errno: i32) -> io::Error {
+            match ERRORS.iter().find(|(of_c, _)| *of_c == errno) {
+                Some((_, of_system)) => io::Error::from_raw_os_error(*of_system),
+                None => io::Error::other(format!("std::filesystem failed: errno {errno}")),
+            }
+        }
     }
 }
 

@@ -10,17 +10,12 @@ pub struct KernelCall {
 }
 
 /// The calls that decide which parts of megadir are available.
-pub static KERNEL_CALLS: [KernelCall; 6] = [
+pub static KERNEL_CALLS: [KernelCall; 5] = [
     KernelCall { name: "getdents64", purpose: "reading directories", number: libc::SYS_getdents64 },
     KernelCall { name: "statx", purpose: "attributes, birth times", number: libc::SYS_statx },
     KernelCall { name: "openat2", purpose: "opening without crossing mounts", number: libc::SYS_openat2 },
     KernelCall { name: "renameat2", purpose: "renaming without replacing", number: libc::SYS_renameat2 },
     KernelCall { name: "ioprio_set", purpose: "remove --idle", number: libc::SYS_ioprio_set },
-    KernelCall {
-        name: "io_uring_setup",
-        purpose: "attributes by io_uring",
-        number: libc::SYS_io_uring_setup,
-    },
 ];
 
 impl KernelCall {

@@ -5,8 +5,6 @@
 #![expect(unsafe_code, reason = "the one crate where system interfaces without a safe wrapper are called")]
 
 #[cfg(target_os = "linux")]
-pub mod btrfs_info;
-#[cfg(target_os = "linux")]
 pub mod btrfs_search;
 #[cfg(target_os = "linux")]
 pub mod child;
@@ -18,8 +16,6 @@ pub mod descriptors;
 pub mod directory_on;
 #[cfg(target_os = "linux")]
 pub mod ext4_features;
-#[cfg(target_os = "linux")]
-pub mod getdents;
 #[cfg(target_os = "linux")]
 pub mod io_priority;
 #[cfg(target_os = "linux")]
@@ -37,12 +33,8 @@ pub mod quota;
 pub mod readdir;
 #[cfg(all(target_os = "linux", feature = "standard-streams"))]
 pub mod standard_streams;
-#[cfg(all(target_os = "linux", feature = "io-uring"))]
-pub mod uring;
 pub mod usage;
 #[cfg(windows)]
 pub mod windows;
 #[cfg(target_os = "linux")]
 pub mod xfs_bulkstat;
-#[cfg(target_os = "linux")]
-pub mod xfs_geometry;

@@ -9,8 +9,6 @@ pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(600);
 
 #[cfg(any(target_os = "linux", windows))]
 pub mod conformance;
-#[cfg(target_os = "linux")]
-pub mod examining;
 pub mod faulty;
 #[cfg(target_os = "linux")]
 pub mod hanging;
@@ -26,6 +24,8 @@ pub mod output;
 pub mod require;
 pub mod rng;
 pub mod seen;
+#[cfg(target_os = "linux")]
+pub mod stat_conformance;
 pub mod tree;
 #[cfg(target_os = "linux")]
 pub mod unprivileged;

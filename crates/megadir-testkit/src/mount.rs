@@ -16,7 +16,6 @@ use crate::PATIENCE;
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
     pub name: &'static str,
-    /// Type for mount(8).
     pub kind: &'static str,
     /// Program with options; empty for file systems without an image.
     pub mkfs: &'static [&'static str],

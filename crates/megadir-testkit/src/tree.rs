@@ -28,7 +28,6 @@ pub enum Names {
     Varied,
     /// Newlines, tabs and other control characters.
     Newlines,
-    /// Bytes that are not UTF-8.
     NotUtf8,
     /// Every byte except `/` and NUL, cyclically.
     EveryByte,
@@ -43,7 +42,6 @@ pub enum Names {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kinds {
     Files,
-    /// Each of [`MIXED`] in turn.
     Mixed,
 }
 

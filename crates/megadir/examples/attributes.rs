@@ -3,12 +3,12 @@
 
 use std::io::Write;
 
-use megadir::{AttributeListing, Want};
+use megadir::{AttributeListing, StatMask};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args_os().nth(1).unwrap_or(".".into());
     let mut output = std::io::BufWriter::new(std::io::stdout().lock());
-    let mut listing = AttributeListing::open(path, Want::SIZE | Want::MODIFIED, 2)?;
+    let mut listing = AttributeListing::open(path, StatMask::SIZE | StatMask::MODIFIED, 2)?;
     while let Some(batch) = listing.next_batch()? {
         for (entry, attributes) in batch.entries().filter(|(_, attributes)| attributes.error == 0) {
             let modified = attributes.modified;

@@ -3,18 +3,18 @@
 
 use std::ops::ControlFlow;
 
-use megadir::usage::{By, Item, Usage, UsageEvent, UsageOptions, read};
-use megadir::{Dir, WalkOptions, attribute_policy};
+use megadir::usage::{By, Item, Usage, UsageOptions, read};
+use megadir::{Dir, TreeEvent, WalkOptions, attribute_policy};
 
 fn main() -> megadir::Result<()> {
     let path = std::env::args_os().nth(1).unwrap_or_else(|| ".".into());
     let root = Dir::open(path)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
-    let examiner = attribute_policy::choose(&root, Item::WANT, 1)?.examiner;
-    let options = WalkOptions { examine: Some((examiner, Item::WANT)), ..WalkOptions::new(threads) };
+    let stat_backend = attribute_policy::choose(&root, Item::WANT, 1)?.stat_backend;
+    let options = WalkOptions { examine: Some((stat_backend, Item::WANT)), ..WalkOptions::new(threads) };
     let mut usage = Usage::new(UsageOptions { top: 10, depth: None, by: By::Entries, now_s: 0 });
-    let mut watch = |event: UsageEvent<'_>| {
-        if let UsageEvent::Failed(error) = event {
+    let mut watch = |event: TreeEvent<'_>| {
+        if let TreeEvent::Failed(error) = event {
             eprintln!("{error}");
         }
         ControlFlow::Continue(())

@@ -9,7 +9,7 @@
 //! name is UTF-16, possibly with unpaired surrogates. For a reparse point the length of extended attributes
 //! holds its tag. The decoder compiles on every system, so that it can be fuzzed anywhere.
 
-use crate::attributes::{Attributes, Time, Want};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::file_type::FileType;
 
 /// Common to all layouts.
@@ -52,11 +52,14 @@ impl Layout {
     }
 
     /// Attributes that records of this layout contain.
-    pub const fn attributes(self) -> Want {
-        let always =
-            Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::CHANGED).union(Want::BORN);
-        let always = always.union(Want::ACCESSED).union(Want::ALLOCATED);
-        if self.places().file_id.is_some() { always.union(Want::INODE) } else { always }
+    pub const fn attributes(self) -> StatMask {
+        let always = StatMask::TYPE
+            .union(StatMask::SIZE)
+            .union(StatMask::MODIFIED)
+            .union(StatMask::CHANGED)
+            .union(StatMask::BORN);
+        let always = always.union(StatMask::ACCESSED).union(StatMask::ALLOCATED);
+        if self.places().file_id.is_some() { always.union(StatMask::INODE) } else { always }
     }
 }
 
@@ -92,18 +95,18 @@ impl Found {
     }
 
     /// Returns the attributes in both `want` and `available`, except times that the file system does not keep.
-    pub fn attributes(&self, want: Want, available: Want) -> Attributes {
+    pub fn attributes(&self, want: StatMask, available: StatMask) -> Attributes {
         let mut row = Attributes::NOTHING;
-        let mut lacking = Want::NOTHING;
+        let mut lacking = StatMask::NOTHING;
         row.kind = self.kind();
         row.size_bytes = self.size_bytes;
         row.allocated_bytes = self.allocated_bytes;
         row.inode = self.file_id;
         let times = [
-            (self.written, &mut row.modified, Want::MODIFIED),
-            (self.accessed, &mut row.accessed, Want::ACCESSED),
-            (self.changed, &mut row.changed, Want::CHANGED),
-            (self.created, &mut row.born, Want::BORN),
+            (self.written, &mut row.modified, StatMask::MODIFIED),
+            (self.accessed, &mut row.accessed, StatMask::ACCESSED),
+            (self.changed, &mut row.changed, StatMask::CHANGED),
+            (self.created, &mut row.born, StatMask::BORN),
         ];
         for (ticks, time, field) in times {
             *time = Time::from_windows(ticks);
@@ -113,7 +116,7 @@ impl Found {
         }
         // ReFS returns -1 if the file ID does not fit 64 bits.
         if matches!(self.file_id, 0 | u64::MAX) {
-            lacking = lacking | Want::INODE;
+            lacking = lacking | StatMask::INODE;
         }
         row.have = (want & available).without(lacking);
         row
@@ -217,7 +220,7 @@ pub fn fuzz(bytes: &[u8]) {
             crate::names::push_wide(&mut name, record.name());
             let wide = crate::names::to_wide(&name);
             assert!(wide.is_some_and(|wide| wide.into_iter().eq(record.name())), "a name survives both ways");
-            let row = record.found.attributes(Want::ALL, layout.attributes());
+            let row = record.found.attributes(StatMask::ALL, layout.attributes());
             assert!(layout.attributes().contains(row.have));
             names += record.name.len();
         }

@@ -12,7 +12,7 @@
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicU64;
 
-use megadir_sys::getdents::getdents64;
+use megadir_sys::readdir::getdents64;
 use rustix::fs::{SeekFrom, seek};
 
 use crate::backend::linux_getdents::malformed;

@@ -96,6 +96,11 @@ impl FileSystem {
         }
     }
 
+    /// Converts a name as displayed, e.g. `ext4`.
+    pub fn from_name(name: &str) -> Self {
+        KNOWN.iter().find(|row| row.2 == name).map_or_else(Self::unknown, |row| row.1)
+    }
+
     /// An unidentified file system.
     pub fn unknown() -> Self {
         Self::Other(0)

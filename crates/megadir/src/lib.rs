@@ -48,7 +48,7 @@
 //! | paths of files that are spread over directories | [`layout`] |
 //! | removing trees and huge directories | [`remove`] |
 //! | choice of methods, with reasons | [`policy`], [`attribute_policy`] |
-//! | all methods | [`BACKENDS`], [`EXAMINERS`] |
+//! | all methods | [`BACKENDS`], [`STAT_BACKENDS`] |
 //! | user input: counts, sizes, ages, misspelt words | [`quantity`], [`nearest`] |
 //!
 //! Names are bytes ([`names`]). A reader's memory is bounded by its buffers, however large the directory is. Everything
@@ -85,12 +85,12 @@ mod mounts;
 pub mod names;
 pub mod nearest;
 mod options;
+pub mod pace;
 pub mod policy;
 pub mod quantity;
 pub mod remove;
 mod stat;
 pub mod summary;
-mod threads;
 mod tree_path;
 pub mod usage;
 mod walk;
@@ -99,7 +99,7 @@ mod walk;
 pub use access_list::AccessList;
 pub use attribute_listing::AttributeListing;
 pub use attribute_listing::policy::{self as attribute_policy, AttributeChoice, Strategy};
-pub use attributes::{Attributes, Time, Utc, Want};
+pub use attributes::{Attributes, StatMask, Time, Utc};
 #[cfg(unix)]
 pub use backend::resolve::Resolving;
 pub use backend::{BACKENDS, Backend, Reader, by_name as backend};
@@ -114,7 +114,7 @@ pub use file_system::FileSystem;
 pub use file_type::FileType;
 pub use listing::Listing;
 pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadOptions, SHARES_MAX, THREADS_MAX};
-pub use stat::{AttributeBatch, EXAMINERS, Examine, Examiner, by_name as examiner};
+pub use stat::{AttributeBatch, Examine, STAT_BACKENDS, StatBackend, by_name as stat_backend};
 pub use summary::{DirectorySummary, Summary};
 pub use tree_path::TreePath;
-pub use walk::{Walk, WalkContext, WalkItem, WalkOptions, WalkPart};
+pub use walk::{TreeEvent, Walk, WalkContext, WalkItem, WalkOptions, WalkPart};

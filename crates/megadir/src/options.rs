@@ -1,5 +1,7 @@
 //! Options for reading a directory.
 
+use std::thread::JoinHandle;
+
 use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -54,5 +56,14 @@ impl ReadOptions {
             return Err(Error::new("read", directory, ErrorKind::BadOption, reason));
         }
         Ok(())
+    }
+}
+
+/// Resumes a thread's panic in the caller, because that thread's part is missing.
+pub(crate) fn join(threads: &mut Vec<JoinHandle<()>>) {
+    for thread in threads.drain(..) {
+        if let Err(panic) = thread.join() {
+            std::panic::resume_unwind(panic);
+        }
     }
 }

@@ -8,22 +8,24 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use megadir::{Dir, EXAMINERS, Error, ErrorKind, Examiner, Result, Walk, WalkItem, WalkOptions, Want};
-use megadir_testkit::examining::trees::{Truth, oracle};
-use megadir_testkit::examining::wrong;
-use megadir_testkit::examining::{Ground, drain, once, trees};
+use megadir::{
+    Dir, Error, ErrorKind, Result, STAT_BACKENDS, StatBackend, StatMask, Walk, WalkItem, WalkOptions,
+};
 use megadir_testkit::leaks::{descriptors_below, settled};
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
+use megadir_testkit::stat_conformance::trees::{Truth, oracle};
+use megadir_testkit::stat_conformance::wrong;
+use megadir_testkit::stat_conformance::{Ground, drain, once, trees};
 use megadir_testkit::tree::{Flat, Kinds, Names};
 
 /// About 200 blocks.
 const FLAT: Flat = Flat { entries: 2000, names: Names::Longest, kinds: Kinds::Files, seed: 5 };
 
-/// Examiners that work in a directory.
-fn examiners(directory: &Path) -> Vec<&'static dyn Examiner> {
+/// Stat backends that work in a directory.
+fn stat_backends(directory: &Path) -> Vec<&'static dyn StatBackend> {
     let directory = Dir::open(directory).unwrap();
-    EXAMINERS.iter().copied().filter(|examiner| examiner.probe(&directory).is_ok()).collect()
+    STAT_BACKENDS.iter().copied().filter(|stat_backend| stat_backend.probe(&directory).is_ok()).collect()
 }
 
 /// Overwrites a block of a directory in an unmounted ext4 image.
@@ -45,30 +47,30 @@ fn a_damaged_block_is_one_error_and_no_wrong_attributes() {
     let mut truth = oracle(&path);
     mount.remount(|image| damage(image, "d", 71)).unwrap();
     // Device and mount numbers may change when the image is mounted again.
-    let now = Dir::open(&path).unwrap().attributes(Want::ALL).unwrap();
+    let now = Dir::open(&path).unwrap().attributes(StatMask::ALL).unwrap();
     for row in truth.values_mut() {
         (row.device, row.mount) = (now.device, now.mount);
     }
-    for examiner in examiners(&path) {
-        let ground = Ground::new(examiner, &mount.path());
+    for stat_backend in stat_backends(&path) {
+        let ground = Ground::new(stat_backend, &mount.path());
         let directory = Dir::open(&path).unwrap();
-        for way in ground.ways(&directory, Want::ALL, 4 << 10) {
+        for way in ground.ways(&directory, StatMask::ALL, 4 << 10) {
             let examined = drain(Dir::open(&path).unwrap(), &way);
             let error = examined.error.unwrap_or_else(|| panic!("{way}: the block was passed over"));
             assert_eq!((error.kind(), error.path()), (ErrorKind::Io, &*path), "{way}: {error}");
             for (name, row) in once(&examined.rows, &way.to_string()) {
-                assert_eq!(wrong(row, &truth[name], Want::ALL, ground.lacking()), None, "{way}");
+                assert_eq!(wrong(row, &truth[name], StatMask::ALL, ground.lacking()), None, "{way}");
             }
             assert_eq!(settled(|| descriptors_below(&path) - 1), 0, "{way}");
         }
         drop(directory);
         for threads in [1, 3] {
-            let walked = walk(examiner, &mount.path(), threads).unwrap();
+            let walked = walk(stat_backend, &mount.path(), threads).unwrap();
             assert_eq!(walked.errors.len(), 1, "{:?}", walked.errors);
             assert_eq!((walked.errors[0].kind(), walked.errors[0].path()), (ErrorKind::Io, &*path));
             let below = walked.rows.get(&path).into_iter().flatten();
             for (name, row) in below {
-                assert_eq!(wrong(row, &truth[name], Want::ALL, ground.lacking()), None);
+                assert_eq!(wrong(row, &truth[name], StatMask::ALL, ground.lacking()), None);
             }
         }
     }
@@ -81,13 +83,13 @@ struct Walked {
     errors: Vec<Error>,
 }
 
-fn walk(examiner: &'static dyn Examiner, root: &Path, threads: usize) -> Result<Walked> {
+fn walk(stat_backend: &'static dyn StatBackend, root: &Path, threads: usize) -> Result<Walked> {
     let options = WalkOptions {
         buffer_bytes: 4 << 10,
         threads,
         queue_directories_max: 4,
         cross_mounts: false,
-        examine: Some((examiner, Want::ALL)),
+        examine: Some((stat_backend, StatMask::ALL)),
         tell_ends: false,
         conditions: None,
     };
@@ -148,7 +150,7 @@ fn without_descriptors_examining_says_so() {
 
 #[expect(clippy::print_stdout, reason = "the parent process counts the lines")]
 fn examine_with_few_descriptors(root: &Path) {
-    // Without descriptors, an examiner that needs its own may report itself unavailable.
+    // Without descriptors, a stat backend that needs its own may report itself unavailable.
     let refused = |error: &Error| {
         let kinds = [ErrorKind::TooManyOpenFiles, ErrorKind::Unavailable];
         assert!(kinds.contains(&error.kind()), "{error}");
@@ -158,9 +160,9 @@ fn examine_with_few_descriptors(root: &Path) {
         Ok(directory) => directory,
         Err(error) => return refused(&error),
     };
-    for examiner in EXAMINERS {
-        let ground = Ground::new(*examiner, root);
-        for way in ground.ways(&directory, Want::ALL, 4 << 10) {
+    for stat_backend in STAT_BACKENDS {
+        let ground = Ground::new(*stat_backend, root);
+        for way in ground.ways(&directory, StatMask::ALL, 4 << 10) {
             let Ok(again) = directory.again() else { continue };
             let examined = drain(again, &way);
             match examined.error {
@@ -172,7 +174,7 @@ fn examine_with_few_descriptors(root: &Path) {
             }
         }
         for threads in [1, 3] {
-            match walk(*examiner, root, threads) {
+            match walk(*stat_backend, root, threads) {
                 Err(error) => refused(&error),
                 Ok(walked) if walked.errors.is_empty() => {
                     let rows = walked.rows.values().map(BTreeMap::len).sum::<usize>();

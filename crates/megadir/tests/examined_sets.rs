@@ -7,11 +7,11 @@ use std::cell::Cell;
 use std::path::Path;
 
 use megadir::policy::{self, Choice};
-use megadir::{AttributeChoice, Dir, EXAMINERS, ReadOptions, Strategy as Way, Want, backend};
-use megadir_testkit::examining::FIELDS;
-use megadir_testkit::examining::{Ground, trees};
+use megadir::{AttributeChoice, Dir, ReadOptions, STAT_BACKENDS, StatMask, Strategy as Way, backend};
 use megadir_testkit::mount::{self, Mount, Recipe};
 use megadir_testkit::require;
+use megadir_testkit::stat_conformance::FIELDS;
+use megadir_testkit::stat_conformance::{Ground, trees};
 use megadir_testkit::tree::{Flat, Kinds, Maker, Names};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -102,16 +102,21 @@ fn every_strategy(case: &Case, path: &Path, settled: bool) {
     if backend("split").unwrap().probe(&directory).is_ok() {
         ways.push((listed("split", threads, case.shares), Way::Shares));
     }
-    let want = case.want.iter().map(|index| FIELDS[*index]).collect::<Want>();
-    for examiner in EXAMINERS.iter().filter(|examiner| examiner.probe(&directory).is_ok()) {
-        let ground = Ground::new(*examiner, path);
+    let want = case.want.iter().map(|index| FIELDS[*index]).collect::<StatMask>();
+    for stat_backend in STAT_BACKENDS.iter().filter(|stat_backend| stat_backend.probe(&directory).is_ok()) {
+        let ground = Ground::new(*stat_backend, path);
         if settled {
             ground.settle(path);
         }
         for (listing, strategy) in &ways {
             let reason = "the test tries every strategy";
-            let choice =
-                AttributeChoice { listing: *listing, strategy: *strategy, examiner: *examiner, want, reason };
+            let choice = AttributeChoice {
+                listing: *listing,
+                strategy: *strategy,
+                stat_backend: *stat_backend,
+                want,
+                reason,
+            };
             ground.same(&directory, &choice, &truth);
         }
     }

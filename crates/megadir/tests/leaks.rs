@@ -7,15 +7,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use megadir::{
-    AttributeListing, BACKENDS, Batch, Dir, ReadOptions, THREADS_MAX, Walk, WalkOptions, Want, backend,
+    AttributeListing, BACKENDS, Batch, Dir, ReadOptions, StatMask, THREADS_MAX, Walk, WalkOptions, backend,
 };
 use megadir_testkit::PATIENCE;
-use megadir_testkit::examining::Hooked;
-use megadir_testkit::examining::ways;
 use megadir_testkit::leaks::{descriptors_below, library_threads, settled};
 use megadir_testkit::mount::{self, Mount, Recipe};
 use megadir_testkit::require;
 use megadir_testkit::require::full;
+use megadir_testkit::stat_conformance::Hooked;
+use megadir_testkit::stat_conformance::ways;
 use megadir_testkit::tree::Flat;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -66,11 +66,11 @@ fn examined_listings_and_walks_given_up_or_broken_leave_nothing() {
     let mount = require!(Mount::make(&mount::EXT4));
     let path = Flat::plain(20_000).ensure(&mount.path());
     let directory = Dir::open(&path).unwrap();
-    let examiner = megadir::examiner("statx").unwrap();
+    let stat_backend = megadir::stat_backend("statx").unwrap();
     let failing = |_: Batch<'_>| Err(Dir::open("/no/such/directory").unwrap_err());
     for broken in [false, true] {
-        let examiner = if broken { Hooked::on_examine(examiner, failing) } else { examiner };
-        for way in ways(examiner, &directory, Want::ALL, 8 << 10) {
+        let stat_backend = if broken { Hooked::on_examine(stat_backend, failing) } else { stat_backend };
+        for way in ways(stat_backend, &directory, StatMask::ALL, 8 << 10) {
             let rounds = if full() { 500 } else { 20 };
             for batches in [1, 0, 2, 7].into_iter().cycle().take(rounds) {
                 let again = directory.again().unwrap();
@@ -87,7 +87,7 @@ fn examined_listings_and_walks_given_up_or_broken_leave_nothing() {
             threads: 4,
             queue_directories_max: 4,
             cross_mounts: false,
-            examine: Some((examiner, Want::ALL)),
+            examine: Some((stat_backend, StatMask::ALL)),
             tell_ends: false,
             conditions: None,
         };

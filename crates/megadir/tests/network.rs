@@ -2,12 +2,12 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
-use megadir::{BACKENDS, Dir, EXAMINERS, FileSystem, attribute_policy};
+use megadir::{BACKENDS, Dir, FileSystem, STAT_BACKENDS, attribute_policy};
 use megadir_testkit::conformance::conformance;
-use megadir_testkit::examining::{examining, trees};
 use megadir_testkit::network::NetworkMount;
 use megadir_testkit::require;
 use megadir_testkit::require::full;
+use megadir_testkit::stat_conformance::{examining, trees};
 
 /// Runs both suites on a FUSE mount.
 fn both_suites(mount: &NetworkMount) {
@@ -18,10 +18,10 @@ fn both_suites(mount: &NetworkMount) {
         let outcome = conformance(*backend, &mount.path());
         assert_eq!(outcome.listed == 0, backend.name() == "split", "{}: {outcome:?}", backend.name());
     }
-    for examiner in EXAMINERS {
-        let outcome = examining(*examiner, &mount.path());
-        let by_number = ["xfs-bulkstat", "btrfs-search"].contains(&examiner.name());
-        assert_eq!(outcome.examined == 0, by_number, "{}: {outcome:?}", examiner.name());
+    for stat_backend in STAT_BACKENDS {
+        let outcome = examining(*stat_backend, &mount.path());
+        let by_number = ["xfs-bulkstat", "btrfs-search"].contains(&stat_backend.name());
+        assert_eq!(outcome.examined == 0, by_number, "{}: {outcome:?}", stat_backend.name());
     }
 }
 

@@ -3,7 +3,10 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a development tool talks to the terminal")]
 
+mod book;
 mod ci;
+#[cfg(target_os = "linux")]
+mod package;
 mod process;
 #[cfg(target_os = "linux")]
 mod speed;
@@ -23,8 +26,13 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Build the book of docs/ in target/book and check its links
+    Book(book::Args),
     /// Run all checks for a change, cheap stages first
     Ci(ci::Args),
+    /// Make the files of a release in target/package: .deb, static program, source, components, checksums; Linux
+    #[cfg(target_os = "linux")]
+    Package(package::Args),
     /// Install the programs that megadir is compared with and run the study `peers`; Linux, as root
     #[cfg(target_os = "linux")]
     Speed(speed::Args),
@@ -34,7 +42,10 @@ enum Task {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
+        Task::Book(args) => book::run(&args),
         Task::Ci(args) => ci::run(&args),
+        #[cfg(target_os = "linux")]
+        Task::Package(args) => package::run(&args),
         #[cfg(target_os = "linux")]
         Task::Speed(args) => speed::run(&args),
         Task::Tidy(args) => tidy::run(&args),

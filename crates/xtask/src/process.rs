@@ -1,5 +1,6 @@
 //! Finding and running other programs.
 
+use std::ffi::OsString;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -81,6 +82,40 @@ pub(crate) fn merged(command: &mut Command) -> Result<(ExitStatus, String), Stri
     reader.read_to_end(&mut bytes).map_err(|error| cannot("read the output of", command, &error))?;
     let status = child.wait().map_err(|error| cannot("wait for", command, &error))?;
     Ok((status, String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// Program of crates.io, in one version.
+pub(crate) struct CratesIo {
+    pub(crate) package: &'static str,
+    pub(crate) program: &'static str,
+    pub(crate) version: &'static str,
+}
+
+impl CratesIo {
+    /// `true` if the program is in `bin/` of a folder, in this version.
+    pub(crate) fn is_installed(&self, root: &Path) -> bool {
+        let path = root.join("bin").join(self.program);
+        let printed = output(Command::new(path).arg("--version")).unwrap_or_default();
+        printed.split_whitespace().any(|word| word.trim_start_matches('v') == self.version)
+    }
+
+    /// Installs the program into `bin/` of a folder unless this version is there. `options` are those of `cargo install`.
+    pub(crate) fn install(&self, root: &Path, options: &[&str]) -> Result<(), String> {
+        if self.is_installed(root) {
+            return Ok(());
+        }
+        let mut command = Command::new(cargo());
+        // Another version is replaced.
+        command
+            .args(["install", self.package, "--locked", "--force", "--version", self.version])
+            .args(options);
+        run(command.arg("--root").arg(root))
+    }
+}
+
+/// Returns the cargo that started this task, or the one on `PATH`.
+pub(crate) fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 pub(crate) fn processors() -> usize {

@@ -4,8 +4,8 @@
 //! has bfs, fd-find, gdu, rsync and GNU's tools; a program that is missing is left out of the study, with a note.
 //! With `--published` the records and pages of the repository are made again.
 
-use crate::process;
-use crate::workspace::{Workspace, cargo};
+use crate::process::{self, CratesIo};
+use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -41,20 +41,14 @@ const PAGES: [&str; 8] = ["test", "--package", "megadir-cli", "--test", "it", "-
 const PAGES_TEST: &str =
     "pages::compared::tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these";
 
-/// Program of crates.io, in the version that published figures used or a tested one.
-struct Peer {
-    package: &'static str,
-    program: &'static str,
-    version: &'static str,
-}
-
-static PEERS: &[Peer] = &[
-    Peer { package: "fd-find", program: "fd", version: "10.5.0" },
-    Peer { package: "rmz", program: "rmz", version: "3.2.1" },
-    Peer { package: "eza", program: "eza", version: "0.23.5" },
-    Peer { package: "du-dust", program: "dust", version: "1.2.7" },
-    Peer { package: "dua-cli", program: "dua", version: "2.32.2" },
-    Peer { package: "diskus", program: "diskus", version: "0.9.0" },
+/// In the versions that published figures used, or tested ones.
+static PEERS: &[CratesIo] = &[
+    CratesIo { package: "fd-find", program: "fd", version: "10.5.0" },
+    CratesIo { package: "rmz", program: "rmz", version: "3.2.1" },
+    CratesIo { package: "eza", program: "eza", version: "0.23.5" },
+    CratesIo { package: "du-dust", program: "dust", version: "1.2.7" },
+    CratesIo { package: "dua-cli", program: "dua", version: "2.32.2" },
+    CratesIo { package: "diskus", program: "diskus", version: "0.9.0" },
 ];
 
 #[derive(clap::Args)]
@@ -73,7 +67,7 @@ pub(crate) struct Args {
 /// Runs the study; the default options need root.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     let workspace = Workspace::find()?;
-    let mut build = Command::new(cargo());
+    let mut build = Command::new(process::cargo());
     process::run(build.current_dir(&workspace.root).args([
         "build",
         "--release",
@@ -85,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if !args.installed {
         for peer in PEERS {
             // The study leaves a missing program out and says so.
-            if let Err(why) = install(&tools, peer) {
+            if let Err(why) = peer.install(&tools, &[]) {
                 eprintln!("xtask: {} is not installed: {why}", peer.program);
             }
         }
@@ -135,19 +129,9 @@ fn publish(
             .and_then(|()| std::fs::copy(record(place), published.join("record.jsonl")));
         copied.map_err(failed)?;
     }
-    process::run(Command::new(cargo()).current_dir(&workspace.root).args(PAGES).env("MEGADIR_BLESS", "1"))
-}
-
-/// Installs a program of crates.io in its version, unless it is there.
-fn install(root: &Path, peer: &Peer) -> Result<(), String> {
-    let path = root.join("bin").join(peer.program);
-    let said = process::output(Command::new(&path).arg("--version")).unwrap_or_default();
-    if said.split_whitespace().any(|word| word.trim_start_matches('v') == peer.version) {
-        return Ok(());
-    }
-    let mut command = Command::new(cargo());
-    command.args(["install", peer.package, "--locked", "--version", peer.version, "--root"]).arg(root);
-    process::run(&mut command)
+    process::run(
+        Command::new(process::cargo()).current_dir(&workspace.root).args(PAGES).env("MEGADIR_BLESS", "1"),
+    )
 }
 
 /// Links the real interpreter: the `python3` on `PATH` may be a script that searches for it each time.
@@ -206,7 +190,7 @@ mod tests {
     #[test]
     fn every_program_that_is_installed_is_in_the_study() {
         let study = include_str!("../../../studies/peers.toml");
-        for Peer { program, .. } in PEERS {
+        for CratesIo { program, .. } in PEERS {
             assert!(study.contains(&format!("run = \"{program} ")), "{program}");
         }
     }

@@ -2,7 +2,6 @@
 
 use crate::process;
 use serde_json::Value;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,13 +27,8 @@ impl Workspace {
 }
 
 pub(crate) fn metadata(manifest: &Path) -> Result<Value, String> {
-    let mut command = Command::new(cargo());
+    let mut command = Command::new(process::cargo());
     command.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]).arg(manifest);
     let text = process::output(&mut command)?;
     serde_json::from_str(&text).map_err(|error| format!("cannot read what `cargo metadata` printed: {error}"))
-}
-
-/// Returns the cargo that started this task, or the one on `PATH`.
-pub(crate) fn cargo() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

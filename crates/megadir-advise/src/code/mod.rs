@@ -59,7 +59,6 @@ impl FromStr for Language {
     }
 }
 
-/// Unknown language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownLanguage;
 

@@ -34,7 +34,6 @@ pub(super) struct Slice {
 pub(super) enum Refusal {
     /// Fewer or more bytes than these.
     Length(usize, usize),
-    /// `.` or `..`.
     Dots,
     /// Contains `/` or NUL.
     Separator,
@@ -45,7 +44,6 @@ pub(super) enum Refusal {
     NotHex,
     /// As the dots.
     Part(&'static str, Vec<Slice>),
-    /// The rest for the file is `.` or `..`.
     Rest(Slice),
     /// Possible name of a directory beside it: the label at offset `after`, in either case, and one of these
     /// numbers of bytes.

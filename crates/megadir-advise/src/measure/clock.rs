@@ -12,7 +12,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const REMOVING_PART: f64 = 0.7;
 /// For work that belongs to no file: syncing, the record.
 const RESERVE: Duration = Duration::from_millis(250);
-/// Reserved in addition.
 const RESERVE_PART: f64 = 0.05;
 
 /// No block is running.
@@ -142,10 +141,10 @@ impl Listener for Watch<'_> {
         match event {
             Event::Starts { plan, block } => {
                 self.first.get_or_insert_with(Instant::now);
-                self.arms = (plan.cells.len() as u32).max(1);
-                let cell = &plan.cells[block.cell.0 as usize];
+                self.arms = (plan.arms.len() as u32).max(1);
+                let arm = &plan.arms[block.arm.0 as usize];
                 self.makes =
-                    matches!(&cell.work, Work::Files(work) if work.operation == FileOperation::Create);
+                    matches!(&arm.work, Work::Files(work) if work.operation == FileOperation::Create);
                 if self.makes {
                     let since = self.clock.begun.elapsed().as_nanos() as u64;
                     self.clock.since_ns.store(since, Ordering::Relaxed);

@@ -132,9 +132,9 @@ impl Design {
         study.meta.name = "advise".into();
         study.meta.question = "Which layout is best for these files here?".into();
         study.meta.source = "megadir advise: a short measurement of the candidate layouts".into();
-        study.meta.keeps =
+        study.meta.reproduces =
             vec!["The requested lengths of names, sizes (up to 4 KiB) and number of writers.".into()];
-        study.meta.mends = vec!["Fewer files than planned: this measures the cost of a layout with a warm cache, not of a full directory.".into()];
+        study.meta.fixes = vec!["Fewer files than planned: this measures the cost of a layout with a warm cache, not of a full directory.".into()];
         study.meta.published = Vec::new();
         study.data.names = self.names;
         study.data.size_bytes = self.size_bytes;

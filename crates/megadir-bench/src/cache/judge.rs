@@ -14,7 +14,6 @@ const NAME_BYTES: u64 = 256;
 /// One file that was read after a drop, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileRead {
-    /// Bytes read from the file.
     pub(super) asked: u64,
     /// Bytes read from the volume during that time.
     pub(super) given: u64,

@@ -8,7 +8,6 @@
 //!
 //! A state that is unavailable or cannot be verified is an error, never silently another state.
 
-mod caches;
 #[cfg(any(windows, test))]
 mod judge;
 #[cfg(target_os = "linux")]
@@ -17,24 +16,30 @@ mod tree;
 #[cfg(windows)]
 mod windows;
 
+use std::collections::HashSet;
 use std::io;
 
 use megadir::Dir;
-use megadir_record::{CacheState, DataId};
+use megadir_record::{Arm, ArmId, CacheState, DataId, DataSource, Note, Plan, Sample, When};
+use megadir_stats::permutation::SplitMix64;
+use system::System;
+
+use self::tree::Sampled;
+use crate::control::{RunControl, WorkError};
+use crate::host;
+use crate::kind::{BlockKey, Workload};
+use crate::measure::Stopwatch;
+use crate::note::NoteKind;
+use crate::os::At;
+use crate::request::CacheFact;
+use tree::Pass;
 
 #[cfg(target_os = "linux")]
 use linux as system;
-#[cfg(windows)]
-use windows as system;
-
-use self::tree::Sampled;
-use crate::control::WorkError;
-use crate::host;
-use crate::request::CacheFact;
-
-pub(crate) use caches::{Before, Caches};
 #[cfg(target_os = "linux")]
 pub(crate) use system::is_memory;
+#[cfg(windows)]
+use windows as system;
 
 /// Every cache state with its name in reports, and the reason if it is unavailable on `directory`. In a virtual
 /// machine cold states are named `guest-...`: the host's cache stays warm.
@@ -73,4 +78,253 @@ pub(crate) trait Directories {
 
 fn refused(state: CacheState, reason: impl Into<String>) -> WorkError {
     WorkError::Stage { stage: state.name(), source: io::Error::other(reason.into()) }
+}
+
+/// Cache state of a run's data sets, as changed by the run itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Caches {
+    /// `true` if any arm needs a cold cache; otherwise nothing is ever done.
+    evicts: bool,
+    sets: Vec<Set>,
+    /// Warm arms that have run since the data they need were last dropped.
+    warm_arms: HashSet<ArmId>,
+    /// Arms that already have a note about a cold block without reads.
+    told: HashSet<ArmId>,
+    system: System,
+    random: SplitMix64,
+}
+
+#[derive(Clone, Debug)]
+struct Set {
+    /// `true` if subdirectories belong to it.
+    deep: bool,
+    /// `true` if every name and inode was looked up since the last drop.
+    warm: bool,
+    entries: u64,
+    sample: Vec<Sampled>,
+    file_system: String,
+}
+
+pub(crate) struct Before<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) planned: &'a Arm,
+    pub(crate) key: BlockKey,
+    pub(crate) operations: u64,
+    pub(crate) control: RunControl<'a>,
+}
+
+impl Caches {
+    pub(crate) fn new(plan: &Plan, file_systems: Vec<String>) -> Self {
+        let set = |(data, file_system): (&megadir_record::Data, String)| Set {
+            deep: matches!(data.source, DataSource::Made(_)),
+            warm: true,
+            entries: data.entries,
+            sample: Vec::new(),
+            file_system,
+        };
+        Self {
+            evicts: plan.arms.iter().any(|planned| planned.cache.is_cold()),
+            sets: plan.data.iter().zip(file_systems).map(set).collect(),
+            warm_arms: HashSet::new(),
+            told: HashSet::new(),
+            system: System::default(),
+            random: SplitMix64::new(plan.seed ^ 0x0063_6163_6865),
+        }
+    }
+
+    /// Tries every cache state of the plan on every non-empty data set. Returns arms with an unavailable or
+    /// unverifiable state, with the reason.
+    pub(crate) fn dry_run(
+        &mut self,
+        plan: &Plan,
+        directories: &mut dyn Directories,
+        control: RunControl<'_>,
+    ) -> Result<Vec<(ArmId, String)>, WorkError> {
+        let mut gone = Vec::new();
+        // Files that arms make do not exist yet: their state is verified before the first block.
+        let there = |data: &megadir_record::Data| {
+            data.entries > 0 && data.source.made().is_none_or(|made| made.when == When::BeforeRun)
+        };
+        for data in plan.data.iter().filter(|data| there(data)) {
+            for state in CacheState::ALL.into_iter().filter(|state| state.drops()) {
+                let arms =
+                    plan.arms.iter().filter(|planned| planned.data == data.id && planned.cache == state);
+                let arms: Vec<ArmId> = arms.map(|planned| planned.id).collect();
+                if arms.is_empty() {
+                    continue;
+                }
+                let tried = self
+                    .warm_names(data.id, directories.of(data.id), control)
+                    .and_then(|()| self.evict(state, data.id, directories, control));
+                let tried = match state.drops_names() {
+                    true => tried.and_then(|()| {
+                        self.forget_names(state, plan, data.id);
+                        self.verify_cold(state, data.id, directories.of(data.id))
+                    }),
+                    false => tried,
+                };
+                match tried {
+                    Ok(()) => {}
+                    // A failed remount affects every arm on that file system.
+                    Err(error @ (WorkError::Stopped | WorkError::Remount(_))) => return Err(error),
+                    Err(error) => gone.extend(arms.into_iter().map(|arm| (arm, error.to_string()))),
+                }
+            }
+        }
+        Ok(gone)
+    }
+
+    /// Prepares the work of a block and brings the cache into its arm's state.
+    pub(crate) fn prepare(
+        &mut self,
+        work: &mut dyn Workload,
+        stopwatch: &mut Stopwatch,
+        before: &Before<'_>,
+        directories: &mut dyn Directories,
+    ) -> Result<(), WorkError> {
+        let Before { planned, key, operations, control, .. } = *before;
+        let directory = directories.of(planned.data);
+        if self.evicts && !planned.cache.is_cold() {
+            self.warm_names(planned.data, directory, control)?;
+            self.warm_arm(work, stopwatch, before, directory)?;
+        }
+        work.setup(directory, key, operations, control)?;
+        if planned.cache.is_cold() {
+            let evicted = self.evict(planned.cache, planned.data, directories, control);
+            self.forget(planned.cache, before);
+            evicted?;
+        }
+        Ok(())
+    }
+
+    /// Checks a measured block: a cold block without reads was probably not cold, which is noted once per arm.
+    pub(crate) fn after(&mut self, planned: &Arm, sample: &Sample) -> Option<Note> {
+        let elsewhere = is_served_elsewhere(&self.sets[planned.data.0 as usize].file_system);
+        let nothing = planned.cache.drops_names() && sample.read_bytes == Some(0) && !elsewhere;
+        (nothing && self.told.insert(planned.id)).then(|| {
+            NoteKind::ColdWithoutReads.note(format!(
+                "{}: nothing was read from the device in round {} although the cache was cold",
+                planned.name, sample.round
+            ))
+        })
+    }
+
+    /// Looks up every name and inode of a data set if they were dropped.
+    fn warm_names(
+        &mut self,
+        data: DataId,
+        directory: &Dir,
+        control: RunControl<'_>,
+    ) -> Result<(), WorkError> {
+        let place = data.0 as usize;
+        if self.sets[place].warm && !self.sets[place].sample.is_empty() {
+            return Ok(());
+        }
+        self.pass(data, directory, control)?;
+        self.sets[place].warm = true;
+        Ok(())
+    }
+
+    /// Walks a data set, stats every entry and samples some names.
+    fn pass(&mut self, data: DataId, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
+        let set = &mut self.sets[data.0 as usize];
+        let mut pass = Pass::new(&mut self.random);
+        tree::each(directory.at(), set.deep, control, &mut |entry| pass.see(entry))?;
+        (set.entries, set.sample) = (pass.seen, pass.sample);
+        Ok(())
+    }
+
+    /// Runs a warm arm's work once, unrecorded, if data that it needs were dropped.
+    fn warm_arm(
+        &mut self,
+        work: &mut dyn Workload,
+        stopwatch: &mut Stopwatch,
+        before: &Before<'_>,
+        directory: &Dir,
+    ) -> Result<(), WorkError> {
+        let Before { planned, key, operations, control, .. } = *before;
+        if !self.warm_arms.insert(planned.id) || !planned.work.leaves_all() {
+            return Ok(());
+        }
+        // Other names: the block's own would become warmer than in normal operation.
+        let other = BlockKey { phase: megadir_record::Phase::WarmUp, attempt: u32::MAX, ..key };
+        stopwatch.set_rate(None);
+        work.setup(directory, other, operations, control)?;
+        work.run(directory, operations, stopwatch, control)?;
+        work.teardown(directory, control)?;
+        stopwatch.clear();
+        Ok(())
+    }
+
+    /// Drops the parts of the cache that are cold in this state, and verifies that they are gone.
+    fn evict(
+        &mut self,
+        state: CacheState,
+        data: DataId,
+        directories: &mut dyn Directories,
+        control: RunControl<'_>,
+    ) -> Result<(), WorkError> {
+        match state {
+            CacheState::Warm => return Ok(()),
+            CacheState::Unseen => return directories.recreate_files(data),
+            CacheState::DataCold => {}
+            CacheState::VfsCold | CacheState::FsCold => self.draw(data, directories.of(data), control)?,
+        }
+        let Set { deep, entries, ref sample, ref file_system, .. } = self.sets[data.0 as usize];
+        let evicted = ColdTarget { data, deep, entries, sample, file_system };
+        self.system.evict(state, &evicted, directories, control)
+    }
+
+    /// Samples names of a data set again if the sampled ones are gone: the arms make their own files.
+    fn draw(&mut self, data: DataId, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
+        match tree::are_there(directory.at(), &self.sets[data.0 as usize].sample)? {
+            true => Ok(()),
+            false => self.pass(data, directory, control),
+        }
+    }
+
+    /// Marks as cold everything that a drop affected, including other data sets.
+    fn forget(&mut self, state: CacheState, before: &Before<'_>) {
+        match state {
+            CacheState::Warm => {}
+            CacheState::Unseen => {
+                self.sets[before.planned.data.0 as usize].warm = false;
+                self.warm_arms.retain(|arm| before.plan.arms[arm.0 as usize].data != before.planned.data);
+            }
+            CacheState::DataCold => {
+                let reads =
+                    |planned: &&Arm| planned.data == before.planned.data && planned.work.reads_contents();
+                for planned in before.plan.arms.iter().filter(reads) {
+                    self.warm_arms.remove(&planned.id);
+                }
+            }
+            CacheState::VfsCold | CacheState::FsCold => {
+                self.forget_names(state, before.plan, before.planned.data);
+            }
+        }
+    }
+
+    /// Marks the names of all data sets as cold, or after a remount those on the same file system.
+    fn forget_names(&mut self, state: CacheState, plan: &Plan, data: DataId) {
+        let on = |data: DataId| plan.data[data.0 as usize].on;
+        let cold = |other: DataId| state != CacheState::FsCold || on(other) == on(data);
+        self.warm_arms.retain(|arm| !cold(plan.arms[arm.0 as usize].data));
+        for (set, data) in self.sets.iter_mut().zip(&plan.data) {
+            set.warm &= !cold(data.id);
+        }
+    }
+
+    /// Stats the sampled names after a drop: this must read from the device.
+    fn verify_cold(&self, state: CacheState, data: DataId, directory: &Dir) -> Result<(), WorkError> {
+        let set = &self.sets[data.0 as usize];
+        match is_served_elsewhere(&set.file_system) {
+            true => Ok(()),
+            false => system::verify_cold(state, directory.at(), &set.sample),
+        }
+    }
+}
+
+/// `true` if another process reads the device for this one (FUSE), so that this process's read counters stay 0.
+fn is_served_elsewhere(file_system: &str) -> bool {
+    file_system.starts_with("fuse")
 }

@@ -91,7 +91,6 @@ impl Files {
         Names { scheme: self.made.names, seed: self.seed }
     }
 
-    /// Returns the layout, if the files are spread by one.
     pub fn layout(&self) -> Option<&Layout> {
         match &self.places {
             Places::Layout(placer) => Some(placer.layout()),
@@ -213,7 +212,6 @@ impl Files {
     }
 }
 
-/// Returns the number of different characters at each position of the names.
 fn values(names: NameScheme) -> u64 {
     match names {
         NameScheme::Md5 | NameScheme::Hex | NameScheme::UpperHex => 16,

@@ -81,7 +81,6 @@ impl<'a> Filling<'a> {
         Self { files, tree, buffer, piece, next: 0, filled: Filled::default() }
     }
 
-    /// Returns a filling that begins with the file of index `first`.
     pub(crate) fn starting_at(dir: Borrowed<'a>, files: &'a Files, first: u64) -> Self {
         Self { next: first, ..Self::new(dir, files) }
     }

@@ -118,7 +118,6 @@ const CHARACTERS: &[u8; 32] = b"0123456789abcefghijkmnopqrstuvwx";
 const DEVICES: [&[u8]; 12] =
     [b"con", b"prn", b"aux", b"com1", b"com2", b"com3", b"com4", b"com5", b"com6", b"com7", b"com8", b"com9"];
 
-/// Returns a Windows device name that is among the first `numbers` names by length.
 pub(super) fn device_among(bytes: &[u8; NAME_LENGTHS], numbers: u64) -> Option<&'static str> {
     let shortest = bytes.iter().min().map_or(0, |bytes| usize::from(*bytes));
     let digit = |byte: &u8| CHARACTERS.iter().position(|character| character == byte).map(|at| at as u64);
@@ -135,7 +134,6 @@ fn copy<'a>(name: &[u8], buffer: &'a mut [u8; NAME_BYTES_MAX]) -> &'a mut [u8] {
     &mut buffer[..name.len()]
 }
 
-/// Writes `value` in decimal at the end of `text` and returns it.
 pub(super) fn decimal(value: u64, text: &mut [u8; 41]) -> &[u8] {
     let mut rest = value;
     let mut start = text.len();

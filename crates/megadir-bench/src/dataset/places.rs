@@ -86,7 +86,6 @@ impl<'a> Directories<'a> {
         Some(Self { places, levels })
     }
 
-    /// Returns the number of directories, saturating at `u64::MAX`.
     pub fn count(&self) -> u64 {
         self.levels.iter().fold(0, |sum, level| sum.saturating_add(*level))
     }
@@ -159,7 +158,6 @@ fn layout_levels(placer: &Placer, names: NameScheme, entries: u64) -> Option<Vec
     }
 }
 
-/// Returns how many numbers fall into one directory of a level, for layouts by number.
 fn files_below(placer: &Placer, level: usize) -> u64 {
     let levels = placer.layout().levels();
     match placer.layout().source() {
@@ -174,7 +172,6 @@ fn files_below(placer: &Placer, level: usize) -> u64 {
     }
 }
 
-/// Writes the path of a directory whose components are hex digits of its number.
 fn write_hex(layout: &Layout, level: usize, number: u64, path: &mut PathWriter<'_>) {
     let mut digits = [0; 16];
     hex_digits(&number.to_be_bytes(), &mut digits);
@@ -252,7 +249,6 @@ impl<'a> PathWriter<'a> {
         self.length += text.len();
     }
 
-    /// Appends a directory: `d` and a number with at least `digits` digits.
     pub(super) fn directory(&mut self, number: u64, digits: usize) {
         let mut text = [0; 41];
         let text = decimal(number, &mut text);
@@ -297,7 +293,6 @@ struct Class {
     /// Number of its first directory on its level.
     first: u64,
     directories: u64,
-    /// The index of its first file.
     first_file: u64,
     files: u64,
 }

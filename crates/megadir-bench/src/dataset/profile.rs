@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use megadir::{Dir, EXAMINERS, Error, FileType, Walk, WalkItem, WalkOptions, Want};
+use megadir::{Dir, Error, FileType, STAT_BACKENDS, StatMask, Walk, WalkItem, WalkOptions};
 use megadir_record::{DirectoryClass, Level, NAME_LENGTHS, NameScheme, SizeLaw, Spread};
 
 use super::{LEVELS_MAX, Sizes};
@@ -50,13 +50,14 @@ pub enum LookError {
 pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<Look, LookError> {
     // On Windows the listing includes sizes.
     let cheapest = if cfg!(windows) { "listed" } else { "statx" };
-    let cheapest = EXAMINERS.iter().find(|examiner| examiner.name() == cheapest).or(EXAMINERS.first());
+    let cheapest =
+        STAT_BACKENDS.iter().find(|stat_backend| stat_backend.name() == cheapest).or(STAT_BACKENDS.first());
     let options = WalkOptions {
         buffer_bytes: 64 << 10,
         threads: 1,
         queue_directories_max: 1024,
         cross_mounts: false,
-        examine: cheapest.map(|examiner| (*examiner, Want::SIZE)),
+        examine: cheapest.map(|stat_backend| (*stat_backend, StatMask::SIZE)),
         tell_ends: true,
         conditions: None,
     };
@@ -108,11 +109,10 @@ impl<'a> Looking<'a> {
         Self { root, begun: HashMap::new(), levels: Vec::new(), sizes, lengths, unread: 0, unexamined: 0 }
     }
 
-    /// Counts a file by the length of its name and, if it is a regular file, its size.
     fn file(&mut self, name_bytes: usize, regular: Option<&megadir::Attributes>) {
         let size = match regular {
             None => 0,
-            Some(row) if row.have.contains(Want::SIZE) => row.size_bytes,
+            Some(row) if row.have.contains(StatMask::SIZE) => row.size_bytes,
             Some(_) => {
                 self.unexamined += 1;
                 0

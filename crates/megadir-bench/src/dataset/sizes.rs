@@ -14,7 +14,6 @@ pub const SIGMA_MAX: f64 = 3.0;
 pub const SIZE_BYTES_MAX: u64 = 1 << 36;
 /// Blocks counted one by one; above that the distribution is smooth enough for a formula.
 const BLOCKS_EXACT: u64 = 4096;
-/// Purpose of the random stream for sizes.
 const PURPOSE: u64 = 0x7369_7a65;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +24,6 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Returns a distribution in which every file has the same size.
     pub fn fixed(size_bytes: u64) -> Self {
         Self { size_bytes, law: SizeLaw::Fixed }
     }
@@ -142,7 +140,6 @@ impl Sizes {
     }
 }
 
-/// Returns a number below `end` from 64 random bits.
 fn share(drawn: u64, end: u128) -> u64 {
     ((u128::from(drawn) * end) >> 64) as u64
 }

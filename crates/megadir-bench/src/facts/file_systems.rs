@@ -87,7 +87,6 @@ fn look(mounted: &Mounted) -> Result<Looked, String> {
     })
 }
 
-/// Returns the reason that no image can be cold, if `directory` is in memory.
 fn images_in_memory(directory: &Path) -> Result<Option<String>, LabError> {
     let opened = std::fs::File::open(directory).map_err(|source| unusable(directory, source))?;
     let kind = host::file_system(opened.as_fd()).kind;

@@ -2,18 +2,21 @@
 
 #[cfg(target_os = "linux")]
 mod file_systems;
-#[cfg(not(target_os = "linux"))]
-mod unsupported;
-mod volumes;
+
+use std::path::{Path, PathBuf};
+
+use megadir::{BACKENDS, BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Dir, THREADS_MAX, policy};
+
+use crate::cache::cache_facts;
+use crate::host;
+use crate::method::method_facts;
+use crate::os::At;
+use crate::request::{BackendFact, Backing, FileSystemFact, FoundFileSystem};
 
 #[cfg(target_os = "linux")]
 pub use file_systems::file_system_facts;
-use megadir::{BACKENDS, BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Dir, THREADS_MAX, policy};
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::file_system_facts;
-pub use volumes::volume_facts;
-
-use crate::request::{BackendFact, FileSystemFact};
 
 #[derive(Debug)]
 pub struct LabFacts {
@@ -25,7 +28,6 @@ pub struct LabFacts {
 /// Buffer of glibc's readdir, bytes; fixed.
 const C_LIBRARY_BUFFER_BYTES: u64 = 32 << 10;
 
-/// Returns the capabilities of every backend of this system on `directory` itself.
 pub fn backend_facts(directory: &Dir) -> Vec<BackendFact> {
     facts(directory, |backend| backend.probe(directory).err().map(|error| error.reason()))
 }
@@ -52,4 +54,61 @@ fn facts(directory: &Dir, unavailable: impl Fn(&dyn megadir::Backend) -> Option<
         buffer_bytes: (BUFFER_BYTES_MIN as u64, BUFFER_BYTES_MAX as u64),
     });
     facts.collect()
+}
+
+/// Determines the capabilities of directories that will be made below each of `directories`. `labels` names them
+/// in tables.
+pub fn volume_facts(
+    directories: &[PathBuf],
+    labels: &[String],
+) -> Result<Vec<FileSystemFact>, megadir::Error> {
+    let fact = |(directory, label): (&PathBuf, &String)| {
+        let found = look(directory, label)?;
+        Ok(FileSystemFact { name: label.clone(), spec: None, found: Ok(found) })
+    };
+    directories.iter().zip(labels).map(fact).collect()
+}
+
+fn look(path: &Path, label: &str) -> Result<FoundFileSystem, megadir::Error> {
+    let directory = Dir::open(path)?;
+    let mounted = host::file_system(directory.at());
+    Ok(FoundFileSystem {
+        label: label.to_owned(),
+        driver: mounted.kind.clone(),
+        kind: mounted.kind,
+        mount_options: mounted.mount_options.unwrap_or_default(),
+        tool: None,
+        // The same from everywhere, so that the run can be resumed.
+        backing: Backing::Directory { path: host::whole_path(path).to_string_lossy().into_owned() },
+        backends: backend_facts_below(&directory),
+        methods: method_facts(&directory),
+        caches: cache_facts(&directory),
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+mod unsupported {
+    //! Systems without a lab.
+
+    use std::path::Path;
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use super::LabFacts;
+    use crate::lab::{LINUX_ONLY, LabError, Spec};
+    use crate::request::FileSystemFact;
+
+    pub fn file_system_facts(
+        _directory: &Path,
+        asked: &[(Spec, Option<&Path>)],
+        _stop: &AtomicBool,
+        _beat: &AtomicU64,
+    ) -> Result<LabFacts, LabError> {
+        let gone = || Err(LINUX_ONLY.to_owned());
+        let fact = |(spec, _): &(Spec, Option<&Path>)| FileSystemFact {
+            name: spec.to_string(),
+            spec: Some(spec.clone()),
+            found: gone(),
+        };
+        Ok(LabFacts { file_systems: asked.iter().map(fact).collect(), room_bytes: 0 })
+    }
 }

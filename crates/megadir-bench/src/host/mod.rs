@@ -3,15 +3,18 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
-pub(crate) mod noise;
 #[cfg(windows)]
 mod windows;
 #[cfg(any(windows, test))]
 mod words;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use megadir_record::Machine;
+use megadir_record::{Machine, Note};
+use megadir_sys::clock::monotonic_ns;
+
+use crate::note::NoteKind;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::*;
@@ -39,4 +42,157 @@ pub struct Program {
     /// The commit, with `-dirty` if the work tree was modified.
     pub commit: Option<String>,
     pub by: Option<String>,
+}
+
+/// Duration of the timer-gap test.
+const PROBE: Duration = Duration::from_millis(200);
+/// Pauses of the spinning process longer than this are gaps, nanoseconds.
+const GAP_NS_MIN: u64 = 20_000;
+/// Share of time lost in gaps above which a note is made.
+const LOST_FRACTION_MAX: f64 = 0.01;
+/// A tick of `/proc/stat`, nanoseconds.
+pub(crate) const TICK_NS: u64 = 10_000_000;
+
+/// Windows power plans that do not lower the processor clock.
+const FULL_SPEED: [&str; 2] = ["High performance", "Ultimate performance"];
+/// Processor use by other processes above which a note is made, per cent.
+const OTHERS_PERCENT_MAX: f64 = 25.0;
+
+/// Checks before the run whether the machine is quiet enough; each threshold is where the effect starts to
+/// matter for blocks of a few milliseconds.
+pub(crate) fn probe(machine: &Machine) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let before = stolen_ticks();
+    let gaps = timer_gaps(PROBE.as_nanos() as u64);
+    if gaps.lost_ns as f64 > LOST_FRACTION_MAX * gaps.elapsed_ns as f64 {
+        let (lost, share) = (gaps.lost_ns as f64 / 1e6, 100.0 * gaps.lost_ns as f64 / gaps.elapsed_ns as f64);
+        let longest = gaps.longest_ns as f64 / 1e6;
+        let text = format!(
+            "{} gaps in {} ms of spinning took {lost:.1} ms ({share:.1} %), the longest {longest:.1} ms",
+            gaps.count,
+            PROBE.as_millis()
+        );
+        notes.push(NoteKind::TimerGaps.note(text));
+    }
+    if let (Some(before), Some(after)) = (before, stolen_ticks())
+        && after > before
+    {
+        let text =
+            format!("{} ms were stolen by the hypervisor in {} ms", (after - before) * 10, PROBE.as_millis());
+        notes.push(NoteKind::StolenTime.note(text));
+    }
+    notes.extend(standing(machine));
+    notes
+}
+
+fn standing(machine: &Machine) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if let Some(version) = &machine.wine {
+        notes.push(
+            NoteKind::Wine
+                .note(format!("this ran under Wine {version}, so the results do not hold for Windows")),
+        );
+    }
+    let pressure = &machine.pressure;
+    let processors = f64::from(machine.processors);
+    if let Some(load) = pressure.load_1m.filter(|load| *load > 0.25 * processors) {
+        notes.push(
+            NoteKind::Load
+                .note(format!("the load was {load:.2} on {processors} processors over the last minute")),
+        );
+    }
+    if let Some(percent) = pressure.others_busy_percent.filter(|percent| *percent > OTHERS_PERCENT_MAX) {
+        notes.push(NoteKind::Load.note(format!(
+            "other processes used {percent:.0} % of the time of {processors} processors during 200 ms before the run"
+        )));
+    }
+    let stalls =
+        [("the processor", pressure.cpu_some_10s_percent), ("input or output", pressure.io_some_10s_percent)];
+    for (what, percent) in stalls {
+        if let Some(percent) = percent.filter(|percent| *percent > 2.0) {
+            notes.push(
+                NoteKind::Pressure
+                    .note(format!("some task waited for {what} in {percent:.1} % of the last 10 s")),
+            );
+        }
+    }
+    if let Some(governor) = machine.governor.as_deref().filter(|governor| *governor != "performance") {
+        notes.push(NoteKind::Governor.note(format!("the processor's frequency is governed by `{governor}`")));
+    }
+    if let Some(plan) = machine.power_plan.as_deref().filter(|plan| !FULL_SPEED.contains(plan)) {
+        notes.push(NoteKind::Governor.note(format!("the power plan is `{plan}`")));
+    }
+    if let Some(dirty) = pressure.dirty_bytes.filter(|dirty| *dirty > 64 << 20) {
+        notes.push(
+            NoteKind::DirtyPages
+                .note(format!("{} MiB of dirty pages were waiting to be written", dirty >> 20)),
+        );
+    }
+    notes
+}
+
+struct Gaps {
+    count: u64,
+    lost_ns: u64,
+    longest_ns: u64,
+    elapsed_ns: u64,
+}
+
+/// Reads the clock in a tight loop and adds up the gaps.
+fn timer_gaps(probe_ns: u64) -> Gaps {
+    let start = monotonic_ns();
+    let mut gaps = Gaps { count: 0, lost_ns: 0, longest_ns: 0, elapsed_ns: 0 };
+    let mut last = start;
+    while gaps.elapsed_ns < probe_ns {
+        let now = monotonic_ns();
+        let gap = now - last;
+        if gap > GAP_NS_MIN {
+            gaps.count += 1;
+            gaps.lost_ns += gap;
+            gaps.longest_ns = gaps.longest_ns.max(gap);
+        }
+        last = now;
+        gaps.elapsed_ns = now - start;
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::standing;
+    use crate::host;
+    use crate::host::Program;
+    use crate::os::At;
+    use megadir::Dir;
+    use megadir_record::{Machine, Pressure};
+
+    #[test]
+    fn what_the_description_tells_is_noted() {
+        let directory = Dir::open(std::env::temp_dir()).unwrap();
+        let here = host::describe(directory.at(), &Program { commit: None, by: None });
+        let quiet = Pressure {
+            load_1m: Some(0.0),
+            cpu_some_10s_percent: None,
+            io_some_10s_percent: None,
+            memory_some_10s_percent: None,
+            dirty_bytes: None,
+            others_busy_percent: Some(3.0),
+        };
+        let plain = Machine { wine: None, governor: None, power_plan: None, pressure: quiet.clone(), ..here };
+        assert_eq!(standing(&plain), []);
+        let full = Machine { power_plan: Some("High performance".into()), ..plain.clone() };
+        assert_eq!(standing(&full), []);
+        let noisy = Machine {
+            wine: Some("8.0".into()),
+            power_plan: Some("Balanced, on battery".into()),
+            pressure: Pressure { others_busy_percent: Some(60.0), ..quiet },
+            ..plain
+        };
+        let notes = standing(&noisy);
+        let kinds: Vec<&str> = notes.iter().map(|note| note.kind.as_str()).collect();
+        assert_eq!(kinds, ["wine", "load", "governor"]);
+        assert_eq!(notes[0].text, "This ran under Wine 8.0, so the results do not hold for Windows.");
+        assert!(notes[1].text.starts_with("Other processes used 60 % of the time"), "{}", notes[1].text);
+        assert!(notes[2].text.contains("`Balanced, on battery`"), "{}", notes[2].text);
+    }
 }

@@ -39,7 +39,6 @@ const SETTINGS: [&str; 7] = [
 /// Observation time for other processes' load: many of the 10 to 16 ms ticks at which processor times advance.
 const WATCHED: Duration = Duration::from_millis(200);
 
-/// Describes the machine, with the volume of `directory`.
 pub(crate) fn describe(directory: Borrowed<'_>, program: &Program) -> Machine {
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
     let limits = system::job_limits();
@@ -112,7 +111,6 @@ pub(crate) fn stolen_ticks() -> Option<u64> {
     None
 }
 
-/// Returns the number of a directory's volume.
 pub(crate) fn file_system_number(directory: Borrowed<'_>) -> Option<u64> {
     volume_settings::volume(directory).ok().map(|volume| volume.serial.into())
 }

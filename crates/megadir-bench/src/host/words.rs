@@ -190,7 +190,6 @@ fn last_access(registry: Option<u32>) -> &'static str {
     }
 }
 
-/// Returns the attributes of a directory that affect the cost of its files.
 pub(crate) fn directory(attributes: u32, case_sensitive: Option<bool>) -> Vec<String> {
     let set = DIRECTORY_ATTRIBUTES.iter().filter(|(bit, _)| attributes & bit != 0);
     let mut words: Vec<String> = set.map(|(_, name)| (*name).to_owned()).collect();

@@ -2,7 +2,7 @@
 //! runs once a round and belongs to all of them.
 
 use megadir_record::{
-    Axes, CacheState, Cell, CellId, Data, DataId, Group, GroupRule, Note, Operation, Pair, Role, Stage, Work,
+    Arm, ArmId, Axes, CacheState, Data, DataId, Group, GroupRule, Note, Operation, Pair, Role, Stage, Work,
     WorkerKind,
 };
 
@@ -20,7 +20,7 @@ pub(crate) struct CacheChoice {
 /// Arms, data sets and groups of a plan under construction, and notes on omitted ones.
 pub(crate) struct Arms<'a> {
     pub(crate) facts: &'a [BackendFact],
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) planned: Vec<Arm>,
     pub(crate) data: Vec<Data>,
     pub(crate) groups: Vec<Group>,
     pub(crate) notes: Vec<Note>,
@@ -28,31 +28,30 @@ pub(crate) struct Arms<'a> {
 
 impl<'a> Arms<'a> {
     pub(crate) fn new(facts: &'a [BackendFact], data: Vec<Data>) -> Self {
-        Self { facts, cells: Vec::new(), data, groups: Vec::new(), notes: Vec::new() }
+        Self { facts, planned: Vec::new(), data, groups: Vec::new(), notes: Vec::new() }
     }
 
-    /// Adds a baseline and its A/A arm.
-    pub(crate) fn baseline(&mut self, data: DataId, work: Work) -> CellId {
+    pub(crate) fn baseline(&mut self, data: DataId, work: Work) -> ArmId {
         let axes = self.axes(&work, data);
         let id = self.push_at(axes.clone(), Role::Baseline, data, work.clone(), (0, 0));
         self.push_at(Axes { itself: true, ..axes }, Role::AgainstItself, data, work, (0, 0));
         id
     }
 
-    /// Returns the arm that does `work` on `data`, adding it if necessary, as a member of `group`.
-    pub(crate) fn arm(&mut self, group: &str, data: DataId, work: &Work) -> CellId {
-        let same =
-            |cell: &&mut Cell| cell.role != Role::AgainstItself && cell.data == data && cell.work == *work;
-        let id = match self.cells.iter_mut().find(same) {
-            Some(cell) => cell.id,
+    pub(crate) fn arm(&mut self, group: &str, data: DataId, work: &Work) -> ArmId {
+        let same = |planned: &&mut Arm| {
+            planned.role != Role::AgainstItself && planned.data == data && planned.work == *work
+        };
+        let id = match self.planned.iter_mut().find(same) {
+            Some(planned) => planned.id,
             None => self.push_at(self.axes(work, data), Role::Arm, data, work.clone(), (0, 0)),
         };
         self.join(id, group);
         id
     }
 
-    pub(crate) fn join(&mut self, id: CellId, group: &str) {
-        let groups = &mut self.cells[id.0 as usize].groups;
+    pub(crate) fn join(&mut self, id: ArmId, group: &str) {
+        let groups = &mut self.planned[id.0 as usize].groups;
         if !groups.iter().any(|name| name == group) {
             groups.push(group.to_owned());
         }
@@ -104,10 +103,10 @@ impl<'a> Arms<'a> {
         data: DataId,
         work: Work,
         (chain, step): (u32, u32),
-    ) -> CellId {
-        let id = CellId(self.cells.len() as u32);
+    ) -> ArmId {
+        let id = ArmId(self.planned.len() as u32);
         let cache = CacheState::Warm;
-        self.cells.push(Cell {
+        self.planned.push(Arm {
             id,
             name: axes.name(),
             groups: Vec::new(),
@@ -124,7 +123,6 @@ impl<'a> Arms<'a> {
         id
     }
 
-    /// Returns the axes that an arm's short, unique name mentions.
     fn axes(&self, work: &Work, data: DataId) -> Axes {
         let entries = Some(self.data[data.0 as usize].entries);
         match work {

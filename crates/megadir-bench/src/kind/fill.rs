@@ -1,14 +1,24 @@
 //! Filling one directory: the cost of creating a file at every population.
 
+use std::io;
+
+use megadir::Dir;
+use megadir::limits::{Limit, Step, explain_at};
 use megadir_record::axes::grouped;
 use megadir_record::{
-    Axes, CellId, FileOperation, FileOrder, FileWork, Group, GroupRule, Made, Operation, Order, Pair, Role,
-    SyncPolicy, When,
+    ArmId, Axes, Counted, DataId, FileOperation, FileOrder, FileWork, Group, GroupRule, Made, NameScheme,
+    Operation, Order, Pair, Role, SyncPolicy, When, Work,
 };
 use serde::Deserialize;
 
+use crate::control::{RunControl, WorkError};
+use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::kind::arms::Arms;
 use crate::kind::files::{Place, by_name};
+use crate::kind::{BlockKey, Workload};
+use crate::measure::Stopwatch;
+use crate::os::removal::remove_content;
+use crate::os::{self, At, Owned};
 use crate::request::PlanError;
 
 /// `[fill]` of a study. A size's `smaller` are further populations at which create and unlink are measured.
@@ -44,7 +54,7 @@ pub(crate) fn fills(
     let grown = Made { when: When::ByArms, ..made.clone() };
     let filled = arms.add_data(entries, grown.clone());
     let again = arms.add_data(entries, grown);
-    let mut curve: Vec<CellId> = Vec::new();
+    let mut curve: Vec<ArmId> = Vec::new();
     for bucket in 0..buckets {
         let (from, to) = (entries * bucket / buckets, entries * (bucket + 1) / buckets);
         let axes = Axes { filled: Some((from, to)), ..Axes::of(Operation::Create) };
@@ -67,7 +77,7 @@ pub(crate) fn fills(
 
 /// Adds directories of every population, each with a few further files that are created and removed.
 fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork, arms: &mut Arms<'_>) {
-    let mut rows: Vec<(u64, CellId, CellId)> = Vec::new();
+    let mut rows: Vec<(u64, ArmId, ArmId)> = Vec::new();
     for (chain, &entries) in (2..).zip(sizes) {
         let data = arms.add_data(entries, Made { when: When::BeforeRun, ..made.clone() });
         let range = (entries, entries + EXCURSION);
@@ -93,4 +103,107 @@ fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork
     });
     let pairs = pairs.collect();
     arms.pairs("population", "Is creating or removing a file slower among many files?", pairs);
+}
+
+/// `[refusal]` of a study; a size's `entries` is roughly the number of files that fit.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FillUntilFullSpec {
+    pub title: String,
+}
+
+const GROUP: &str = "refusal";
+
+/// Adds the arm and its group; roughly `entries_about` files fit.
+pub(crate) fn refusals(spec: &FillUntilFullSpec, entries_about: u64, arms: &mut Arms<'_>) {
+    let work = Work::FillUntilRefused { entries_about, predicted: None };
+    let arm = arms.arm(GROUP, DataId(0), &work);
+    let rule = GroupRule::Refusal { arm };
+    arms.groups.push(Group::new(GROUP, &spec.title, true, rule));
+}
+
+const FILLED: &str = "filled";
+/// Files between two checks for cancellation.
+const STEP: u64 = 1024;
+
+pub(crate) struct FillUntilFull {
+    scheme: NameScheme,
+    seed: u64,
+    block_seed: u64,
+}
+
+impl FillUntilFull {
+    pub(crate) fn new(scheme: NameScheme, seed: u64) -> Self {
+        Self { scheme, seed, block_seed: seed }
+    }
+}
+
+fn failed(stage: &'static str) -> impl Fn(io::Error) -> WorkError {
+    move |source| WorkError::Stage { stage, source }
+}
+
+impl Workload for FillUntilFull {
+    fn unavailable(&self, _directory: &Dir) -> Option<String> {
+        cfg!(windows)
+            .then(|| "no file system of Windows has an index that is full before the volume is".to_owned())
+    }
+
+    fn setup(
+        &mut self,
+        _directory: &Dir,
+        block: BlockKey,
+        _operations: u64,
+        _signals: RunControl<'_>,
+    ) -> Result<(), WorkError> {
+        self.block_seed = self.seed ^ block.number();
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        parent: &Dir,
+        _operations: u64,
+        _stopwatch: &mut Stopwatch,
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        let making = failed("creating a directory");
+        os::make_directory(parent.at(), FILLED).map_err(&making)?;
+        let directory = os::open_below(parent.at(), FILLED).map_err(making)?;
+        let names = Names { scheme: self.scheme, seed: self.block_seed };
+        let mut buffer = [0; NAME_BYTES_MAX];
+        for index in 0.. {
+            if index % STEP == 0 {
+                control.check()?;
+            }
+            match os::create(directory.at(), names.write(index, &mut buffer)) {
+                Ok(file) => drop(file),
+                Err(error) => {
+                    judge(&directory, parent, error, index)?;
+                    return Ok(Counted { entries: index, hash: 0, calls: Some(index + 1), written_bytes: 0 });
+                }
+            }
+        }
+        unreachable!("the directory never refused a file")
+    }
+
+    fn teardown(&mut self, parent: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
+        let directory = os::open_below(parent.at(), FILLED).map_err(failed("opening the directory"))?;
+        remove_content(directory.at(), b"", control.heartbeat).map_err(failed("removing the files"))?;
+        drop(directory);
+        os::remove_directory(parent.at(), FILLED).map_err(failed("removing the directory"))
+    }
+}
+
+/// Accepts only a refusal because of the directory's index.
+fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Result<(), WorkError> {
+    let explanation = explain_at(directory.at(), parent.path(), Step::Create, &source);
+    match explanation {
+        Some(explanation) if explanation.limit == Limit::DirectoryIndex => Ok(()),
+        Some(explanation) => {
+            let reason =
+                format!("after {made} files a limit other than the index was reached: {explanation}");
+            Err(WorkError::Stage { stage: "filling", source: io::Error::other(reason) })
+        }
+        None => Err(WorkError::Stage { stage: "creating a file", source }),
+    }
 }

@@ -2,8 +2,8 @@
 
 use megadir_record::axes::{directories_words, order_words};
 use megadir_record::{
-    Access, Axes, CellId, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Operation,
-    Order, Pair, Role, Spread, SyncPolicy, When, Workers,
+    Access, ArmId, Axes, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Operation, Order,
+    Pair, Role, Spread, SyncPolicy, When, Workers,
 };
 use serde::Deserialize;
 
@@ -18,7 +18,6 @@ use crate::request::PlanError;
 pub struct LayoutSpec {
     /// Layouts in the syntax of the command line; the first is the baseline.
     pub layouts: Vec<String>,
-    /// Orders in which all files are read back, one after the other.
     pub read_orders: Vec<FileOrder>,
     /// `true` if at the end every directory is listed with a `stat` of each file.
     #[serde(default)]
@@ -41,7 +40,6 @@ fn one() -> u32 {
 }
 
 impl LayoutSpec {
-    /// Returns the first contradiction of a well-formed specification.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.layouts.len() < 2 || self.read_orders.is_empty() {
             return Some(
@@ -60,10 +58,10 @@ struct Variant {
 }
 
 struct Arm {
-    make_directories: Option<CellId>,
-    create: CellId,
-    read: Vec<CellId>,
-    walk: Option<CellId>,
+    make_directories: Option<ArmId>,
+    create: ArmId,
+    read: Vec<ArmId>,
+    walk: Option<ArmId>,
 }
 
 pub(crate) fn layouts(
@@ -118,7 +116,7 @@ pub(crate) fn layouts(
     if !walked.is_empty() {
         arms.pairs("walk", "Does the layout affect walking all files?", walked);
     }
-    let before: Vec<CellId> = all.iter().filter_map(|(_, arm)| arm.make_directories).collect();
+    let before: Vec<ArmId> = all.iter().filter_map(|(_, arm)| arm.make_directories).collect();
     for arm in before {
         arms.join(arm, "write");
     }
@@ -228,7 +226,7 @@ fn arm(
     let read = (2..).zip(&spec.read_orders);
     let read =
         read.map(|(step, order)| add(step, Operation::Read, Some(*order), work(FileOperation::Read, *order)));
-    let read: Vec<CellId> = read.collect();
+    let read: Vec<ArmId> = read.collect();
     let walk = spec.walk.then(|| {
         let work = FileWork {
             access: Access::Directory,

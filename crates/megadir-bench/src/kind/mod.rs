@@ -6,7 +6,6 @@ pub(crate) mod arms;
 pub(crate) mod command;
 pub(crate) mod files;
 pub(crate) mod fill;
-pub(crate) mod fill_until_full;
 pub(crate) mod layout;
 pub(crate) mod list;
 pub(crate) mod lookup;
@@ -14,40 +13,38 @@ pub(crate) mod remove;
 pub(crate) mod small_files;
 pub(crate) mod stat_all;
 pub(crate) mod stat_some;
-pub(crate) mod work_hash;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use megadir::Dir;
-use megadir_record::{Cell, Plan, Work};
-use megadir_record::{Counted, Note, Phase};
+use megadir_record::{Arm, Counted, Note, Phase, Plan, Work};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
 
 use crate::control::{RunControl, WorkError};
 use crate::measure::Stopwatch;
 use command::CommandSpec;
+use files::Files;
+use fill::FillSpec;
+use fill::{FillUntilFull, FillUntilFullSpec};
+use layout::LayoutSpec;
+use list::ListSpec;
+use lookup::{Lookup, LookupSpec};
+use remove::{Removal, RemoveSpec};
+use small_files::SmallFilesSpec;
+use stat_all::{FileAttributes, StatAllSpec};
+use stat_some::{Ask, StatSomeSpec};
+
 #[cfg(target_os = "linux")]
 pub use command::launch;
 pub use command::program_facts;
 pub(crate) use command::{Fingerprint, Program, fingerprint, printed_otherwise};
-use files::Files;
 pub use files::serve;
-use fill::FillSpec;
-use fill_until_full::{FillUntilFull, FillUntilFullSpec};
-use layout::LayoutSpec;
-use list::ListSpec;
 pub(crate) use list::Listing;
 pub(crate) use lookup::{ABSENT_NAMES, NameSource, SAMPLE_MAX};
-use lookup::{Lookup, LookupSpec};
-use remove::{Removal, RemoveSpec};
-use small_files::SmallFilesSpec;
 pub(crate) use stat_all::Expected;
-use stat_all::{FileAttributes, StatAllSpec};
 pub(crate) use stat_some::FILES_MAX;
-use stat_some::{Ask, StatSomeSpec};
-pub(crate) use work_hash::name_hash;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
@@ -59,22 +56,17 @@ pub enum Kind {
     StatAll(StatAllSpec),
     /// Attributes of some files by name: `[ask]`.
     StatSome(StatSomeSpec),
-    /// Filling a directory: `[fill]`.
     Fill(FillSpec),
     /// Filling until a file is refused: `[refusal]`.
     FillUntilFull(FillUntilFullSpec),
-    /// Comparing layouts: `[layout]`.
     Layout(LayoutSpec),
-    /// Life cycle of small files: `[smallfile]`.
     SmallFiles(SmallFilesSpec),
-    /// Removing trees: `[remove]`.
     Remove(RemoveSpec),
     /// Running any program: `[command]`.
     Command(CommandSpec),
 }
 
 impl Kind {
-    /// Returns the first contradiction within this kind's section of a study.
     pub(crate) fn contradiction(&self) -> Option<String> {
         match self {
             Self::List(spec) => spec.contradiction(),
@@ -185,21 +177,94 @@ impl BlockKey {
 
 pub(crate) fn workload<'a>(
     plan: &Plan,
-    cell: &Cell,
+    planned: &Arm,
     names: &'a NameSource,
     worker: Option<&'a WorkerCommand>,
 ) -> Result<Box<dyn Workload + 'a>, WorkError> {
     let seed = plan.seed;
-    Ok(match &cell.work {
-        Work::List { .. } => Box::new(Listing::new(&cell.work)?),
+    Ok(match &planned.work {
+        Work::List { .. } => Box::new(Listing::new(&planned.work)?),
         Work::Lookup { presence, keys, call } => Box::new(Lookup::new(*presence, *keys, *call, names, seed)),
-        Work::Files(work) => Box::new(Files::new(work, &plan.data[cell.data.0 as usize], seed, worker)),
+        Work::Files(work) => Box::new(Files::new(work, &plan.data[planned.data.0 as usize], seed, worker)),
         Work::Remove(work) => Box::new(Removal::new(*work)),
         Work::Attributes { method, buffer_bytes, threads, keeps, .. } => {
             Box::new(FileAttributes::new(method, *buffer_bytes, *threads, *keeps)?)
         }
         Work::Ask { files } => Box::new(Ask::new(*files, names, seed)),
-        Work::Command(work) => Box::new(Program::of(plan, cell, work, worker)),
+        Work::Command(work) => Box::new(Program::of(plan, planned, work, worker)),
         Work::FillUntilRefused { .. } => Box::new(FillUntilFull::new(names.scheme(), seed)),
     })
+}
+
+/// Repeats an operation; if results differ, returns a hash that differs from every expected one.
+pub(crate) fn repeat(
+    operations: u64,
+    mut once: impl FnMut() -> Result<Counted, WorkError>,
+) -> Result<Counted, WorkError> {
+    let mut counted: Option<Counted> = None;
+    for _ in 0..operations {
+        let seen = once()?;
+        counted = match counted {
+            Some(first) if (first.entries, first.hash) != (seen.entries, seen.hash) => {
+                Some(Counted { hash: !first.hash.wrapping_add(seen.hash), ..seen })
+            }
+            _ => Some(seen),
+        };
+    }
+    Ok(counted.unwrap_or(Counted { entries: 0, hash: 0, calls: None, written_bytes: 0 }))
+}
+
+/// Hash of an entry's name; a directory's hashes are added, in any order. 2.2 ns for 32 bytes on a virtual
+/// Xeon, where reading an entry takes about 170 ns.
+#[inline]
+pub(crate) fn name_hash(name: &[u8]) -> u64 {
+    const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
+    const OTHER: u64 = 0xd1b5_4a32_d192_ed03;
+    let fold = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        (product as u64) ^ (product >> 64) as u64
+    };
+    let pair = |half: &[u8; 16], key: u64| {
+        let both = u128::from_le_bytes(*half);
+        fold(both as u64 ^ key, (both >> 64) as u64 ^ key.rotate_left(32))
+    };
+    let (halves, rest) = name.as_chunks::<16>();
+    let (mut sum, mut key) = (0_u64, KEY);
+    for half in halves {
+        sum = sum.wrapping_add(pair(half, key));
+        key = key.wrapping_add(OTHER);
+    }
+    if let Some(last) = name.last_chunk::<16>() {
+        if !rest.is_empty() {
+            sum = sum.wrapping_add(pair(last, key));
+        }
+    } else {
+        let mut last = [0; 16];
+        last[..rest.len()].copy_from_slice(rest);
+        sum = sum.wrapping_add(pair(&last, key));
+    }
+    fold(sum ^ KEY, OTHER ^ ((name.len() as u64) << 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_hash;
+
+    #[test]
+    fn names_that_differ_have_hashes_that_differ() {
+        let mut hashes = std::collections::HashSet::new();
+        for length in 1..40 {
+            for at in 0..length {
+                let mut name = vec![b'a'; length];
+                name[at] = b'b';
+                assert!(hashes.insert(name_hash(&name)), "{length} {at}");
+            }
+            assert!(hashes.insert(name_hash(&vec![b'a'; length])));
+        }
+        for bit in 0..256 {
+            let mut name = [b'x'; 32];
+            name[bit / 8] ^= 1 << (bit % 8);
+            assert!(hashes.insert(name_hash(&name)), "{bit}");
+        }
+    }
 }

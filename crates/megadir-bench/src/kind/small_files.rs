@@ -2,7 +2,7 @@
 
 use megadir_record::axes::{sync_words, workers as counted};
 use megadir_record::{
-    Access, AccessBy, Axes, CacheState, CellId, FileOperation, FileOrder, FileWork, Made, Operation, Order,
+    Access, AccessBy, ArmId, Axes, CacheState, FileOperation, FileOrder, FileWork, Made, Operation, Order,
     Pair, Role, Sharing, SyncPolicy, When, WorkerKind, Workers,
 };
 use serde::Deserialize;
@@ -40,7 +40,6 @@ pub enum AccessSpec {
 }
 
 impl SmallFilesSpec {
-    /// Returns the first contradiction of a well-formed specification.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.workers.is_empty() || self.sync.is_empty() || self.access.is_empty() {
             let text = "smallfile.workers, smallfile.sync and smallfile.access need at least one value each";
@@ -68,7 +67,7 @@ struct One {
     /// Name of the cache state, if it is a cold one.
     cold: Option<String>,
     access: AccessSpec,
-    arm: CellId,
+    arm: ArmId,
 }
 
 impl One {
@@ -173,7 +172,7 @@ impl Chains<'_> {
             let place = Place { data, chain, step: added.len() as u32 };
             let arm = arms.files(axes, role, place, work.clone());
             if let Some(had) = cold {
-                arms.cells[arm.0 as usize].cache = had.state;
+                arms.planned[arm.0 as usize].cache = had.state;
             }
             let cold = cold.map(|had| had.name.clone());
             // Another chain measures this writing; here it only provides files.

@@ -15,24 +15,41 @@
 
 #[cfg(target_os = "linux")]
 mod open;
-#[cfg(target_os = "linux")]
-mod probe;
-#[cfg(target_os = "linux")]
-mod room;
-mod survey;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
 
+use megadir_record::LabFileSystem;
+
+use crate::workspace::Leftovers;
+
+pub use megadir_lab::{Backing, Changes, Entry, FILE_SYSTEMS, LABEL, LabError, Spec, Takes, Variant};
+#[cfg(target_os = "linux")]
+pub use megadir_lab::{Cold, Mounted};
 #[cfg(target_os = "linux")]
 pub use open::Lab;
 #[cfg(target_os = "linux")]
-pub use probe::{facts, probe, survey};
-pub use survey::{Fact, Survey};
+pub use open::{facts, probe, survey};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use unsupported::LINUX_ONLY;
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{Cold, Lab, Mounted, survey};
 
-pub use megadir_lab::{Backing, Changes, Entry, FILE_SYSTEMS, LABEL, LabError, Spec, Takes, Variant};
-#[cfg(target_os = "linux")]
-pub use megadir_lab::{Cold, Mounted};
+#[derive(Clone, Debug)]
+pub struct Fact {
+    pub spec: Spec,
+    /// Reason if it is unavailable; `None` if it is available as far as known.
+    pub unavailable: Option<String>,
+    /// Description while it was mounted; `None` if it was not tried or failed.
+    pub proven: Option<LabFileSystem>,
+    pub tool: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// One for each requested file system, in that order.
+    pub facts: Vec<Fact>,
+    /// `true` if each was actually made and mounted; `false` if only drivers and programs were checked.
+    pub proven: bool,
+    /// Leftovers of killed runs that were found.
+    pub leftovers: Leftovers,
+}

@@ -2,13 +2,17 @@
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use megadir_lab::{Backing, Disk, LabError, Mounted, Spec, device, image, missing, namespace};
+use megadir_lab::{Backing, Disk, LabError, Mounted, Spec, device, image, missing, namespace, tool};
+use megadir_record::FsId;
 
-use super::room;
+use super::{Fact, Survey};
 use crate::control::RunControl;
 use crate::workspace::{Leftovers, Workspace, remove_leftovers};
 
@@ -45,7 +49,6 @@ impl Lab {
         })
     }
 
-    /// Returns the leftovers of killed runs that were found.
     pub fn leftovers(&self) -> &Leftovers {
         &self.leftovers
     }
@@ -73,15 +76,13 @@ impl Lab {
         control: RunControl<'_>,
     ) -> Result<Option<Disk>, LabError> {
         match backing {
-            Backing::Image { bytes, .. } if spec.entry.in_memory() => {
-                room::in_memory(spec, *bytes).map(|()| None)
-            }
+            Backing::Image { bytes, .. } if spec.entry.in_memory() => in_memory(spec, *bytes).map(|()| None),
             Backing::Image { bytes, written_bytes } => {
                 let mut images = self.images.borrow_mut();
                 images.retain(|(image, _)| image.strong_count() > 0);
                 let others = images.iter().filter_map(|(image, most)| Some((image.upgrade()?, *most)));
-                let may_grow = others.map(|(image, most)| room::unwritten_bytes(&image, most)).sum();
-                room::for_image(spec, &self.path, workspace, *written_bytes, may_grow)?;
+                let may_grow = others.map(|(image, most)| unwritten_bytes(&image, most)).sum();
+                for_image(spec, &self.path, workspace, *written_bytes, may_grow)?;
                 let image = image::make(workspace, *bytes).map_err(LabError::failed("create an image"))?;
                 let image = Arc::new(image);
                 images.push((Arc::downgrade(&image), *written_bytes));
@@ -103,9 +104,9 @@ impl Lab {
         let mut may_grow: u64 = 0;
         for (spec, backing) in all {
             match backing {
-                Backing::Image { bytes, .. } if spec.entry.in_memory() => room::in_memory(spec, *bytes)?,
+                Backing::Image { bytes, .. } if spec.entry.in_memory() => in_memory(spec, *bytes)?,
                 Backing::Image { written_bytes, .. } => {
-                    room::for_image(spec, directory, &opened, *written_bytes, may_grow)?;
+                    for_image(spec, directory, &opened, *written_bytes, may_grow)?;
                     may_grow = may_grow.saturating_add(*written_bytes);
                 }
                 Backing::Device { path, erase } => device::check(spec, path, *erase, control).map(drop)?,
@@ -133,4 +134,113 @@ impl Drop for Lab {
         // The next run removes whatever remains.
         let _ = self.remove(RunControl { stop: &stop, heartbeat: &heartbeat });
     }
+}
+
+/// At most one part in this many of a probe image is written. mkfs and mount write 1 MiB (ext2), 5 MiB (btrfs),
+/// 33 MiB (ext4) or 65 MiB (XFS) of a 1 GiB image; the rest stays a hole.
+const WRITTEN_SHARE: u64 = 4;
+
+/// Calls `look` on a small mounted image of each file system. An unavailable one has the reason in its
+/// [`Fact`]. Fails only if interrupted or if unmounting fails.
+pub fn probe<T>(
+    lab: &Lab,
+    specs: &[Spec],
+    control: RunControl<'_>,
+    mut look: impl FnMut(&Mounted) -> T,
+) -> Result<Vec<(Fact, Option<T>)>, LabError> {
+    let mut facts = Vec::with_capacity(specs.len());
+    for spec in specs {
+        let bytes = spec.entry.smallest_bytes;
+        let backing = Backing::Image { bytes, written_bytes: bytes / WRITTEN_SHARE };
+        let mut fact = Fact { spec: spec.clone(), unavailable: None, proven: None, tool: None };
+        let seen = match lab.make(spec, &backing, control) {
+            Ok(mounted) => {
+                let file_system = mounted.describe(FsId(0));
+                fact.tool.clone_from(&file_system.tool);
+                fact.proven = Some(file_system);
+                let seen = look(&mounted);
+                mounted.unmount(control)?;
+                Some(seen)
+            }
+            Err(error @ (LabError::Interrupted | LabError::Privileges)) => return Err(error),
+            Err(error) => {
+                fact.unavailable = Some(match error {
+                    LabError::Unavailable { reason, .. } => reason,
+                    error => error.to_string(),
+                });
+                fact.tool = tool(spec, control)?;
+                None
+            }
+        };
+        facts.push((fact, seen));
+    }
+    Ok(facts)
+}
+
+/// Returns the facts known about each file system without making it. Errors: [`LabError::Interrupted`].
+pub fn facts(specs: &[Spec], control: RunControl<'_>) -> Result<Vec<Fact>, LabError> {
+    let fact = |spec: &Spec| {
+        let tool = tool(spec, control)?;
+        Ok(Fact { spec: spec.clone(), unavailable: missing(spec), proven: None, tool })
+    };
+    specs.iter().map(fact).collect()
+}
+
+/// Finds the available file systems by mounting images below `directory` if the caller may, otherwise by
+/// drivers and programs.
+pub fn survey(
+    directory: &Path,
+    specs: &[Spec],
+    stop: &AtomicBool,
+    heartbeat: &AtomicU64,
+) -> Result<Survey, LabError> {
+    let control = RunControl { stop, heartbeat };
+    let lab = match Lab::open(directory, control) {
+        Ok(lab) => lab,
+        Err(LabError::Privileges) => {
+            let facts = facts(specs, control)?;
+            return Ok(Survey { facts, proven: false, leftovers: Leftovers::default() });
+        }
+        Err(error) => return Err(error),
+    };
+    let facts = probe(&lab, specs, control, |_| ())?.into_iter().map(|(fact, _)| fact).collect();
+    let leftovers = lab.leftovers().clone();
+    lab.close(control)?;
+    Ok(Survey { facts, proven: true, leftovers })
+}
+
+/// Reserve left to other programs, bytes.
+const SPARE_BYTES: u64 = 64 << 20;
+
+/// Refuses an image if writing `most` bytes of it could fill up the file system of `directory`: the image's
+/// file system would see I/O errors, and other programs ENOSPC. Earlier sparse images may still grow too.
+pub(super) fn for_image(
+    spec: &Spec,
+    path: &Path,
+    directory: impl AsFd,
+    bytes: u64,
+    may_grow: u64,
+) -> Result<(), LabError> {
+    let space = rustix::fs::fstatvfs(directory).map_err(LabError::failed("query free space"))?;
+    let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
+    check(spec, path, bytes.saturating_add(may_grow), free_bytes)
+}
+
+/// Refuses a file system in memory that could exhaust the memory.
+pub(super) fn in_memory(spec: &Spec, bytes: u64) -> Result<(), LabError> {
+    check(spec, Path::new("the memory"), bytes, crate::host::available_bytes().unwrap_or(u64::MAX))
+}
+
+fn check(spec: &Spec, path: &Path, needed_bytes: u64, free_bytes: u64) -> Result<(), LabError> {
+    match needed_bytes.saturating_add(SPARE_BYTES) <= free_bytes {
+        true => Ok(()),
+        false => {
+            Err(LabError::Room { path: path.to_owned(), name: spec.to_string(), needed_bytes, free_bytes })
+        }
+    }
+}
+
+/// Returns how many more bytes an image may still allocate, if at most `most` bytes of it are written.
+pub(super) fn unwritten_bytes(image: &Arc<File>, most: u64) -> u64 {
+    image.metadata().map_or(0, |status| most.saturating_sub(status.blocks() * 512))
 }

@@ -14,7 +14,6 @@ use crate::workspace::Leftovers;
 /// Reason for every refusal.
 pub(crate) const LINUX_ONLY: &str = "file systems can be created for a run on Linux only";
 
-/// Never constructed.
 #[derive(Debug)]
 pub enum Lab {}
 

@@ -8,10 +8,9 @@ use megadir_record::{Delay, SelfCheck};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::clock::monotonic_ns;
 
-use crate::measure::ticks::{Clock, CycleCounter, Ticks};
 use crate::measure::{Calibration, Operation, Stopwatch, untimed_loop};
+use crate::measure::{Clock, CycleCounter, Ticks};
 
-/// Operations of the null loop; about 30 ms.
 const NULL_OPERATIONS: u64 = 2_000_000;
 /// Reads of the counter; a few milliseconds.
 const READS: u64 = 200_000;
@@ -120,7 +119,6 @@ impl Operation for Delayed {
     }
 }
 
-/// Returns the delay of an operation, if it has one.
 fn delay_of(index: u64) -> Option<u64> {
     let falls = |(every, _): &&(u64, u64)| index % every == every / 2;
     DELAYS.iter().find(falls).map(|(_, delay_ns)| *delay_ns)

@@ -4,7 +4,7 @@
 use megadir_record::{Latency, Since};
 use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
 
-use super::ticks::{Calibration, Clock, CycleCounter, Ticks};
+use super::{Calibration, Clock, CycleCounter, Ticks};
 use super::{Looped, Operation, measured_loop, paced_loop};
 
 /// Interval between checks of the stop flag, nanoseconds.
@@ -28,7 +28,6 @@ impl Stopwatch {
         Self { calibration, histogram, rate_per_s: None, since, gap_ticks: 0, ahead_ticks: 0 }
     }
 
-    /// Returns an empty stopwatch with the same counter and rate, for another thread or process.
     #[must_use]
     pub fn another(&self) -> Self {
         Self { rate_per_s: self.rate_per_s, ..Self::new(self.calibration) }
@@ -44,7 +43,6 @@ impl Stopwatch {
         self.rate_per_s
     }
 
-    /// Returns the calibration, which also says which counter it reads.
     #[must_use]
     pub fn calibration(&self) -> Calibration {
         self.calibration

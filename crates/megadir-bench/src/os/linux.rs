@@ -213,7 +213,6 @@ pub(crate) fn check_path(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the user ID that owns files created by this process.
 pub(crate) fn own_user() -> Option<u32> {
     Some(rustix::process::geteuid().as_raw())
 }

@@ -10,14 +10,14 @@ mod linux;
 pub(crate) mod removal;
 #[cfg(windows)]
 mod windows;
-pub(crate) mod write_back;
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 
 use megadir::{Dir, FileType};
 
-use crate::control::{RunControl, Stopped};
+use crate::control::{RunControl, Stopped, WRITING_BACK, marked};
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::*;
@@ -95,11 +95,26 @@ pub(crate) fn each_entry_of_run(
             && let Err(error) = control.check()
         {
             stopped = Some(error);
-            return Err(io::ErrorKind::Interrupted.into());
+            return Err(ErrorKind::Interrupted.into());
         }
         each(name, kind)
     });
     stopped.map_or(Ok(listed), Err)
+}
+
+/// Writes back the file system of a directory; returns `false` if the system did not let this process wait for
+/// it.
+pub(crate) fn write_back(directory: &impl At, heartbeat: &AtomicU64) -> io::Result<bool> {
+    match marked(heartbeat, WRITING_BACK, || sync(directory.at())) {
+        Ok(()) => Ok(true),
+        Err(error)
+            if cfg!(windows)
+                && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,7 @@
 //! Some file systems (e.g. ext4) never shrink a directory, so that listing a few files still reads the blocks
 //! of many.
 
-use megadir_record::{
-    AGED_GROUP, Axes, Cell, CellId, Data, DataId, DataSource, Made, Pair, Role, When, Work,
-};
+use megadir_record::{AGED_GROUP, Arm, ArmId, Axes, Data, DataId, DataSource, Made, Pair, Role, When, Work};
 
 use super::ENTRIES_MAX;
 use crate::kind::arms::Arms;
@@ -32,12 +30,12 @@ pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<()
     let refuse = |value: String, allowed: String| {
         Err(PlanError::Value { what: "the age of directories", value, allowed })
     };
-    let cells: Vec<Cell> =
-        arms.cells.iter().filter(|cell| cell.role != Role::AgainstItself).cloned().collect();
-    if let Some(cell) = cells.iter().find(|cell| !looks(&cell.work)) {
+    let planned_arms: Vec<Arm> =
+        arms.planned.iter().filter(|planned| planned.role != Role::AgainstItself).cloned().collect();
+    if let Some(planned) = planned_arms.iter().find(|planned| !looks(&planned.work)) {
         let allowed = format!(
             "study `{}` creates its files itself ({}); only listing, lookup, attributes and stat-or-list support it",
-            study.meta.name, cell.name
+            study.meta.name, planned.name
         );
         return refuse("given".into(), allowed);
     }
@@ -60,20 +58,28 @@ pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<()
         }
     }
     let mut pairs = Vec::new();
-    for cell in cells {
-        let Some((_, data)) = aged.iter().find(|(fresh, _)| *fresh == cell.data) else { continue };
-        let id = CellId(arms.cells.len() as u32);
+    for planned in planned_arms {
+        let Some((_, data)) = aged.iter().find(|(fresh, _)| *fresh == planned.data) else { continue };
+        let id = ArmId(arms.planned.len() as u32);
         pairs.push(Pair {
             what: "aged directories".into(),
             than: "fresh ones".into(),
-            at: cell.name.clone(),
+            at: planned.name.clone(),
             wall_time: false,
             arm: id,
-            to: cell.id,
+            to: planned.id,
         });
-        let axes = Axes { aged: true, ..cell.axes };
+        let axes = Axes { aged: true, ..planned.axes };
         let name = axes.name();
-        arms.cells.push(Cell { id, name, groups: Vec::new(), role: Role::Arm, data: *data, axes, ..cell });
+        arms.planned.push(Arm {
+            id,
+            name,
+            groups: Vec::new(),
+            role: Role::Arm,
+            data: *data,
+            axes,
+            ..planned
+        });
     }
     arms.pairs(AGED_GROUP, "How much slower are directories that have held more files?", pairs);
     Ok(())
@@ -100,18 +106,18 @@ mod tests {
             let plan = planned(study, AgedBy::Times(10), &[100, 1000]).expect("a plan").plan;
             let group = plan.groups.iter().find(|group| group.name == "aged").expect("the group");
             let GroupRule::Pairs { pairs } = &group.rule else { panic!("not pairs") };
-            let fresh = plan.cells.iter().filter(|cell| {
-                let made = plan.data[cell.data.0 as usize].source.made().expect("made");
-                made.aged_files == 0 && cell.role != Role::AgainstItself
+            let fresh = plan.arms.iter().filter(|planned| {
+                let made = plan.data[planned.data.0 as usize].source.made().expect("made");
+                made.aged_files == 0 && planned.role != Role::AgainstItself
             });
             assert_eq!(pairs.len(), fresh.count());
             for pair in pairs {
-                let [aged, fresh] = [pair.arm, pair.to].map(|cell| &plan.cells[cell.0 as usize]);
+                let [aged, fresh] = [pair.arm, pair.to].map(|planned| &plan.arms[planned.0 as usize]);
                 assert_eq!(
                     (&aged.work, aged.name.as_str()),
                     (&fresh.work, &*format!("{}, aged", fresh.name))
                 );
-                let [of_aged, of_fresh] = [aged, fresh].map(|cell| &plan.data[cell.data.0 as usize]);
+                let [of_aged, of_fresh] = [aged, fresh].map(|planned| &plan.data[planned.data.0 as usize]);
                 assert_eq!(of_aged.entries, of_fresh.entries);
                 let made = of_aged.source.made().expect("made");
                 assert_eq!(made.aged_files, 10 * of_fresh.entries);

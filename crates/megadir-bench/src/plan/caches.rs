@@ -3,9 +3,7 @@
 //! The study's warm comparisons are repeated in each other state, with an A/A arm there. Arms that change files
 //! have no twins.
 
-use megadir_record::{
-    CacheState, Cell, CellId, Data, Group, GroupRule, Keys, Note, Pair, Preset, Role, Work,
-};
+use megadir_record::{Arm, ArmId, CacheState, Data, Group, GroupRule, Keys, Note, Pair, Preset, Role, Work};
 
 use super::prune::renumber;
 use super::{CacheFact, PlanError, Request};
@@ -78,7 +76,6 @@ pub(super) fn of_chains(
     Ok((had, notes))
 }
 
-/// Returns the number of measured rounds of chains in these states.
 pub(super) fn rounds_of_chains(
     request: &Request<'_>,
     states: &[CacheChoice],
@@ -102,7 +99,6 @@ fn reason_against(fact: Option<&CacheFact>) -> Option<String> {
     }
 }
 
-/// Returns the number of measured rounds of a plan in these states.
 pub(super) fn rounds(request: &Request<'_>, states: &[CacheState], of_size: u32) -> Result<u32, PlanError> {
     let cold = states.iter().any(|state| state.is_cold());
     match request.rounds {
@@ -120,35 +116,40 @@ pub(super) fn rounds(request: &Request<'_>, states: &[CacheState], of_size: u32)
     }
 }
 
-/// Puts the arms into the requested states.
 pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<'_>) {
     if states.iter().all(|state| !state.is_cold()) {
         return;
     }
-    let cells = std::mem::take(&mut arms.cells);
+    let planned_arms = std::mem::take(&mut arms.planned);
     let groups = std::mem::take(&mut arms.groups);
     let warm = states.contains(&CacheState::Warm);
     // Arms that make files for other arms are needed in every state.
-    let kept = |cell: &Cell| warm || !cell.work.leaves_all();
-    let mut twins = vec![twin(&cells, &groups, kept, None, arms)];
+    let kept = |planned: &Arm| warm || !planned.work.leaves_all();
+    let mut twins = vec![twin(&planned_arms, &groups, kept, None, arms)];
     for state in states.iter().copied().filter(|state| state.is_cold()) {
-        let Some(name) = available(state, &cells, facts, arms) else { continue };
-        let applies: Vec<bool> = cells.iter().map(|cell| applies(state, cell, &arms.data)).collect();
-        let wanted = |cell: &Cell| applies[cell.id.0 as usize];
-        twins.push(twin(&cells, &groups, wanted, Some((state, &name)), arms));
+        let Some(name) = available(state, &planned_arms, facts, arms) else { continue };
+        let applies: Vec<bool> =
+            planned_arms.iter().map(|planned| applies(state, planned, &arms.data)).collect();
+        let wanted = |planned: &Arm| applies[planned.id.0 as usize];
+        twins.push(twin(&planned_arms, &groups, wanted, Some((state, &name)), arms));
     }
     if twins.len() == 1 && !warm {
         // None of the requested states is available; the remaining arms would answer another question.
         arms.groups.clear();
     }
-    contrast(&cells, &twins, arms);
+    contrast(&planned_arms, &twins, arms);
 }
 
 /// Returns the name of a state; `None`, with a note on the reason, if it is unavailable.
-fn available(state: CacheState, cells: &[Cell], facts: &[CacheFact], arms: &mut Arms<'_>) -> Option<String> {
+fn available(
+    state: CacheState,
+    planned_arms: &[Arm],
+    facts: &[CacheFact],
+    arms: &mut Arms<'_>,
+) -> Option<String> {
     let fact = facts.iter().find(|fact| fact.state == state);
     let reason = reason_against(fact).or_else(|| {
-        let none = !cells.iter().any(|cell| applies(state, cell, &arms.data));
+        let none = !planned_arms.iter().any(|planned| applies(state, planned, &arms.data));
         none.then(|| match state {
             CacheState::Unseen => format!(
                 "is unavailable: it recreates all files before every block, which is limited to data sets \
@@ -170,8 +171,8 @@ fn available(state: CacheState, cells: &[Cell], facts: &[CacheFact], arms: &mut 
 }
 
 /// `true` if an arm's work is possible in a state, and differs in it.
-fn applies(state: CacheState, cell: &Cell, data: &[Data]) -> bool {
-    let (work, data) = (&cell.work, &data[cell.data.0 as usize]);
+fn applies(state: CacheState, planned: &Arm, data: &[Data]) -> bool {
+    let (work, data) = (&planned.work, &data[planned.data.0 as usize]);
     match state {
         CacheState::Warm => true,
         CacheState::Unseen => {
@@ -187,52 +188,51 @@ fn applies(state: CacheState, cell: &Cell, data: &[Data]) -> bool {
 struct Twin {
     /// Name of the state; `None` for the original arms.
     name: Option<String>,
-    /// ID of each arm's twin.
-    ids: Vec<Option<CellId>>,
+    ids: Vec<Option<ArmId>>,
 }
 
 /// Adds the arms that `wanted` selects, in a state, and their groups.
 fn twin(
-    cells: &[Cell],
+    planned_arms: &[Arm],
     groups: &[Group],
-    wanted: impl Fn(&Cell) -> bool,
+    wanted: impl Fn(&Arm) -> bool,
     state: Option<(CacheState, &str)>,
     arms: &mut Arms<'_>,
 ) -> Twin {
-    let mut ids = vec![None; cells.len()];
-    let from = arms.cells.len();
-    for cell in cells.iter().filter(|cell| wanted(cell)) {
-        let id = CellId(arms.cells.len() as u32);
-        ids[cell.id.0 as usize] = Some(id);
-        let mut twin = Cell { id, ..cell.clone() };
+    let mut ids = vec![None; planned_arms.len()];
+    let from = arms.planned.len();
+    for planned in planned_arms.iter().filter(|planned| wanted(planned)) {
+        let id = ArmId(arms.planned.len() as u32);
+        ids[planned.id.0 as usize] = Some(id);
+        let mut twin = Arm { id, ..planned.clone() };
         if let Some((state, name)) = state {
-            let entries = arms.data[cell.data.0 as usize].entries;
-            (twin.cache, twin.operations) = (state, operations(&cell.work, entries));
+            let entries = arms.data[planned.data.0 as usize].entries;
+            (twin.cache, twin.operations) = (state, operations(&planned.work, entries));
             twin.axes.cache = Some(name.to_owned());
             twin.rename();
             twin.groups.iter_mut().for_each(|group| *group = group_name(group, name));
         }
-        arms.cells.push(twin);
+        arms.planned.push(twin);
     }
     let name = state.map(|(_, name)| name.to_owned());
     let added: Vec<Group> = groups
         .iter()
-        .filter_map(|group| group_of(group, &ids, name.as_deref(), &arms.cells[from..]))
+        .filter_map(|group| group_of(group, &ids, name.as_deref(), &arms.planned[from..]))
         .collect();
-    for cell in &mut arms.cells[from..] {
-        cell.groups.retain(|name| added.iter().any(|group| group.name == *name));
+    for planned in &mut arms.planned[from..] {
+        planned.groups.retain(|name| added.iter().any(|group| group.name == *name));
     }
     arms.groups.extend(added);
     Twin { name, ids }
 }
 
 /// Returns a group with the twins of its arms; `None` if a required arm has no twin.
-fn group_of(group: &Group, ids: &[Option<CellId>], state: Option<&str>, twins: &[Cell]) -> Option<Group> {
+fn group_of(group: &Group, ids: &[Option<ArmId>], state: Option<&str>, twins: &[Arm]) -> Option<Group> {
     let mut rule = renumber(group.rule.clone(), ids)?;
     let Some(state) = state else {
         return twins
             .iter()
-            .any(|cell| cell.groups.contains(&group.name))
+            .any(|planned| planned.groups.contains(&group.name))
             .then(|| Group { rule, ..group.clone() });
     };
     match &mut rule {
@@ -245,7 +245,8 @@ fn group_of(group: &Group, ids: &[Option<CellId>], state: Option<&str>, twins: &
         _ => {}
     }
     let name = group_name(&group.name, state);
-    let arms = twins.iter().filter(|cell| cell.role == Role::Arm && cell.groups.contains(&name)).count();
+    let arms =
+        twins.iter().filter(|planned| planned.role == Role::Arm && planned.groups.contains(&name)).count();
     (arms > 0).then(|| Group::new(name, format!("{} ({state})", group.title), group.answers, rule))
 }
 
@@ -253,12 +254,11 @@ fn group_name(group: &str, state: &str) -> String {
     format!("{group}-{state}")
 }
 
-/// Contrasts every arm with its twin in the first state.
-fn contrast(cells: &[Cell], twins: &[Twin], arms: &mut Arms<'_>) {
+fn contrast(planned_arms: &[Arm], twins: &[Twin], arms: &mut Arms<'_>) {
     let mut pairs = Vec::new();
     for (place, twin) in twins.iter().enumerate().skip(1) {
-        for cell in cells.iter().filter(|cell| cell.role != Role::AgainstItself) {
-            let of = |twin: &Twin| twin.ids[cell.id.0 as usize];
+        for planned in planned_arms.iter().filter(|planned| planned.role != Role::AgainstItself) {
+            let of = |twin: &Twin| twin.ids[planned.id.0 as usize];
             // Work that no state changes has no twin.
             let first = twins[..place].iter().find_map(|first| Some((first, of(first)?)));
             let (Some(arm), Some((first, to))) = (of(twin), first) else { continue };
@@ -267,7 +267,7 @@ fn contrast(cells: &[Cell], twins: &[Twin], arms: &mut Arms<'_>) {
             pairs.push(Pair {
                 what: caches(twin),
                 than: caches(first),
-                at: cell.name.clone(),
+                at: planned.name.clone(),
                 wall_time: false,
                 arm,
                 to,

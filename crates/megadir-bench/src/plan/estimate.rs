@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    CacheState, Cell, Data, FileOperation, FsId, Made, NameScheme, Order, Plan, Stage, When, Work,
+    Arm, CacheState, Data, FileOperation, FsId, Made, NameScheme, Order, Plan, Stage, When, Work,
 };
 
 use super::trees;
@@ -97,8 +97,7 @@ pub(crate) fn estimate_on(plan: &Plan, on: FsId) -> Estimate {
 /// Estimates the data sets of `which` and the arms that work on them.
 fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     let data = || plan.data.iter().filter(|data| which(data));
-    let cells: Vec<&Cell> =
-        plan.cells.iter().filter(|cell| which(&plan.data[cell.data.0 as usize])).collect();
+    let arms: Vec<&Arm> = plan.arms.iter().filter(|arm| which(&plan.data[arm.data.0 as usize])).collect();
     let sets = data().filter(|data| data.source.made().is_some()).count() as u64;
     let all: Vec<Needs> = data().map(|data| needs(plan, data)).collect();
     // Chains run one after the other, so the files of one chain exist at a time.
@@ -114,16 +113,15 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     let (files, inodes) = (at_once(|needs| needs.files), at_once(|needs| needs.inodes));
     let space_bytes = at_once(|needs| needs.space_bytes);
     let chains = |anew: bool| {
-        let of = cells
-            .iter()
-            .filter(|cell| !anew || plan.file_system_of(cell.data).is_some_and(|on| on.made_anew));
-        of.map(|cell| cell.chain).collect::<BTreeSet<u32>>().len() as u64
+        let of =
+            arms.iter().filter(|arm| !anew || plan.file_system_of(arm.data).is_some_and(|on| on.made_anew));
+        of.map(|arm| arm.chain).collect::<BTreeSet<u32>>().len() as u64
     };
     let mounts_ns = match plan.rules.fresh_mounts {
         true => chains(false) * REMOUNT_NS + chains(true) * MAKE_ANEW_NS,
         false => 0,
     };
-    let blocks_ns: u64 = cells.iter().map(|cell| block_ns(plan, cell)).sum();
+    let blocks_ns: u64 = arms.iter().map(|arm| block_ns(plan, arm)).sum();
     let round_ns = blocks_ns + mounts_ns + warming_ns(plan, which);
     let rounds = u64::from(plan.rules.rounds);
     let warm_up_rounds = match u64::from(plan.rules.warm_up_rounds_min) {
@@ -134,8 +132,8 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     let epochs = u64::from(plan.rules.epochs);
     let made = files.saturating_mul(epochs);
     // A filled directory is removed before the next one: space is needed for one.
-    let filled: u64 = cells.iter().map(|cell| filled(cell)).sum();
-    let created: u64 = cells.iter().map(|cell| created(cell)).sum();
+    let filled: u64 = arms.iter().map(|arm| filled(arm)).sum();
+    let created: u64 = arms.iter().map(|arm| created(arm)).sum();
     let kept = |of: fn(&Needs) -> u64| {
         let made = all.iter().filter(|needs| needs.by_arms).map(of).fold(0, u64::saturating_add);
         made.saturating_mul(rounds)
@@ -146,7 +144,7 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
         files: made.saturating_add(rounds * (filled + created)),
         inodes: if sets == 0 { 0 } else { inodes.saturating_add(filled + filled / 10 + sets + 2) },
         space_bytes: space_bytes.saturating_add(filled * FILLED_ENTRY_BYTES),
-        blocks: rounds * cells.len() as u64,
+        blocks: rounds * arms.len() as u64,
         elapsed_ns: made.saturating_mul(MAKE_NS + REMOVE_NS)
             + epochs * warm_up_ns
             + rounds * (round_ns + created * REMOVE_NS),
@@ -154,8 +152,8 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
 }
 
 /// Returns the number of files that a block creates in an arm that fills directories.
-fn filled(cell: &Cell) -> u64 {
-    match cell.work {
+fn filled(arm: &Arm) -> u64 {
+    match arm.work {
         Work::FillUntilRefused { entries_about, .. } => entries_about,
         Work::List { .. }
         | Work::Lookup { .. }
@@ -168,62 +166,62 @@ fn filled(cell: &Cell) -> u64 {
 }
 
 /// Returns the number of files that a block creates in an arm that measures creation.
-fn created(cell: &Cell) -> u64 {
-    match &cell.work {
+fn created(arm: &Arm) -> u64 {
+    match &arm.work {
         Work::Files(work) if work.operation == FileOperation::Create => work.files(),
         _ => 0,
     }
 }
 
 /// Returns the time of a block, including the preparation of its cache state.
-fn block_ns(plan: &Plan, cell: &Cell) -> u64 {
-    match cell.cache {
-        CacheState::Warm => warm_block_ns(plan, cell),
-        CacheState::Unseen => warm_block_ns(plan, cell) + entries(plan, cell) * (MAKE_NS + REMOVE_NS),
-        CacheState::DataCold => 2 * warm_block_ns(plan, cell) + entries(plan, cell) * ASK_NS,
+fn block_ns(plan: &Plan, arm: &Arm) -> u64 {
+    match arm.cache {
+        CacheState::Warm => warm_block_ns(plan, arm),
+        CacheState::Unseen => warm_block_ns(plan, arm) + entries(plan, arm) * (MAKE_NS + REMOVE_NS),
+        CacheState::DataCold => 2 * warm_block_ns(plan, arm) + entries(plan, arm) * ASK_NS,
         // Reading from the device takes tens of times as long; the data set is warmed again once a round.
-        CacheState::VfsCold => DROP_NS + cold_work_ns(plan, cell),
-        CacheState::FsCold => REMOUNT_NS + cold_work_ns(plan, cell),
+        CacheState::VfsCold => DROP_NS + cold_work_ns(plan, arm),
+        CacheState::FsCold => REMOUNT_NS + cold_work_ns(plan, arm),
     }
 }
 
 /// Returns the time of a block that reads names and inodes from the device.
-fn cold_work_ns(plan: &Plan, cell: &Cell) -> u64 {
-    match cell.work {
-        Work::Lookup { .. } => cell.operations.unwrap_or(1) * COLD_READ_NS,
-        _ => 5 * warm_block_ns(plan, cell),
+fn cold_work_ns(plan: &Plan, arm: &Arm) -> u64 {
+    match arm.work {
+        Work::Lookup { .. } => arm.operations.unwrap_or(1) * COLD_READ_NS,
+        _ => 5 * warm_block_ns(plan, arm),
     }
 }
 
 /// Returns the time of warming each data set again, once a round, if an arm drops caches.
 fn warming_ns(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> u64 {
-    let drops = plan.cells.iter().any(|cell| cell.cache.drops_names());
-    let warm = |data: &&Data| plan.cells.iter().any(|cell| cell.data == data.id && !cell.cache.is_cold());
+    let drops = plan.arms.iter().any(|arm| arm.cache.drops_names());
+    let warm = |data: &&Data| plan.arms.iter().any(|arm| arm.data == data.id && !arm.cache.is_cold());
     let sets = plan.data.iter().filter(|data| drops && which(data)).filter(warm);
     sets.map(|data| data.entries.saturating_mul(5 * ASK_NS)).sum()
 }
 
-fn warm_block_ns(plan: &Plan, cell: &Cell) -> u64 {
-    if let (Some(rate), Some(operations)) = (cell.rate_per_s, cell.operations) {
+fn warm_block_ns(plan: &Plan, arm: &Arm) -> u64 {
+    if let (Some(rate), Some(operations)) = (arm.rate_per_s, arm.operations) {
         return BLOCK_NS + operations.saturating_mul(1_000_000_000) / rate.max(1);
     }
-    match &cell.work {
-        Work::List { .. } => BLOCK_NS + entries(plan, cell) * entry_ns(&cell.work),
+    match &arm.work {
+        Work::List { .. } => BLOCK_NS + entries(plan, arm) * entry_ns(&arm.work),
         // The minimum block length, and drawing the names.
         Work::Lookup { .. } => 3 * BLOCK_NS,
-        Work::FillUntilRefused { .. } => filled(cell) * (MAKE_NS + REMOVE_NS),
+        Work::FillUntilRefused { .. } => filled(arm) * (MAKE_NS + REMOVE_NS),
         Work::Files(work) => BLOCK_NS + work.files() * MAKE_NS,
         Work::Remove(work) => BLOCK_NS + work.files * REMOVE_NS,
-        Work::Attributes { .. } => BLOCK_NS + entries(plan, cell) * ASK_NS,
+        Work::Attributes { .. } => BLOCK_NS + entries(plan, arm) * ASK_NS,
         Work::Ask { files } => BLOCK_NS + files * ASK_NS,
         // The data set is made again, or looked at for changes.
-        Work::Command(work) if work.changes => BLOCK_NS + entries(plan, cell) * (MAKE_NS + REMOVE_NS),
-        Work::Command(_) => BLOCK_NS + entries(plan, cell) * ASK_NS,
+        Work::Command(work) if work.changes => BLOCK_NS + entries(plan, arm) * (MAKE_NS + REMOVE_NS),
+        Work::Command(_) => BLOCK_NS + entries(plan, arm) * ASK_NS,
     }
 }
 
-fn entries(plan: &Plan, cell: &Cell) -> u64 {
-    plan.data[cell.data.0 as usize].entries
+fn entries(plan: &Plan, arm: &Arm) -> u64 {
+    plan.data[arm.data.0 as usize].entries
 }
 
 /// Needs of a data set.
@@ -277,8 +275,8 @@ fn part(plan: &Plan, data: &Data, made: &Made) -> f64 {
     if made.when == When::BeforeRun {
         return 1.0;
     }
-    let of_data = plan.cells.iter().filter(|cell| cell.data == data.id);
-    let last = of_data.filter_map(|cell| match &cell.work {
+    let of_data = plan.arms.iter().filter(|arm| arm.data == data.id);
+    let last = of_data.filter_map(|arm| match &arm.work {
         Work::Files(work) => Some(work.to),
         _ => None,
     });

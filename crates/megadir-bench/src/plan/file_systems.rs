@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use megadir_record::{
-    Axes, Cell, CellId, Data, DataId, FILE_SYSTEM_GROUP, FileOperation, FsId, Group, GroupRule,
-    LabFileSystem, Note, Order, Pair, Place, Plan, Role, Unavailable, When, Work,
+    Arm, ArmId, Axes, Data, DataId, FILE_SYSTEM_GROUP, FileOperation, FsId, Group, GroupRule, LabFileSystem,
+    Note, Order, Pair, Place, Plan, Role, Unavailable, When, Work,
 };
 
 use crate::lab::Spec;
@@ -28,7 +28,6 @@ struct Part<'a> {
     plan: Plan,
 }
 
-/// Plans a study for each file system, and joins the plans.
 pub(super) fn plan(
     study: &Study,
     request: &Request<'_>,
@@ -72,7 +71,7 @@ pub(super) fn plan(
     let Some(first) = parts.first() else { return Err(none_left(&unavailable)) };
     let rules = first.plan.rules.clone();
     let mut whole =
-        Plan { data: Vec::new(), groups: Vec::new(), cells: Vec::new(), rules, ..first.plan.clone() };
+        Plan { data: Vec::new(), groups: Vec::new(), arms: Vec::new(), rules, ..first.plan.clone() };
     let several = parts.len() > 1;
     parts.iter().for_each(|part| join(&mut whole, part, several));
     contrast(&mut whole);
@@ -137,8 +136,8 @@ fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
         },
         made_anew: false,
     });
-    let (cells, data) = (whole.cells.len() as u32, whole.data.len() as u32);
-    let chains = whole.cells.iter().map(|cell| cell.chain + 1).max().unwrap_or(0);
+    let (arms, data) = (whole.arms.len() as u32, whole.data.len() as u32);
+    let chains = whole.arms.iter().map(|arm| arm.chain + 1).max().unwrap_or(0);
     let labelled = |text: &str| if several { format!("{text}, {label}") } else { text.to_owned() };
     let file_system = several.then(|| label.clone());
     let group_name = |text: &str| if several { format!("{text}-{name}") } else { text.to_owned() };
@@ -147,17 +146,17 @@ fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
         on: Some(id),
         ..set.clone()
     }));
-    let axes = |cell: &Cell| Axes { file_system: file_system.clone(), ..cell.axes.clone() };
-    whole.cells.extend(plan.cells.iter().map(|cell| Cell {
-        id: CellId(cell.id.0 + cells),
-        name: axes(cell).name(),
-        axes: axes(cell),
-        groups: cell.groups.iter().map(|group| group_name(group)).collect(),
-        data: DataId(cell.data.0 + data),
-        chain: cell.chain + chains,
-        ..cell.clone()
+    let axes = |arm: &Arm| Axes { file_system: file_system.clone(), ..arm.axes.clone() };
+    whole.arms.extend(plan.arms.iter().map(|arm| Arm {
+        id: ArmId(arm.id.0 + arms),
+        name: axes(arm).name(),
+        axes: axes(arm),
+        groups: arm.groups.iter().map(|group| group_name(group)).collect(),
+        data: DataId(arm.data.0 + data),
+        chain: arm.chain + chains,
+        ..arm.clone()
     }));
-    let ids: Vec<Option<CellId>> = plan.cells.iter().map(|cell| Some(CellId(cell.id.0 + cells))).collect();
+    let ids: Vec<Option<ArmId>> = plan.arms.iter().map(|arm| Some(ArmId(arm.id.0 + arms))).collect();
     for Group { name: of_study, title, answers, rule, .. } in &plan.groups {
         let Some(mut rule) = renumber(rule.clone(), &ids) else { continue };
         if let GroupRule::Grow { series } = &mut rule {
@@ -171,27 +170,27 @@ fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
 
 /// Contrasts every arm with its equivalent on the first file system that has one.
 fn contrast(whole: &mut Plan) {
-    let label = |cell: &Cell| whole.file_system_of(cell.data).map_or("", |of| of.label.as_str());
-    let mut first: BTreeMap<String, &Cell> = BTreeMap::new();
+    let label = |arm: &Arm| whole.file_system_of(arm.data).map_or("", |of| of.label.as_str());
+    let mut first: BTreeMap<String, &Arm> = BTreeMap::new();
     let mut pairs = Vec::new();
-    for cell in whole.cells.iter().filter(|cell| cell.role != Role::AgainstItself) {
+    for arm in whole.arms.iter().filter(|arm| arm.role != Role::AgainstItself) {
         // Files written only to reach a cache state: another arm measures that writing.
-        if cell.groups.is_empty() && whole.cells.iter().any(|other| is_told_by(whole, cell, other)) {
+        if arm.groups.is_empty() && whole.arms.iter().any(|other| is_told_by(whole, arm, other)) {
             continue;
         }
-        let at = cell.bare_name();
+        let at = arm.bare_name();
         let Some(to) = first.get(&at) else {
-            first.insert(at, cell);
+            first.insert(at, arm);
             continue;
         };
-        let (what, than) = (label(cell).to_owned(), label(to).to_owned());
-        pairs.push(Pair { what, than, at, wall_time: false, arm: cell.id, to: to.id });
+        let (what, than) = (label(arm).to_owned(), label(to).to_owned());
+        pairs.push(Pair { what, than, at, wall_time: false, arm: arm.id, to: to.id });
     }
     if pairs.is_empty() {
         return;
     }
     for id in pairs.iter().flat_map(|pair| [pair.arm, pair.to]) {
-        let groups = &mut whole.cells[id.0 as usize].groups;
+        let groups = &mut whole.arms[id.0 as usize].groups;
         if !groups.iter().any(|name| name == FILE_SYSTEM_GROUP) {
             groups.push(FILE_SYSTEM_GROUP.to_owned());
         }
@@ -204,9 +203,9 @@ fn contrast(whole: &mut Plan) {
 }
 
 /// `true` if an earlier arm does the same on the same file system.
-fn is_told_by(whole: &Plan, cell: &Cell, other: &Cell) -> bool {
-    let on = |cell: &Cell| whole.data[cell.data.0 as usize].on;
-    other.id.0 < cell.id.0 && (&other.work, other.cache, on(other)) == (&cell.work, cell.cache, on(cell))
+fn is_told_by(whole: &Plan, arm: &Arm, other: &Arm) -> bool {
+    let on = |arm: &Arm| whole.data[arm.data.0 as usize].on;
+    other.id.0 < arm.id.0 && (&other.work, other.cache, on(other)) == (&arm.work, arm.cache, on(arm))
 }
 
 /// One part in this number of the space for images stays free.
@@ -297,21 +296,21 @@ pub(crate) fn without(plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, PlanE
     let on_data: Vec<Option<FsId>> = plan.data.iter().map(|data| data.on).collect();
     let file_systems = numbers(plan.file_systems.iter().map(|of| stays(Some(of.id))));
     let data = numbers(on_data.iter().map(|on| stays(*on)));
-    let cells = numbers(plan.cells.iter().map(|cell| stays(on_data[cell.data.0 as usize])));
-    let cell_ids: Vec<Option<CellId>> = cells.iter().map(|id| id.map(CellId)).collect();
+    let arms = numbers(plan.arms.iter().map(|arm| stays(on_data[arm.data.0 as usize])));
+    let cell_ids: Vec<Option<ArmId>> = arms.iter().map(|id| id.map(ArmId)).collect();
     plan.file_systems = kept(plan.file_systems, &file_systems, |of, id| LabFileSystem { id: FsId(id), ..of });
     plan.data = kept(plan.data, &data, |set, id| {
         let on = set.on.and_then(|on| file_systems[on.0 as usize]).map(FsId);
         Data { id: DataId(id), on, ..set }
     });
-    plan.cells = kept(plan.cells, &cells, |cell, id| {
-        let data = data[cell.data.0 as usize].map_or(cell.data, DataId);
-        Cell { id: CellId(id), data, ..cell }
+    plan.arms = kept(plan.arms, &arms, |arm, id| {
+        let data = data[arm.data.0 as usize].map_or(arm.data, DataId);
+        Arm { id: ArmId(id), data, ..arm }
     });
     let group = |group: Group| Some(Group { rule: renumber(group.rule, &cell_ids)?, ..group });
     plan.groups = plan.groups.into_iter().filter_map(group).collect();
-    for cell in &mut plan.cells {
-        cell.groups.retain(|name| plan.groups.iter().any(|group| group.name == *name));
+    for arm in &mut plan.arms {
+        arm.groups.retain(|name| plan.groups.iter().any(|group| group.name == *name));
     }
     if plan.groups.is_empty() { Err(none_left(&plan.unavailable)) } else { Ok(plan) }
 }
@@ -363,14 +362,13 @@ fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
     notes
 }
 
-/// Returns the reason why a file system cannot be reformatted before each life.
 fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
     if !plan.rules.fresh_mounts {
         return Some("its data must stay".into());
     }
     let here = plan.data.iter().filter(|data| data.on == Some(on));
     let stays = here.clone().any(|data| {
-        let chains = plan.cells.iter().filter(|cell| cell.data == data.id).map(|cell| cell.chain);
+        let chains = plan.arms.iter().filter(|arm| arm.data == data.id).map(|arm| arm.chain);
         let by_arms = data.source.made().is_some_and(|made| made.when == When::ByArms);
         !by_arms || chains.collect::<BTreeSet<u32>>().len() > 1
     });
@@ -386,8 +384,8 @@ fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
 /// `true` if arms create files on a file system after other arms have removed files there.
 fn makes_after_removing(plan: &Plan, on: FsId) -> bool {
     let works = || {
-        let on_it = |cell: &&Cell| plan.data[cell.data.0 as usize].on == Some(on);
-        plan.cells.iter().filter(on_it).map(|cell| &cell.work)
+        let on_it = |arm: &&Arm| plan.data[arm.data.0 as usize].on == Some(on);
+        plan.arms.iter().filter(on_it).map(|arm| &arm.work)
     };
     let makes = |work: &Work| match work {
         Work::Files(work) => matches!(work.operation, FileOperation::Create | FileOperation::Rewrite),

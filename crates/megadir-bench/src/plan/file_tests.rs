@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use megadir_record::{
-    Access, CacheState, Cell, FileOperation, FileOrder, FileWork, GroupRule, MakeDirectories, Order, Plan,
+    Access, Arm, CacheState, FileOperation, FileOrder, FileWork, GroupRule, MakeDirectories, Order, Plan,
     Role, Work,
 };
 
@@ -15,8 +15,8 @@ fn planned(name: &str, preset: Preset) -> Plan {
     plan(&built_in(name).expect("a study"), &request).expect("a plan").plan
 }
 
-fn work(cell: &Cell) -> &FileWork {
-    let Work::Files(work) = &cell.work else { panic!("{} works on no files", cell.name) };
+fn work(planned: &Arm) -> &FileWork {
+    let Work::Files(work) = &planned.work else { panic!("{} works on no files", planned.name) };
     work
 }
 
@@ -26,16 +26,25 @@ fn arms_have_names_of_their_own_and_every_chain_has_its_own_files() {
         for preset in [Preset::Quick, Preset::Default, Preset::Published] {
             let plan = planned(name, preset);
             let mut data_of: BTreeMap<u32, DataId> = BTreeMap::new();
-            for (index, cell) in plan.cells.iter().enumerate() {
-                assert!(!plan.cells[..index].iter().any(|other| other.name == cell.name), "{}", cell.name);
-                assert_eq!(*data_of.entry(cell.chain).or_insert(cell.data), cell.data, "{}", cell.name);
+            for (index, planned) in plan.arms.iter().enumerate() {
+                assert!(
+                    !plan.arms[..index].iter().any(|other| other.name == planned.name),
+                    "{}",
+                    planned.name
+                );
+                assert_eq!(
+                    *data_of.entry(planned.chain).or_insert(planned.data),
+                    planned.data,
+                    "{}",
+                    planned.name
+                );
             }
             assert_eq!(data_of.len(), plan.data.len());
-            let itself = plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself);
-            for cell in itself.clone() {
-                let like = |cell: &Cell| (cell.work.clone(), cell.cache);
-                let same = |other: &&Cell| other.role == Role::Baseline && like(other) == like(cell);
-                assert!(plan.cells.iter().any(|other| same(&other)), "{}", cell.name);
+            let itself = plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself);
+            for planned in itself.clone() {
+                let like = |planned: &Arm| (planned.work.clone(), planned.cache);
+                let same = |other: &&Arm| other.role == Role::Baseline && like(other) == like(planned);
+                assert!(plan.arms.iter().any(|other| same(&other)), "{}", planned.name);
             }
             assert!(itself.count() > 0);
         }
@@ -47,15 +56,20 @@ fn a_filling_goes_from_nothing_to_all_without_a_gap() {
     let plan = planned("fill", Preset::Published);
     assert_eq!(plan.rules.order, Order::Chains);
     let GroupRule::Fill { arms } = &plan.groups[0].rule else { panic!("no filling") };
-    let cells: Vec<&Cell> = arms.iter().map(|arm| &plan.cells[arm.0 as usize]).collect();
-    assert_eq!((work(cells[0]).from, work(cells[19]).to, cells.len()), (0, 1_000_000, 20));
-    assert!(cells.windows(2).all(|two| work(two[0]).to == work(two[1]).from && two[0].step < two[1].step));
+    let planned_arms: Vec<&Arm> = arms.iter().map(|arm| &plan.arms[arm.0 as usize]).collect();
+    assert_eq!(
+        (work(planned_arms[0]).from, work(planned_arms[19]).to, planned_arms.len()),
+        (0, 1_000_000, 20)
+    );
+    assert!(
+        planned_arms.windows(2).all(|two| work(two[0]).to == work(two[1]).from && two[0].step < two[1].step)
+    );
     let GroupRule::Pairs { pairs } = &plan.groups[1].rule else { panic!("no populations") };
     assert_eq!(pairs.len(), 4);
     // Every population creates and removes the same number of files.
     for pair in pairs.iter().filter(|pair| pair.what.starts_with("creating")) {
-        let created = &plan.cells[pair.arm.0 as usize];
-        let removed = plan.cells.iter().find(|cell| (cell.chain, cell.step) == (created.chain, 1));
+        let created = &plan.arms[pair.arm.0 as usize];
+        let removed = plan.arms.iter().find(|planned| (planned.chain, planned.step) == (created.chain, 1));
         let removed = removed.expect("what removes it");
         assert_eq!(work(removed).operation, FileOperation::Unlink);
         assert_eq!((work(removed).from, work(removed).to), (work(created).from, work(created).to));
@@ -67,9 +81,9 @@ fn a_filling_goes_from_nothing_to_all_without_a_gap() {
 fn all_layouts_are_written_before_any_is_read() {
     let plan = planned("layout", Preset::Default);
     assert_eq!(plan.rules.order, Order::Phases);
-    for cell in &plan.cells {
-        let made = plan.data[cell.data.0 as usize].source.made().expect("made files");
-        match (cell.step, work(cell).operation) {
+    for planned in &plan.arms {
+        let made = plan.data[planned.data.0 as usize].source.made().expect("made files");
+        match (planned.step, work(planned).operation) {
             (0, FileOperation::MakeDirectories) => assert_eq!(made.directories, MakeDirectories::Before),
             (1, FileOperation::Create) | (2 | 3, FileOperation::Read) => {}
             (step, operation) => panic!("{operation:?} in step {step}"),
@@ -93,19 +107,19 @@ fn files_that_several_write_in_one_tree_are_read_and_walked_by_one() {
         Request { target: Target::Made { entries: vec![10_001] }, ..Request::bare(Preset::Quick, 1) };
     let plan = plan(&study, &request).expect("a plan").plan;
     let files = 10_004;
-    for cell in &plan.cells {
-        let work = work(cell);
+    for planned in &plan.arms {
+        let work = work(planned);
         assert_eq!(
-            (plan.data[cell.data.0 as usize].entries, work.files()),
+            (plan.data[planned.data.0 as usize].entries, work.files()),
             (files / 4, files),
             "{}",
-            cell.name
+            planned.name
         );
         let writes = work.operation == FileOperation::Create;
-        assert_eq!(work.workers.count, if writes { 4 } else { 1 }, "{}", cell.name);
+        assert_eq!(work.workers.count, if writes { 4 } else { 1 }, "{}", planned.name);
     }
     let last: Vec<FileOperation> =
-        plan.cells.iter().filter(|cell| cell.step == 4).map(|cell| work(cell).operation).collect();
+        plan.arms.iter().filter(|planned| planned.step == 4).map(|planned| work(planned).operation).collect();
     assert_eq!(last, [FileOperation::Stat; 3]);
     let groups: Vec<&str> = plan.groups.iter().map(|group| group.name.as_str()).collect();
     assert_eq!(groups, ["write", "read", "read-2", "walk"]);
@@ -120,10 +134,14 @@ fn files_that_several_write_in_one_tree_are_read_and_walked_by_one() {
 fn small_files_live_a_whole_life_with_every_number_of_processes() {
     let plan = planned("smallfile", Preset::Published);
     assert_eq!(plan.rules.order, Order::Chains);
-    let counts: Vec<u32> = plan.cells.iter().map(|cell| work(cell).workers.count).collect();
+    let counts: Vec<u32> = plan.arms.iter().map(|planned| work(planned).workers.count).collect();
     assert_eq!(counts.iter().copied().max(), Some(2));
-    let first: Vec<FileOperation> =
-        plan.cells.iter().filter(|cell| cell.chain == 0).map(|cell| work(cell).operation).collect();
+    let first: Vec<FileOperation> = plan
+        .arms
+        .iter()
+        .filter(|planned| planned.chain == 0)
+        .map(|planned| work(planned).operation)
+        .collect();
     let life = [
         FileOperation::Create,
         FileOperation::Stat,
@@ -145,7 +163,6 @@ fn what_has_one_value_of_everything_is_told_to_take_two_of_something() {
     assert!(error.to_string().ends_with("give one option two values"), "{error}");
 }
 
-/// Plans the study of small files with the requested and the available cache states.
 fn small(caches: &[CacheState], can: &[CacheState]) -> Result<Plan, PlanError> {
     let fact = |state: CacheState| CacheFact {
         state,
@@ -164,9 +181,10 @@ fn small(caches: &[CacheState], can: &[CacheState]) -> Result<Plan, PlanError> {
 
 /// Returns the operations in a cache state with one and with two workers, without A/A arms.
 fn done(plan: &Plan, state: CacheState) -> Vec<(FileOperation, u32)> {
-    let cells = plan.cells.iter().filter(|cell| cell.cache == state && cell.role != Role::AgainstItself);
+    let planned_arms =
+        plan.arms.iter().filter(|planned| planned.cache == state && planned.role != Role::AgainstItself);
     let mut done: Vec<(FileOperation, u32)> =
-        cells.map(|cell| (work(cell).operation, work(cell).workers.count)).collect();
+        planned_arms.map(|planned| (work(planned).operation, work(planned).workers.count)).collect();
     done.sort_by_key(|(operation, count)| (format!("{operation:?}"), *count));
     done
 }
@@ -182,18 +200,21 @@ fn small_files_are_looked_at_read_and_removed_cold_where_file_systems_are_made_f
     let GroupRule::Pairs { pairs } = &cold.rule else { panic!("no pairs") };
     assert_eq!(pairs.len(), 6);
     for pair in pairs {
-        let [cold, warm] = [pair.arm, pair.to].map(|cell| &plan.cells[cell.0 as usize]);
+        let [cold, warm] = [pair.arm, pair.to].map(|planned| &plan.arms[planned.0 as usize]);
         assert_eq!((cold.cache, warm.cache, &cold.work), (FsCold, Warm, &warm.work));
     }
     // Each A/A arm has its own files, in a chain that runs before or after at random.
-    for itself in plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself && cell.cache == FsCold) {
-        let like = |other: &&Cell| {
+    for itself in
+        plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself && planned.cache == FsCold)
+    {
+        let like = |other: &&Arm| {
             other.role == Role::Baseline && (&other.work, other.cache) == (&itself.work, FsCold)
         };
-        let other = plan.cells.iter().find(like).expect("its like");
+        let other = plan.arms.iter().find(like).expect("its like");
         assert!(other.chain != itself.chain && other.data != itself.data && other.step == itself.step);
     }
-    let itself = plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself && cell.cache == FsCold);
+    let itself =
+        plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself && planned.cache == FsCold);
     assert_eq!(itself.count(), 3);
     // A cold state that is unavailable and was not requested is silently omitted.
     let plan = small(&[], &[Warm]).expect("a plan");
@@ -205,10 +226,14 @@ fn small_files_are_looked_at_read_and_removed_cold_where_file_systems_are_made_f
     // group.
     let plan = small(&[Warm, VfsCold, FsCold], &[Warm, VfsCold, FsCold]).expect("a plan");
     assert_eq!((done(&plan, FsCold), done(&plan, VfsCold)), (all.to_vec(), all.to_vec()));
-    let extra = plan.cells.iter().filter(|cell| cell.name.contains("(for fs-cold)"));
-    let extra: Vec<&Cell> = extra.filter(|cell| cell.role != Role::AgainstItself).collect();
+    let extra = plan.arms.iter().filter(|planned| planned.name.contains("(for fs-cold)"));
+    let extra: Vec<&Arm> = extra.filter(|planned| planned.role != Role::AgainstItself).collect();
     assert_eq!(extra.len(), 2);
-    assert!(extra.iter().all(|cell| cell.groups.is_empty() && work(cell).operation == FileOperation::Create));
+    assert!(
+        extra
+            .iter()
+            .all(|planned| planned.groups.is_empty() && work(planned).operation == FileOperation::Create)
+    );
     let plan = small(&[VfsCold], &[VfsCold]).expect("a plan");
     assert_eq!(done(&plan, VfsCold).len(), all.len() + 3, "once more by name");
     assert!(
@@ -226,7 +251,7 @@ fn small_files_are_worked_on_by_name_too() {
     let GroupRule::Pairs { pairs } = &group.rule else { panic!("no pairs") };
     assert_eq!(pairs.len(), 5);
     for pair in pairs {
-        let [name, directory] = [pair.arm, pair.to].map(|cell| work(&plan.cells[cell.0 as usize]));
+        let [name, directory] = [pair.arm, pair.to].map(|planned| work(&plan.arms[planned.0 as usize]));
         assert_eq!(name.access, Access::Name { order: FileOrder::AsWritten });
         assert_eq!(directory.access, Access::Directory);
         assert_eq!((name.operation, name.workers), (directory.operation, directory.workers));
@@ -237,15 +262,15 @@ fn small_files_are_worked_on_by_name_too() {
 fn everyone_removes_files_of_the_same_number_that_were_written_for_it() {
     let plan = planned("remove", Preset::Published);
     assert_eq!(plan.rules.order, Order::Chains);
-    let removals: Vec<&Cell> =
-        plan.cells.iter().filter(|cell| matches!(cell.work, Work::Remove(_))).collect();
+    let removals: Vec<&Arm> =
+        plan.arms.iter().filter(|planned| matches!(planned.work, Work::Remove(_))).collect();
     // The loop, rm and three worker counts on two shapes, and an A/A loop.
-    assert_eq!((removals.len(), plan.cells.len()), (11, 22));
-    for cell in removals {
-        assert_eq!((cell.work.operations(), cell.work.change()), (Some(1_000_000), Some(-1_000_000)));
-        assert!(!cell.work.leaves_all());
+    assert_eq!((removals.len(), plan.arms.len()), (11, 22));
+    for planned in removals {
+        assert_eq!((planned.work.operations(), planned.work.change()), (Some(1_000_000), Some(-1_000_000)));
+        assert!(!planned.work.leaves_all());
         let before =
-            plan.cells.iter().find(|other| (other.chain, other.step) == (cell.chain, 0)).expect("a writer");
+            plan.arms.iter().find(|other| (other.chain, other.step) == (planned.chain, 0)).expect("a writer");
         assert_eq!((work(before).operation, work(before).files()), (FileOperation::Create, 1_000_000));
     }
     let pairs = |group: usize| match &plan.groups[group].rule {

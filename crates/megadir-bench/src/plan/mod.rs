@@ -26,9 +26,7 @@ pub use crate::request::{
 
 use crate::dataset::write_spread;
 use crate::kind::arms::Arms;
-use crate::kind::{
-    Kind, command, fill, fill_until_full, layout, list, lookup, remove, small_files, stat_all, stat_some,
-};
+use crate::kind::{Kind, command, fill, layout, list, lookup, remove, small_files, stat_all, stat_some};
 use crate::request::backend_fact;
 use crate::study::{SizeSpec, Study};
 use stopping::{check_epochs, check_until, set_rate, stopping};
@@ -55,7 +53,6 @@ pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> 
     }
 }
 
-/// Returns the study's Windows variant, if it has one and the backends are those of Windows.
 fn of_windows(study: &Study, facts: &[BackendFact]) -> Option<Study> {
     let Kind::List(spec) = &study.kind else { return None };
     let baseline = &spec.windows.as_ref()?.baseline;
@@ -100,7 +97,7 @@ fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
             let source = DataSource::Made(study.data.clone());
             let empty = Data { id: DataId(0), entries: 0, hash: None, on: None, source };
             let mut arms = Arms::new(request.facts, vec![empty]);
-            fill_until_full::refusals(spec, entries_about, &mut arms);
+            fill::refusals(spec, entries_about, &mut arms);
             ordered(study, request, size, arms, None)
         }
         Kind::Command(spec) => {
@@ -201,7 +198,6 @@ fn sizes(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Vec<u6
     }
 }
 
-/// Returns the size; refuses several.
 fn one_size(sizes: &[u64]) -> Result<u64, PlanError> {
     match sizes {
         [entries] => Ok(*entries),
@@ -237,9 +233,9 @@ fn ordered(
     caches::cross(&states, request.cache_facts, &mut arms);
     // With independent orders the signs of the A/A differences are independent, whatever the noise.
     let order = order.unwrap_or(Order::SeededPermutation);
-    let Arms { mut cells, data, groups, notes, .. } = arms;
+    let Arms { planned: mut planned_arms, data, groups, notes, .. } = arms;
     if let Some(rate_per_s) = request.rate_per_s {
-        set_rate(study, rate_per_s, &mut cells)?;
+        set_rate(study, rate_per_s, &mut planned_arms)?;
     }
     if groups.is_empty() {
         let reason = match notes.as_slice() {
@@ -248,13 +244,13 @@ fn ordered(
         };
         return Err(PlanError::Nothing { reason });
     }
-    let published = prune::published(&study.meta.published, &groups, &cells);
+    let published = prune::published(&study.meta.published, &groups, &planned_arms);
     let plan = Plan {
         study: study.meta.name.clone(),
         question: study.meta.question.clone(),
         source: study.meta.source.clone(),
-        keeps: study.meta.keeps.clone(),
-        mends: study.meta.mends.clone(),
+        reproduces: study.meta.reproduces.clone(),
+        fixes: study.meta.fixes.clone(),
         claims: study.meta.claims.clone(),
         preset: request.preset,
         seed: request.seed,
@@ -263,7 +259,7 @@ fn ordered(
         unavailable: Vec::new(),
         data,
         groups,
-        cells,
+        arms: planned_arms,
         published,
     };
     check_data(&plan)?;
@@ -284,10 +280,10 @@ fn check_data(plan: &Plan) -> Result<(), PlanError> {
         let sets = trees(plan, data).map_err(|error| PlanError::Data { reason: error.to_string() })?;
         let Some(made) = data.source.made() else { continue };
         let flat = sets.iter().all(|(below, files)| below.is_none() && files.is_flat());
-        for cell in plan.cells.iter().filter(|cell| cell.data == data.id) {
-            let name = &cell.name;
+        for planned in plan.arms.iter().filter(|planned| planned.data == data.id) {
+            let name = &planned.name;
             let refuse = |reason: String| Err(PlanError::Data { reason });
-            match &cell.work {
+            match &planned.work {
                 Work::Files(_) | Work::Remove(_) | Work::Command(_) => {}
                 Work::FillUntilRefused { .. } if flat && made.when == When::BeforeRun => {}
                 _ if !flat => {
@@ -314,7 +310,6 @@ fn size_of(study: &Study, preset: Preset) -> &SizeSpec {
     }
 }
 
-/// Returns the requested data sets, largest first: comparisons use the first.
 fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data> {
     match &request.target {
         Target::Existing { path, entries } => {

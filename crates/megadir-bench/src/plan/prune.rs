@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    BreakEvenArms, CacheState, Cell, CellId, Group, GroupRule, Pair, Plan, Published, Role, Work,
+    Arm, ArmId, BreakEvenArms, CacheState, Group, GroupRule, Pair, Plan, Published, Role, Work,
 };
 
 use crate::note::NoteKind;
@@ -14,48 +14,50 @@ use crate::plan::{PlanError, Planned};
 /// # Errors
 ///
 /// [`PlanError::NoBaseline`] if the baseline is gone, [`PlanError::Nothing`] if no group is left.
-pub(crate) fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError> {
+pub(crate) fn prune(plan: Plan, gone: &[(ArmId, String)]) -> Result<Planned, PlanError> {
     if gone.is_empty() {
         return Ok(Planned { plan, notes: Vec::new() });
     }
     let gone = &with_baselines(&plan, gone);
-    let reason_of = |id: CellId| gone.iter().find(|(one, _)| *one == id).map(|(_, reason)| reason.clone());
+    let reason_of = |id: ArmId| gone.iter().find(|(one, _)| *one == id).map(|(_, reason)| reason.clone());
     let several = plan.file_systems.len() > 1;
     // Without the baseline of one task, the comparisons of the others stand.
-    let tasks = |cell: &Cell| match &cell.work {
+    let tasks = |planned: &Arm| match &planned.work {
         Work::Command(work) => Some(work.task.clone()),
         _ => None,
     };
-    let others = plan.cells.iter().filter_map(tasks).collect::<BTreeSet<_>>().len() > 1;
+    let others = plan.arms.iter().filter_map(tasks).collect::<BTreeSet<_>>().len() > 1;
     let mut notes = Vec::new();
-    let mut new_ids = vec![None; plan.cells.len()];
-    let mut cells = Vec::new();
-    for mut cell in plan.cells {
-        match reason_of(cell.id) {
+    let mut new_ids = vec![None; plan.arms.len()];
+    let mut planned_arms = Vec::new();
+    for mut planned in plan.arms {
+        match reason_of(planned.id) {
             // The warm arms remain valid without the baseline of a cold state.
-            Some(reason) if cell.role == Role::Baseline && !cell.cache.is_cold() && !several && !others => {
-                return Err(PlanError::NoBaseline { name: cell.name, reason });
+            Some(reason)
+                if planned.role == Role::Baseline && !planned.cache.is_cold() && !several && !others =>
+            {
+                return Err(PlanError::NoBaseline { name: planned.name, reason });
             }
             Some(reason) => {
                 // A note begins with a capital letter, and a program's name does not.
-                let quote = if let Work::Command(_) = cell.work { "`" } else { "" };
-                let text = format!("{quote}{}{quote}: {reason}", cell.name);
+                let quote = if let Work::Command(_) = planned.work { "`" } else { "" };
+                let text = format!("{quote}{}{quote}: {reason}", planned.name);
                 notes.push(NoteKind::ArmLeftOut.note(text));
             }
             None => {
-                let id = CellId(cells.len() as u32);
-                new_ids[cell.id.0 as usize] = Some(id);
-                cell.id = id;
-                cells.push(cell);
+                let id = ArmId(planned_arms.len() as u32);
+                new_ids[planned.id.0 as usize] = Some(id);
+                planned.id = id;
+                planned_arms.push(planned);
             }
         }
     }
     let mut groups = Vec::new();
     for group in plan.groups {
-        let members = |cell: &&Cell| cell.groups.contains(&group.name);
+        let members = |planned: &&Arm| planned.groups.contains(&group.name);
         // The time of a program alone is worth having.
-        let counts = |cell: &&Cell| cell.role == Role::Arm || matches!(cell.work, Work::Command(_));
-        let arms = cells.iter().filter(members).filter(counts).count();
+        let counts = |planned: &&Arm| planned.role == Role::Arm || matches!(planned.work, Work::Command(_));
+        let arms = planned_arms.iter().filter(members).filter(counts).count();
         match renumber(group.rule.clone(), &new_ids) {
             Some(rule) if arms > 0 => groups.push(Group { rule, ..group }),
             _ => notes.push(
@@ -64,37 +66,37 @@ pub(crate) fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, Pl
             ),
         }
     }
-    for cell in &mut cells {
-        cell.groups.retain(|name| groups.iter().any(|group| group.name == *name));
+    for planned in &mut planned_arms {
+        planned.groups.retain(|name| groups.iter().any(|group| group.name == *name));
     }
     if groups.is_empty() {
         let reason = notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ");
         return Err(PlanError::Nothing { reason });
     }
-    Ok(Planned { plan: Plan { cells, groups, ..plan }, notes })
+    Ok(Planned { plan: Plan { arms: planned_arms, groups, ..plan }, notes })
 }
 
 /// Extends `gone` by all arms on a file system whose baseline is gone, if there are several file systems.
-fn with_baselines(plan: &Plan, gone: &[(CellId, String)]) -> Vec<(CellId, String)> {
+fn with_baselines(plan: &Plan, gone: &[(ArmId, String)]) -> Vec<(ArmId, String)> {
     let mut all = gone.to_vec();
-    let on = |cell: CellId| plan.data[plan.cells[cell.0 as usize].data.0 as usize].on;
-    let of_plan = |cell: CellId| &plan.cells[cell.0 as usize];
+    let on = |planned: ArmId| plan.data[plan.arms[planned.0 as usize].data.0 as usize].on;
+    let of_plan = |planned: ArmId| &plan.arms[planned.0 as usize];
     let baselines = gone.iter().filter(|(id, _)| {
         plan.file_systems.len() > 1 && of_plan(*id).role == Role::Baseline && !of_plan(*id).cache.is_cold()
     });
     for (baseline, reason) in baselines {
         let reason = format!("the baseline there is unavailable: {reason}");
-        let others = plan.cells.iter().map(|cell| cell.id).filter(|id| on(*id) == on(*baseline));
-        let others: Vec<CellId> = others.filter(|id| all.iter().all(|(gone, _)| gone != id)).collect();
+        let others = plan.arms.iter().map(|planned| planned.id).filter(|id| on(*id) == on(*baseline));
+        let others: Vec<ArmId> = others.filter(|id| all.iter().all(|(gone, _)| gone != id)).collect();
         all.extend(others.into_iter().map(|id| (id, reason.clone())));
     }
     all
 }
 
 /// Renumbers the arms of a rule; `None` if a required arm is gone.
-pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<GroupRule> {
-    let new = |id: CellId| new_ids[id.0 as usize];
-    let steps = |steps: Vec<(String, CellId)>| -> Option<Vec<(String, CellId)>> {
+pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<ArmId>]) -> Option<GroupRule> {
+    let new = |id: ArmId| new_ids[id.0 as usize];
+    let steps = |steps: Vec<(String, ArmId)>| -> Option<Vec<(String, ArmId)>> {
         steps.into_iter().map(|(factor, id)| Some((factor, new(id)?))).collect()
     };
     Some(match rule {
@@ -109,21 +111,21 @@ pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<Gr
             (!pairs.is_empty()).then_some(GroupRule::Pairs { pairs })?
         }
         GroupRule::Fill { arms } => {
-            let arms: Vec<CellId> = arms.into_iter().filter_map(new).collect();
+            let arms: Vec<ArmId> = arms.into_iter().filter_map(new).collect();
             (arms.len() > 1).then_some(GroupRule::Fill { arms })?
         }
         GroupRule::Refusal { arm } => GroupRule::Refusal { arm: new(arm)? },
         GroupRule::Grow { series } => {
-            let ids = |ids: Vec<CellId>| ids.into_iter().map(new).collect::<Option<Vec<CellId>>>();
+            let ids = |ids: Vec<ArmId>| ids.into_iter().map(new).collect::<Option<Vec<ArmId>>>();
             // A series needs all its arms; other series are unaffected.
             let series = series.into_iter().filter_map(|(name, of)| Some((name, ids(of)?)));
-            let series: Vec<(String, Vec<CellId>)> = series.collect();
+            let series: Vec<(String, Vec<ArmId>)> = series.collect();
             (!series.is_empty()).then_some(GroupRule::Grow { series })?
         }
         GroupRule::BreakEven { series } => {
             // A share without its arm is dropped from the series; the listing arm is required.
             let of = |one: BreakEvenArms| {
-                let asks: Vec<CellId> = one.asks.into_iter().filter_map(new).collect();
+                let asks: Vec<ArmId> = one.asks.into_iter().filter_map(new).collect();
                 let list = new(one.list)?;
                 (!asks.is_empty()).then_some(BreakEvenArms { list, asks, ..one })
             };
@@ -139,19 +141,19 @@ const FIRST: &str = "-first";
 /// Message for a plan without first runs.
 const NONE: &str = "first runs are measured with --cache warm,unseen";
 
-/// Returns the study's published figures, matched to the plan's groups.
-pub(super) fn published(figures: &[Published], groups: &[Group], cells: &[Cell]) -> Vec<Published> {
-    figures.iter().map(|figure| placed(figure, groups, cells)).collect()
+pub(super) fn published(figures: &[Published], groups: &[Group], planned_arms: &[Arm]) -> Vec<Published> {
+    figures.iter().map(|figure| placed(figure, groups, planned_arms)).collect()
 }
 
-fn placed(figure: &Published, groups: &[Group], cells: &[Cell]) -> Published {
+fn placed(figure: &Published, groups: &[Group], planned_arms: &[Arm]) -> Published {
     let figure = figure.clone();
     let Some(second) = figure.group.as_deref().and_then(|group| group.strip_suffix(FIRST)) else {
         return figure;
     };
     let is_twin = |name: &str| name.strip_prefix(second).is_some_and(|rest| rest.starts_with('-'));
-    let state =
-        |group: &Group| cells.iter().find(|cell| cell.groups.contains(&group.name)).map(|cell| cell.cache);
+    let state = |group: &Group| {
+        planned_arms.iter().find(|planned| planned.groups.contains(&group.name)).map(|planned| planned.cache)
+    };
     let coldness =
         |group: &&Group| state(group).and_then(|state| CacheState::ALL.iter().position(|of| *of == state));
     let cold = |group: &&Group| is_twin(&group.name) && state(group).is_some_and(CacheState::is_cold);

@@ -1,6 +1,6 @@
 //! Number of rounds and operations: fixed, or until intervals are narrow enough; rate of operations.
 
-use megadir_record::{Cell, Data, Plan, Rules, Stop, When, Work};
+use megadir_record::{Arm, Data, Plan, Rules, Stop, When, Work};
 use megadir_stats::{EPOCHS_MIN, HalfWidth};
 
 use crate::plan::{PlanError, ROUNDS_MAX, Request};
@@ -8,7 +8,6 @@ use crate::study::{SizeSpec, Study};
 
 /// Rounds before a run that stops at a width first checks its intervals.
 const ROUNDS_MIN: u32 = 30;
-/// Minimum number of rounds per epoch.
 const ROUNDS_OF_EPOCH: u32 = 2;
 /// Larger numbers of epochs are refused as mistakes.
 const EPOCHS_MAX: u32 = 1000;
@@ -17,7 +16,6 @@ const ROUNDS_FEWEST: u32 = 6;
 /// Default limit of a run that stops at a width, as a multiple of the study's rounds.
 const ROUNDS_FACTOR: u32 = 10;
 
-/// Returns the maximum number of rounds and the stopping rule.
 pub(super) fn stopping(request: &Request<'_>, size: &SizeSpec) -> (u32, Stop) {
     let Some(until) = request.until else {
         return (request.rounds.unwrap_or(size.rounds), Stop::Rounds);
@@ -62,9 +60,9 @@ pub(super) fn check_epochs(plan: &Plan) -> Result<(), PlanError> {
             "existing data, and data that the arms create in every round, cannot be recreated".into(),
         );
     }
-    let renewable = |cell: &Cell| matches!(cell.work, Work::List { .. } | Work::Lookup { .. });
-    match plan.cells.iter().find(|cell| !renewable(cell)) {
-        Some(cell) => refuse(format!("the work of `{}` is tied to one data set; expected 1", cell.name)),
+    let renewable = |arm: &Arm| matches!(arm.work, Work::List { .. } | Work::Lookup { .. });
+    match plan.arms.iter().find(|arm| !renewable(arm)) {
+        Some(arm) => refuse(format!("the work of `{}` is tied to one data set; expected 1", arm.name)),
         None => Ok(()),
     }
 }
@@ -102,26 +100,26 @@ const BLOCKS_PER_S: u64 = 10;
 const OPERATIONS: std::ops::RangeInclusive<u64> = 10..=1 << 16;
 
 /// Sets the rate of all arms, which must do single operations.
-pub(super) fn set_rate(study: &Study, rate_per_s: u64, cells: &mut [Cell]) -> Result<(), PlanError> {
+pub(super) fn set_rate(study: &Study, rate_per_s: u64, arms: &mut [Arm]) -> Result<(), PlanError> {
     let refuse = |allowed: String| {
         Err(PlanError::Value { what: "the rate", value: format!("{rate_per_s}/s"), allowed })
     };
     if !(1..=RATE_MAX).contains(&rate_per_s) {
         return refuse(format!("expected 1 to {RATE_MAX} operations per second"));
     }
-    if !cells.iter().all(|cell| matches!(cell.work, Work::Lookup { .. })) {
+    if !arms.iter().all(|arm| matches!(arm.work, Work::Lookup { .. })) {
         return refuse(format!(
             "study `{}` has no single operations to schedule; use a study such as `lookup`",
             study.meta.name
         ));
     }
-    for cell in cells {
-        cell.rate_per_s = Some(rate_per_s);
-        if cell.work.operations().is_some() {
+    for arm in arms {
+        arm.rate_per_s = Some(rate_per_s);
+        if arm.work.operations().is_some() {
             // The number of files is the number of operations.
             continue;
         }
-        cell.operations = Some((rate_per_s / BLOCKS_PER_S).clamp(*OPERATIONS.start(), *OPERATIONS.end()));
+        arm.operations = Some((rate_per_s / BLOCKS_PER_S).clamp(*OPERATIONS.start(), *OPERATIONS.end()));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::method::{METHODS, MethodFact};
 use crate::study::{BUILT_IN, Kind, Study, built_in};
 use megadir_record::{
-    Axes, CellId, DataSource, GroupRule, LookupCall, Made, NameScheme, Role, SizeLaw, Spread, Stage, When,
+    ArmId, Axes, DataSource, GroupRule, LookupCall, Made, NameScheme, Role, SizeLaw, Spread, Stage, When,
     Work,
 };
 
@@ -46,16 +46,16 @@ fn the_listing_study_becomes_arms_that_are_named_once() {
     let planned = plan(&listing(), &request(&facts)).unwrap();
     assert_eq!(group_names(&planned), ["buffer", "backend", "threads", "decomposition", "growth"]);
     assert!(planned.notes.is_empty());
-    let cells = &planned.plan.cells;
-    for (index, cell) in cells.iter().enumerate() {
-        assert_eq!(cell.id.0 as usize, index);
-        assert!(!cells[..index].iter().any(|other| other.name == cell.name), "{}", cell.name);
-        let same = |other: &&megadir_record::Cell| other.work == cell.work && other.data == cell.data;
-        let expected = if cells[..2].contains(cell) { 2 } else { 1 };
-        assert_eq!(cells.iter().filter(same).count(), expected, "{}", cell.name);
+    let planned_arms = &planned.plan.arms;
+    for (index, planned) in planned_arms.iter().enumerate() {
+        assert_eq!(planned.id.0 as usize, index);
+        assert!(!planned_arms[..index].iter().any(|other| other.name == planned.name), "{}", planned.name);
+        let same = |other: &&megadir_record::Arm| other.work == planned.work && other.data == planned.data;
+        let expected = if planned_arms[..2].contains(planned) { 2 } else { 1 };
+        assert_eq!(planned_arms.iter().filter(same).count(), expected, "{}", planned.name);
     }
-    assert_eq!((cells[0].role, cells[1].role), (Role::Baseline, Role::AgainstItself));
-    assert_eq!(cells[0].work, cells[1].work);
+    assert_eq!((planned_arms[0].role, planned_arms[1].role), (Role::Baseline, Role::AgainstItself));
+    assert_eq!(planned_arms[0].work, planned_arms[1].work);
     let entries: Vec<u64> = planned.plan.data.iter().map(|data| data.entries).collect();
     assert_eq!(entries, [100_000, 1_000, 10_000]);
 }
@@ -67,7 +67,7 @@ fn the_two_programs_differ_by_one_thing_a_step() {
     let rule = planned.plan.groups.iter().find(|group| group.name == "decomposition").unwrap();
     let GroupRule::Decompose { slow, fast, .. } = &rule.rule else { panic!("not a decomposition") };
     assert_eq!(slow[0].1, fast[0].1, "both programs begin with the same arm");
-    let stages = |id: CellId| match &planned.plan.cells[id.0 as usize].work {
+    let stages = |id: ArmId| match &planned.plan.arms[id.0 as usize].work {
         Work::List { stages, .. } => stages.clone(),
         _ => Vec::new(),
     };
@@ -106,7 +106,7 @@ fn chosen_values_are_crossed_and_replace_the_groups() {
     };
     let planned = plan(&listing(), &request).unwrap();
     assert_eq!(group_names(&planned), ["chosen"]);
-    let names: Vec<&str> = planned.plan.cells.iter().map(|cell| cell.name.as_str()).collect();
+    let names: Vec<&str> = planned.plan.arms.iter().map(|planned| planned.name.as_str()).collect();
     let expected = [
         "getdents 128 KiB",
         "getdents 128 KiB (itself)",
@@ -171,19 +171,19 @@ fn impossible_values_are_refused_with_what_is_allowed() {
 fn pruned_plans_hold_together() {
     let facts = facts();
     let whole = plan(&listing(), &request(&facts)).unwrap().plan;
-    let gone: Vec<(CellId, String)> = whole
-        .cells
+    let gone: Vec<(ArmId, String)> = whole
+        .arms
         .iter()
-        .filter(|cell| cell.name.contains("split"))
-        .map(|cell| (cell.id, "no index".into()))
+        .filter(|planned| planned.name.contains("split"))
+        .map(|planned| (planned.id, "no index".into()))
         .collect();
     assert_eq!(gone.len(), 2);
     let left = prune(whole.clone(), &gone).unwrap();
-    assert_eq!(left.plan.cells.len(), whole.cells.len() - 2);
-    assert!(left.plan.cells.iter().enumerate().all(|(index, cell)| cell.id.0 as usize == index));
+    assert_eq!(left.plan.arms.len(), whole.arms.len() - 2);
+    assert!(left.plan.arms.iter().enumerate().all(|(index, planned)| planned.id.0 as usize == index));
     assert_eq!(group_names(&left), ["buffer", "backend", "decomposition", "growth"]);
     assert_eq!(left.notes.len(), 3);
-    let name = |plan: &Plan, id: CellId| plan.cells[id.0 as usize].name.clone();
+    let name = |plan: &Plan, id: ArmId| plan.arms[id.0 as usize].name.clone();
     for (before, after) in whole.groups.iter().zip(&left.plan.groups).filter(|(a, b)| a.name == b.name) {
         if let (GroupRule::Grow { series: a }, GroupRule::Grow { series: b }) = (&before.rule, &after.rule) {
             for (a, b) in a.iter().flat_map(|s| &s.1).zip(b.iter().flat_map(|s| &s.1)) {
@@ -191,7 +191,7 @@ fn pruned_plans_hold_together() {
             }
         }
     }
-    let error = prune(whole, &[(CellId(0), "gone".into())]).unwrap_err();
+    let error = prune(whole, &[(ArmId(0), "gone".into())]).unwrap_err();
     assert!(matches!(error, PlanError::NoBaseline { .. }));
 }
 
@@ -200,10 +200,10 @@ fn a_study_of_refusals_has_one_arm_and_is_asked_nothing_of_listings() {
     let facts = facts();
     let study = built_in("limits").unwrap();
     let planned = plan(&study, &request(&facts)).unwrap();
-    let [cell] = &planned.plan.cells[..] else { panic!("{:?}", planned.plan.cells) };
-    assert_eq!(cell.work, Work::FillUntilRefused { entries_about: 160_000, predicted: None });
+    let [arm] = &planned.plan.arms[..] else { panic!("{:?}", planned.plan.arms) };
+    assert_eq!(arm.work, Work::FillUntilRefused { entries_about: 160_000, predicted: None });
     assert_eq!(planned.plan.data.iter().map(|data| data.entries).collect::<Vec<_>>(), [0]);
-    assert_eq!(planned.plan.groups[0].rule, GroupRule::Refusal { arm: CellId(0) });
+    assert_eq!(planned.plan.groups[0].rule, GroupRule::Refusal { arm: ArmId(0) });
     let needs = estimate(&planned.plan);
     assert_eq!((needs.files, needs.blocks), (1_600_000, 10));
     assert!((176_000..177_000).contains(&needs.inodes) && needs.space_bytes < 20 << 20, "{needs:?}");
@@ -213,7 +213,7 @@ fn a_study_of_refusals_has_one_arm_and_is_asked_nothing_of_listings() {
         plan(&study, &request)
     };
     let about = with(|request| request.target = Target::Made { entries: vec![5_000] }).unwrap();
-    assert!(matches!(about.plan.cells[0].work, Work::FillUntilRefused { entries_about: 5_000, .. }));
+    assert!(matches!(about.plan.arms[0].work, Work::FillUntilRefused { entries_about: 5_000, .. }));
     for (planned, says) in [
         (with(|request| request.backends = vec!["std".into()]), "lists no directory"),
         (with(|request| request.target = Target::Made { entries: vec![1, 2] }), "one number"),
@@ -247,16 +247,16 @@ fn on_windows_the_listing_study_has_programs_of_its_own() {
     assert!(planned.notes.is_empty(), "{:?}", planned.notes);
     assert!(planned.plan.published.iter().all(|figure| figure.unlike.is_some() && figure.ours.is_none()));
     assert_ne!(planned.plan.question, listing().meta.question);
-    let lists = |cell: &megadir_record::Cell| match &cell.work {
+    let lists = |planned: &megadir_record::Arm| match &planned.work {
         Work::List { backend, stages, .. } => {
             assert!(of_windows.iter().any(|(name, _)| name == backend));
             !stages.contains(&Stage::ExtendedAttributes)
         }
         _ => false,
     };
-    assert!(planned.plan.cells.iter().all(lists));
+    assert!(planned.plan.arms.iter().all(lists));
     let chosen = Request { backends: vec!["nt-query".into()], ..request(&facts) };
-    assert_eq!(plan(&listing(), &chosen).unwrap().plan.cells.len(), 3);
+    assert_eq!(plan(&listing(), &chosen).unwrap().plan.arms.len(), 3);
 }
 
 fn lookup() -> Study {
@@ -285,16 +285,17 @@ fn look_ups_cross(calls: &[LookupCall]) {
     let Kind::Lookup(spec) = &mut study.kind else { panic!("no look-ups") };
     spec.calls = calls.to_vec();
     let planned = plan(&study, &request(&facts)).unwrap();
-    let cells = &planned.plan.cells;
+    let planned_arms = &planned.plan.arms;
     // With one file: one present name, one absent name or any absent name; plus the A/A arm.
-    assert_eq!(cells.len(), 1 + (3 + 6 + 6) * calls.len());
-    let names: HashSet<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
-    assert_eq!(names.len(), cells.len(), "{names:?}");
+    assert_eq!(planned_arms.len(), 1 + (3 + 6 + 6) * calls.len());
+    let names: HashSet<&str> = planned_arms.iter().map(|planned| planned.name.as_str()).collect();
+    assert_eq!(names.len(), planned_arms.len(), "{names:?}");
     // Published figures refer to arms by this part of the name.
-    let published = cells.iter().filter(|cell| cell.name.contains("present, one name of")).count();
+    let published =
+        planned_arms.iter().filter(|planned| planned.name.contains("present, one name of")).count();
     assert_eq!(published, 3 + 1);
-    assert_eq!(cells[0].name, "present, one name of 1");
-    assert_eq!((cells[0].role, cells[1].role), (Role::Baseline, Role::AgainstItself));
+    assert_eq!(planned_arms[0].name, "present, one name of 1");
+    assert_eq!((planned_arms[0].role, planned_arms[1].role), (Role::Baseline, Role::AgainstItself));
     let groups: Vec<&str> = planned.plan.groups.iter().map(|group| group.name.as_str()).collect();
     let one = ["lookup", "absent", "pattern", "growth"];
     let both = ["lookup", "absent", "pattern", "call", "growth"];
@@ -303,7 +304,7 @@ fn look_ups_cross(calls: &[LookupCall]) {
         match &group.rule {
             GroupRule::Pairs { pairs } => {
                 for pair in pairs {
-                    let [one, other] = [pair.arm, pair.to].map(|id| &cells[id.0 as usize]);
+                    let [one, other] = [pair.arm, pair.to].map(|id| &planned_arms[id.0 as usize]);
                     assert_eq!(one.data, other.data, "{} against {}", one.name, other.name);
                     assert!(one.work != other.work && one.groups.contains(&group.name));
                 }
@@ -312,12 +313,12 @@ fn look_ups_cross(calls: &[LookupCall]) {
                 assert_eq!(series.len(), 6 * calls.len());
                 for (name, arms) in series {
                     let entries =
-                        |id: &CellId| planned.plan.data[cells[id.0 as usize].data.0 as usize].entries;
+                        |id: &ArmId| planned.plan.data[planned_arms[id.0 as usize].data.0 as usize].entries;
                     let entries: Vec<u64> = arms.iter().map(entries).collect();
                     assert!(entries.is_sorted() && entries.len() >= 2, "{name}: {entries:?}");
                 }
             }
-            GroupRule::Compare { baseline } => assert_eq!(*baseline, CellId(0)),
+            GroupRule::Compare { baseline } => assert_eq!(*baseline, ArmId(0)),
             GroupRule::Refusal { .. } | GroupRule::BreakEven { .. } | GroupRule::Fill { .. } => {
                 panic!("look-ups fill nothing")
             }
@@ -372,7 +373,7 @@ fn directories_inodes_and_blocks_of_data_sets_are_counted() {
     let facts = facts();
     let mut plan = plan(&listing(), &request(&facts)).unwrap().plan;
     plan.data.truncate(1);
-    plan.cells.clear();
+    plan.arms.clear();
     let mut needs = |made: Made, entries| {
         plan.data[0].entries = entries;
         plan.data[0].source = DataSource::Made(made);
@@ -414,10 +415,13 @@ fn names_of_built_in_studies_lead_back_to_their_axes() {
         }
         let planned = plan(&study, &Request { methods: &methods, ..request(&facts) }).unwrap().plan;
         let mut by_names = planned.clone();
-        by_names.cells.iter_mut().for_each(|cell| cell.axes = Axes::default());
+        by_names.arms.iter_mut().for_each(|planned| planned.axes = Axes::default());
         megadir_record::axes::complete(&mut by_names);
-        for (by_name, cell) in by_names.cells.iter().zip(&planned.cells) {
-            assert_eq!((by_name.axes.clone(), cell.axes.name()), (cell.axes.clone(), cell.name.clone()));
+        for (by_name, planned) in by_names.arms.iter().zip(&planned.arms) {
+            assert_eq!(
+                (by_name.axes.clone(), planned.axes.name()),
+                (planned.axes.clone(), planned.name.clone())
+            );
         }
     }
 }

@@ -41,8 +41,8 @@ pub(crate) fn in_one_directory(plan: &Plan, data: &Data) -> bool {
 }
 
 fn workers(plan: &Plan, data: &Data, sharing: Sharing) -> impl Iterator<Item = u32> {
-    let on_data = plan.cells.iter().filter(move |cell| cell.data == data.id);
-    let files = on_data.filter_map(|cell| match &cell.work {
+    let on_data = plan.arms.iter().filter(move |arm| arm.data == data.id);
+    let files = on_data.filter_map(|arm| match &arm.work {
         Work::Files(FileWork { workers, .. }) => Some(*workers),
         _ => None,
     });

@@ -2,7 +2,7 @@
 //! removes files, an untimed listing before and after must agree with the number that the work reports.
 
 use megadir::FileType;
-use megadir_record::{Cell, Counted, Phase, Plan, Refused, Sample};
+use megadir_record::{Arm, Counted, Phase, Plan, Refused, Sample};
 use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::process_usage;
 
@@ -36,8 +36,8 @@ impl<'a> ArmWorks<'a> {
         caches: &Caches,
         (control, stopwatch): (RunControl<'a>, Stopwatch),
     ) -> Result<Self, RunError> {
-        let work = |cell: &Cell| workload(plan, cell, &names[cell.data.0 as usize], worker);
-        let works = plan.cells.iter().map(work).collect::<Result<Vec<_>, _>>();
+        let work = |arm: &Arm| workload(plan, arm, &names[arm.data.0 as usize], worker);
+        let works = plan.arms.iter().map(work).collect::<Result<Vec<_>, _>>();
         let works =
             works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;
         Ok(Self { works, stopwatch, control, caches: caches.clone(), intact: Intact::new(plan) })
@@ -51,19 +51,19 @@ pub(crate) fn one(
     block: &Block,
     zero_ns: u64,
 ) -> Result<Sample, WorkError> {
-    let (work, stopwatch) = (&mut works.works[block.cell.0 as usize], &mut works.stopwatch);
+    let (work, stopwatch) = (&mut works.works[block.arm.0 as usize], &mut works.stopwatch);
     let (control, operations) = (works.control, block.operations);
-    let cell = &plan.cells[block.cell.0 as usize];
-    let distinct = cell.cache.is_cold();
+    let arm = &plan.arms[block.arm.0 as usize];
+    let distinct = arm.cache.is_cold();
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct };
-    works.intact.make_ready(plan.cells[block.cell.0 as usize].data, round_dirs.data_dirs())?;
-    let check = EntryCountCheck::before(cell, round_dirs.of(block.cell).at(), control)?;
-    let before = Before { plan, cell, key, operations, control };
+    works.intact.make_ready(plan.arms[block.arm.0 as usize].data, round_dirs.data_dirs())?;
+    let check = EntryCountCheck::before(arm, round_dirs.of(block.arm).at(), control)?;
+    let before = Before { plan, planned: arm, key, operations, control };
     let readied = works.caches.prepare(&mut **work, stopwatch, &before, round_dirs.data_dirs());
     // The preparation may have reopened it.
-    let directory = round_dirs.of(block.cell);
+    let directory = round_dirs.of(block.arm);
     stopwatch.clear();
-    stopwatch.set_rate(cell.rate_per_s);
+    stopwatch.set_rate(arm.rate_per_s);
     let before = process_usage();
     let start_ns = monotonic_ns();
     let worked = readied.and_then(|()| work.run(directory, operations, stopwatch, control));
@@ -86,14 +86,14 @@ pub(crate) fn one(
         (Err(error), _) => return Err(error),
     };
     work.teardown(directory, control)?;
-    works.intact.after_block(cell);
+    works.intact.after_block(arm);
     let done = if refused.is_some() { counted.entries.max(1) } else { operations };
     Ok(Sample {
         epoch: 0,
         round: block.round,
         attempt: block.attempt,
         place: block.place,
-        cell: block.cell,
+        arm: block.arm,
         phase: block.phase,
         start_ns: start_ns.wrapping_sub(zero_ns),
         operations: done,
@@ -121,11 +121,11 @@ pub(crate) struct EntryCountCheck {
 impl EntryCountCheck {
     /// Counts the files of a data set, if the arm changes them.
     pub(crate) fn before(
-        cell: &Cell,
+        arm: &Arm,
         directory: Borrowed<'_>,
         control: RunControl<'_>,
     ) -> Result<Option<Self>, WorkError> {
-        let Some(change) = cell.work.change() else { return Ok(None) };
+        let Some(change) = arm.work.change() else { return Ok(None) };
         Ok(Some(Self { before: files_below(directory, control, 0)?, change }))
     }
 
@@ -147,7 +147,6 @@ impl EntryCountCheck {
     }
 }
 
-/// Returns the number of entries, except directories, in a tree.
 fn files_below(directory: Borrowed<'_>, control: RunControl<'_>, depth: usize) -> Result<u64, WorkError> {
     let failed = |source| WorkError::Stage { stage: "counting files", source };
     if depth > LEVELS_MAX {

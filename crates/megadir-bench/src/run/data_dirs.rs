@@ -11,14 +11,14 @@ use std::path::Path;
 
 use megadir::Dir;
 use megadir_record::{
-    Cell, CellId, DataId, FileOperation, FileWork, Order, Place, Plan, UsedByArms, When, Work,
+    Arm, ArmId, DataId, FileOperation, FileWork, Order, Place, Plan, UsedByArms, When, Work,
 };
 
 use super::{RunError, failed};
 use crate::cache::Directories;
 use crate::control::{RunControl, WorkError};
 use crate::lab::LabError;
-use crate::os::write_back::write_back;
+use crate::os::write_back;
 use crate::os::{self, At};
 use crate::run::data_sets::tree_usage;
 use crate::run::expected::recreate_files;
@@ -89,30 +89,28 @@ impl<'a> RoundDirs<'a> {
         &mut self.data_dirs
     }
 
-    /// Returns the directory of the data set that an arm works on.
-    pub(crate) fn of(&self, cell: CellId) -> &Dir {
-        self.data_dirs.of(self.data_of(cell))
+    pub(crate) fn of(&self, arm: ArmId) -> &Dir {
+        self.data_dirs.of(self.data_of(arm))
     }
 
-    /// Prepares for the arm at `place` in the order of a round; `false` if the run is to end.
-    pub(crate) fn enter(&mut self, order: &[CellId], place: usize) -> Result<bool, RunError> {
-        let cell = |place: usize| &self.plan.cells[order[place].0 as usize];
-        let goes_on = |before: &Cell, after: &Cell| match (&before.work, &after.work) {
+    pub(crate) fn enter(&mut self, order: &[ArmId], place: usize) -> Result<bool, RunError> {
+        let arm = |place: usize| &self.plan.arms[order[place].0 as usize];
+        let goes_on = |before: &Arm, after: &Arm| match (&before.work, &after.work) {
             (Work::Files(one), Work::Files(other)) => {
                 one.operation == other.operation
                     && (before.chain == after.chain || self.plan.rules.order == Order::Phases)
             }
             _ => false,
         };
-        if !self.plan.rules.order.depends() || place > 0 && goes_on(cell(place - 1), cell(place)) {
+        if !self.plan.rules.order.depends() || place > 0 && goes_on(arm(place - 1), arm(place)) {
             return Ok(true);
         }
         self.data_dirs.volumes.write_back(self.control.heartbeat)?;
-        let begins = place == 0 || cell(place - 1).chain != cell(place).chain;
-        if begins && self.plan.rules.fresh_mounts && self.can_be_mounted_again(cell(place).data) {
-            let cell = cell(place);
-            if let Err(error) = self.data_dirs.begin_life(cell.data) {
-                return failed(self.plan, cell.id, error).map_or(Ok(false), Err);
+        let begins = place == 0 || arm(place - 1).chain != arm(place).chain;
+        if begins && self.plan.rules.fresh_mounts && self.can_be_mounted_again(arm(place).data) {
+            let arm = arm(place);
+            if let Err(error) = self.data_dirs.begin_life(arm.data) {
+                return failed(self.plan, arm.id, error).map_or(Ok(false), Err);
             }
         }
         Ok(true)
@@ -125,7 +123,7 @@ impl<'a> RoundDirs<'a> {
     }
 
     /// Removes or sets aside the files that no arm after `place` needs in this order.
-    pub(crate) fn leave(&mut self, order: &[CellId], place: usize) -> Result<(), RunError> {
+    pub(crate) fn leave(&mut self, order: &[ArmId], place: usize) -> Result<(), RunError> {
         let data = self.data_of(order[place]);
         let volume = self.data_dirs.volumes.of(&self.plan.data[data.0 as usize]);
         let Some(workspace) = volume.workspace().filter(|_| self.is_made_by_arms(data)) else {
@@ -152,9 +150,7 @@ impl<'a> RoundDirs<'a> {
         Ok(())
     }
 
-    /// Returns the space of the data set used by the arm at `place`, if arms make it: once, just before its
-    /// files are removed.
-    pub(crate) fn used(&mut self, order: &[CellId], place: usize) -> Result<Option<UsedByArms>, RunError> {
+    pub(crate) fn used(&mut self, order: &[ArmId], place: usize) -> Result<Option<UsedByArms>, RunError> {
         let data = self.data_of(order[place]);
         if !self.is_made_by_arms(data) || self.known.contains(&data) {
             return Ok(None);
@@ -176,13 +172,13 @@ impl<'a> RoundDirs<'a> {
         Ok(Some(UsedByArms { data, used: found.used }))
     }
 
-    fn unlinks(&self, cell: CellId) -> bool {
-        let work = &self.plan.cells[cell.0 as usize].work;
+    fn unlinks(&self, arm: ArmId) -> bool {
+        let work = &self.plan.arms[arm.0 as usize].work;
         matches!(work, Work::Files(FileWork { operation: FileOperation::Unlink, .. }) | Work::Remove(_))
     }
 
-    fn data_of(&self, cell: CellId) -> DataId {
-        self.plan.cells[cell.0 as usize].data
+    fn data_of(&self, arm: ArmId) -> DataId {
+        self.plan.arms[arm.0 as usize].data
     }
 
     fn is_made_by_arms(&self, data: DataId) -> bool {

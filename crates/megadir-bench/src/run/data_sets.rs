@@ -20,7 +20,7 @@ use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, FillError, FillProgress, Filling, LEVELS_MAX, PlaceBuffer};
 use crate::event::Event;
 use crate::kind::{ABSENT_NAMES, name_hash};
-use crate::os::write_back::write_back;
+use crate::os::write_back;
 use crate::os::{self, At, Borrowed, Owned, Status};
 use crate::plan::{ENTRIES_MAX, trees};
 use crate::run::volumes::{Volumes, data_name};

@@ -17,8 +17,8 @@ use megadir_stats::permutation::SplitMix64;
 use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, FillError, Filling, PlaceBuffer};
 use crate::kind::{Expected, name_hash};
-use crate::os::write_back::write_back;
-use crate::os::{self, At};
+
+use crate::os::{self, At, write_back};
 use crate::plan::{in_one_directory, trees};
 use crate::run::RunError;
 
@@ -101,7 +101,7 @@ pub(crate) fn expect_attributes(
 ) -> Result<(), WorkError> {
     let asked = |plan: &Plan, data: &Data| {
         let finds_out = |work: &Work| matches!(work, Work::Attributes { .. });
-        plan.cells.iter().any(|cell| cell.data == data.id && finds_out(&cell.work))
+        plan.arms.iter().any(|arm| arm.data == data.id && finds_out(&arm.work))
     };
     for (data, directory) in plan.data.iter().zip(directories) {
         if asked(plan, data) {
@@ -111,11 +111,11 @@ pub(crate) fn expect_attributes(
         }
     }
     let mut truths: BTreeMap<u32, Expected> = BTreeMap::new();
-    for cell in &mut plan.cells {
-        let Work::Attributes { method, expected, .. } = &mut cell.work else { continue };
-        let truth = match truths.entry(cell.data.0) {
+    for arm in &mut plan.arms {
+        let Work::Attributes { method, expected, .. } = &mut arm.work else { continue };
+        let truth = match truths.entry(arm.data.0) {
             Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(place) => *place.insert(Expected::of(&directories[cell.data.0 as usize], control)?),
+            Entry::Vacant(place) => *place.insert(Expected::of(&directories[arm.data.0 as usize], control)?),
         };
         *expected = truth.expected(method);
     }
@@ -289,7 +289,7 @@ mod tests_of_expected_attributes {
 mod tests_of_recreate_files {
     use std::sync::atomic::{AtomicBool, AtomicU64};
 
-    use megadir_record::{Cell, Preset};
+    use megadir_record::{Arm, Preset};
 
     use crate::kind::Expected;
     use crate::plan::{Request, plan};
@@ -304,7 +304,7 @@ mod tests_of_recreate_files {
             ..Request::bare(Preset::Quick, 5)
         };
         let plan = plan(&study, &request).unwrap().plan;
-        let Cell { data, .. } = plan.cells[0];
+        let Arm { data, .. } = plan.arms[0];
         let parent = tempfile::tempdir().unwrap();
         let directory = Dir::open(parent.path()).unwrap();
         let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));

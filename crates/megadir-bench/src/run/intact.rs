@@ -1,7 +1,7 @@
 //! Data sets that programs work on: a program may do anything to them, so each is looked at after every round, and
 //! made again if a program changed it.
 
-use megadir_record::{Cell, CellId, DataId, Note, Plan, Work};
+use megadir_record::{Arm, ArmId, DataId, Note, Plan, Work};
 
 use crate::control::WorkError;
 use crate::kind::{Fingerprint, fingerprint};
@@ -27,8 +27,8 @@ struct Set {
 impl Intact {
     pub(crate) fn new(plan: &Plan) -> Self {
         let of = |data: &megadir_record::Data| {
-            let program = |cell: &Cell| cell.data == data.id && matches!(cell.work, Work::Command(_));
-            Set { programs: plan.cells.iter().any(program), ..Set::default() }
+            let program = |planned: &Arm| planned.data == data.id && matches!(planned.work, Work::Command(_));
+            Set { programs: plan.arms.iter().any(program), ..Set::default() }
         };
         Self(plan.data.iter().map(of).collect())
     }
@@ -50,29 +50,31 @@ impl Intact {
     }
 
     /// Remembers that an arm's program may have changed its data set.
-    pub(crate) fn after_block(&mut self, cell: &Cell) {
-        let changes = matches!(&cell.work, Work::Command(work) if work.changes);
-        self.0[cell.data.0 as usize].used_up |= changes;
+    pub(crate) fn after_block(&mut self, planned: &Arm) {
+        let changes = matches!(&planned.work, Work::Command(work) if work.changes);
+        self.0[planned.data.0 as usize].used_up |= changes;
     }
 
     /// Looks at the data sets of a round's arms; returns a note for each that was changed, and makes it again.
     pub(crate) fn after_round(
         &mut self,
-        order: &[CellId],
+        order: &[ArmId],
         round: u32,
         dirs: &mut DataDirs<'_>,
     ) -> Result<Vec<Note>, WorkError> {
         let mut notes = Vec::new();
         for data in &dirs.plan.data {
             let set = self.0[data.id.0 as usize];
-            let used = order.iter().any(|cell| dirs.plan.cells[cell.0 as usize].data == data.id);
+            let used = order.iter().any(|planned| dirs.plan.arms[planned.0 as usize].data == data.id);
             let (true, true, false, Some(before)) = (set.programs, used, set.used_up, set.seen) else {
                 continue;
             };
             let Some(change) = changed(before, data.id, dirs)? else { continue };
-            let arms = order.iter().map(|cell| &dirs.plan.cells[cell.0 as usize]);
-            let names: Vec<String> =
-                arms.filter(|cell| cell.data == data.id).map(|cell| format!("`{}`", cell.name)).collect();
+            let arms = order.iter().map(|planned| &dirs.plan.arms[planned.0 as usize]);
+            let names: Vec<String> = arms
+                .filter(|planned| planned.data == data.id)
+                .map(|planned| format!("`{}`", planned.name))
+                .collect();
             let text = format!("one of {} changed the data set in round {round}: {change}", names.join(", "));
             if data.source.made().is_none() {
                 return Err(WorkError::Program(text));

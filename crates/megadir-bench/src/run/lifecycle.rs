@@ -11,7 +11,6 @@ use megadir_sys::clock::monotonic_ns;
 
 use crate::control::{RunControl, WorkError};
 use crate::event::{Event, Listener};
-use crate::host::noise;
 use crate::measure::{Calibration, Operation, Stopwatch, self_check};
 use crate::note::NoteKind;
 use crate::os::{At, Borrowed};
@@ -72,7 +71,7 @@ fn begin(
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
     let machine = host::describe(prepared.directory.at(), &prepared.program);
-    prepared.notes.extend(noise::probe(&machine));
+    prepared.notes.extend(host::probe(&machine));
     let since_s = (monotonic_ns() - start_ns) / 1_000_000_000;
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let header = Header {
@@ -101,7 +100,7 @@ fn go_on(
 ) -> Result<Measured, RunError> {
     let machine = host::describe(prepared.directory.at(), &prepared.program);
     check_same(prepared, begun, &machine)?;
-    prepared.notes.extend(noise::probe(&machine));
+    prepared.notes.extend(host::probe(&machine));
     let resumed = Resumed {
         resumed_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()),
         version: machine.version,

@@ -18,7 +18,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use megadir_record::{CellId, Note, Plan, Record};
+use megadir_record::{ArmId, Note, Plan, Record};
 
 use crate::control::{WorkError, words};
 use crate::dataset::FillError;
@@ -164,11 +164,11 @@ impl Listeners<'_, '_> {
 }
 
 /// Converts the error of an arm's work; `None` if the run was stopped.
-pub(crate) fn failed(plan: &Plan, cell: CellId, error: WorkError) -> Option<RunError> {
+pub(crate) fn failed(plan: &Plan, planned: ArmId, error: WorkError) -> Option<RunError> {
     match error {
         WorkError::Stopped => None,
         error => {
-            let arm = plan.cells[cell.0 as usize].name.clone();
+            let arm = plan.arms[planned.0 as usize].name.clone();
             Some(RunError::Arm { arm, reason: error.to_string() })
         }
     }

@@ -2,7 +2,7 @@
 //! next block, untimed and unrecorded. Arms that use files of earlier arms repeat this round's blocks in order;
 //! all others run one block, so that caches are as warm as after a round.
 
-use megadir_record::{CellId, Data, FileSystem, Header, LabMount, Machine, Place, Plan, Record, Sample};
+use megadir_record::{ArmId, Data, FileSystem, Header, LabMount, Machine, Place, Plan, Record, Sample};
 
 use super::block::ArmWorks;
 use super::setup::Prepared;
@@ -45,29 +45,29 @@ pub(crate) fn replay(
 fn one(
     plan: &Plan,
     block: &Block,
-    cell: CellId,
+    arm: ArmId,
     samples: &[Sample],
     works: &mut ArmWorks<'_>,
     round_dirs: &mut RoundDirs<'_>,
 ) -> Result<bool, RunError> {
-    if plan.cells[cell.0 as usize].cache.is_cold() {
+    if plan.arms[arm.0 as usize].cache.is_cold() {
         // The block changed nothing, and there is no cache to warm.
         return Ok(true);
     }
-    if samples.iter().any(|sample| sample.cell == cell && sample.refused.is_some()) {
+    if samples.iter().any(|sample| sample.arm == arm && sample.refused.is_some()) {
         // No arm works on its files.
         return Ok(true);
     }
-    let last = samples.iter().rfind(|sample| sample.cell == cell);
-    let operations = plan.cells[cell.0 as usize].work.operations();
+    let last = samples.iter().rfind(|sample| sample.arm == arm);
+    let operations = plan.arms[arm.0 as usize].work.operations();
     let operations = operations.or(last.map(|sample| sample.operations)).unwrap_or(1);
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct: false };
-    let of_plan = &plan.cells[cell.0 as usize];
+    let of_plan = &plan.arms[arm.0 as usize];
     if let Err(error) = works.intact.make_ready(of_plan.data, round_dirs.data_dirs()) {
-        return failed(plan, cell, error).map_or(Ok(false), Err);
+        return failed(plan, arm, error).map_or(Ok(false), Err);
     }
-    let work = &mut works.works[cell.0 as usize];
-    let (directory, control) = (round_dirs.of(cell), works.control);
+    let work = &mut works.works[arm.0 as usize];
+    let (directory, control) = (round_dirs.of(arm), works.control);
     works.stopwatch.clear();
     let done = work
         .setup(directory, key, operations, control)
@@ -78,7 +78,7 @@ fn one(
         // Its next block says so.
         Err(WorkError::Program(_)) => Ok(true),
         Ok(()) => Ok(true),
-        Err(error) => failed(plan, cell, error).map_or(Ok(false), Err),
+        Err(error) => failed(plan, arm, error).map_or(Ok(false), Err),
     }
 }
 
@@ -112,11 +112,11 @@ pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Mach
         return differs(reason);
     }
     let (then, now) = (&begun.header.plan, &prepared.plan);
-    if then.cells.len() != now.cells.len() {
+    if then.arms.len() != now.arms.len() {
         return differs("an arm of its plan is no longer available".into());
     }
     let finds = |plan: &Plan| -> Vec<Option<(u64, u64)>> {
-        plan.cells.iter().map(|cell| cell.work.expected(0, 0)).collect()
+        plan.arms.iter().map(|arm| arm.work.expected(0, 0)).collect()
     };
     if finds(then) != finds(now) {
         return differs("sizes or times of the files have changed".into());
@@ -146,7 +146,6 @@ fn image(place: &Place) -> String {
     }
 }
 
-/// Returns the first difference between the file systems made now and those in a record.
 fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> {
     if then.plan.unavailable.len() < prepared.plan.unavailable.len() {
         let gone = prepared.plan.unavailable.last()?;
@@ -181,8 +180,6 @@ fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> 
     differ.then(|| "file systems are now created with other features".to_owned())
 }
 
-/// Returns the first difference between two descriptions of a file system and its mount. In a record made for
-/// sharing `then` lacks the device and some of the options.
 fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Option<String> {
     let named = [
         ("file system's device was", then.device.as_ref().zip(now.device.as_ref())),

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use megadir::Dir;
-use megadir_record::{Cell, CellId, Counted, Note, Phase, Plan, Refused, Sample, VoidReason, Work};
+use megadir_record::{Arm, ArmId, Counted, Note, Phase, Plan, Refused, Sample, VoidReason, Work};
 use megadir_sys::clock::monotonic_ns;
 
 use super::block::{ArmWorks, one};
@@ -11,7 +11,7 @@ use super::{Listeners, RunError, failed};
 use crate::cache::Caches;
 use crate::control::RunControl;
 use crate::event::Event;
-use crate::host::noise::TICK_NS;
+use crate::host::TICK_NS;
 use crate::host::stolen_ticks;
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
@@ -69,7 +69,7 @@ pub(crate) fn measure(
             Ok(sample) => Sample { epoch: *epoch, ..sample },
             Err(error) => {
                 let stopped = Ok(Measured { complete: false, unequal_blocks });
-                return failed(plan, block.cell, error).map_or(stopped, Err);
+                return failed(plan, block.arm, error).map_or(stopped, Err);
             }
         };
         tell((plan, truths), &sample, &mut works.caches, &mut unequal_blocks, listeners)?;
@@ -105,13 +105,13 @@ pub(crate) fn measure(
 fn data_checked(
     plan: &Plan,
     (works, round_dirs): (&mut ArmWorks<'_>, &mut RoundDirs<'_>),
-    order: &[CellId],
+    order: &[ArmId],
     block: &Block,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<bool, RunError> {
     match works.intact.after_round(order, block.round, round_dirs.data_dirs()) {
         Ok(notes) => notes.iter().try_for_each(|note| listeners.note(note)).map(|()| true),
-        Err(error) => failed(plan, block.cell, error).map_or(Ok(false), Err),
+        Err(error) => failed(plan, block.arm, error).map_or(Ok(false), Err),
     }
 }
 
@@ -123,15 +123,15 @@ fn tell(
     unequal_blocks: &mut u64,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<(), RunError> {
-    let cell = &plan.cells[sample.cell.0 as usize];
+    let planned = &plan.arms[sample.arm.0 as usize];
     listeners.tell(&Event::Measured(sample))?;
-    if let Some(note) = caches.after(cell, sample) {
+    if let Some(note) = caches.after(planned, sample) {
         listeners.note(&note)?;
     }
     if let Some(refused) = &sample.refused {
-        return listeners.note(&stopped(plan, cell, refused));
+        return listeners.note(&stopped(plan, planned, refused));
     }
-    let Some(text) = unequal(truths, cell, sample) else { return Ok(()) };
+    let Some(text) = unequal(truths, planned, sample) else { return Ok(()) };
     *unequal_blocks += 1;
     if *unequal_blocks == 1 {
         listeners.note(&NoteKind::UnequalWork.note(text))?;
@@ -154,19 +154,19 @@ fn round_dirs<'a>(
     Ok(RoundDirs::new(DataDirs { plan, volumes, directories, control }, keeps))
 }
 
-fn stopped(plan: &Plan, cell: &Cell, refused: &Refused) -> Note {
-    if let Work::Command(_) = cell.work {
-        let text = format!("`{}`: {}; the arm is omitted from here on", cell.name, refused.cause);
+fn stopped(plan: &Plan, planned: &Arm, refused: &Refused) -> Note {
+    if let Work::Command(_) = planned.work {
+        let text = format!("`{}`: {}; the arm is omitted from here on", planned.name, refused.cause);
         return NoteKind::ProgramFailed.note(text);
     }
-    let others = match plan.stopped_by(cell.id).count() {
+    let others = match plan.stopped_by(planned.id).count() {
         0 => "the arm is".to_owned(),
         1 => "the arm and the one that needs its files are".to_owned(),
         others => format!("the arm and the {others} that need its files are"),
     };
     NoteKind::IndexFull.note(format!(
         "{}: directory index full at {} entries, not blocks and not inodes ({}); {others} omitted from here on",
-        cell.name, refused.entries, refused.cause
+        planned.name, refused.entries, refused.cause
     ))
 }
 
@@ -176,16 +176,16 @@ fn room_reused() -> Note {
 }
 
 /// Describes how a block's work differs from the data set's expected entries, if these are known.
-fn unequal(truths: &[Counted], cell: &Cell, sample: &Sample) -> Option<String> {
-    let truth = &truths[cell.data.0 as usize];
-    difference(sample, cell.work.expected(truth.entries, truth.hash)?, cell)
+fn unequal(truths: &[Counted], planned: &Arm, sample: &Sample) -> Option<String> {
+    let truth = &truths[planned.data.0 as usize];
+    difference(sample, planned.work.expected(truth.entries, truth.hash)?, planned)
 }
 
 /// Describes how a block's work differs from the expected work.
-fn difference(sample: &Sample, expected: (u64, u64), cell: &Cell) -> Option<String> {
+fn difference(sample: &Sample, expected: (u64, u64), planned: &Arm) -> Option<String> {
     let counted = &sample.counted;
-    let (round, arm) = (sample.round, &cell.name);
-    if let Work::Command(_) = cell.work {
+    let (round, arm) = (sample.round, &planned.name);
+    if let Work::Command(_) = planned.work {
         let differs = (counted.entries, counted.hash) != expected;
         let (seen, there) = (counted.entries, expected.0);
         return differs.then(|| {
@@ -195,7 +195,7 @@ fn difference(sample: &Sample, expected: (u64, u64), cell: &Cell) -> Option<Stri
             )
         });
     }
-    if !cell.work.lists() {
+    if !planned.work.lists() {
         let differs = (counted.entries, counted.hash) != expected;
         return differs
             .then(|| format!("{arm}: in round {round} the names found were not the expected names"));
@@ -288,7 +288,6 @@ impl Watch {
         Self { stolen_ticks: stolen_ticks(), monotonic_ns: monotonic_ns(), wall: SystemTime::now() }
     }
 
-    /// Returns the criterion that voids the current round.
     fn void(&self, stolen_fraction_max: f64) -> Option<VoidReason> {
         let elapsed_ns = monotonic_ns() - self.monotonic_ns;
         if let (Some(before), Some(after)) = (self.stolen_ticks, stolen_ticks()) {

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use megadir::Dir;
 use megadir::limits::{Asked, Ceiling, Limit, NameLengths, limits};
 use megadir_record::{
-    Built, CellId, Counted, Data, DataSource, NameScheme, Note, Plan, Predicted, Stage, When, Work,
+    ArmId, Built, Counted, Data, DataSource, NameScheme, Note, Plan, Predicted, Stage, When, Work,
 };
 
 use crate::cache::Caches;
@@ -43,7 +43,6 @@ pub(crate) struct Prepared<'a> {
     pub(crate) truths: Vec<Counted>,
     pub(crate) names: Vec<NameSource>,
     pub(crate) control: RunControl<'a>,
-    /// Command that starts worker processes.
     pub(crate) worker: Option<WorkerCommand>,
     pub(crate) caches: Caches,
     pub(crate) volumes: Volumes,
@@ -181,9 +180,9 @@ pub(crate) fn rebuild_for_epoch(
     prepared.caches = Caches::new(&prepared.plan, kinds(&prepared.volumes, &prepared.plan));
     prepared.truths.clear();
     prepared.names.clear();
-    let arms = prepared.plan.cells.len();
+    let arms = prepared.plan.arms.len();
     verify(prepared, &made.usages)?;
-    if prepared.plan.cells.len() < arms {
+    if prepared.plan.arms.len() < arms {
         let reason = "it was available in the first epoch and no longer is".into();
         return Err(RunError::Arm { arm: "an arm".into(), reason });
     }
@@ -225,7 +224,6 @@ fn leftovers(path: &Path, heartbeat: &AtomicU64) -> Vec<Note> {
     }
 }
 
-/// Returns the note that written data may not be on disk yet.
 fn not_written_back() -> Note {
     let text = "the run did not wait for its data to reach the disk: flushing a volume needs an \
         administrator, and a volume that supports it";
@@ -263,17 +261,18 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
     }
     expect_attributes(&mut prepared.plan, &prepared.data, prepared.control)
         .map_err(|error| arm("std", error))?;
-    let mut gone: Vec<(CellId, String)> = Vec::new();
-    for cell in &prepared.plan.cells {
-        let names = &prepared.names[cell.data.0 as usize];
-        let work = workload(&prepared.plan, cell, names, prepared.worker.as_ref())
-            .map_err(|error| arm(&cell.name, error))?;
+    let mut gone: Vec<(ArmId, String)> = Vec::new();
+    for planned in &prepared.plan.arms {
+        let names = &prepared.names[planned.data.0 as usize];
+        let work = workload(&prepared.plan, planned, names, prepared.worker.as_ref())
+            .map_err(|error| arm(&planned.name, error))?;
         if let Some(note) = work.remark()
             && !prepared.notes.contains(&note)
         {
             prepared.notes.push(note);
         }
-        gone.extend(work.unavailable(&prepared.data[cell.data.0 as usize]).map(|reason| (cell.id, reason)));
+        let reason = work.unavailable(&prepared.data[planned.data.0 as usize]);
+        gone.extend(reason.map(|reason| (planned.id, reason)));
     }
     let mut trial = Trial {
         plan: &mut prepared.plan,
@@ -301,15 +300,16 @@ fn name_source(
     directory: &Dir,
     control: RunControl<'_>,
 ) -> Result<NameSource, WorkError> {
-    let cells = || plan.cells.iter().filter(|cell| cell.data == data.id);
-    let looked_up = cells().any(|cell| matches!(cell.work, Work::Lookup { .. } | Work::Ask { .. }));
+    let planned_arms = || plan.arms.iter().filter(|planned| planned.data == data.id);
+    let looked_up =
+        planned_arms().any(|planned| matches!(planned.work, Work::Lookup { .. } | Work::Ask { .. }));
     match &data.source {
         DataSource::Made(made) => Ok(NameSource::Made {
             names: Names { scheme: made.names, seed: plan.seed },
             entries: data.entries,
         }),
         DataSource::Existing { .. } if looked_up => {
-            let asked = cells().filter_map(|cell| match cell.work {
+            let asked = planned_arms().filter_map(|planned| match planned.work {
                 Work::Ask { files } => Some(files.min(FILES_MAX) as usize),
                 _ => None,
             });
@@ -372,7 +372,6 @@ fn keeps_all(plan: &Plan, volumes: &Volumes, volume: &Volume) -> bool {
     bytes <= space.free_bytes / 2 && (space.inodes == 0 || inodes <= space.free_inodes / 4 * 3)
 }
 
-/// Returns the room that a volume's file system needs, with that of other directories on it.
 fn needed(plan: &Plan, volumes: &Volumes, volume: &Volume) -> Room {
     match volume.on {
         None => estimate(plan).into(),
@@ -410,9 +409,9 @@ const FACTOR: f64 = 2.0;
 pub(crate) fn predict(plan: &mut Plan, volume: &Volume) -> Result<(), RunError> {
     let Volume { on, path, directory, .. } = volume;
     let (seed, data) = (plan.seed, &plan.data);
-    for cell in plan.cells.iter_mut().filter(|cell| data[cell.data.0 as usize].on == *on) {
-        let Work::FillUntilRefused { entries_about, predicted } = &mut cell.work else { continue };
-        let Some(made) = data[cell.data.0 as usize].source.made() else { continue };
+    for planned in plan.arms.iter_mut().filter(|planned| data[planned.data.0 as usize].on == *on) {
+        let Work::FillUntilRefused { entries_about, predicted } = &mut planned.work else { continue };
+        let Some(made) = data[planned.data.0 as usize].source.made() else { continue };
         let bytes = Names { scheme: made.names, seed }.write(*entries_about, &mut [0; NAME_BYTES_MAX]).len();
         let refused = |reason| RunError::Arm { arm: format!("'{}'", path.display()), reason };
         *predicted = Some(prediction(directory, bytes as u16, *entries_about).map_err(refused)?);
@@ -420,7 +419,6 @@ pub(crate) fn predict(plan: &mut Plan, volume: &Volume) -> Result<(), RunError> 
     Ok(())
 }
 
-/// Returns the prediction, or the reason why this size of the study does not fit the volume.
 fn prediction(directory: &Dir, name_bytes: u16, entries_about: u64) -> Result<Predicted, String> {
     let lengths = NameLengths::of(name_bytes);
     let asked = Asked { names: Some(&lengths), contents_bytes: Some(0), ..Asked::MORE_OF_THE_SAME };

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use megadir::Dir;
-use megadir_record::{Cell, CellId, CommandWork, DataId, ExpectedOutput, Note, Plan, Work};
+use megadir_record::{Arm, ArmId, CommandWork, DataId, ExpectedOutput, Note, Plan, Work};
 
 use super::RunError;
 use crate::control::{RunControl, WorkError};
@@ -35,19 +35,19 @@ pub(crate) struct Trial<'a> {
 /// the arms that are impossible, with reasons.
 pub(crate) fn try_programs(
     trial: &mut Trial<'_>,
-    gone: &[(CellId, String)],
-) -> Result<Vec<(CellId, String)>, RunError> {
-    let mut tasks: BTreeMap<(DataId, String), Vec<CellId>> = BTreeMap::new();
-    for cell in &trial.plan.cells {
-        if let Work::Command(work) = &cell.work
-            && gone.iter().all(|(id, _)| *id != cell.id)
+    gone: &[(ArmId, String)],
+) -> Result<Vec<(ArmId, String)>, RunError> {
+    let mut tasks: BTreeMap<(DataId, String), Vec<ArmId>> = BTreeMap::new();
+    for arm in &trial.plan.arms {
+        if let Work::Command(work) = &arm.work
+            && gone.iter().all(|(id, _)| *id != arm.id)
         {
-            tasks.entry((cell.data, work.task.clone())).or_default().push(cell.id);
+            tasks.entry((arm.data, work.task.clone())).or_default().push(arm.id);
         }
     }
     let mut refused = Vec::new();
-    for ((data, _), cells) in tasks {
-        refused.extend(one_task(trial, data, &cells)?);
+    for ((data, _), arms) in tasks {
+        refused.extend(one_task(trial, data, &arms)?);
     }
     if let Some(note) = shell_start(trial)? {
         trial.notes.push(note);
@@ -56,30 +56,26 @@ pub(crate) fn try_programs(
 }
 
 /// Tries the arms of a task on one data set; the first is the reference.
-fn one_task(
-    trial: &mut Trial<'_>,
-    data: DataId,
-    cells: &[CellId],
-) -> Result<Vec<(CellId, String)>, RunError> {
-    let mut refused: Vec<(CellId, String)> = Vec::new();
+fn one_task(trial: &mut Trial<'_>, data: DataId, arms: &[ArmId]) -> Result<Vec<(ArmId, String)>, RunError> {
+    let mut refused: Vec<(ArmId, String)> = Vec::new();
     let (mut expected, mut without_reference) = (None, None);
-    let lines: BTreeMap<CellId, String> = cells
+    let lines: BTreeMap<ArmId, String> = arms
         .iter()
-        .filter_map(|id| Some((*id, command(&trial.plan.cells[id.0 as usize])?.line.clone())))
+        .filter_map(|id| Some((*id, command(&trial.plan.arms[id.0 as usize])?.line.clone())))
         .collect();
-    let line = |id: &CellId| lines.get(id);
-    for (place, id) in cells.iter().enumerate() {
+    let line = |id: &ArmId| lines.get(id);
+    for (place, id) in arms.iter().enumerate() {
         // Twins in other states of the cache, and the baseline against itself.
-        if let Some(same) = cells[..place].iter().find(|other| line(other) == line(id)) {
+        if let Some(same) = arms[..place].iter().find(|other| line(other) == line(id)) {
             let reason = refused.iter().find(|(other, _)| other == same).map(|(_, reason)| reason.clone());
             refused.extend(reason.map(|reason| (*id, reason)));
             continue;
         }
         let result = match &without_reference {
-            None => one_arm(trial, data, *id, (cells[0], expected)),
+            None => one_arm(trial, data, *id, (arms[0], expected)),
             Some(reason) => Err(WorkError::Program(String::clone(reason))),
         };
-        let name = || trial.plan.cells[id.0 as usize].name.clone();
+        let name = || trial.plan.arms[id.0 as usize].name.clone();
         match result {
             Ok(found) => {
                 expected.get_or_insert(found);
@@ -95,16 +91,16 @@ fn one_task(
             Err(error) => return Err(RunError::Arm { arm: name(), reason: error.to_string() }),
         }
     }
-    for id in cells {
-        if let Work::Command(work) = &mut trial.plan.cells[id.0 as usize].work {
+    for id in arms {
+        if let Work::Command(work) = &mut trial.plan.arms[id.0 as usize].work {
             work.expected = expected;
         }
     }
     Ok(refused)
 }
 
-fn command(cell: &Cell) -> Option<&CommandWork> {
-    match &cell.work {
+fn command(arm: &Arm) -> Option<&CommandWork> {
+    match &arm.work {
         Work::Command(work) => Some(work),
         _ => None,
     }
@@ -114,8 +110,8 @@ fn command(cell: &Cell) -> Option<&CommandWork> {
 fn one_arm(
     trial: &mut Trial<'_>,
     data: DataId,
-    id: CellId,
-    (reference, expected): (CellId, Option<ExpectedOutput>),
+    id: ArmId,
+    (reference, expected): (ArmId, Option<ExpectedOutput>),
 ) -> Result<ExpectedOutput, WorkError> {
     let Trial { plan, data: directories, control, volumes, worker, .. } = trial;
     let (plan, control, worker) = (&**plan, *control, *worker);
@@ -128,19 +124,19 @@ fn one_arm(
 fn try_in(
     dirs: &mut DataDirs<'_>,
     data: DataId,
-    id: CellId,
-    (reference, expected): (CellId, Option<ExpectedOutput>),
+    id: ArmId,
+    (reference, expected): (ArmId, Option<ExpectedOutput>),
     worker: Option<&WorkerCommand>,
     control: RunControl<'_>,
 ) -> Result<ExpectedOutput, WorkError> {
-    let program = |id: CellId| {
-        let cell = &dirs.plan.cells[id.0 as usize];
-        command(cell).map(|work| Program::of(dirs.plan, cell, work, worker))
+    let program = |id: ArmId| {
+        let arm = &dirs.plan.arms[id.0 as usize];
+        command(arm).map(|work| Program::of(dirs.plan, arm, work, worker))
     };
     let none = || WorkError::Program("it is not a program".into());
     let mut own = program(id).ok_or_else(none)?;
     let mut of_reference = program(reference).ok_or_else(none)?;
-    let changes = command(&dirs.plan.cells[id.0 as usize]).is_some_and(|work| work.changes);
+    let changes = command(&dirs.plan.arms[id.0 as usize]).is_some_and(|work| work.changes);
     let before = look(data, dirs)?;
     let tried = own.try_once(&dirs.directories[data.0 as usize], control);
     let change = changed(before, data, dirs)?;
@@ -157,7 +153,7 @@ fn try_in(
             )));
         }
         Some(change) if !changes => {
-            let what = format!("`{}` changed the directory: {change}", dirs.plan.cells[id.0 as usize].name);
+            let what = format!("`{}` changed the directory: {change}", dirs.plan.arms[id.0 as usize].name);
             return Err(WorkError::Stage { stage: "the trial", source: std::io::Error::other(what) });
         }
         _ => {}
@@ -173,19 +169,18 @@ fn try_in(
         )));
     }
     let directory = &dirs.directories[data.0 as usize];
-    let name = |id: CellId| dirs.plan.cells[id.0 as usize].name.as_str();
+    let name = |id: ArmId| dirs.plan.arms[id.0 as usize].name.as_str();
     let (one, two) = ((&mut of_reference, name(reference)), (&mut own, name(id)));
     let why = printed_otherwise(one, two, directory, control)?;
     let why = why.unwrap_or_else(|| "its output differs from run to run".into());
     Err(WorkError::Program(format!("its work is unequal: {why}")))
 }
 
-/// Returns a note on the start of the shell, which is part of every time of a line that it interprets.
 fn shell_start(trial: &Trial<'_>) -> Result<Option<Note>, RunError> {
     use crate::kind::Workload;
     use crate::measure::{Calibration, Stopwatch};
-    let cells = || trial.plan.cells.iter().filter_map(|cell| Some((cell, command(cell)?)));
-    let Some((cell, work)) = cells().find(|(_, work)| work.shell) else { return Ok(None) };
+    let arms = || trial.plan.arms.iter().filter_map(|arm| Some((arm, command(arm)?)));
+    let Some((arm, work)) = arms().find(|(_, work)| work.shell) else { return Ok(None) };
     let nothing = CommandWork {
         line: ":".into(),
         output: megadir_record::OutputTo::Null,
@@ -194,8 +189,8 @@ fn shell_start(trial: &Trial<'_>) -> Result<Option<Note>, RunError> {
         exit_code: 0,
         ..work.clone()
     };
-    let mut shell = Program::of(trial.plan, cell, &nothing, trial.worker);
-    let directory = &trial.data[cell.data.0 as usize];
+    let mut shell = Program::of(trial.plan, arm, &nothing, trial.worker);
+    let directory = &trial.data[arm.data.0 as usize];
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
     let mut times_ns = Vec::new();
     for _ in 0..SHELL_STARTS {

@@ -15,7 +15,7 @@ use crate::host;
 use crate::lab::{Backing, Lab, LabError, Mounted, Spec};
 use crate::note::NoteKind;
 use crate::os::At;
-use crate::os::write_back::write_back;
+use crate::os::write_back;
 use crate::plan::{estimate_on, without};
 use crate::workspace::{Leftovers, Workspace};
 
@@ -75,7 +75,6 @@ pub(crate) fn wanted(
     Ok((spec, backing))
 }
 
-/// Returns the name of a data set's directory within the run's own.
 pub(crate) fn data_name(data: DataId) -> String {
     format!("data{}", data.0)
 }
@@ -89,7 +88,6 @@ impl Volumes {
         Self { all: vec![named], lab: None }
     }
 
-    /// Uses the plan's directories as volumes.
     pub(crate) fn directories(plan: &Plan) -> Result<Self, RunError> {
         let volume = |of: &LabFileSystem| {
             let Place::Directory { path } = &of.place else { return None };
@@ -173,7 +171,6 @@ impl Volumes {
         self.all.iter().filter_map(mount).collect()
     }
 
-    /// Creates the run's own directory on each volume.
     pub(crate) fn make_workspaces(&mut self, started_unix_s: u64, seed: u64) -> Result<(), RunError> {
         for volume in &mut self.all {
             let made = Workspace::create(&volume.path, started_unix_s, seed);

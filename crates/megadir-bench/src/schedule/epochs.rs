@@ -22,14 +22,12 @@ pub(crate) fn plan_of(plan: &Plan, epoch: u32) -> Plan {
     Plan { seed, rules: Rules { rounds: share, epochs: 1, ..plan.rules.clone() }, ..plan.clone() }
 }
 
-/// Returns the epoch in which a run continues after these samples.
 pub fn current(plan: &Plan, samples: &[Sample]) -> u32 {
     let Some(last) = samples.last().map(|sample| sample.epoch) else { return 0 };
     let done = matches!(next(&plan_of(plan, last), of(samples, last)), Step::Done(_));
     if done && last + 1 < plan.rules.epochs { last + 1 } else { last }
 }
 
-/// Returns the samples of one epoch; `samples` are in the run's order.
 pub fn of(samples: &[Sample], epoch: u32) -> &[Sample] {
     let start = samples.partition_point(|sample| sample.epoch < epoch);
     let end = samples.partition_point(|sample| sample.epoch <= epoch);
@@ -64,7 +62,7 @@ mod tests {
             round: block.round,
             attempt: block.attempt,
             place: block.place,
-            cell: block.cell,
+            arm: block.arm,
             phase: block.phase,
             start_ns: 0,
             operations: block.operations,
@@ -88,7 +86,7 @@ mod tests {
         assert_eq!(epochs.iter().map(|plan| plan.seed).collect::<BTreeSet<_>>().len(), 5);
         assert_eq!((epochs[0].seed, epochs[0].rules.epochs), (11, 1));
         assert_eq!(epochs[4], plan_of(&plan, 4));
-        assert!(epochs.iter().all(|epoch| epoch.cells == plan.cells));
+        assert!(epochs.iter().all(|epoch| epoch.arms == plan.arms));
     }
 
     #[test]
@@ -104,6 +102,6 @@ mod tests {
         }
         assert_eq!(current(&plan, &samples), 4);
         // Each epoch has three warm-up rounds and two measured rounds.
-        assert_eq!(samples.len(), 5 * 5 * plan.cells.len());
+        assert_eq!(samples.len(), 5 * 5 * plan.arms.len());
     }
 }

@@ -11,7 +11,7 @@ pub mod epochs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use megadir_record::{Cell, CellId, Order, Phase, Plan, Role, Rules, Sample, Stop};
+use megadir_record::{Arm, ArmId, Order, Phase, Plan, Role, Rules, Sample, Stop};
 use megadir_stats::permutation::{SplitMix64, balanced_latin_square, shuffle};
 use megadir_stats::{HalfWidth, Looks, narrow_enough, theil_sen};
 
@@ -38,7 +38,7 @@ pub struct Block {
     pub place: u32,
     /// `true` if it is the last of its round, after which the round may be voided.
     pub last: bool,
-    pub cell: CellId,
+    pub arm: ArmId,
     pub operations: u64,
 }
 
@@ -52,11 +52,9 @@ pub struct Outcome {
     pub lost: u32,
 }
 
-/// Returns the next step; `samples` are in the order of measurement. A round's attempt is void if any of its
-/// samples is marked void.
 pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     let warm_up = rounds_of(samples, Phase::WarmUp);
-    let warm_arms = plan.cells.iter().filter(|cell| warms_up(cell)).count();
+    let warm_arms = plan.arms.iter().filter(|planned| warms_up(planned)).count();
     let none = plan.rules.warm_up_rounds_min == 0 || warm_arms == 0;
     // Programs may fail in the warm-up already.
     let to_warm = |round| order_after(plan, samples, Phase::WarmUp, round, 0).len();
@@ -107,14 +105,14 @@ pub(crate) fn order_after(
     phase: Phase,
     round: u32,
     attempt: u32,
-) -> Vec<CellId> {
+) -> Vec<ArmId> {
     let mut order = order(plan, phase, round, attempt);
     for refused in samples.iter().filter(|sample| sample.refused.is_some()) {
         let here = (refused.phase, refused.round, refused.attempt) == (phase, round, attempt);
         let from = if here { refused.place as usize + 1 } else { 0 };
-        let stopped: Vec<CellId> = plan.stopped_by(refused.cell).chain([refused.cell]).collect();
+        let stopped: Vec<ArmId> = plan.stopped_by(refused.arm).chain([refused.arm]).collect();
         let later = order.split_off(from.min(order.len()));
-        order.extend(later.into_iter().filter(|cell| !stopped.contains(cell)));
+        order.extend(later.into_iter().filter(|planned| !stopped.contains(planned)));
     }
     order
 }
@@ -149,10 +147,10 @@ impl Round<'_> {
         self.samples.iter().map(log).sum::<f64>() / self.samples.len() as f64
     }
 
-    fn times_ns(&self) -> BTreeMap<CellId, f64> {
+    fn times_ns(&self) -> BTreeMap<ArmId, f64> {
         let time = |sample: &Sample| sample.elapsed_ns as f64 / sample.operations.max(1) as f64;
         let whole = self.samples.iter().filter(|sample| sample.refused.is_none());
-        whole.map(|sample| (sample.cell, time(sample))).collect()
+        whole.map(|sample| (sample.arm, time(sample))).collect()
     }
 
     fn elapsed_ns(&self) -> u64 {
@@ -194,38 +192,38 @@ fn is_steady(rounds: &[Round<'_>]) -> bool {
 
 fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32, place: usize) -> Step {
     let order = order_after(plan, samples, phase, round, attempt);
-    let cell = order[place];
+    let planned = order[place];
     Step::Block(Block {
         phase,
         round,
         attempt,
         place: place as u32,
         last: place + 1 == order.len(),
-        cell,
-        operations: operations(plan, samples, phase, cell),
+        arm: planned,
+        operations: operations(plan, samples, phase, planned),
     })
 }
 
 /// Repetitions in a block: fixed by the work, or doubled during the warm-up until a block is long enough. Arms
 /// with the same work have the same number, because a longer block meets more disturbances and dilutes each one
 /// more.
-fn operations(plan: &Plan, samples: &[Sample], phase: Phase, cell: CellId) -> u64 {
-    let Some(of) = plan.cells.get(cell.0 as usize) else { return 1 };
+fn operations(plan: &Plan, samples: &[Sample], phase: Phase, planned: ArmId) -> u64 {
+    let Some(of) = plan.arms.get(planned.0 as usize) else { return 1 };
     if let Some(operations) = of.operations.or_else(|| of.work.operations()) {
         return operations;
     }
-    let last = samples.iter().rfind(|sample| sample.cell == cell);
+    let last = samples.iter().rfind(|sample| sample.arm == planned);
     if let Some(last) = last.filter(|last| phase == Phase::Measure && last.phase == Phase::Measure) {
         return last.operations;
     }
-    let same = |other: &&Cell| (&other.work, other.data, other.cache) == (&of.work, of.data, of.cache);
-    let each = plan.cells.iter().filter(same).map(|other| doubled(samples, other.id));
+    let same = |other: &&Arm| (&other.work, other.data, other.cache) == (&of.work, of.data, of.cache);
+    let each = plan.arms.iter().filter(same).map(|other| doubled(samples, other.id));
     each.max().unwrap_or(1)
 }
 
-/// Returns the number of repetitions that makes a block of `cell` long enough, from its last warm-up block.
-fn doubled(samples: &[Sample], cell: CellId) -> u64 {
-    let of_cell = |sample: &&Sample| sample.phase == Phase::WarmUp && sample.cell == cell;
+/// Returns the number of repetitions that makes a block of `arm` long enough, from its last warm-up block.
+fn doubled(samples: &[Sample], planned: ArmId) -> u64 {
+    let of_cell = |sample: &&Sample| sample.phase == Phase::WarmUp && sample.arm == planned;
     let Some(last) = samples.iter().rfind(of_cell) else {
         return 1;
     };
@@ -238,15 +236,15 @@ fn doubled(samples: &[Sample], cell: CellId) -> u64 {
 }
 
 /// `true` if an arm takes part in the warm-up; cold arms do not.
-fn warms_up(cell: &Cell) -> bool {
-    !cell.cache.is_cold()
+fn warms_up(planned: &Arm) -> bool {
+    !planned.cache.is_cold()
 }
 
 /// Arms of one attempt at a round. Cold arms run together, randomly before or after the warm ones, so that
 /// dropped caches are warmed once a round. Arms that depend on each other keep their order.
-pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId> {
-    let taking_part = |cell: &&Cell| phase == Phase::Measure || warms_up(cell);
-    let all: Vec<&Cell> = plan.cells.iter().filter(taking_part).collect();
+pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<ArmId> {
+    let taking_part = |planned: &&Arm| phase == Phase::Measure || warms_up(planned);
+    let all: Vec<&Arm> = plan.arms.iter().filter(taking_part).collect();
     let stream = match phase {
         Phase::WarmUp => 1,
         Phase::Measure => 2,
@@ -254,8 +252,8 @@ pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId>
     let at = |stream| generator(plan.seed, [stream, u64::from(round), u64::from(attempt)]);
     match plan.rules.order {
         Order::SeededPermutation | Order::BalancedLatinSquare => {
-            let (cold, warm): (Vec<&Cell>, Vec<&Cell>) =
-                all.into_iter().partition(|cell| cell.cache.is_cold());
+            let (cold, warm): (Vec<&Arm>, Vec<&Arm>) =
+                all.into_iter().partition(|planned| planned.cache.is_cold());
             let mut parts =
                 [shuffled(plan, &warm, stream, round, attempt), shuffled(plan, &cold, 3, round, attempt)];
             if at(4).below(2) == Some(1) {
@@ -265,23 +263,23 @@ pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId>
         }
         Order::Phases => {
             let mut random = at(stream);
-            let mut steps = by(&all, |cell| cell.step);
+            let mut steps = by(&all, |planned| planned.step);
             steps.values_mut().for_each(|arms| shuffle(arms, &mut random));
-            steps.into_values().flatten().map(|cell| cell.id).collect()
+            steps.into_values().flatten().map(|planned| planned.id).collect()
         }
         Order::Chains => {
-            let mut chains: Vec<Vec<&Cell>> = by(&all, |cell| cell.chain).into_values().collect();
+            let mut chains: Vec<Vec<&Arm>> = by(&all, |planned| planned.chain).into_values().collect();
             let mut random = at(stream);
             shuffle(&mut chains, &mut random);
-            chains.iter_mut().for_each(|chain| chain.sort_by_key(|cell| cell.step));
-            chains.into_iter().flatten().map(|cell| cell.id).collect()
+            chains.iter_mut().for_each(|chain| chain.sort_by_key(|planned| planned.step));
+            chains.into_iter().flatten().map(|planned| planned.id).collect()
         }
     }
 }
 
 /// Returns independent arms in a seeded order; each stream has its own orders.
-fn shuffled(plan: &Plan, cells: &[&Cell], stream: u64, round: u32, attempt: u32) -> Vec<CellId> {
-    let mut ids: Vec<CellId> = cells.iter().map(|cell| cell.id).collect();
+fn shuffled(plan: &Plan, planned_arms: &[&Arm], stream: u64, round: u32, attempt: u32) -> Vec<ArmId> {
+    let mut ids: Vec<ArmId> = planned_arms.iter().map(|planned| planned.id).collect();
     if plan.rules.order == Order::BalancedLatinSquare && !ids.is_empty() {
         // Used by plans of older versions. Each pass through the square shuffles the rows.
         let mut rows = balanced_latin_square(ids.len());
@@ -294,15 +292,14 @@ fn shuffled(plan: &Plan, cells: &[&Cell], stream: u64, round: u32, attempt: u32)
 }
 
 /// Groups the arms by a number that they share, ascending.
-fn by<'a>(cells: &[&'a Cell], number: impl Fn(&Cell) -> u32) -> BTreeMap<u32, Vec<&'a Cell>> {
-    let mut groups: BTreeMap<u32, Vec<&Cell>> = BTreeMap::new();
-    for cell in cells {
-        groups.entry(number(cell)).or_default().push(cell);
+fn by<'a>(planned_arms: &[&'a Arm], number: impl Fn(&Arm) -> u32) -> BTreeMap<u32, Vec<&'a Arm>> {
+    let mut groups: BTreeMap<u32, Vec<&Arm>> = BTreeMap::new();
+    for planned in planned_arms {
+        groups.entry(number(planned)).or_default().push(planned);
     }
     groups
 }
 
-/// Returns the generator for one use of the plan's seed; each use has its own.
 fn generator(seed: u64, uses: [u64; 3]) -> SplitMix64 {
     let mix = |state: u64, value: u64| {
         SplitMix64::new(state ^ value.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next_u64()
@@ -318,7 +315,7 @@ pub fn looks(rules: &Rules) -> Option<Looks> {
 
 /// `true` if a plan compares arms, not counting the A/A comparison of the baseline.
 pub(crate) fn compares(plan: &Plan) -> bool {
-    let itself = |arm: &CellId| plan.cells.get(arm.0 as usize).is_some_and(|c| c.role == Role::AgainstItself);
+    let itself = |arm: &ArmId| plan.arms.get(arm.0 as usize).is_some_and(|c| c.role == Role::AgainstItself);
     plan.contrasts().iter().any(|(arm, _)| !itself(arm))
 }
 
@@ -331,12 +328,12 @@ fn enough(plan: &Plan, measured: &[Round<'_>], done: u32) -> bool {
     };
     let Some(looks) = looks(&plan.rules).filter(|looks| looks.is_at(done)) else { return false };
     let confidence = looks.confidence(plan.rules.confidence);
-    let rounds: Vec<BTreeMap<CellId, f64>> =
+    let rounds: Vec<BTreeMap<ArmId, f64>> =
         measured.iter().filter(|round| !round.void()).map(Round::times_ns).collect();
     // More rounds add nothing on stopped arms.
     let refused = measured.iter().flat_map(|round| round.samples).filter(|sample| sample.refused.is_some());
-    let stopped: BTreeSet<CellId> =
-        refused.flat_map(|sample| plan.stopped_by(sample.cell).chain([sample.cell])).collect();
+    let stopped: BTreeSet<ArmId> =
+        refused.flat_map(|sample| plan.stopped_by(sample.arm).chain([sample.arm])).collect();
     let contrasts =
         plan.contrasts().into_iter().filter(|(arm, to)| !stopped.contains(arm) && !stopped.contains(to));
     let contrasts: Vec<_> = contrasts.collect();

@@ -6,7 +6,6 @@ use super::*;
 use crate::plan::{BackendFact, Request, Target, plan as make_plan};
 use megadir_record::{Counted, Preset, Role, VoidReason};
 
-/// Returns a plan of the listing study with these buffers and number of rounds.
 fn plan(buffers: &[u64], rounds: u32) -> Plan {
     let facts = [BackendFact::bare("getdents")];
     let request = Request {
@@ -25,7 +24,7 @@ fn sample(block: &Block, elapsed_ns: u64) -> Sample {
         round: block.round,
         attempt: block.attempt,
         place: block.place,
-        cell: block.cell,
+        arm: block.arm,
         phase: block.phase,
         start_ns: 0,
         operations: block.operations,
@@ -54,7 +53,7 @@ fn replay(
             Step::Block(block) => {
                 samples.push(sample(&block, time_ns(&block)));
                 if block.last && block.phase == Phase::Measure && void(&block) {
-                    let arms = plan.cells.len();
+                    let arms = plan.arms.len();
                     let from = samples.len() - arms;
                     samples[from..].iter_mut().for_each(|one| one.voided = Some(VoidReason::StolenTime));
                 }
@@ -71,12 +70,12 @@ fn every_arm_runs_once_a_round() {
     let plan = plan(&[4096, 8192], 6);
     let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
     assert_eq!(outcome, Outcome { steady: true, redone: 0, lost: 0 });
-    let arms = plan.cells.len();
+    let arms = plan.arms.len();
     assert_eq!(samples.len(), (3 + 6) * arms);
     for round in samples.chunks(arms) {
-        let mut cells: Vec<u32> = round.iter().map(|sample| sample.cell.0).collect();
-        cells.sort_unstable();
-        assert_eq!(cells, (0..arms as u32).collect::<Vec<_>>());
+        let mut planned_arms: Vec<u32> = round.iter().map(|sample| sample.arm.0).collect();
+        planned_arms.sort_unstable();
+        assert_eq!(planned_arms, (0..arms as u32).collect::<Vec<_>>());
         assert!(round.iter().enumerate().all(|(place, sample)| sample.place == place as u32));
     }
 }
@@ -88,19 +87,19 @@ fn what_needs_no_warming_up_gets_none() {
     let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
     assert_eq!(outcome, Outcome { steady: true, redone: 0, lost: 0 });
     assert!(samples.iter().all(|sample| sample.phase == Phase::Measure));
-    assert_eq!(samples.len(), 6 * plan.cells.len());
+    assert_eq!(samples.len(), 6 * plan.arms.len());
 }
 
 #[test]
 fn few_arms_of_older_plans_are_balanced_over_places_and_neighbours() {
     let mut plan = plan(&[4096, 8192], 8);
-    assert_eq!((plan.rules.order, plan.cells.len()), (Order::SeededPermutation, 4));
+    assert_eq!((plan.rules.order, plan.arms.len()), (Order::SeededPermutation, 4));
     // Older plans use this order; they are resumed with it.
     plan.rules.order = Order::BalancedLatinSquare;
     let mut at_place = [[0; 4]; 4];
     for round in 0..8 {
-        for (place, cell) in order(&plan, Phase::Measure, round, 0).iter().enumerate() {
-            at_place[place][cell.0 as usize] += 1;
+        for (place, planned) in order(&plan, Phase::Measure, round, 0).iter().enumerate() {
+            at_place[place][planned.0 as usize] += 1;
         }
     }
     assert_eq!(at_place, [[2; 4]; 4]);
@@ -161,10 +160,10 @@ fn short_operations_are_repeated_to_a_millisecond() {
 fn an_arm_and_itself_have_blocks_of_one_length() {
     let plan = plan(&[4096, 8192], 4);
     let itself =
-        plan.cells.iter().find(|cell| cell.role == Role::AgainstItself).expect("an arm against itself");
+        plan.arms.iter().find(|planned| planned.role == Role::AgainstItself).expect("an arm against itself");
     // The load slows every warm-up block of one of the two arms. On its own it would stop doubling at a quarter
     // of the other's length.
-    let disturbed = |block: &Block| match block.phase == Phase::WarmUp && block.cell == itself.id {
+    let disturbed = |block: &Block| match block.phase == Phase::WarmUp && block.arm == itself.id {
         true => 120_000,
         false => 30_000,
     };
@@ -177,7 +176,7 @@ fn an_arm_and_itself_have_blocks_of_one_length() {
 #[test]
 fn void_rounds_are_redone_up_to_the_limit() {
     let plan = plan(&[4096], 10);
-    let arms = plan.cells.len();
+    let arms = plan.arms.len();
     // Rounds 2 and 5 are void at the first attempt: 2 of 10 may be repeated.
     let (samples, outcome) =
         replay(&plan, |_| STEADY_NS, |block| block.attempt == 0 && matches!(block.round, 2 | 5));
@@ -205,19 +204,18 @@ fn a_run_cut_anywhere_goes_on_as_if_it_had_not_been() {
         let Step::Block(block) = next(&plan, &before) else { panic!("ended early at {cut}") };
         let expected = &samples[cut];
         assert_eq!(
-            (block.phase, block.round, block.attempt, block.place, block.cell),
-            (expected.phase, expected.round, expected.attempt, expected.place, expected.cell)
+            (block.phase, block.round, block.attempt, block.place, block.arm),
+            (expected.phase, expected.round, expected.attempt, expected.place, expected.arm)
         );
     }
 }
 
-/// Returns a plan of six arms in three chains of two steps.
 fn chained(order: Order) -> Plan {
     let mut plan = plan(&[4096, 8192, 16_384, 32_768], 40);
-    assert_eq!(plan.cells.len(), 6);
+    assert_eq!(plan.arms.len(), 6);
     plan.rules.order = order;
-    for (place, cell) in plan.cells.iter_mut().enumerate() {
-        (cell.chain, cell.step) = (place as u32 / 2, place as u32 % 2);
+    for (place, planned) in plan.arms.iter_mut().enumerate() {
+        (planned.chain, planned.step) = (place as u32 / 2, place as u32 % 2);
     }
     plan
 }
@@ -229,11 +227,11 @@ fn steps_follow_each_other_and_all_else_is_shuffled() {
         let mut seen = std::collections::HashSet::new();
         for round in 0..40 {
             let ids = order(&plan, Phase::Measure, round, 0);
-            let cells: Vec<&Cell> = ids.iter().map(|id| &plan.cells[id.0 as usize]).collect();
+            let planned_arms: Vec<&Arm> = ids.iter().map(|id| &plan.arms[id.0 as usize]).collect();
             match order_rule {
-                Order::Phases => assert!(cells.is_sorted_by_key(|cell| cell.step), "{ids:?}"),
+                Order::Phases => assert!(planned_arms.is_sorted_by_key(|planned| planned.step), "{ids:?}"),
                 _ => assert!(
-                    cells
+                    planned_arms
                         .chunks(2)
                         .all(|two| { (two[0].chain, two[0].step, two[1].step) == (two[1].chain, 0, 1) })
                 ),
@@ -249,7 +247,6 @@ fn steps_follow_each_other_and_all_else_is_shuffled() {
     }
 }
 
-/// Returns a plan that stops at this half-width of its ratios, after at most 200 rounds.
 fn until(half_width: f64) -> Plan {
     let mut plan = plan(&[4096], 200);
     plan.rules.stop = Stop::Ratio { half_width, rounds_min: 30 };
@@ -259,7 +256,7 @@ fn until(half_width: f64) -> Plan {
 /// Returns times that vary by this fraction, differently in each arm and round.
 fn varying(by: f64) -> impl Fn(&Block) -> u64 {
     move |block| {
-        let mut random = generator(7, [u64::from(block.round), u64::from(block.cell.0), 0]);
+        let mut random = generator(7, [u64::from(block.round), u64::from(block.arm.0), 0]);
         (STEADY_NS as f64 * (1.0 + by * (random.unit() - 0.5))) as u64
     }
 }
@@ -292,16 +289,16 @@ fn a_voided_round_is_measured_again_before_a_look() {
 #[test]
 fn what_is_waited_for_are_arms_against_baselines_and_pairs() {
     let plan = plan(&[4096, 8192], 6);
-    let baseline = plan.cells.iter().find(|cell| cell.role == Role::Baseline).unwrap().id;
+    let baseline = plan.arms.iter().find(|planned| planned.role == Role::Baseline).unwrap().id;
     let contrasts = plan.contrasts();
     assert!(contrasts.iter().all(|(arm, to)| *to == baseline && *arm != baseline));
-    assert_eq!(contrasts.len(), plan.cells.len() - 1);
+    assert_eq!(contrasts.len(), plan.arms.len() - 1);
     assert!(compares(&plan));
 }
 
 fn with_cold(mut plan: Plan, cold: impl Fn(usize) -> bool) -> Plan {
-    for (place, cell) in plan.cells.iter_mut().enumerate().filter(|(place, _)| cold(*place)) {
-        (cell.cache, cell.operations) = (megadir_record::CacheState::VfsCold, Some(1 + place as u64));
+    for (place, planned) in plan.arms.iter_mut().enumerate().filter(|(place, _)| cold(*place)) {
+        (planned.cache, planned.operations) = (megadir_record::CacheState::VfsCold, Some(1 + place as u64));
     }
     plan
 }
@@ -310,30 +307,30 @@ fn with_cold(mut plan: Plan, cold: impl Fn(usize) -> bool) -> Plan {
 fn cold_arms_are_not_warmed_up_and_stand_together() {
     for arms in [&[4096_u64, 8192][..], &[4096, 8192, 16384, 32768, 65536, 131_073, 1 << 20, 1 << 21]] {
         let plan = with_cold(plan(arms, 40), |place| place % 2 == 1);
-        let is_cold = |cell: CellId| plan.cells[cell.0 as usize].cache.is_cold();
+        let is_cold = |planned: ArmId| plan.arms[planned.0 as usize].cache.is_cold();
         let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
         assert!(outcome.steady);
-        let warm = plan.cells.iter().filter(|cell| !cell.cache.is_cold()).count();
+        let warm = plan.arms.iter().filter(|planned| !planned.cache.is_cold()).count();
         let warm_up: Vec<&Sample> = samples.iter().filter(|sample| sample.phase == Phase::WarmUp).collect();
-        assert!(warm_up.len().is_multiple_of(warm) && warm_up.iter().all(|sample| !is_cold(sample.cell)));
+        assert!(warm_up.len().is_multiple_of(warm) && warm_up.iter().all(|sample| !is_cold(sample.arm)));
         let measured: Vec<Sample> =
             samples.iter().filter(|sample| sample.phase == Phase::Measure).cloned().collect();
         let mut cold_first = 0;
-        let rounds: Vec<&[Sample]> = measured.chunks(plan.cells.len()).collect();
+        let rounds: Vec<&[Sample]> = measured.chunks(plan.arms.len()).collect();
         assert_eq!(rounds.len(), 40);
         for round in rounds {
-            let mut ids: Vec<CellId> = round.iter().map(|sample| sample.cell).collect();
+            let mut ids: Vec<ArmId> = round.iter().map(|sample| sample.arm).collect();
             let changes = ids.windows(2).filter(|pair| is_cold(pair[0]) != is_cold(pair[1])).count();
             assert_eq!(changes, 1, "cold and warm arms are mixed");
             cold_first += usize::from(is_cold(ids[0]));
             ids.sort_unstable();
             ids.dedup();
-            assert_eq!(ids.len(), plan.cells.len());
+            assert_eq!(ids.len(), plan.arms.len());
         }
         // 40 throws of a fair coin fall outside 8 to 32 once in 10 000 tries.
         assert!((8..=32).contains(&cold_first), "{cold_first}");
-        let fixed = samples.iter().filter(|sample| is_cold(sample.cell));
-        assert!(fixed.into_iter().all(|sample| sample.operations == 1 + u64::from(sample.cell.0)));
+        let fixed = samples.iter().filter(|sample| is_cold(sample.arm));
+        assert!(fixed.into_iter().all(|sample| sample.operations == 1 + u64::from(sample.arm.0)));
     }
 }
 
@@ -342,10 +339,9 @@ fn a_plan_of_cold_arms_only_has_no_warm_up() {
     let plan = with_cold(plan(&[4096, 8192], 11), |_| true);
     let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
     assert!(samples.iter().all(|sample| sample.phase == Phase::Measure) && outcome.steady);
-    assert_eq!(samples.len(), 11 * plan.cells.len());
+    assert_eq!(samples.len(), 11 * plan.arms.len());
 }
 
-/// Returns the plan of the layout study: chains of data sets, in phases.
 fn layouts() -> Plan {
     let request = Request {
         rounds: Some(4),
@@ -358,23 +354,24 @@ fn layouts() -> Plan {
 #[test]
 fn an_arm_that_was_refused_and_what_depends_on_it_are_left_out_from_then_on() {
     let plan = layouts();
-    let creates: Vec<&Cell> =
-        plan.cells.iter().filter(|cell| cell.name.starts_with("create, flat")).collect();
+    let creates: Vec<&Arm> =
+        plan.arms.iter().filter(|planned| planned.name.starts_with("create, flat")).collect();
     let flat = creates[0];
-    let dependents: Vec<CellId> = plan.stopped_by(flat.id).collect();
+    let dependents: Vec<ArmId> = plan.stopped_by(flat.id).collect();
     assert_eq!(dependents.len(), 2, "both orders of reading");
     let mut samples: Vec<Sample> = Vec::new();
     while let Step::Block(block) = next(&plan, &samples) {
-        let refused = (block.cell == flat.id && block.round == 1)
+        let refused = (block.arm == flat.id && block.round == 1)
             .then(|| Box::new(megadir_record::Refused { entries: 50, cause: "it is full".into() }));
         samples.push(Sample { refused, ..sample(&block, STEADY_NS) });
         assert!(samples.len() < 10_000, "the run does not end");
     }
-    let of = |cell: CellId| samples.iter().filter(|sample| sample.cell == cell).count();
+    let of = |planned: ArmId| samples.iter().filter(|sample| sample.arm == planned).count();
     assert_eq!(of(flat.id), 2, "once whole, once refused");
-    assert!(dependents.iter().all(|cell| of(*cell) == 1), "once");
-    let others = plan.cells.iter().filter(|cell| cell.id != flat.id && !dependents.contains(&cell.id));
-    assert!(others.into_iter().all(|cell| of(cell.id) == 4));
+    assert!(dependents.iter().all(|planned| of(*planned) == 1), "once");
+    let others =
+        plan.arms.iter().filter(|planned| planned.id != flat.id && !dependents.contains(&planned.id));
+    assert!(others.into_iter().all(|planned| of(planned.id) == 4));
     // An index counts the earlier blocks of the same round, even if arms were skipped.
     for round in samples.chunk_by(|a, b| a.round == b.round) {
         assert!(round.iter().enumerate().all(|(place, sample)| sample.place == place as u32));
@@ -391,5 +388,5 @@ fn a_run_whose_arms_are_all_stopped_is_done() {
         assert!(samples.len() < 10_000, "the run does not end");
     }
     assert!(samples.iter().all(|sample| sample.round == 0));
-    assert!(samples.len() < plan.cells.len());
+    assert!(samples.len() < plan.arms.len());
 }

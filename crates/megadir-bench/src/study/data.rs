@@ -16,7 +16,6 @@ use serde::{Deserialize, Deserializer};
 
 use crate::dataset::{Files, Sizes, parse_content, parse_sizes, parse_spread};
 
-/// Fields of `[data]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DataSpec {
@@ -32,7 +31,6 @@ struct DataSpec {
     when: Option<When>,
 }
 
-/// Reads `[data]`.
 pub(super) fn made<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Made, D::Error> {
     let spec = DataSpec::deserialize(deserializer)?;
     let sizes = match (spec.size_bytes, spec.sizes) {

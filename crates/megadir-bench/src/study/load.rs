@@ -5,13 +5,11 @@ use megadir::nearest::choices;
 use megadir_record::{Claims, Made, Published};
 use serde::Deserialize;
 
-use super::plain::plain;
 use super::unknown_keys::unknown_key;
 use super::{Meta, RulesSpec, SizeSpec, Sizes, Study};
 use crate::kind::Kind;
 use crate::kind::command::CommandSpec;
-use crate::kind::fill::FillSpec;
-use crate::kind::fill_until_full::FillUntilFullSpec;
+use crate::kind::fill::{FillSpec, FillUntilFullSpec};
 use crate::kind::layout::LayoutSpec;
 use crate::kind::list::{BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, ListSpec, WindowsSpec};
 use crate::kind::lookup::LookupSpec;
@@ -86,8 +84,10 @@ struct StudyFile {
     name: String,
     question: String,
     source: String,
-    keeps: Vec<String>,
-    mends: Vec<String>,
+    #[serde(alias = "keeps")]
+    reproduces: Vec<String>,
+    #[serde(alias = "mends")]
+    fixes: Vec<String>,
     #[serde(default)]
     published: Vec<Published>,
     claims: Option<Claims>,
@@ -116,7 +116,8 @@ struct StudyFile {
 
 impl StudyFile {
     fn study(self) -> Result<Study, String> {
-        let Self { name, question, source, keeps, mends, published, claims, size, data, rules, .. } = self;
+        let Self { name, question, source, reproduces, fixes, published, claims, size, data, rules, .. } =
+            self;
         let (compare, decompose, grow, windows) = (self.compare, self.decompose, self.grow, self.windows);
         let groups = !(compare.is_empty() && decompose.is_empty() && grow.is_empty());
         let of_windows = windows.is_some();
@@ -152,7 +153,7 @@ impl StudyFile {
         if section != "baseline" && of_windows {
             return Err("[windows] is for listing studies".into());
         }
-        let meta = Meta { name, question, source, keeps, mends, published, claims };
+        let meta = Meta { name, question, source, reproduces, fixes, published, claims };
         let study = Study { meta, sizes: size, rules, data, kind };
         match contradiction(&study, section) {
             None => Ok(study),
@@ -230,15 +231,85 @@ fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String>
     }
 }
 
+/// Rust's types as serde names them, and their plain names.
+const TYPES: [(&str, &str); 12] = [
+    ("a string", "a string in quotes"),
+    ("a sequence", "a list in [ ]"),
+    ("a map", "a table"),
+    ("a boolean", "true or false"),
+    ("u8", "a whole number"),
+    ("u16", "a whole number"),
+    ("u32", "a whole number"),
+    ("u64", "a whole number"),
+    ("usize", "a whole number"),
+    ("i64", "a whole number"),
+    ("f64", "a number"),
+    ("struct ", "a table"),
+];
+
+/// Rewords an error of serde or of a parser based on it; other messages stay unchanged.
+pub fn plain(message: &str) -> String {
+    let message = message.trim().replace('\n', ", ");
+    for (start, what) in [("unknown field `", "key"), ("unknown variant `", "value")] {
+        if let Some((word, rest)) = message.strip_prefix(start).and_then(|rest| rest.split_once('`')) {
+            // serde puts the expected words in backquotes.
+            let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
+            return match known.is_empty() {
+                true => format!("unknown {what} '{word}'"),
+                false => format!("unknown {what} '{word}': {}", choices(word, known.iter().copied())),
+            };
+        }
+    }
+    if let Some(word) = message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+        return format!("the key '{word}' is missing");
+    }
+    for start in ["invalid type: ", "invalid value: "] {
+        if let Some((found, expected)) =
+            message.strip_prefix(start).and_then(|rest| rest.split_once(", expected "))
+        {
+            return format!("expected {}, found {}", expected_words(expected), found_words(found));
+        }
+    }
+    message
+}
+
+fn expected_words(expected: &str) -> String {
+    let found =
+        TYPES.iter().find(|(name, _)| expected == *name || name.ends_with(' ') && expected.starts_with(name));
+    found.map_or_else(|| expected.to_owned(), |(_, plain)| (*plain).to_owned())
+}
+
+fn found_words(found: &str) -> String {
+    let (kind, value) = found.split_once(' ').unwrap_or((found, ""));
+    match kind {
+        "string" => format!("the string {value}"),
+        "integer" | "floating" => {
+            format!("the number {}", value.trim_start_matches("point ").trim_matches('`'))
+        }
+        "boolean" => format!("the value {}", value.trim_matches('`')),
+        "sequence" => "a list".to_owned(),
+        "map" => "a table".to_owned(),
+        _ => found.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{BUILT_IN, StudyError, built_in, from_text};
+    use super::{BUILT_IN, StudyError, built_in, from_text, plain};
 
     #[test]
     fn every_built_in_study_is_read_and_named_by_its_file() {
         for study in BUILT_IN {
             assert_eq!(built_in(study.name).unwrap().meta.name, study.name);
         }
+    }
+
+    #[test]
+    fn the_keys_of_earlier_versions_are_read() {
+        let text = BUILT_IN[0].text;
+        let earlier = text.replace("\nreproduces = ", "\nkeeps = ").replace("\nfixes = ", "\nmends = ");
+        assert_ne!(text, earlier);
+        assert!(from_text("earlier", &earlier).unwrap() == built_in(BUILT_IN[0].name).unwrap());
     }
 
     #[test]
@@ -344,5 +415,29 @@ mod tests {
             let error = from_text("own.toml", &own.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(error.starts_with("own.toml:") && error.contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn messages_are_sentences_without_words_of_rust() {
+        for (message, expected) in [
+            ("missing field `name`", "the key 'name' is missing"),
+            (
+                "invalid type: string \"many\", expected u64",
+                "expected a whole number, found the string \"many\"",
+            ),
+            (
+                "invalid type: integer `3`, expected a string",
+                "expected a string in quotes, found the number 3",
+            ),
+            ("invalid value: integer `-1`, expected u32", "expected a whole number, found the number -1"),
+            ("invalid type: integer `3`, expected struct Size", "expected a table, found the number 3"),
+            ("duplicate key", "duplicate key"),
+        ] {
+            assert_eq!(plain(message), expected);
+        }
+        let variant = plain("unknown variant `wrm`, expected `warm` or `cold`");
+        assert!(variant.starts_with("unknown value 'wrm': ") && variant.contains("warm"), "{variant}");
+        let field = plain("unknown field `cachee`, expected one of `cache`, `name`");
+        assert!(field.starts_with("unknown key 'cachee': ") && field.contains("cache"), "{field}");
     }
 }

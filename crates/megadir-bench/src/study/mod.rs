@@ -3,7 +3,6 @@
 
 mod data;
 mod load;
-mod plain;
 mod unknown_keys;
 
 use megadir_record::{CacheState, Claims, Made, Published};
@@ -13,8 +12,8 @@ pub use crate::kind::Kind;
 pub use crate::kind::command::{CommandArm, CommandGroup, CommandLine, CommandSpec, TIMEOUT_S};
 use crate::kind::list::{ListSpec, WindowsSpec};
 pub use crate::kind::small_files::AccessSpec;
+pub use load::plain;
 pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};
-pub use plain::plain;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
@@ -35,9 +34,9 @@ pub struct Meta {
     /// Published source that it reproduces.
     pub source: String,
     /// Properties of the source that it reproduces.
-    pub keeps: Vec<String>,
+    pub reproduces: Vec<String>,
     /// Properties of the source that it fixes.
-    pub mends: Vec<String>,
+    pub fixes: Vec<String>,
     pub published: Vec<Published>,
     /// Claims of the source, for reports to judge.
     pub claims: Option<Claims>,

@@ -9,7 +9,6 @@ use megadir_record::{Claims, ContentKind, Published};
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-/// Returns the byte offset of the first unknown key, and a sentence about it. A text that is no TOML has none.
 pub(super) fn unknown_key(text: &str) -> Option<(usize, String)> {
     let study = DeTable::parse(text).ok()?;
     let study = study.get_ref();
@@ -20,7 +19,6 @@ pub(super) fn unknown_key(text: &str) -> Option<(usize, String)> {
     claims.or_else(|| known("published", serde_json::to_value(full_published())))
 }
 
-/// Compares the keys of a value, and of all tables in it, with those of a value that has every key.
 fn below(found: &DeValue<'_>, full: &Value, place: &str) -> Option<(usize, String)> {
     match (found, full) {
         (DeValue::Table(table), Value::Object(known)) => table.iter().find_map(|(key, value)| {

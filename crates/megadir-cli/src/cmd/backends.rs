@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use megadir::{BACKENDS, Dir, EXAMINERS, Want, attribute_policy, policy};
+use megadir::{BACKENDS, Dir, STAT_BACKENDS, StatMask, attribute_policy, policy};
 
 use super::list::source;
 use crate::exit::{self, CliError};
@@ -11,7 +11,7 @@ use crate::ui::{escape, output};
 
 /// List the methods of reading directories and attributes, and which are available
 ///
-/// Backends read a directory (list --backend); examiners query attributes (list --examiner). Also prints the
+/// Backends read a directory (list --backend); stat backends query attributes (list --stat-backend). Also prints the
 /// methods that 'megadir list' would pick, and why others are unavailable.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     directory: PathBuf,
     /// Print one JSON object per method
     ///
-    /// Fields: v (format version, 1), backend or examiner, about, available, picked, reason (null if
+    /// Fields: v (format version, 1), backend or stat_backend, about, available, picked, reason (null if
     /// available).
     #[arg(long)]
     json: bool,
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let directory = Dir::open(&args.directory)?;
     let threads = policy::threads(directory.file_system(), source::processors());
     let listed = policy::choose(&directory, threads)?;
-    let examined = attribute_policy::choose(&directory, Want::ALL, threads)?;
+    let examined = attribute_policy::choose(&directory, StatMask::ALL, threads)?;
     let refused = |probed: megadir::Result<()>| probed.err().map(|error| error.reason());
     let backends = BACKENDS.iter().map(|backend| Way {
         name: backend.name(),
@@ -45,21 +45,21 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         picked: listed.backend.name() == backend.name(),
         refused: refused(backend.probe(&directory)),
     });
-    let examiners = EXAMINERS.iter().map(|examiner| Way {
-        name: examiner.name(),
-        about: examiner.about(),
-        picked: examined.examiner.name() == examiner.name(),
-        refused: refused(examiner.probe(&directory)),
+    let stat_backends = STAT_BACKENDS.iter().map(|stat_backend| Way {
+        name: stat_backend.name(),
+        about: stat_backend.about(),
+        picked: examined.stat_backend.name() == stat_backend.name(),
+        refused: refused(stat_backend.probe(&directory)),
     });
     let mut text = Vec::new();
     if args.json {
         backends.for_each(|way| json_line(&mut text, "backend", &way));
-        examiners.for_each(|way| json_line(&mut text, "examiner", &way));
+        stat_backends.for_each(|way| json_line(&mut text, "stat_backend", &way));
     } else {
         let path = quoted(&args.directory);
         lines(&mut text, backends);
         text.extend_from_slice(format!("\n'megadir list' reads {path} with {listed}\n\n").as_bytes());
-        lines(&mut text, examiners);
+        lines(&mut text, stat_backends);
         text.extend_from_slice(
             format!("\n'megadir list --long' queries attributes with {examined}\n").as_bytes(),
         );

@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::ArgAction;
 use megadir::nearest::choices;
-use megadir::{BadGlob, Conditions, Examiner, FileType, Globs, Time, TimeKind};
+use megadir::{BadGlob, Conditions, FileType, Globs, StatBackend, Time, TimeKind};
 
 use super::owners::user_named;
 use super::times::now_s;
@@ -70,8 +71,8 @@ pub(in crate::cmd) struct Asked {
     /// [default: mtime]
     ///
     /// Most mounts record accesses at most once a day (relatime) or never (noatime).
-    #[arg(long, value_name = "TIME", value_parser = time_kind, help_heading = "Selection")]
-    by: Option<TimeKind>,
+    #[arg(long, value_name = "TIME", value_parser = time, action = ArgAction::Set, help_heading = "Selection")]
+    by: Vec<By>,
     /// Only entries larger than SIZE, e.g. 0, 4KiB, 1M (K, M, G: powers of 1024; KB, MB: of 1000)
     #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Selection")]
     #[arg(allow_negative_numbers = true)]
@@ -110,7 +111,49 @@ impl Asked {
     }
 
     pub(in crate::cmd) fn by(&self) -> TimeKind {
-        self.by.unwrap_or_default()
+        self.time().unwrap_or_default()
+    }
+
+    fn time(&self) -> Option<TimeKind> {
+        self.by.iter().find_map(|by| match by {
+            By::Time(time) => Some(*time),
+            By::Rank(_) => None,
+        })
+    }
+
+    /// Ranking of directories, which `usage` takes by `--by` too; an error if several values are of one kind.
+    pub(in crate::cmd) fn rank(&self) -> Result<Option<megadir::usage::By>, CliError> {
+        let ranks: Vec<_> = self.by.iter().filter(|by| matches!(by, By::Rank(_))).collect();
+        let times = self.by.len() - ranks.len();
+        if ranks.len() > 1 || times > 1 {
+            let given: Vec<_> = self.by.iter().map(|by| by.name()).collect();
+            let reason = "one time for --older-than and --newer-than, and one figure to rank by";
+            return Err(CliError::usage(format!("--by {}: give at most {reason}", given.join(" and --by "))));
+        }
+        Ok(ranks.first().and_then(|by| match by {
+            By::Rank(rank) => Some(*rank),
+            By::Time(_) => None,
+        }))
+    }
+
+    /// The options in one form however they were written; empty without conditions.
+    pub(in crate::cmd) fn words(&self) -> String {
+        let globs = |option: &str, globs: &[OsString]| -> Vec<String> {
+            globs.iter().map(|glob| format!("{option}={}", glob.to_string_lossy())).collect()
+        };
+        let mut words = globs("--exclude", &self.excluded_globs);
+        words.extend(self.max_depth.map(|depth| format!("--max-depth={depth}")));
+        words.extend(globs("--match", &self.name_globs));
+        words.extend(globs("--path-match", &self.path_globs));
+        let types: Vec<&str> = self.types.iter().map(|kind| kind.name()).collect();
+        words.extend((!types.is_empty()).then(|| format!("--type={}", types.join(","))));
+        words.extend(self.older_than.map(|age_s| format!("--older-than={age_s}s")));
+        words.extend(self.newer_than.map(|age_s| format!("--newer-than={age_s}s")));
+        words.extend(self.time().map(|time| format!("--by={}", time.name())));
+        words.extend(self.larger_than.map(|bytes| format!("--larger-than={bytes}")));
+        words.extend(self.smaller_than.map(|bytes| format!("--smaller-than={bytes}")));
+        words.extend(self.owner.as_ref().map(|owner| format!("--owner={owner}")));
+        words.join(" ")
     }
 
     /// Checks the options; `named` are the directories that the command reads, as typed. `uses_by`: another option
@@ -120,7 +163,7 @@ impl Asked {
         named: impl IntoIterator<Item = &'p Path>,
         uses_by: bool,
     ) -> Result<Conditions, CliError> {
-        if self.by.is_some() && !uses_by && self.older_than.is_none() && self.newer_than.is_none() {
+        if self.time().is_some() && !uses_by && self.older_than.is_none() && self.newer_than.is_none() {
             return Err(CliError::usage("--by needs --older-than or --newer-than"));
         }
         let conditions = Conditions {
@@ -148,15 +191,15 @@ impl Asked {
 
 /// A condition on an attribute that is never returned would accept nothing.
 pub(in crate::cmd) fn refuse_lacking(
-    examiner: &dyn Examiner,
+    stat_backend: &dyn StatBackend,
     conditions: &Conditions,
 ) -> Result<(), CliError> {
-    let lacking: Vec<&str> = (conditions.want() & examiner.lacks()).names().collect();
+    let lacking: Vec<&str> = (conditions.want() & stat_backend.lacks()).names().collect();
     match &lacking[..] {
         [] => Ok(()),
         lacking => Err(CliError::usage(format!(
-            "--examiner {} never returns {}, which a condition needs; leave --examiner out",
-            examiner.name(),
+            "--stat-backend {} never returns {}, which a condition needs; leave --stat-backend out",
+            stat_backend.name(),
             lacking.join(" and ")
         ))),
     }
@@ -211,10 +254,48 @@ fn depth(text: &str) -> Result<u32, String> {
     }
 }
 
-fn time_kind(text: &str) -> Result<TimeKind, String> {
-    let known = || TimeKind::ALL.into_iter();
-    let found = known().find(|kind| kind.name() == text);
-    found.ok_or_else(|| choices(text, known().map(TimeKind::name)))
+/// Value of `--by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cmd) enum By {
+    Time(TimeKind),
+    Rank(megadir::usage::By),
+}
+
+impl By {
+    fn times() -> impl Iterator<Item = Self> + Clone {
+        TimeKind::ALL.into_iter().map(Self::Time)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Time(time) => time.name(),
+            Self::Rank(rank) => rank.name(),
+        }
+    }
+}
+
+fn time(text: &str) -> Result<By, String> {
+    one_of(text, By::times())
+}
+
+/// A time, or a figure that `usage` ranks directories by.
+pub(in crate::cmd) fn time_or_rank(text: &str) -> Result<By, String> {
+    one_of(text, By::times().chain(megadir::usage::By::ALL.into_iter().map(By::Rank)))
+}
+
+fn one_of(text: &str, known: impl Iterator<Item = By> + Clone) -> Result<By, String> {
+    let found = known.clone().find(|by| by.name() == text);
+    found.ok_or_else(|| choices(text, known.map(By::name)))
+}
+
+/// Inventories record no access times.
+pub(in crate::cmd) fn refuse_access_times(conditions: &Conditions) -> Result<(), CliError> {
+    match conditions.want().contains(TimeKind::Accessed.want()) {
+        true => {
+            Err(CliError::usage("--by atime: inventories record no access times; use mtime, ctime or btime"))
+        }
+        false => Ok(()),
+    }
 }
 
 fn user_number(text: &str) -> Result<u32, CliError> {

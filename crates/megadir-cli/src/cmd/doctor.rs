@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use megadir::{BACKENDS, Dir, EXAMINERS, policy};
+use megadir::{BACKENDS, Dir, STAT_BACKENDS, policy};
 use megadir_record::{FileSystem, Machine, redact};
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Print a JSON object
     ///
     /// Fields: v (format version, 1), program (as 'megadir version --json'), machine (as in records), root, open_files,
-    /// backends, examiners (name, missing: null or the reason), reads (what 'megadir list' would use).
+    /// backends, stat backends (name, missing: null or the reason), reads (what 'megadir list' would use).
     #[arg(long)]
     json: bool,
 }
@@ -41,7 +41,7 @@ struct Findings {
     /// Limit of open descriptors; `None` if there is none.
     open_files: Option<u64>,
     backends: Vec<Way>,
-    examiners: Vec<Way>,
+    stat_backends: Vec<Way>,
     reads: String,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         root: is_root(),
         open_files: open_files(),
         backends: BACKENDS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
-        examiners: EXAMINERS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
+        stat_backends: STAT_BACKENDS.iter().map(|way| Way::of(way.name(), way.probe(&directory))).collect(),
         reads: policy::choose(&directory, threads)?.to_string(),
     };
     if args.json {
@@ -108,7 +108,7 @@ fn text(found: &Findings) -> String {
     file_system(&mut line, &machine.file_system);
     line("read with", &found.reads);
     line("backends", &Way::text(&found.backends));
-    line("examiners", &Way::text(&found.examiners));
+    line("stat_backends", &Way::text(&found.stat_backends));
     for setting in &machine.settings {
         line("setting", setting);
     }

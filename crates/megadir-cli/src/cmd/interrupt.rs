@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
 
 use crate::exit::{CliError, INTERRUPTED};
+use crate::ui::message;
 
 /// After an interrupt.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
@@ -119,6 +120,7 @@ impl Silence {
         if max.is_some_and(|max| silent >= max) {
             let silent_s = silent.as_secs();
             eprintln!("megadir: interrupted; gave up waiting for {awaited} after {silent_s} s");
+            message::clear_line();
             std::process::exit(i32::from(INTERRUPTED));
         }
     }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use indicatif::ProgressBar;
 use megadir::layout::{PRESETS, Refused};
 use megadir_bench::dataset::{
     Files, FilesError, FillError, FillProgress, Filled, PlaceBuffer, Rehearsed, Sizes, fill, names_of,
@@ -10,8 +9,8 @@ use megadir_bench::dataset::{
 };
 use megadir_record::{ContentKind, Made, NameScheme, Spread};
 
-use super::bar::set_style;
 use super::interrupt::{Interrupt, interruptible};
+use super::progress::Progress;
 use crate::exit::{self, CliError};
 use crate::parse;
 use crate::ui::escape;
@@ -122,13 +121,13 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 fn dry_run(files: &Files, args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
-    let bar = bar(args.entries);
+    let shown = shown(args.entries);
     let mut progress = |progress: FillProgress| {
         interrupt.beat.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        bar.set_position(progress.done);
+        shown.counter().set(progress.done);
     };
     let found = rehearse(&args.directory, files, &mut progress, &interrupt.stop);
-    bar.finish_and_clear();
+    drop(shown);
     let found = found.map_err(|error| explain(&error))?;
     if found.filled.stopped {
         eprintln!("megadir: interrupted; nothing was written");
@@ -166,13 +165,13 @@ fn rehearsal(args: &Args, files: &Files, found: &Rehearsed) -> Result<String, Cl
 }
 
 fn make(args: &Args, files: &Files, interrupt: &Interrupt) -> Result<u8, CliError> {
-    let bar = bar(args.entries);
+    let shown = shown(args.entries);
     let mut progress = |progress: FillProgress| {
         interrupt.beat.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        bar.set_position(progress.done);
+        shown.counter().set(progress.done);
     };
     let filled = fill(&args.directory, files, &mut progress, &interrupt.stop);
-    bar.finish_and_clear();
+    drop(shown);
     let filled = filled.map_err(|error| explain(&error))?;
     if !args.quiet || filled.stopped || filled.taken > 0 {
         eprintln!("megadir: {}: {}", quoted(&args.directory), summary(&filled, files));
@@ -201,10 +200,10 @@ fn left_alone(filled: &Filled) -> u8 {
     exit::SOME_FAILED
 }
 
-fn bar(entries: u64) -> ProgressBar {
-    let bar = ProgressBar::new(entries);
-    set_style(&bar, "{wide_bar} {done} of {all} files, {rate}, {eta} left");
-    bar
+fn shown(entries: u64) -> Progress {
+    let shown = Progress::new("files");
+    shown.counter().expect(Some(entries), false);
+    shown
 }
 
 fn summary(filled: &Filled, files: &Files) -> String {

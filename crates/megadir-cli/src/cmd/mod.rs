@@ -5,7 +5,6 @@ use crate::ui::output;
 
 mod advise;
 mod backends;
-mod bar;
 mod bench;
 mod changes;
 mod conditions;
@@ -17,6 +16,8 @@ mod limits;
 mod list;
 mod make;
 mod owners;
+mod progress;
+mod prometheus;
 #[cfg(any(target_os = "linux", windows))]
 mod remove;
 #[cfg(not(any(target_os = "linux", windows)))]

@@ -1,6 +1,8 @@
 //! Value parsers for the options of `megadir list`, partly shared with other commands.
 
-use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, Examiner, FileType, THREADS_MAX};
+use std::num::NonZeroU32;
+
+use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, FileType, StatBackend, THREADS_MAX};
 
 use crate::parse;
 
@@ -12,6 +14,14 @@ pub(in crate::cmd) fn top(text: &str) -> Result<usize, String> {
         places @ ..=TOP_MAX => Ok(places as usize),
         _ => Err("too many: each takes its path in memory (write 1M or fewer)".into()),
     }
+}
+
+/// Entries per second.
+pub(in crate::cmd) fn rate(text: &str) -> Result<NonZeroU32, String> {
+    let number = text.strip_suffix("/s").unwrap_or(text);
+    let rate = parse::count(number).ok().map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
+    rate.and_then(NonZeroU32::new)
+        .ok_or_else(|| "expected entries per second, 1/s or more, such as 500/s or 10k/s".to_owned())
 }
 
 pub(in crate::cmd) fn memory(text: &str) -> Result<usize, String> {
@@ -47,11 +57,11 @@ pub(in crate::cmd) fn backend(text: &str) -> Result<&'static dyn Backend, String
     })
 }
 
-pub(in crate::cmd) fn examiner(text: &str) -> Result<&'static dyn Examiner, String> {
-    megadir::examiner(text).map_err(|error| {
+pub(in crate::cmd) fn stat_backend(text: &str) -> Result<&'static dyn StatBackend, String> {
+    megadir::stat_backend(text).map_err(|error| {
         let reason = error.reason();
         // The prefix already contains the name.
-        reason.strip_prefix(&format!("unknown examiner '{text}': ")).unwrap_or(&reason).to_owned()
+        reason.strip_prefix(&format!("unknown stat backend '{text}': ")).unwrap_or(&reason).to_owned()
     })
 }
 
@@ -60,6 +70,36 @@ pub(in crate::cmd) fn file_type(text: &str) -> Result<FileType, String> {
         let known: Vec<_> = FileType::names().collect();
         format!("expected one of {}, or its letter", known.join(", "))
     })
+}
+
+#[cfg(unix)]
+pub(in crate::cmd) use megadir_inventory::ListLimits;
+
+/// Has no values.
+#[cfg(not(unix))]
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cmd) enum ListLimits {}
+
+/// Value of `scan --split`.
+#[cfg(unix)]
+pub(in crate::cmd) fn list_limits(text: &str) -> Result<ListLimits, String> {
+    let mut limits = ListLimits { entries: None, bytes: None };
+    for part in text.split(',') {
+        let (limit, parsed) = match part.ends_with('B') {
+            true => (&mut limits.bytes, parse::bytes(part)?),
+            false => (&mut limits.entries, parse::count(part)?),
+        };
+        if parsed == 0 || limit.replace(parsed).is_some() {
+            return Err("expected a number of entries, a size or both, each above 0: 100k,100GB".to_owned());
+        }
+    }
+    Ok(limits)
+}
+
+/// Refuses `scan --split`.
+#[cfg(not(unix))]
+pub(in crate::cmd) fn list_limits(_text: &str) -> Result<ListLimits, String> {
+    Err("lists can only be written on Linux and other Unix systems".to_owned())
 }
 
 #[cfg(test)]

@@ -61,11 +61,7 @@ pub(crate) fn text() -> String {
 
 impl Version {
     pub(super) fn of_this_program() -> Self {
-        let features = [
-            ("cpp", cfg!(feature = "cpp")),
-            ("io-uring", cfg!(feature = "io-uring")),
-            ("parquet", cfg!(feature = "parquet")),
-        ];
+        let features = [("cpp", cfg!(feature = "cpp")), ("parquet", cfg!(feature = "parquet"))];
         Self {
             version: env!("CARGO_PKG_VERSION"),
             commit: option_env!("MEGADIR_COMMIT"),

@@ -59,7 +59,9 @@ pub(crate) fn describe(error: &megadir::Error) -> String {
         ErrorKind::NotADirectory => " (expected a directory)",
         ErrorKind::TooManyOpenFiles if cfg!(unix) => " (raise the limit with ulimit -n)",
         ErrorKind::Unavailable if error.operation() == "split" => " (use --backend getdents)",
-        ErrorKind::Unavailable if error.operation() == "examine" => " (omit --examiner or choose another)",
+        ErrorKind::Unavailable if error.operation() == "examine" => {
+            " (omit --stat-backend or choose another)"
+        }
         _ if cfg!(windows) => windows_hint(error.path()),
         _ => "",
     };

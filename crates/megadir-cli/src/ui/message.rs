@@ -3,8 +3,14 @@
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use indicatif::ProgressBar;
 
 use super::escape;
+
+/// The line of progress on the terminal, if there is one.
+static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Replaces std's `eprintln!`: escapes control characters, so that a quoted name can neither add a line nor
 /// move the cursor, and ignores a closed or full standard error.
@@ -17,7 +23,35 @@ pub(crate) fn line(message: fmt::Arguments<'_>) {
     escape::control(&mut text, &message.to_string());
     text.push(b'\n');
     // Only the exit code can report this failure.
-    let _ = std::io::stderr().write_all(&text);
+    let _ = without_line(|| std::io::stderr().write_all(&text));
+}
+
+/// Whatever is written to the terminal until [`end_line`] goes above this line.
+pub(crate) fn begin_line(bar: &ProgressBar) {
+    *current() = Some(bar.clone());
+}
+
+pub(crate) fn end_line() {
+    current().take();
+}
+
+/// Clears the line of progress for good: the program exits.
+pub(crate) fn clear_line() {
+    if let Some(bar) = current().take() {
+        bar.finish_and_clear();
+    }
+}
+
+/// Clears the line of progress while `print` writes to the terminal.
+pub(crate) fn without_line<R>(print: impl FnOnce() -> R) -> R {
+    match &*current() {
+        Some(bar) => bar.suspend(print),
+        None => print(),
+    }
+}
+
+fn current() -> MutexGuard<'static, Option<ProgressBar>> {
+    LINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Escapes control characters and bytes that are not UTF-8.

@@ -9,8 +9,19 @@ pub(crate) mod output;
 pub(crate) mod paragraph;
 pub(crate) mod sizes;
 
+/// `true` if standard output takes colours: by `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, and otherwise on terminals.
+pub(crate) fn wants_color(is_terminal: bool) -> bool {
+    let is = |name: &str, word: &str| std::env::var_os(name).is_some_and(|value| value == word);
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if set("NO_COLOR") {
+        return false;
+    }
+    let is_forced = set("CLICOLOR_FORCE") && !is("CLICOLOR_FORCE", "0");
+    is_forced || is_terminal && !is("CLICOLOR", "0") && !is("TERM", "dumb") && takes_escapes()
+}
+
 /// `false` if a Windows console would print escape sequences.
-pub(crate) fn takes_escapes() -> bool {
+fn takes_escapes() -> bool {
     #[cfg(windows)]
     {
         anstyle_query::windows::enable_ansi_colors().unwrap_or_default()

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use crate::exit::{self, CliError};
+use crate::ui::message::{quoted, reason};
+
 /// A file under its temporary name, which dropping removes.
 pub(crate) struct NewFile {
     path: PathBuf,
@@ -47,5 +50,34 @@ impl NewFile {
                 io::copy(&mut written, &mut File::create_new(&self.path)?).map(drop)
             }
         }
+    }
+}
+
+/// HTML page that a command writes about its work.
+pub(crate) struct NewPage {
+    /// In messages: `page` or `report`.
+    what: &'static str,
+    path: PathBuf,
+    file: NewFile,
+}
+
+impl NewPage {
+    /// Before the work, so that errors show early: nothing was `worked` then.
+    pub(crate) fn prepare(what: &'static str, worked: &str, path: &Path) -> Result<Self, CliError> {
+        let file = NewFile::create(path).map_err(|error| {
+            let (path, reason) = (quoted(path), reason(&error));
+            CliError::nothing_ran(format!("cannot write the {what} {path}: {reason}; nothing was {worked}"))
+        })?;
+        Ok(Self { what, path: path.to_owned(), file })
+    }
+
+    pub(crate) fn write(self, page: &str) -> Result<(), CliError> {
+        let (what, path) = (self.what, quoted(&self.path));
+        self.file.finish(|file| file.write_all(page.as_bytes())).map_err(|error| {
+            let message = format!("cannot write the {what} {path}: {}", reason(&error));
+            CliError { message, code: exit::SOME_FAILED }
+        })?;
+        eprintln!("megadir: wrote the {what} {path}; open it in a browser");
+        Ok(())
     }
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use super::message;
 use crate::exit::{CliError, SOME_FAILED};
 
 /// Capacity of a pipe.
@@ -26,7 +27,7 @@ impl Ended {
             Self::ClosedPipe => Ok(crate::exit::DONE),
             Self::Other(error) => Err(error),
             Self::Failed(error) => {
-                let reason = super::message::reason(&error);
+                let reason = message::reason(&error);
                 let message = format!("write to standard output: {reason}; the output is incomplete");
                 Err(CliError { message, code: SOME_FAILED })
             }
@@ -91,7 +92,10 @@ impl Output {
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), Ended> {
-        self.stdout.write_all(&self.text)?;
+        match self.terminal && !self.text.is_empty() {
+            true => message::without_line(|| self.stdout.write_all(&self.text))?,
+            false => self.stdout.write_all(&self.text)?,
+        }
         self.text.clear();
         self.flushed = Instant::now();
         Ok(())

@@ -1,4 +1,4 @@
-//! Recipes of docs/inventory.md: back up only what changed.
+//! Recipes of docs/backup.md: back up only what changed.
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 use std::fs;
@@ -10,15 +10,18 @@ use crate::support::{fill, have, named, run, scratch, set, shell, split};
 
 /// A tree with an inventory, changed since; `old` is a copy from before.
 fn changed(at: &Path) {
-    fill(at, &["t/", "t/d/", "t/d/kept", "t/gone", "t/grown", "t/d/grown"]);
-    run(at, &["scan", "--quiet", "-o", "t.parquet", "t"]).quiet();
-    let copied = shell(at, "cp -a t old");
+    fill(
+        at,
+        &["project/", "project/d/", "project/d/kept", "project/gone", "project/grown", "project/d/grown"],
+    );
+    run(at, &["scan", "--quiet", "-o", "last.parquet", "project"]).quiet();
+    let copied = shell(at, "cp -a project uploads");
     assert_eq!(copied.code, Some(0), "{copied:?}");
-    for path in ["t/grown", "t/d/grown", "t/new\nline", "t/d/ new"] {
+    for path in ["project/grown", "project/d/grown", "project/new\nline", "project/d/ new"] {
         fs::write(at.join(path), "changed").unwrap();
     }
-    fs::remove_file(at.join("t/gone")).unwrap();
-    fill(at, &["t/n/", "t/n/x"]);
+    fs::remove_file(at.join("project/gone")).unwrap();
+    fill(at, &["project/n/", "project/n/x"]);
 }
 
 const CHANGED: [&str; 6] = ["grown", "d/grown", "new\nline", "d/ new", "n", "n/x"];
@@ -29,46 +32,72 @@ fn only_the_kinds_that_are_asked_for_are_reported() {
     let at = scratch.path();
     changed(at);
     let paths = |only: &str| {
-        set(split(&run(at, &["changes", "t.parquet", "--only", only, "--paths", "-0"]).quiet(), 0))
+        set(split(&run(at, &["changes", "last.parquet", "--only", only, "--paths", "-0"]).quiet(), 0))
     };
     assert_eq!(paths("added,modified"), named(&CHANGED));
     assert_eq!(paths("removed"), named(&["gone"]));
     assert_eq!(paths("renamed"), named(&[]));
-    assert_eq!(run(at, &["changes", "t.parquet", "--quiet", "--only", "renamed"]).code, Some(0));
-    assert_eq!(run(at, &["changes", "t.parquet", "--quiet", "--only", "removed"]).code, Some(10));
-    run(at, &["changes", "t.parquet", "--only", "moved"]).complains(2, &["'moved'", "expected one of added"]);
-    let update = run(at, &["changes", "t.parquet", "--only", "added", "--update"]);
+    assert_eq!(run(at, &["changes", "last.parquet", "--quiet", "--only", "renamed"]).code, Some(0));
+    assert_eq!(run(at, &["changes", "last.parquet", "--quiet", "--only", "removed"]).code, Some(10));
+    run(at, &["changes", "last.parquet", "--only", "moved"])
+        .complains(2, &["'moved'", "expected one of added"]);
+    let update = run(at, &["changes", "last.parquet", "--only", "added", "--update"]);
     assert!(update.code == Some(2) && update.err.contains("--update"), "{update:?}");
 }
 
-/// Runs a recipe and asserts that `old` has all that was added or modified.
-fn backs_up(recipe: &str) {
-    let scratch = scratch();
-    let at = scratch.path();
-    changed(at);
-    let ran = shell(at, &recipe.replace("megadir", "\"$M\""));
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    for path in CHANGED {
-        let (new, old) = (at.join("t").join(path), at.join("old").join(path));
-        assert_eq!(new.is_dir(), old.is_dir(), "{path}");
-        assert!(new.is_dir() || fs::read(new).unwrap() == fs::read(old).unwrap(), "{path}");
+////// Runs a recipe, with one inventory and with two, and asserts that `old` has all that was added or modified.
+fn backs_up(recipe: &str, paths: &[&str]) {
+    for inventories in ["last.parquet", "last.parquet today.parquet"] {
+        let scratch = scratch();
+        let at = scratch.path();
+        changed(at);
+        run(at, &["scan", "--quiet", "-o", "today.parquet", "project"]).quiet();
+        let line = recipe.replace("megadir", "\"$M\"");
+        let line = match inventories.contains("today") {
+            true => line,
+            false => line.replace(" today.parquet", "").replace(" ../today.parquet", ""),
+        };
+        let ran = shell(at, &line);
+        assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
+        for path in paths {
+            let (new, old) = (at.join("project").join(path), at.join("uploads").join(path));
+            assert_eq!(new.is_dir(), old.is_dir(), "{path}");
+            assert!(new.is_dir() || fs::read(new).unwrap() == fs::read(old).unwrap(), "{path}");
+        }
+        assert!(at.join("uploads/gone").exists());
     }
-    assert!(at.join("old/gone").exists());
+}
+
+/// The recipe as it is on the page.
+fn on_page(recipe: &str) -> &str {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/backup.md");
+    assert!(fs::read_to_string(page).unwrap().contains(&format!("$ {recipe}\n")), "{recipe}");
+    recipe
 }
 
 #[test]
 fn rsync_takes_the_paths() {
     require!(have("rsync"));
-    backs_up(
-        "megadir changes t.parquet --only added,modified --paths -0 | rsync -a --from0 --files-from=- t/ old/",
-    );
+    let recipe = "megadir changes last.parquet today.parquet --only added,modified --paths -0 | rsync -a --from0 --files-from=- project/ uploads/";
+    backs_up(on_page(recipe), &CHANGED);
 }
 
 #[test]
 fn tar_takes_the_paths() {
     require!(have("tar"));
-    backs_up(
-        "megadir changes t.parquet --only added,modified --paths -0 | \
-         tar -C t --null --verbatim-files-from --no-recursion -T - -cf changed.tar && tar -C old -xf changed.tar",
+    let recipe = "megadir changes last.parquet today.parquet --only added,modified --paths -0 | tar -C project --null --verbatim-files-from --no-recursion -T - -cf changed.tar";
+    backs_up(&format!("{} && tar -C uploads -xf changed.tar", on_page(recipe)), &CHANGED);
+}
+
+#[test]
+fn restic_takes_the_paths() {
+    require!(have("restic"));
+    let recipe = "megadir changes ../last.parquet ../today.parquet --only added,modified --type f,l --paths -0 | restic -r ../repository backup --files-from-raw -";
+    let line = format!(
+        "set -o pipefail; export RESTIC_PASSWORD=x RESTIC_CACHE_DIR=$PWD/cache; restic -q init -r repository && cd project && {} && \
+         restic -q -r ../repository restore latest --target ../uploads",
+        on_page(recipe)
     );
+    let files: Vec<&str> = CHANGED.into_iter().filter(|path| *path != "n").collect();
+    backs_up(&line, &files);
 }

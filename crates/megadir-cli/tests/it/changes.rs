@@ -88,13 +88,14 @@ fn write_inventory(tree: &Path, inventory: &Path, change: impl FnOnce(&mut Metad
     let options = ScanOptions {
         threads: 1,
         cross_mounts: false,
-        examiner: None,
+        stat_backend: None,
         buffer_bytes: 32 << 10,
         queue_directories_max: 256,
         memory_bytes: 64 << 20,
         spill_directory: std::env::temp_dir(),
         exclude: writer.excluded(),
         conditions: None,
+        entries_per_second_max: None,
     };
     let scanned = scan(&[tree.to_owned()], &options, &mut |_| ControlFlow::Continue(()), &mut writer);
     let mut metadata = scanned.unwrap().unwrap();
@@ -305,7 +306,9 @@ fn bad_inventories_and_trees_are_refused_in_a_line() {
     assert!(lab.refused(&["other"], 2).contains("not the directory that was scanned"));
     assert!(lab.lines(&["other", "--any-root"]).iter().any(|line| line == &format!("removed {}/a", "other")));
     lab.refused(&["nowhere"], 3);
-    lab.refused(&["inventory.parquet"], 3);
+    // A file is taken for a second inventory.
+    fs::write(other.join("text"), "text").unwrap();
+    lab.refused(&["other/text"], 3);
     fs::rename(lab.tree(), lab.scratch.path().join("elsewhere")).unwrap();
     assert!(lab.refused(&[], 3).contains("No such file"));
     // The tree was moved; its new path is given.

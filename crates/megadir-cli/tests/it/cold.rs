@@ -61,9 +61,9 @@ fn cold_blocks_read_from_the_device_and_warm_ones_do_not() {
     says(&output, 0, "dropping the caches of the whole machine before each of 22 blocks");
     says(&output, 0, "vfs-cold against itself");
     let record = std::fs::read_to_string(at.join("r")).expect("readable");
-    let blocks = |cells: std::ops::Range<u32>, phase: &str| -> Vec<&str> {
+    let blocks = |arms: std::ops::Range<u32>, phase: &str| -> Vec<&str> {
         let of = |line: &&str| {
-            cells.clone().any(|cell| line.contains(&format!("\"cell\":{cell},\"phase\":\"{phase}\"")))
+            arms.clone().any(|arm| line.contains(&format!("\"cell\":{arm},\"phase\":\"{phase}\"")))
         };
         record.lines().filter(of).collect()
     };

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use megadir_record::jsonl::read;
-use megadir_record::{CacheState, Cell, CommandWork, Phase, Record, Role, Sample, Work};
+use megadir_record::{Arm, CacheState, CommandWork, Phase, Record, Role, Sample, Work};
 use megadir_testkit::mount::{EXT4, Mount};
 use megadir_testkit::require;
 use megadir_testkit::require::have;
@@ -79,26 +79,26 @@ impl Scratch {
 }
 
 impl Run {
-    fn cells(&self) -> &[Cell] {
-        &self.record.header.plan.cells
+    fn arms(&self) -> &[Arm] {
+        &self.record.header.plan.arms
     }
 
-    fn cell(&self, name: &str) -> &Cell {
-        let found = self.cells().iter().find(|cell| cell.name == name);
+    fn arm(&self, name: &str) -> &Arm {
+        let found = self.arms().iter().find(|arm| arm.name == name);
         found.unwrap_or_else(|| panic!("no arm {name}: {}", self.errors))
     }
 
     fn work(&self, name: &str) -> &CommandWork {
-        match &self.cell(name).work {
+        match &self.arm(name).work {
             Work::Command(work) => work,
             other => panic!("{other:?}"),
         }
     }
 
     fn samples<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Sample> {
-        let id = self.cell(name).id;
+        let id = self.arm(name).id;
         self.record.samples.iter().filter(move |sample| {
-            sample.cell == id && sample.phase == Phase::Measure && sample.voided.is_none()
+            sample.arm == id && sample.phase == Phase::Measure && sample.voided.is_none()
         })
     }
 
@@ -115,9 +115,9 @@ fn programs_that_print_the_same_names_are_compared_in_fresh_processes_and_random
     let run = scratch.commands(&NAMES, &[]);
     assert_eq!(run.code, Some(0), "{}", run.errors);
     assert!(run.record.end.as_ref().is_some_and(|end| end.complete));
-    let names: Vec<&str> = run.cells().iter().map(|cell| cell.name.as_str()).collect();
+    let names: Vec<&str> = run.arms().iter().map(|arm| arm.name.as_str()).collect();
     assert_eq!(names, ["ls -U", "ls -U (itself)", "find", "megadir list"]);
-    assert_eq!(run.cells()[0].role, Role::Baseline);
+    assert_eq!(run.arms()[0].role, Role::Baseline);
     let mut orders: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for name in names {
         let expected = run.work(name).expected.expect("tried before the run");
@@ -127,13 +127,13 @@ fn programs_that_print_the_same_names_are_compared_in_fresh_processes_and_random
             assert_eq!(sample.counted.hash, expected.hash);
             assert!(sample.elapsed_ns > 100_000 && sample.user_ns + sample.system_ns > 0, "{sample:?}");
             assert!(sample.peak_bytes.is_some_and(|bytes| bytes > 500_000), "{sample:?}");
-            orders.entry(sample.round).or_default().push(sample.cell.0);
+            orders.entry(sample.round).or_default().push(sample.arm.0);
         }
     }
     let judged = |sample: &&Sample| sample.phase == Phase::Measure && sample.voided.is_none();
     run.record.samples.iter().filter(judged).for_each(|sample| {
         let order = orders.get_mut(&sample.round).expect("a round");
-        order[sample.place as usize] = sample.cell.0;
+        order[sample.place as usize] = sample.arm.0;
     });
     assert!(orders.values().collect::<BTreeSet<_>>().len() > 2, "{orders:?}");
     let version = |name: &str| run.work(name).version.clone().unwrap_or_default();
@@ -150,7 +150,7 @@ fn a_missing_program_is_a_note_and_the_next_one_is_the_baseline() {
     let scratch = Scratch::new();
     let run = scratch.commands(&["no-such-program {dir}", "ls -U {dir}", "find {dir}"], &[]);
     assert_eq!(run.code, Some(0), "{}", run.errors);
-    assert_eq!(run.cell("ls -U").role, Role::Baseline);
+    assert_eq!(run.arm("ls -U").role, Role::Baseline);
     let note = "`no-such-program`: `no-such-program` is not on PATH.";
     assert_eq!(run.notes("arm-left-out"), [note]);
     assert!(run.table.replace('\n', " ").contains(note), "{}", run.table);
@@ -194,8 +194,7 @@ fn a_program_that_fails_in_a_round_ends_its_arm_and_no_other() {
     let run = scratch.commands(&["ls -U {dir}", &fails], &["--rounds", "40", "-N", "ls", "-N", "fails"]);
     assert_eq!(run.code, Some(0), "{}", run.errors);
     assert_eq!(run.samples("ls").count(), 40);
-    let last =
-        run.record.samples.iter().rfind(|sample| sample.cell == run.cell("fails").id).expect("a sample");
+    let last = run.record.samples.iter().rfind(|sample| sample.arm == run.arm("fails").id).expect("a sample");
     let refused = last.refused.as_ref().expect("the arm was stopped");
     assert_eq!(refused.cause, "it exited with code 3: it broke");
     let after = run.record.samples.iter().filter(|sample| sample.refused.is_some()).count();
@@ -370,7 +369,7 @@ fn a_run_that_was_killed_goes_on_in_its_record() {
     let resumed = scratch.run(&["bench", "run", "--resume", "run.jsonl"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.errors);
     let measured = resumed.record.samples.iter().filter(|sample| sample.phase == Phase::Measure);
-    let blocks: BTreeSet<(u32, u32)> = measured.map(|sample| (sample.round, sample.cell.0)).collect();
+    let blocks: BTreeSet<(u32, u32)> = measured.map(|sample| (sample.round, sample.arm.0)).collect();
     assert_eq!((blocks.len(), resumed.record.samples.len()), (36, samples));
     assert!(resumed.record.end.is_some_and(|end| end.complete));
     // Other records are compared with it, and it is written in other formats.
@@ -395,12 +394,12 @@ fn studies_of_commands_take_every_axis_that_others_take() {
     for cache in [CacheState::Warm, CacheState::FsCold] {
         for on in &plan.file_systems {
             for aged in [true, false] {
-                let is = |cell: &&Cell| {
-                    let data = &plan.data[cell.data.0 as usize];
+                let is = |arm: &&Arm| {
+                    let data = &plan.data[arm.data.0 as usize];
                     let of = data.source.made().is_some_and(|made| (made.aged_files > 0) == aged);
-                    cell.cache == cache && data.on == Some(on.id) && of
+                    arm.cache == cache && data.on == Some(on.id) && of
                 };
-                let names: Vec<&str> = plan.cells.iter().filter(is).map(|cell| cell.name.as_str()).collect();
+                let names: Vec<&str> = plan.arms.iter().filter(is).map(|arm| arm.name.as_str()).collect();
                 assert!(
                     names.iter().any(|name| name.starts_with("find")),
                     "{cache:?} {} {aged} {names:?}",
@@ -409,9 +408,9 @@ fn studies_of_commands_take_every_axis_that_others_take() {
             }
         }
     }
-    let cold = plan.cells.iter().filter(|cell| cell.cache == CacheState::FsCold).map(|cell| cell.id);
+    let cold = plan.arms.iter().filter(|arm| arm.cache == CacheState::FsCold).map(|arm| arm.id);
     let cold: BTreeSet<_> = cold.collect();
-    let read = run.record.samples.iter().filter(|sample| cold.contains(&sample.cell));
+    let read = run.record.samples.iter().filter(|sample| cold.contains(&sample.arm));
     assert!(read.clone().count() > 0 && read.clone().all(|sample| sample.read_bytes > Some(0)));
     assert!(plan.groups.iter().any(|group| group.name == "file-system"));
 }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::support::{have, output_of, program, run, text};
 
 /// Help of every command, with its words.
-fn helps() -> Vec<(Vec<String>, String)> {
+pub(crate) fn helps() -> Vec<(Vec<String>, String)> {
     let mut found: Vec<(Vec<String>, String)> = Vec::new();
     let mut waiting: Vec<Vec<String>> = vec![Vec::new()];
     while let Some(words) = waiting.pop() {

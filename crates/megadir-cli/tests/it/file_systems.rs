@@ -116,8 +116,8 @@ fn arms_of_all_file_systems_stand_in_the_same_rounds_and_cold_ones_read() {
     }
     assert!(end.is_some_and(|end| end.complete));
     // Three warm arms on four file systems, and three cold arms on each that can be unmounted.
-    assert_eq!(plan.cells.len(), 3 * 4 + 3 * 3);
-    let on = |cell: u32| plan.data[plan.cells[cell as usize].data.0 as usize].on;
+    assert_eq!(plan.arms.len(), 3 * 4 + 3 * 3);
+    let on = |planned: u32| plan.data[plan.arms[planned as usize].data.0 as usize].on;
     for round in 0..11 {
         let of_round: Vec<_> = samples
             .iter()
@@ -125,17 +125,17 @@ fn arms_of_all_file_systems_stand_in_the_same_rounds_and_cold_ones_read() {
                 (sample.phase, sample.round) == (Phase::Measure, round) && sample.voided.is_none()
             })
             .collect();
-        assert_eq!(of_round.len(), plan.cells.len(), "round {round}");
+        assert_eq!(of_round.len(), plan.arms.len(), "round {round}");
         // The file systems alternate.
-        let changes = of_round.windows(2).filter(|two| on(two[0].cell.0) != on(two[1].cell.0)).count();
+        let changes = of_round.windows(2).filter(|two| on(two[0].arm.0) != on(two[1].arm.0)).count();
         assert!(changes > 6, "round {round}: {changes}");
     }
     for sample in &samples {
-        let cell = &plan.cells[sample.cell.0 as usize];
-        assert_eq!(sample.counted.entries, 300, "{}", cell.name);
-        match cell.cache {
-            CacheState::FsCold => assert!(sample.read_bytes > Some(0), "{}: {sample:?}", cell.name),
-            _ => assert_eq!(sample.read_bytes, Some(0), "{}: {sample:?}", cell.name),
+        let planned = &plan.arms[sample.arm.0 as usize];
+        assert_eq!(sample.counted.entries, 300, "{}", planned.name);
+        match planned.cache {
+            CacheState::FsCold => assert!(sample.read_bytes > Some(0), "{}: {sample:?}", planned.name),
+            _ => assert_eq!(sample.read_bytes, Some(0), "{}: {sample:?}", planned.name),
         }
     }
     let kinds: BTreeSet<&str> = notes.iter().map(|note| note.kind.as_str()).collect();
@@ -156,8 +156,8 @@ fn worker_processes_do_not_pin_what_is_mounted_again() {
     let output = output(at, &[&more[..], &["--fs", "xfs", "--cache", "warm,fs-cold"]].concat());
     says(&output, 0, "the record is 'record'");
     let Record { header, samples, .. } = record(at);
-    let cold = |cell: u32| header.plan.cells[cell as usize].cache == CacheState::FsCold;
-    let cold: Vec<_> = samples.iter().filter(|sample| cold(sample.cell.0)).collect();
+    let cold = |planned: u32| header.plan.arms[planned as usize].cache == CacheState::FsCold;
+    let cold: Vec<_> = samples.iter().filter(|sample| cold(sample.arm.0)).collect();
     assert!(!cold.is_empty());
     for sample in cold {
         assert!(sample.read_bytes > Some(0), "{sample:?}");
@@ -207,8 +207,8 @@ fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again_or_made_an
     assert!(plan.rules.fresh_mounts);
     let anew: Vec<bool> = plan.file_systems.iter().map(|of| of.made_anew).collect();
     assert_eq!(anew, [true, false]);
-    let on_ext2 = plan.cells.iter().filter(|cell| plan.data[cell.data.0 as usize].on == Some(FsId(0)));
-    let chains: BTreeSet<u32> = on_ext2.map(|cell| cell.chain).collect();
+    let on_ext2 = plan.arms.iter().filter(|planned| plan.data[planned.data.0 as usize].on == Some(FsId(0)));
+    let chains: BTreeSet<u32> = on_ext2.map(|planned| planned.chain).collect();
     let trace = std::fs::read_to_string(at.join("trace")).expect("there");
     let unmounted = trace.lines().filter(|line| line.contains("umount2(") && line.ends_with("= 0")).count();
     // In each of two rounds, once to reformat and once more to be as cold as the other arms.
@@ -308,7 +308,7 @@ fn a_run_that_is_killed_leaves_nothing_mounted_and_goes_on_with_images_made_anew
     let Record { header, samples, end, resumed, .. } = record(at);
     assert!(end.is_some_and(|end| end.complete) && resumed.len() == 3);
     let counted = samples.iter().filter(|sample| sample.voided.is_none() && sample.phase == Phase::Measure);
-    assert_eq!(counted.count(), 3 * header.plan.cells.len());
+    assert_eq!(counted.count(), 3 * header.plan.arms.len());
     nothing_is_left(at, &["record", "report.html"]);
 }
 
@@ -409,7 +409,7 @@ fn the_same_thing_under_two_names_is_compared_as_two() {
     let of_group = |name: &str| header.plan.groups.iter().find(|group| group.name == name);
     assert!(of_group("chosen-ext4").is_some() && of_group("chosen-ext4:block=4k").is_some());
     let GroupRule::Pairs { pairs } = &of_group("file-system").expect("the group").rule else { panic!() };
-    let arms = header.plan.cells.iter().filter(|cell| cell.role != Role::AgainstItself).count();
+    let arms = header.plan.arms.iter().filter(|planned| planned.role != Role::AgainstItself).count();
     assert_eq!(pairs.len(), arms / 2);
     nothing_is_left(at, &["record", "report.html"]);
 }

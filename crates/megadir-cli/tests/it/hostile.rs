@@ -34,7 +34,7 @@ fn write(path: &Path, tree: &Path, parent: &str, name: &str, guess: &[u8]) {
     };
     let scanned = Scanned {
         cross_mounts: false,
-        examiner: "statx".into(),
+        stat_backend: "statx".into(),
         threads: 1,
         mounts_not_entered: 0,
         selected: None,

@@ -39,11 +39,15 @@ mod examples;
 #[cfg(target_os = "linux")]
 mod file_systems;
 #[cfg(target_os = "linux")]
+mod first_screen;
+#[cfg(target_os = "linux")]
 mod generate;
 #[cfg(target_os = "linux")]
 mod harness;
 #[cfg(target_os = "linux")]
 mod hostile;
+#[cfg(target_os = "linux")]
+mod inventories;
 #[cfg(target_os = "linux")]
 mod lab;
 #[cfg(target_os = "linux")]
@@ -53,9 +57,15 @@ mod list;
 #[cfg(target_os = "linux")]
 mod make;
 #[cfg(target_os = "linux")]
+mod metrics;
+#[cfg(target_os = "linux")]
 mod million;
 #[cfg(target_os = "linux")]
+mod parallel;
+#[cfg(target_os = "linux")]
 mod peers;
+#[cfg(target_os = "linux")]
+mod progress;
 #[cfg(target_os = "linux")]
 mod remove;
 #[cfg(target_os = "linux")]

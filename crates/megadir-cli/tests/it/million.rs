@@ -17,7 +17,7 @@ const PEAK_BYTES: u64 = 300 << 20;
 /// Extends the record of a short run to a million samples: repeats its rounds with random variation of the
 /// times.
 fn lengthen(short: &Record, output: impl std::io::Write) -> std::io::Result<()> {
-    let arms = short.header.plan.cells.len();
+    let arms = short.header.plan.arms.len();
     let rounds = u32::try_from(SAMPLES.div_ceil(arms)).expect("it fits");
     let mut header = short.header.clone();
     header.plan.rules.rounds = rounds;
@@ -30,7 +30,7 @@ fn lengthen(short: &Record, output: impl std::io::Write) -> std::io::Result<()> 
         for sample in &first {
             // Knuth's generator: good enough for scatter.
             noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let elapsed_ns = 1_000_000 + 50_000 * u64::from(sample.cell.0) + (noise >> 47);
+            let elapsed_ns = 1_000_000 + 50_000 * u64::from(sample.arm.0) + (noise >> 47);
             start_ns += elapsed_ns;
             let sample = Sample { round, start_ns, elapsed_ns, ..(*sample).clone() };
             writer.write(&Line::Sample(sample))?;

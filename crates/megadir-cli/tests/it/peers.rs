@@ -7,7 +7,7 @@ use std::path::Path;
 
 use megadir_bench::study::{Kind, built_in};
 use megadir_record::jsonl::read;
-use megadir_record::{Cell, Phase, Record, Role, Work};
+use megadir_record::{Arm, Phase, Record, Role, Work};
 use megadir_testkit::require;
 use megadir_testkit::require::{full, have};
 
@@ -60,16 +60,17 @@ fn installed_programs_are_measured_in_every_group_and_missing_ones_are_named() {
     assert!(!scratch.path().join("other-megadir-ran").exists(), "{errors}");
 
     let record = record(&scratch.path().join("record"));
-    let measured = |cell: &Cell| {
-        let of = |sample: &&megadir_record::Sample| sample.cell == cell.id && sample.phase == Phase::Measure;
+    let measured = |planned: &Arm| {
+        let of =
+            |sample: &&megadir_record::Sample| sample.arm == planned.id && sample.phase == Phase::Measure;
         record.samples.iter().filter(of).count()
     };
     let (mut arms, mut programs) = (BTreeMap::<&str, usize>::new(), BTreeSet::new());
-    for cell in &record.header.plan.cells {
-        let Work::Command(work) = &cell.work else { panic!("{cell:?}") };
-        assert_eq!(measured(cell), 2, "{}: {errors}", cell.name);
-        assert!(cell.role != Role::Baseline || work.program() == "{megadir}", "{}", cell.name);
-        if cell.role != Role::AgainstItself {
+    for planned in &record.header.plan.arms {
+        let Work::Command(work) = &planned.work else { panic!("{planned:?}") };
+        assert_eq!(measured(planned), 2, "{}: {errors}", planned.name);
+        assert!(planned.role != Role::Baseline || work.program() == "{megadir}", "{}", planned.name);
+        if planned.role != Role::AgainstItself {
             *arms.entry(&work.task).or_default() += 1;
         }
         programs.insert(work.program());
@@ -97,8 +98,9 @@ fn installed_programs_are_measured_in_every_group_and_missing_ones_are_named() {
         "{left_out:#?}"
     );
     // Only programs that are missing, and the calls for other file systems.
-    let elsewhere =
-        |note: &&&str| note.contains("examiner xfs-bulkstat") || note.contains("examiner btrfs-search");
+    let elsewhere = |note: &&&str| {
+        note.contains("stat backend xfs-bulkstat") || note.contains("stat backend btrfs-search")
+    };
     let missing: BTreeSet<&str> =
         left_out.iter().filter(|note| !elsewhere(note)).filter_map(|note| note.split('`').nth(3)).collect();
     let expected = ["bfs", "fdfind", "eza", "diskus", "dust", "dua", "gdu", "rmz", "rsync", "python3"];
@@ -106,8 +108,8 @@ fn installed_programs_are_measured_in_every_group_and_missing_ones_are_named() {
     let on_path = left_out.iter().filter(|note| note.ends_with("is not on PATH.")).count();
     assert_eq!(on_path, left_out.len() - left_out.iter().filter(elsewhere).count(), "{left_out:#?}");
     for name in ["megadir remove", "rm -rf", "find -delete"] {
-        let cell = record.header.plan.cells.iter().find(|cell| cell.name == name).expect(name);
-        let Work::Command(work) = &cell.work else { panic!("{cell:?}") };
+        let planned = record.header.plan.arms.iter().find(|planned| planned.name == name).expect(name);
+        let Work::Command(work) = &planned.work else { panic!("{planned:?}") };
         assert_eq!(work.expected.map(|expected| expected.lines), Some(0), "{name} leaves files");
     }
 }
@@ -148,9 +150,9 @@ fn all_groups_run_cold_on_fresh_file_systems() {
     let output = megadir(scratch.path(), &words).output().expect("the program starts");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let record = record(&scratch.path().join("record"));
-    let cold = record.header.plan.cells.iter().filter(|cell| cell.cache.is_cold());
+    let cold = record.header.plan.arms.iter().filter(|planned| planned.cache.is_cold());
     let tasks: BTreeSet<String> = cold
-        .filter_map(|cell| match &cell.work {
+        .filter_map(|planned| match &planned.work {
             Work::Command(work) => Some(work.task.clone()),
             _ => None,
         })

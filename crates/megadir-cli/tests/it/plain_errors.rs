@@ -46,6 +46,7 @@ fn no_option_answers_in_the_words_of_a_parser() {
         &["scan", "."],
         &["changes", "i"],
         &["limits"],
+        &["usage"],
         &["advise"],
         &["bench", "run", "listing", "--dry-run"],
         &["bench", "report", "r"],
@@ -106,6 +107,9 @@ fn fewer_epochs_than_have_an_interval_are_refused() {
 /// its work before it looked at the file would complain about them.
 const WRITERS: &[(&str, &[&str], &[&str])] = &[
     ("--report", &["advise"], &["missing", "--files", "1M", "--report={}"]),
+    ("--prometheus", &["usage"], &["missing", "--prometheus={}.prom"]),
+    ("--prometheus", &["limits"], &["missing", "--prometheus={}.prom"]),
+    ("--prometheus", &["list"], &["missing", "--estimate", "--prometheus={}.prom"]),
     ("--output", &["scan"], &["missing", "--output", "{}"]),
     ("--output", &["scan"], &["missing", "-o", "{}.csv"]),
     ("--jsonl", &["scan"], &["missing", "--jsonl", "--output", "{}"]),
@@ -142,6 +146,7 @@ fn a_file_that_cannot_be_written_is_refused_before_the_work() {
         &["scan"],
         &["changes"],
         &["limits"],
+        &["usage"],
         &["advise"],
         &["bench", "list"],
         &["bench", "run"],

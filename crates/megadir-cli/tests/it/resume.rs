@@ -72,7 +72,7 @@ fn record(path: &Path) -> Record {
 
 /// Asserts that every block follows from the earlier ones by the rules of the plan.
 fn follows_its_rules(record: &Record) {
-    let place = |sample: &Sample| (sample.phase, sample.round, sample.attempt, sample.place, sample.cell);
+    let place = |sample: &Sample| (sample.phase, sample.round, sample.attempt, sample.place, sample.arm);
     for (index, sample) in record.samples.iter().enumerate() {
         // The record says that a round is void only after its last block.
         let mut before = record.samples[..index].to_vec();
@@ -84,7 +84,7 @@ fn follows_its_rules(record: &Record) {
             panic!("block {index} is one too many")
         };
         assert_eq!(
-            (block.phase, block.round, block.attempt, block.place, block.cell),
+            (block.phase, block.round, block.attempt, block.place, block.arm),
             place(sample),
             "{index}"
         );

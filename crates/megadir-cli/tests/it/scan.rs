@@ -317,7 +317,7 @@ fn what_cannot_be_done_is_one_line() {
         (&["scan", "", "-o", "x"], 2, "the path is empty"),
         (&["scan", "tree", "-o", "x", "-j0"], 2, "from 1 to 256"),
         (&["scan", "tree", "-o", "x", "--memory", "1k"], 2, "too small"),
-        (&["scan", "tree", "-o", "x", "--examiner", "statix"], 2, "statx"),
+        (&["scan", "tree", "-o", "x", "--stat-backend", "statix"], 2, "statx"),
         (&["scan", "gone", "-o", "x"], 3, "open 'gone': No such file or directory"),
         (&["scan", "file", "-o", "x"], 3, "expected a directory"),
         (&["scan", "tree", "-o", "tree"], 2, "this is a directory"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use megadir_record::jsonl::read;
-use megadir_record::{Cell, FILE_SYSTEM_GROUP, FsId, GroupRule, Phase, Place, Record};
+use megadir_record::{Arm, FILE_SYSTEM_GROUP, FsId, GroupRule, Phase, Place, Record};
 use megadir_testkit::mount::{EXT4, Mount, XFS};
 use megadir_testkit::require;
 
@@ -58,7 +58,7 @@ impl Volumes {
 fn orders(record: &Record) -> Vec<Vec<FsId>> {
     let mut rounds: BTreeMap<u32, Vec<FsId>> = BTreeMap::new();
     for sample in record.samples.iter().filter(|sample| sample.phase == Phase::Measure) {
-        let data = record.header.plan.cells[sample.cell.0 as usize].data;
+        let data = record.header.plan.arms[sample.arm.0 as usize].data;
         let on = record.header.plan.data[data.0 as usize].on.expect("a volume");
         rounds.entry(sample.round).or_default().push(on);
     }
@@ -78,9 +78,9 @@ fn arms_on_all_volumes_alternate_and_are_compared_with_each_other() {
     for (place, study) in studies.iter().enumerate() {
         let name = format!("record{place}");
         let output = volumes.bench(&[study, &small[..], &[name.as_str()]].concat());
-        let (table, told) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(output.status.code(), Some(0), "{study:?}: {told}");
-        assert!(volumes.are_empty(), "{study:?}: {told}");
+        let (table, printed) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{study:?}: {printed}");
+        assert!(volumes.are_empty(), "{study:?}: {printed}");
         let record = volumes.record(&name);
         let plan = &record.header.plan;
         let found: Vec<(&str, &str, &Place)> =
@@ -92,8 +92,8 @@ fn arms_on_all_volumes_alternate_and_are_compared_with_each_other() {
         assert_eq!(found, [("local", "ext4", &place(&local)), ("cloud", "xfs", &place(&cloud))], "{study:?}");
         // Every arm has its like on the other volume, in the same rounds.
         let of = |id: u32| {
-            let cells = plan.cells.iter().filter(|cell| plan.data[cell.data.0 as usize].on == Some(FsId(id)));
-            cells.map(Cell::bare_name).collect::<Vec<String>>()
+            let arms = plan.arms.iter().filter(|arm| plan.data[arm.data.0 as usize].on == Some(FsId(id)));
+            arms.map(Arm::bare_name).collect::<Vec<String>>()
         };
         assert!(of(0) == of(1) && !of(0).is_empty(), "{study:?}: {:?} {:?}", of(0), of(1));
         let orders = orders(&record);
@@ -131,12 +131,12 @@ fn a_volume_that_cannot_be_written_is_refused_before_anything_is_made() {
             for more in [&[][..], &["--dry-run"]] {
                 let words = ["bench", "run", study, "--quick", "--entries", "50"];
                 let output = output_of(volumes.scratch.path(), &[&words[..], dirs, more].concat());
-                let told = text(&output.stderr);
-                assert_eq!(output.status.code(), Some(3), "{study} {dirs:?}: {told}");
+                let printed = text(&output.stderr);
+                assert_eq!(output.status.code(), Some(3), "{study} {dirs:?}: {printed}");
                 for part in [cloud.as_str(), "Read-only file system", "--dir"] {
-                    assert!(told.contains(part), "{study} {dirs:?}: no '{part}': {told}");
+                    assert!(printed.contains(part), "{study} {dirs:?}: no '{part}': {printed}");
                 }
-                assert_eq!(told.lines().count(), 1, "{told}");
+                assert_eq!(printed.lines().count(), 1, "{printed}");
             }
         }
     }
@@ -161,9 +161,9 @@ fn directories_that_are_no_two_volumes_are_refused_in_one_line() {
         (&["--dir", "a", "--dir", "none"], 3, "'none'"),
     ] {
         let output = output_of(scratch.path(), &[&["bench", "run", "lookup", "--quick"], words].concat());
-        let told = text(&output.stderr);
-        assert_eq!((output.status.code(), told.lines().count()), (Some(code), 1), "{words:?}: {told}");
-        assert!(told.contains(says), "{words:?}: {told}");
+        let printed = text(&output.stderr);
+        assert_eq!((output.status.code(), printed.lines().count()), (Some(code), 1), "{words:?}: {printed}");
+        assert!(printed.contains(says), "{words:?}: {printed}");
     }
 }
 
@@ -181,8 +181,8 @@ fn a_run_on_volumes_is_resumed_where_it_was() {
     let resume = |more: &[&str]| {
         output_of(volumes.scratch.path(), &[&["bench", "run", "--resume", "record"], more].concat())
     };
-    let told = text(&resume(&["--dir", "."]).stderr);
-    assert!(told.contains("it compares 2 volumes: give --dir 2 times, in its order"), "{told}");
+    let printed = text(&resume(&["--dir", "."]).stderr);
+    assert!(printed.contains("it compares 2 volumes: give --dir 2 times, in its order"), "{printed}");
     // Exchanged volumes are other volumes.
     let [local, cloud] = volumes.both().map(|path| path.to_str().expect("UTF-8").to_owned());
     let exchanged = resume(&["--dir", &cloud, "--dir", &local]);
@@ -232,6 +232,6 @@ fn directories_on_one_file_system_share_its_room() {
     let one = tried(&["--dir", "a"]);
     assert_eq!(one.status.code(), Some(0), "{}", text(&one.stderr));
     let both = tried(&["--dir", "a", "--dir", "b"]);
-    let told = text(&both.stderr);
-    assert!(both.status.code() == Some(3) && told.contains("inodes"), "{told}");
+    let printed = text(&both.stderr);
+    assert!(both.status.code() == Some(3) && printed.contains("inodes"), "{printed}");
 }

@@ -200,7 +200,7 @@ fn files_with_reserved_names_are_listed_and_compared() {
             "list",
             "--backend",
             backend,
-            "--examiner",
+            "--stat-backend",
             "open-each",
             "--fields=size,name",
             "tree/below/empty",
@@ -284,9 +284,10 @@ fn directories_that_tell_case_apart_are_read_name_by_name() {
         return require::not_run(test, "only an administrator makes one (Windows 10 1803)");
     }
     assert_eq!(fs::read_dir(&tree).unwrap().count(), 2);
-    for examiner in ["listed", "open-each"] {
-        let found = lines(scratch.path(), &["list", "--examiner", examiner, "--fields=size,name", "tree"]);
-        assert_eq!(found, ["1\tname", "2\tNAME"], "{examiner}");
+    for stat_backend in ["listed", "open-each"] {
+        let found =
+            lines(scratch.path(), &["list", "--stat-backend", stat_backend, "--fields=size,name", "tree"]);
+        assert_eq!(found, ["1\tname", "2\tNAME"], "{stat_backend}");
     }
     scan_and_notice(scratch.path(), "tree");
     fs::write(tree.join("NAME"), "333").unwrap();

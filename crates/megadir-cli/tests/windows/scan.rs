@@ -183,7 +183,7 @@ fn files_with_several_names_are_exact_where_each_is_opened() {
     let scratch = tree();
     let tree = scratch.path().join("tree");
     fs::hard_link(tree.join("file 20"), tree.join("other name")).unwrap();
-    scan(scratch.path(), &["--examiner", "open-each"]);
+    scan(scratch.path(), &["--stat-backend", "open-each"]);
     let links = |name: &str| {
         let mut inventory = megadir_inventory::Inventory::open(&scratch.path().join("inventory")).unwrap();
         while let Some(row) = megadir_inventory::Rows::next_row(&mut inventory).unwrap() {

@@ -7,7 +7,7 @@ mod packed;
 
 use std::cmp::Ordering;
 
-use megadir::{Attributes, FileType, Want};
+use megadir::{Attributes, FileType, StatMask};
 
 pub(crate) use self::builder::{BlockBuilder, PlainRows, Whole};
 use self::packed::{Odd, Packed, bit, mode_and_kind, pack};
@@ -142,7 +142,7 @@ impl Block {
         device: Option<u64>,
     ) -> bool {
         let row = &self.rows[index];
-        attributes.have == Facts::WANT.without(Want::BORN)
+        attributes.have == Facts::WANT.without(StatMask::BORN)
             && attributes.error == 0
             && row.size_bytes == attributes.size_bytes
             && row.modified_ns == nanoseconds(attributes.modified)

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use megadir::{Conditions, Dir, Error, ErrorKind, Examiner, FileType, Result, attribute_policy};
+use megadir::{Conditions, Dir, Error, ErrorKind, FileType, Result, StatBackend, attribute_policy};
 
 use super::current::{Kept, kept};
 use super::engine::{self, Comparing, Found, Tree};
+use super::gains::{Counted, Gains};
 use super::keep::{Keep, Keeping};
 use super::proof::Proof;
 use super::settle::settle;
@@ -35,6 +36,8 @@ pub struct CompareOptions {
     /// Entries that do not exist on either side, by [`Conditions::exclude`] and [`Conditions::depth_max`]; other
     /// conditions change nothing. Cannot be combined with `keep`.
     pub conditions: Option<Arc<Conditions>>,
+    /// Sum up what directories gained, as [`Compared::gains`], by the entries that these conditions count.
+    pub gains: Option<Counted>,
 }
 
 /// Cancellation flag and progress of a comparison.
@@ -72,9 +75,30 @@ pub struct Compared {
     pub not_listed: u64,
     /// Current rows of the trees, if [`CompareOptions::keep`].
     pub now: Option<Kept>,
+    /// Net change of each directory, if [`CompareOptions::gains`].
+    pub gains: Option<Gains>,
 }
 
 impl Compared {
+    pub(super) fn of(found: Found, proofs: &[Proof], options: &CompareOptions) -> Self {
+        let Found { seen, failures, failed, unread, lost, listed, not_listed, .. } = found;
+        let gains = options.gains.as_ref().map(|counted| Gains::of(&seen, counted));
+        Self {
+            gains,
+            changes: settle(seen, proofs),
+            failures,
+            failed,
+            unread,
+            lost,
+            volumes_unknown: false,
+            other_mounts: found.other_mounts,
+            unknown_before: found.unknown_before,
+            listed,
+            not_listed,
+            now: None,
+        }
+    }
+
     /// `true` if everything could be compared.
     pub fn is_complete(&self) -> bool {
         self.failed == 0 && self.unread == 0 && self.other_mounts.is_empty()
@@ -100,7 +124,7 @@ impl Compared {
 /// # let path = directory.path();
 /// std::fs::write(path.join("a"), "text")?;
 /// let options =
-///     CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: None, exclude: Vec::new(), conditions: None };
+///     CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: None, exclude: Vec::new(), conditions: None, gains: None };
 /// let mut snapshot = Snapshot::from_scan(&[path.into()], 1)?;
 /// std::fs::rename(path.join("a"), path.join("b"))?;
 /// let compared = snapshot.refresh(&options, &Watch::default())?;
@@ -148,15 +172,17 @@ pub(crate) fn from_source<S: Source>(
         return Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason));
     }
     let (trees, unopened) = open(roots)?;
-    let examiner = examiner(&trees, Some(metadata))?;
+    let stat_backend = stat_backend(&trees, Some(metadata))?;
     let keeping = options.keep.as_ref().map(|keep| Keeping::new(keep, options.threads));
     let comparing = Comparing {
         metadata,
         exclude: options.exclude.clone(),
         conditions: options.conditions.as_deref(),
+        proofs: proofs(&trees),
         trees,
+        now: None,
         started_ns,
-        examiner,
+        stat_backend,
         threads: options.threads,
         skip_unchanged: options.skip_unchanged,
         any_root: options.any_root,
@@ -172,23 +198,7 @@ pub(crate) fn from_source<S: Source>(
         && found.volumes.len() > metadata.roots.len();
     found.failures.extend(unopened);
     let now = keeping.map(|keeping| kept(&comparing, keeping, &mut found)).transpose()?;
-    let Found {
-        seen, failures, other_mounts, unknown_before, failed, unread, lost, listed, not_listed, ..
-    } = found;
-    let changes = settle(seen, &proofs(&comparing.trees));
-    Ok(Compared {
-        changes,
-        failures,
-        failed,
-        unread,
-        lost,
-        volumes_unknown,
-        other_mounts,
-        unknown_before,
-        listed,
-        not_listed,
-        now,
-    })
+    Ok(Compared { volumes_unknown, now, ..Compared::of(found, &comparing.proofs, options) })
 }
 
 pub(crate) fn proofs(trees: &[Option<Tree>]) -> Vec<Proof> {
@@ -216,13 +226,16 @@ pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Er
 
 /// On Windows as in the scan: listings may be older than the files' own attributes, so only answers of one kind
 /// compare.
-pub(crate) fn examiner(trees: &[Option<Tree>], scanned: Option<&Metadata>) -> Result<&'static dyn Examiner> {
-    let Some(tree) = trees.iter().flatten().next() else { return megadir::examiner("std") };
+pub(crate) fn stat_backend(
+    trees: &[Option<Tree>],
+    scanned: Option<&Metadata>,
+) -> Result<&'static dyn StatBackend> {
+    let Some(tree) = trees.iter().flatten().next() else { return megadir::stat_backend("std") };
     match scanned.filter(|_| cfg!(windows)) {
         Some(of) => {
-            let asked = megadir::examiner(&of.scanned.examiner)?;
+            let asked = megadir::stat_backend(&of.scanned.stat_backend)?;
             asked.probe(&tree.directory).map(|()| asked)
         }
-        None => Ok(attribute_policy::choose(&tree.directory, Facts::WANT, 1)?.examiner),
+        None => Ok(attribute_policy::choose(&tree.directory, Facts::WANT, 1)?.stat_backend),
     }
 }

@@ -75,7 +75,7 @@ fn metadata(comparing: &Comparing<'_>, found: &mut Found) -> Metadata {
         root.file_system = directory.file_system().to_string();
         root.granule_ns = granule_ns(directory.file_system(), &tree.facts);
     }
-    let (examiner, threads) = (comparing.examiner.name().to_owned(), comparing.threads);
+    let (stat_backend, threads) = (comparing.stat_backend.name().to_owned(), comparing.threads);
     // Old rows still have their old devices.
     let keep_unseen = found.failed > 0 || found.unread > 0 || !found.other_mounts.is_empty();
     Metadata {
@@ -84,7 +84,7 @@ fn metadata(comparing: &Comparing<'_>, found: &mut Found) -> Metadata {
         roots,
         started_ns: comparing.started_ns,
         ended_ns: now_ns(),
-        scanned: Scanned { cross_mounts, examiner, threads, mounts_not_entered: 0, selected: None },
+        scanned: Scanned { cross_mounts, stat_backend, threads, mounts_not_entered: 0, selected: None },
         rows: 0,
         failed: found.failed,
         unread_directories: found.unlisted,

@@ -10,6 +10,7 @@ pub(crate) mod compare;
 mod current;
 pub(crate) mod engine;
 mod fields;
+mod gains;
 mod hash;
 mod keep;
 mod only;
@@ -18,13 +19,16 @@ mod racy;
 mod refresh;
 pub(crate) mod settle;
 pub(crate) mod source;
+mod two;
 
 pub use compare::{CompareOptions, Compared, Watch, compare};
 pub use current::Kept;
 pub use fields::Fields;
+pub use gains::{Counted, Gain, Gains};
 pub use hash::{Hashing, verify};
 pub use keep::Keep;
 pub use only::compare_only;
+pub use two::compare_inventories;
 
 use crate::path::TreePath;
 use crate::row::Facts;

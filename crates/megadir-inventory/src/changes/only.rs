@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 
 use megadir::{Attributes, BatchBuilder, Dir, Error, ErrorKind, Examine, FileType, Result, names};
 
-use super::compare::{CompareOptions, Compared, Watch, examiner, open, proofs};
+use super::compare::{CompareOptions, Compared, Watch, open, proofs, stat_backend};
 use super::engine::{Found, Tree};
 use super::hash::open_directory;
 use super::proof::Proof;
 use super::racy::Racy;
-use super::settle::{Entry, settle};
+use super::settle::Entry;
 use super::{Change, ChangeKind, fields};
 use crate::metadata::Metadata;
 use crate::path::{Place, TreePath};
@@ -42,7 +42,7 @@ pub fn compare_only<R: Rows>(
     }
     let old_roots = look_up(&mut rows, &mut wanted, trees.len())?;
     check_roots(&trees, &old_roots, options)?;
-    let examine = examiner(&trees, Some(&metadata))?;
+    let examine = stat_backend(&trees, Some(&metadata))?;
     let Some(first) = trees.iter().flatten().next() else {
         return Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, "no tree to compare"));
     };
@@ -59,22 +59,9 @@ pub fn compare_only<R: Rows>(
     let mut found = only.found;
     found.failed += unopened.len() as u64;
     found.failures.extend(unopened);
-    let Found { seen, failures, failed, unread, lost, listed, not_listed, .. } = found;
     let is_btrfs = trees.iter().flatten().any(|tree| tree.proof.stubs);
     let volumes_unknown = metadata.volumes.is_none() && is_btrfs && only.volumes.len() > trees.len();
-    Ok(Compared {
-        changes: settle(seen, &proofs(&trees)),
-        failures,
-        failed,
-        unread,
-        lost,
-        volumes_unknown,
-        other_mounts: Vec::new(),
-        unknown_before: Vec::new(),
-        listed,
-        not_listed,
-        now: None,
-    })
+    Ok(Compared { volumes_unknown, ..Compared::of(found, &proofs(&trees), options) })
 }
 
 fn look_up<R: Rows>(

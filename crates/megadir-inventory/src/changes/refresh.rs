@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use megadir::{Dir, Error, ErrorKind, Result, names};
+use megadir::{Dir, Error, ErrorKind, Result, TreeEvent, names};
 
 use super::compare::{CompareOptions, Compared, Watch, from_source};
 use super::keep::Keep;
 use super::source::KeptBlocks;
-use crate::scan::{ScanEvent, ScanOptions, scan};
+use crate::scan::{ScanOptions, scan};
 use crate::snapshot::{Collected, Snapshot};
 
 /// A snapshot is in memory anyway.
@@ -29,13 +29,14 @@ impl Snapshot {
         let options = ScanOptions {
             threads,
             cross_mounts: false,
-            examiner: None,
+            stat_backend: None,
             buffer_bytes: BUFFER_BYTES,
             queue_directories_max: QUEUE_DIRECTORIES_MAX,
             memory_bytes: MEMORY_BYTES,
             spill_directory: std::env::temp_dir(),
             exclude: Vec::new(),
             conditions: None,
+            entries_per_second_max: None,
         };
         let mut rows = Collected::default();
         let metadata = scan(paths, &options, &mut go_on, &mut rows)?;
@@ -69,7 +70,7 @@ impl Snapshot {
     }
 }
 
-fn go_on(_: ScanEvent<'_>) -> ControlFlow<()> {
+fn go_on(_: TreeEvent<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 

@@ -1,4 +1,4 @@
-//! Sources of blocks: an inventory file, or a snapshot.
+//! Sources of blocks: an inventory file, a snapshot, or two inventories.
 
 use std::sync::Arc;
 
@@ -8,16 +8,34 @@ use crate::block::Block;
 use crate::path::Place;
 use crate::rows::{Blocks, Rows};
 
+/// Rows of one directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Both {
+    pub(crate) before: Arc<Block>,
+    /// In the newer of two inventories, if the directory has rows there.
+    pub(crate) now: Option<Arc<Block>>,
+}
+
+impl Both {
+    pub(crate) fn before(block: Arc<Block>) -> Self {
+        Self { before: block, now: None }
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.before.len() + self.now.as_ref().map_or(0, |block| block.len())
+    }
+}
+
 pub(crate) trait Source: Send {
-    /// Returns the next block, or `None` after the last.
-    fn next_block(&mut self) -> Result<Option<Arc<Block>>>;
+    /// Returns the next directory, or `None` after the last.
+    fn next_block(&mut self) -> Result<Option<Both>>;
 
     fn position(&self) -> Option<Place>;
 }
 
 impl<R: Rows + Send> Source for Blocks<R> {
-    fn next_block(&mut self) -> Result<Option<Arc<Block>>> {
-        Ok(Blocks::next_block(self)?.map(Arc::new))
+    fn next_block(&mut self) -> Result<Option<Both>> {
+        Ok(Blocks::next_block(self)?.map(|block| Both::before(Arc::new(block))))
     }
 
     fn position(&self) -> Option<Place> {
@@ -30,11 +48,55 @@ pub(crate) struct KeptBlocks<'a> {
 }
 
 impl Source for KeptBlocks<'_> {
-    fn next_block(&mut self) -> Result<Option<Arc<Block>>> {
-        Ok(self.blocks.next().cloned())
+    fn next_block(&mut self) -> Result<Option<Both>> {
+        Ok(self.blocks.next().cloned().map(Both::before))
     }
 
     fn position(&self) -> Option<Place> {
         self.blocks.as_slice().first().map(|block| (block.root, block.path.clone()))
+    }
+}
+
+/// Two inventories, directory by directory in their common order.
+pub(crate) struct Merged<A, B> {
+    before: A,
+    now: B,
+    next_before: Option<Block>,
+    next_now: Option<Block>,
+    began: bool,
+}
+
+impl<A: Rows, B: Rows> Merged<Blocks<A>, Blocks<B>> {
+    pub(crate) fn new(before: A, now: B) -> Self {
+        let (before, now) = (Blocks::new(before), Blocks::new(now));
+        Self { before, now, next_before: None, next_now: None, began: false }
+    }
+}
+
+fn place(block: &Block) -> Place {
+    (block.root, block.path.clone())
+}
+
+impl<A: Rows + Send, B: Rows + Send> Source for Merged<Blocks<A>, Blocks<B>> {
+    fn next_block(&mut self) -> Result<Option<Both>> {
+        if !std::mem::replace(&mut self.began, true) {
+            (self.next_before, self.next_now) = (self.before.next_block()?, self.now.next_block()?);
+        }
+        let Some(next) = self.position() else { return Ok(None) };
+        let is_next = |block: &Option<Block>| block.as_ref().is_some_and(|block| place(block) == next);
+        let before = match is_next(&self.next_before) {
+            true => std::mem::replace(&mut self.next_before, self.before.next_block()?),
+            false => None,
+        };
+        let now = match is_next(&self.next_now) {
+            true => std::mem::replace(&mut self.next_now, self.now.next_block()?),
+            false => None,
+        };
+        let before = before.unwrap_or_else(|| Block::empty(next.0, next.1, 0));
+        Ok(Some(Both { before: Arc::new(before), now: now.map(Arc::new) }))
+    }
+
+    fn position(&self) -> Option<Place> {
+        self.next_before.iter().chain(&self.next_now).map(place).min()
     }
 }

@@ -134,8 +134,9 @@ mod tests {
             granule_ns: Some(1),
             newest_ns: None,
         };
-        let (examiner, selected) = ("statx".into(), None);
-        let scanned = Scanned { cross_mounts: false, examiner, threads: 1, mounts_not_entered: 0, selected };
+        let (stat_backend, selected) = ("statx".into(), None);
+        let scanned =
+            Scanned { cross_mounts: false, stat_backend, threads: 1, mounts_not_entered: 0, selected };
         let metadata = Metadata {
             version: FORMAT_VERSION,
             program: "test".into(),

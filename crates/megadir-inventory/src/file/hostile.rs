@@ -27,7 +27,7 @@ fn write(path: &Path, rows: &[OwnedRow], group_rows: usize) {
     };
     let scanned = Scanned {
         cross_mounts: false,
-        examiner: "statx".into(),
+        stat_backend: "statx".into(),
         threads: 1,
         mounts_not_entered: 0,
         selected: None,

@@ -33,7 +33,7 @@ fn write(path: &std::path::Path, depth: usize, name_bytes: usize) -> (u64, Vec<O
     }
     let scanned = Scanned {
         cross_mounts: false,
-        examiner: "statx".into(),
+        stat_backend: "statx".into(),
         threads: 1,
         mounts_not_entered: 0,
         selected: None,

@@ -16,7 +16,7 @@ use super::schema::{properties, schema};
 use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum};
 use crate::metadata::Metadata;
 use crate::packed::PackedRows;
-use crate::recognize::METADATA_KEY;
+use crate::recognize::{FileKind, METADATA_KEY};
 use crate::replacement::Replacement;
 use crate::row::{Key, Row};
 use crate::rows::{Ascending, Sink};
@@ -53,7 +53,7 @@ pub struct WriteOptions {
 /// # use megadir_inventory::{FORMAT_VERSION, Metadata, Scanned};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("inventory.parquet");
-/// # let scanned = Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0, selected: None };
+/// # let scanned = Scanned { cross_mounts: false, stat_backend: "statx".into(), threads: 1, mounts_not_entered: 0, selected: None };
 /// # let metadata = Metadata { version: FORMAT_VERSION, program: "doc".into(), roots: vec![], started_ns: 0, ended_ns: 0,
 /// #     scanned, rows: 0, failed: 0, unread_directories: 0, volumes: None };
 /// let writer = Writer::create(&path, Vec::new(), WriteOptions { threads: 0, level: 1, group_rows: GROUP_ROWS })?;
@@ -113,7 +113,7 @@ impl Writer {
                 Encoders::Threads { threads: threads.collect::<Result<_>>()?, sent: 0, taken: 0 }
             }
         };
-        let replacement = Replacement::create(path)?;
+        let replacement = Replacement::create(path, FileKind::Inventory)?;
         let file = schema().and_then(|schema| SerializedFileWriter::new(replacement, schema, properties()));
         Ok(Self {
             file: file.map_err(|error| failed(path, error))?,

@@ -1,7 +1,7 @@
 //! Tests of replacing files: the result, and leftovers.
 
 use super::Replacement;
-use crate::CSV_HEADER;
+use crate::{CSV_HEADER, FileKind};
 use std::fs;
 use std::io::Write;
 
@@ -14,14 +14,14 @@ fn the_old_file_stays_until_the_new_one_is_whole() {
     let path = directory.path().join("inventory");
     fs::write(&path, OLD).unwrap();
     let names = || fs::read_dir(directory.path()).unwrap().count();
-    let mut file = Replacement::create(&path).unwrap();
+    let mut file = Replacement::create(&path, FileKind::Inventory).unwrap();
     file.write_all(b"PAR1 new").unwrap();
     assert_eq!(fs::read(&path).unwrap(), OLD);
-    let error = Replacement::create(&path).unwrap_err();
+    let error = Replacement::create(&path, FileKind::Inventory).unwrap_err();
     assert!(error.to_string().contains("another process is writing"), "{error}");
     drop(file);
     assert_eq!((fs::read(&path).unwrap(), names()), (OLD.to_vec(), 1));
-    let mut file = Replacement::create(&path).unwrap();
+    let mut file = Replacement::create(&path, FileKind::Inventory).unwrap();
     file.write_all(b"PAR1 new").unwrap();
     assert_eq!(file.finish().unwrap(), 8);
     assert_eq!((fs::read(&path).unwrap(), names()), (b"PAR1 new".to_vec(), 1));
@@ -32,7 +32,7 @@ fn what_others_have_open_is_replaced_all_the_same() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory");
     fs::write(&path, OLD).unwrap();
-    let mut file = Replacement::create(&path).unwrap();
+    let mut file = Replacement::create(&path, FileKind::Inventory).unwrap();
     file.write_all(b"PAR1 new").unwrap();
     let excluded = file.excluded();
     assert_eq!(excluded.len(), 2, "{excluded:?}");
@@ -59,7 +59,7 @@ fn what_others_have_open_is_replaced_all_the_same() {
 fn what_cannot_be_put_into_its_place_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inventory");
-    let mut file = Replacement::create(&path).unwrap();
+    let mut file = Replacement::create(&path, FileKind::Inventory).unwrap();
     file.write_all(b"PAR1 new").unwrap();
     // Meanwhile a directory takes the name.
     fs::create_dir(&path).unwrap();
@@ -88,7 +88,7 @@ fn files_of_other_programs_are_not_replaced_even_if_they_begin_like_inventories(
         b"",
     ] {
         fs::write(&path, foreign).unwrap();
-        let error = Replacement::create(&path).map(drop).unwrap_err();
+        let error = Replacement::create(&path, FileKind::Inventory).map(drop).unwrap_err();
         let shown = String::from_utf8_lossy(foreign);
         assert!(error.to_string().contains("is not an inventory and would be lost"), "{shown}: {error}");
         assert!(error.to_string().contains("name another, or remove it first"), "{shown}: {error}");
@@ -123,7 +123,7 @@ fn a_file_that_cannot_be_read_is_not_replaced() {
     fs::write(&path, "my keys").unwrap();
     fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
     megadir_testkit::unprivileged::unprivileged(|| {
-        let error = Replacement::create(&path).map(drop).unwrap_err().to_string();
+        let error = Replacement::create(&path, FileKind::Inventory).map(drop).unwrap_err().to_string();
         assert!(error.contains("Permission denied") && error.contains("name another"), "{error}");
     });
     assert_eq!(fs::read(&path).unwrap(), b"my keys");
@@ -139,7 +139,7 @@ fn what_is_marked_as_read_only_is_refused_before_anything_is_written() {
     let mut marked = before.clone();
     marked.set_readonly(true);
     fs::set_permissions(&path, marked).unwrap();
-    let error = Replacement::create(&path).unwrap_err().to_string();
+    let error = Replacement::create(&path, FileKind::Inventory).unwrap_err().to_string();
     assert!(error.contains("read-only"), "{error}");
     fs::set_permissions(&path, before).unwrap();
     assert_eq!(fs::read(&path).unwrap(), OLD);
@@ -176,7 +176,7 @@ fn who_may_read_the_old_file_may_read_the_new_one() {
     }
     let narrow = list(&path);
     assert_ne!(narrow, list(&beside));
-    let mut file = Replacement::create(&path).unwrap();
+    let mut file = Replacement::create(&path, FileKind::Inventory).unwrap();
     assert_eq!(
         list(&directory.path().join(".inventory.megadir-partial")),
         narrow,
@@ -201,7 +201,7 @@ fn another_group_may_not_read_the_new_file() {
     chown(&path, Some(1234), Some(4321)).unwrap();
     fs::set_permissions(&path, PermissionsExt::from_mode(0o664)).unwrap();
     megadir_testkit::unprivileged::unprivileged(|| {
-        let mut replacement = Replacement::create(&path).unwrap();
+        let mut replacement = Replacement::create(&path, FileKind::Inventory).unwrap();
         replacement.write_all(b"PAR1 new").unwrap();
         replacement.finish().unwrap();
     });
@@ -227,7 +227,7 @@ fn whose_the_old_file_is_the_new_one_is() {
             fs::write(&partial, "PAR1").unwrap();
             chown(&partial, Some(65534), Some(65533)).unwrap();
         }
-        let mut replacement = Replacement::create(&path).unwrap();
+        let mut replacement = Replacement::create(&path, FileKind::Inventory).unwrap();
         replacement.write_all(b"PAR1 new").unwrap();
         replacement.finish().unwrap();
         let status = fs::metadata(&path).unwrap();
@@ -242,7 +242,7 @@ fn what_waits_under_the_temporary_name_for_others_is_left_alone() {
     let path = directory.path().join("inventory");
     let partial = directory.path().join(".inventory.megadir-partial");
     let refused = |what: &str| {
-        let error = Replacement::create(&path).unwrap_err().to_string();
+        let error = Replacement::create(&path, FileKind::Inventory).unwrap_err().to_string();
         assert!(error.contains("the name of its temporary file is taken"), "{what}: {error}");
     };
     let precious = directory.path().join("precious");
@@ -252,7 +252,7 @@ fn what_waits_under_the_temporary_name_for_others_is_left_alone() {
     assert_eq!(fs::read(&precious).unwrap(), b"PAR1 precious");
     fs::remove_file(&partial).unwrap();
     std::os::unix::fs::symlink(&precious, &partial).unwrap();
-    Replacement::create(&path).unwrap_err();
+    Replacement::create(&path, FileKind::Inventory).unwrap_err();
     assert_eq!(fs::read(&precious).unwrap(), b"PAR1 precious");
     fs::remove_file(&partial).unwrap();
     if !rustix::process::geteuid().is_root() {
@@ -275,14 +275,14 @@ fn what_a_killed_process_left_is_taken_over_and_what_others_left_is_not() {
     let partial = directory.path().join(".inventory.megadir-partial");
     for left in ["", "PA", "PAR1 and much more than a head is long"] {
         fs::write(&partial, left).unwrap();
-        let mut file = Replacement::create(&path).unwrap();
+        let mut file = Replacement::create(&path, FileKind::Inventory).unwrap();
         file.write_all(b"PAR1").unwrap();
         file.finish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"PAR1", "after {left:?}");
         fs::remove_file(&path).unwrap();
     }
     fs::write(&partial, "my notes").unwrap();
-    let error = Replacement::create(&path).unwrap_err();
+    let error = Replacement::create(&path, FileKind::Inventory).unwrap_err();
     assert!(error.to_string().contains("the name of its temporary file is taken"), "{error}");
     assert_eq!(fs::read(&partial).unwrap(), b"my notes");
 }

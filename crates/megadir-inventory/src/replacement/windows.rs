@@ -6,7 +6,7 @@ use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::Path;
 
-use megadir::{AccessList, Attributes, BatchBuilder, Dir, DirId, FileType, Want};
+use megadir::{AccessList, Attributes, BatchBuilder, Dir, DirId, FileType, StatMask};
 
 use crate::scan::Excluded;
 
@@ -31,7 +31,7 @@ pub(super) fn open(partial: &Path, _old: Option<&Metadata>) -> io::Result<File> 
 
 /// No other links.
 pub(super) fn is_own(partial: &Path, _status: &Metadata, _old: Option<&Metadata>) -> bool {
-    asked(partial, Want::LINKS).is_some_and(|row| row.links == 1)
+    asked(partial, StatMask::LINKS).is_some_and(|row| row.links == 1)
 }
 
 /// `true` if `path` still names the open file.
@@ -84,7 +84,7 @@ pub(super) fn sync_name(file: &File, _path: &Path) {
 
 /// For a scan to skip.
 pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
-    let inode = asked(path, Want::INODE)?.inode;
+    let inode = asked(path, StatMask::INODE)?.inode;
     Some(Excluded {
         name: megadir::names::from_os(path.file_name()?).to_vec(),
         device: None,
@@ -93,7 +93,7 @@ pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
 }
 
 /// `None` unless everything in `want` is present.
-fn asked(path: &Path, want: Want) -> Option<Attributes> {
+fn asked(path: &Path, want: StatMask) -> Option<Attributes> {
     let name = megadir::names::from_os(path.file_name()?);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = Dir::open(parent).ok()?;
@@ -102,7 +102,7 @@ fn asked(path: &Path, want: Want) -> Option<Attributes> {
         return None;
     }
     let mut rows = Vec::new();
-    let mut examine = megadir::examiner("open-each").ok()?.start(&directory, want).ok()?;
+    let mut examine = megadir::stat_backend("open-each").ok()?.start(&directory, want).ok()?;
     examine.examine(&directory, batch.batch(), &mut rows).ok()?;
     rows.into_iter().next().filter(|row| row.have.contains(want))
 }

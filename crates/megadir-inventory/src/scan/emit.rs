@@ -5,10 +5,10 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use megadir::Result;
+use megadir::{Result, TreeEvent};
 
 use super::collector::{self, Item};
-use super::{ScanEvent, ScanWatch, spill_error};
+use super::{ScanWatch, spill_error};
 use crate::common::common_bytes;
 use crate::metadata::Metadata;
 use crate::row::{Facts, Key, Row};
@@ -36,7 +36,7 @@ pub(crate) fn emit(
             emitter.item(key, item)?;
             if emitter.metadata.rows >= looked + ROWS_PER_LOOK {
                 looked = emitter.metadata.rows;
-                told = watch(ScanEvent::Written(looked));
+                told = watch(TreeEvent::Written(looked));
             }
             Ok(told.is_continue())
         },
@@ -175,7 +175,7 @@ mod tests {
         gather.end(directory).unwrap();
         let scanned = Scanned {
             cross_mounts: false,
-            examiner: "statx".into(),
+            stat_backend: "statx".into(),
             threads: 1,
             mounts_not_entered: 0,
             selected: None,
@@ -192,7 +192,7 @@ mod tests {
             unread_directories: 0,
             volumes: None,
         };
-        let mut watch = |_: super::ScanEvent<'_>| ControlFlow::Continue(());
+        let mut watch = |_: megadir::TreeEvent<'_>| ControlFlow::Continue(());
         let sorter = shared.into_inner().unwrap().into_sorter().unwrap();
         let told = emit(sorter, &std::env::temp_dir(), &mut watch, sink, &mut metadata).unwrap();
         assert!(told.is_continue());

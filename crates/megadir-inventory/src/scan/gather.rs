@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use megadir::{Attributes, Batch, Conditions, DirPath, Entry, FileType, Want};
+use megadir::{Attributes, Batch, Conditions, DirPath, Entry, FileType, StatMask};
 
 use super::Excluded;
 use super::collector::{Collector, DirRows};
@@ -46,8 +46,7 @@ pub(super) struct Block {
     pub(super) first_failed: Option<(Vec<u8>, i32)>,
 }
 
-/// Rows below a directory need its row. An entry that could not be examined has one if its name meets the
-/// conditions.
+/// Rows below a directory need its row.
 fn has_row(
     conditions: &Conditions,
     place: &megadir::Place,
@@ -55,10 +54,9 @@ fn has_row(
     attributes: &Attributes,
 ) -> bool {
     let is_directory = attributes.kind == FileType::Directory || entry.kind == FileType::Directory;
-    match (is_directory, attributes.error) {
-        (true, _) => conditions.sees(place, entry.name),
-        (false, 0) => conditions.accepts(place, entry.name, entry.kind, attributes),
-        (false, _) => conditions.accepts_name(place, entry.name) && conditions.accepts_type(entry.kind),
+    match is_directory {
+        true => conditions.sees(place, entry.name),
+        false => conditions.may_accept(place, entry.name, entry.kind, attributes),
     }
 }
 
@@ -130,7 +128,7 @@ impl<'o> Gather<'o> {
                 block.rows.failed += 1;
                 block.first_failed.get_or_insert_with(|| (entry.name.to_vec(), attributes.error));
             }
-            if attributes.kind == FileType::Directory && attributes.have.contains(Want::DEVICE) {
+            if attributes.kind == FileType::Directory && attributes.have.contains(StatMask::DEVICE) {
                 self.devices.note(directory, entry.name, attributes);
             }
             let row = Numbers::told(entry.kind, attributes);

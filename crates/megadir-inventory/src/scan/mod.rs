@@ -11,12 +11,16 @@ mod shared;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use megadir::{Conditions, Dir, Error, Examiner, Result, WalkOptions, Want, attribute_policy};
+use megadir::pace::Pace;
+use megadir::{
+    Conditions, Dir, Error, Result, StatBackend, StatMask, TreeEvent, WalkOptions, attribute_policy,
+};
 
 pub(crate) use self::clock::granule_ns;
 pub(crate) use self::collector::{Collector, DirRows};
@@ -34,7 +38,7 @@ pub struct ScanOptions {
     /// Enter other file systems mounted below the roots.
     pub cross_mounts: bool,
     /// Source of attributes; `None` chooses by file system.
-    pub examiner: Option<&'static dyn Examiner>,
+    pub stat_backend: Option<&'static dyn StatBackend>,
     /// Buffer of one system call, bytes, see [`WalkOptions::buffer_bytes`].
     pub buffer_bytes: usize,
     /// Limit of queued directories, see [`WalkOptions::queue_directories_max`].
@@ -47,6 +51,8 @@ pub struct ScanOptions {
     pub exclude: Vec<Excluded>,
     /// Conditions on the entries. A directory that they let see always has a row, because rows below it need one.
     pub conditions: Option<Arc<Conditions>>,
+    /// Largest mean rate of all threads together; a thread examines one buffer of entries and then waits.
+    pub entries_per_second_max: Option<NonZeroU32>,
 }
 
 /// File that is left out of an inventory, in any directory.
@@ -67,32 +73,8 @@ impl Excluded {
     }
 }
 
-/// Progress of a running scan.
-#[derive(Debug)]
-pub enum ScanEvent<'a> {
-    /// Number of entries read so far.
-    Read(u64),
-    /// Number of rows given to the sink, after everything was read.
-    Written(u64),
-    /// A directory could not be opened or listed completely.
-    Failed(&'a Error),
-    /// Entries of a directory could not be examined.
-    Unexamined {
-        /// The directory.
-        directory: &'a Path,
-        /// Name of the first.
-        first: &'a [u8],
-        /// Its errno.
-        errno: i32,
-        /// Their number.
-        count: u64,
-    },
-    /// A directory on another mount, not entered.
-    OtherMount(&'a Path),
-}
-
 /// Callback that may cancel a scan, or the writing of its rows.
-pub type ScanWatch<'w> = dyn FnMut(ScanEvent<'_>) -> ControlFlow<()> + 'w;
+pub type ScanWatch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
 
 /// Scans trees into a sink. Rows come when all has been read, in the order of their keys; what a tree holds beyond
 /// [`ScanOptions::memory_bytes`] waits in temporary files. Returns `None` if `watch` requested a stop.
@@ -106,13 +88,14 @@ pub type ScanWatch<'w> = dyn FnMut(ScanEvent<'_>) -> ControlFlow<()> + 'w;
 /// let options = ScanOptions {
 ///     threads: 1,
 ///     cross_mounts: false,
-///     examiner: None,
+///     stat_backend: None,
 ///     buffer_bytes: 32 << 10,
 ///     queue_directories_max: 256,
 ///     memory_bytes: 64 << 20,
 ///     spill_directory: std::env::temp_dir(),
 ///     exclude: Vec::new(),
 ///     conditions: None,
+///     entries_per_second_max: None,
 /// };
 /// let mut rows: Vec<OwnedRow> = Vec::new();
 /// let metadata = scan(&[directory.path().into()], &options, &mut |_| ControlFlow::Continue(()), &mut rows)?;
@@ -167,6 +150,7 @@ struct Run<'o> {
     options: &'o ScanOptions,
     shared: Mutex<Shared>,
     rowless: rowless::Rowless,
+    pace: Option<Arc<Pace>>,
     metadata: Metadata,
     /// Device numbers by volume id.
     volumes: BTreeMap<String, u64>,
@@ -177,7 +161,7 @@ impl<'o> Run<'o> {
     fn new(options: &'o ScanOptions) -> Self {
         let scanned = Scanned {
             cross_mounts: options.cross_mounts,
-            examiner: String::new(),
+            stat_backend: String::new(),
             threads: options.threads,
             mounts_not_entered: 0,
             selected: options.conditions.as_deref().and_then(Selected::of),
@@ -195,8 +179,9 @@ impl<'o> Run<'o> {
             volumes: None,
         };
         let shared = Mutex::new(Shared::new(options.memory_bytes, options.spill_directory.clone()));
-        let volumes = BTreeMap::new();
-        Self { options, shared, rowless: rowless::Rowless::default(), metadata, volumes, read: 0 }
+        let (rowless, volumes) = (rowless::Rowless::default(), BTreeMap::new());
+        let pace = options.entries_per_second_max.map(|rate| Arc::new(Pace::new(rate)));
+        Self { options, shared, rowless, pace, metadata, volumes, read: 0 }
     }
 
     /// Makes a collector for a thread that reads the last tree.
@@ -226,18 +211,18 @@ impl<'o> Run<'o> {
 
     fn walk_options(&mut self, directory: &Dir) -> Result<WalkOptions> {
         let conditions = self.options.conditions.as_ref();
-        let want = Facts::WANT | conditions.map_or(Want::NOTHING, |conditions| conditions.want());
-        let examiner = match self.options.examiner {
-            Some(examiner) => examiner.probe(directory).map(|()| examiner)?,
-            None => attribute_policy::choose(directory, want, 1)?.examiner,
+        let want = Facts::WANT | conditions.map_or(StatMask::NOTHING, |conditions| conditions.want());
+        let stat_backend = match self.options.stat_backend {
+            Some(stat_backend) => stat_backend.probe(directory).map(|()| stat_backend)?,
+            None => attribute_policy::choose(directory, want, 1)?.stat_backend,
         };
-        examiner.name().clone_into(&mut self.metadata.scanned.examiner);
+        stat_backend.name().clone_into(&mut self.metadata.scanned.stat_backend);
         Ok(WalkOptions {
             buffer_bytes: self.options.buffer_bytes,
             threads: self.options.threads,
             queue_directories_max: self.options.queue_directories_max,
             cross_mounts: self.options.cross_mounts,
-            examine: Some((examiner, want)),
+            examine: Some((stat_backend, want)),
             tell_ends: true,
             conditions: conditions.map(Arc::clone),
         })

@@ -4,14 +4,18 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use megadir::{Dir, Error, FileType, Result, Walk, WalkItem, WalkOptions, WalkPart, Want, names};
+use megadir::pace::Pace;
+use megadir::{
+    Dir, Error, FileType, Result, StatMask, TreeEvent, Walk, WalkItem, WalkOptions, WalkPart, names,
+};
 
 use super::gather::Gather;
-use super::{Run, ScanEvent, ScanWatch};
+use super::{Run, ScanWatch};
 use crate::row::Facts;
 use crate::volumes::{fsid, fsid_below};
 
@@ -27,6 +31,7 @@ enum Told {
 struct Shared {
     read: AtomicU64,
     stop: AtomicBool,
+    pace: Option<Arc<Pace>>,
 }
 
 struct Reader<'r> {
@@ -51,7 +56,8 @@ impl Run<'_> {
         options: &WalkOptions,
         watch: &mut ScanWatch<'_>,
     ) -> Result<ControlFlow<()>> {
-        let shared = Shared { read: AtomicU64::new(self.read), stop: AtomicBool::new(false) };
+        let (read, stop, pace) = (AtomicU64::new(self.read), AtomicBool::new(false), self.pace.clone());
+        let shared = Shared { read, stop, pace };
         let mut watched = Watched { watch, read: self.read, unread_directories: 0, mounts_not_entered: 0 };
         let (tell, told) = unbounded();
         // A root without search permission cannot be reopened; none of its subdirectories can be opened either.
@@ -65,7 +71,8 @@ impl Run<'_> {
         let mut readers: Vec<Reader<'_>> = readers.collect();
         drop(tell);
         let ended = match readers.pop() {
-            Some(only) if readers.is_empty() => watched.alone(only, &told),
+            // While a reader waits for its rate, another thread looks for a request to stop.
+            Some(only) if readers.is_empty() && shared.pace.is_none() => watched.alone(only, &told),
             last => {
                 readers.extend(last);
                 watched.threads(readers, &told)
@@ -91,7 +98,7 @@ impl Run<'_> {
 }
 
 fn device(directory: &Dir) -> Result<Option<u64>> {
-    Ok(Facts::new(FileType::Directory, &directory.attributes(Want::DEVICE)?).device)
+    Ok(Facts::new(FileType::Directory, &directory.attributes(StatMask::DEVICE)?).device)
 }
 
 /// If it is still on this device.
@@ -162,9 +169,11 @@ impl Watched<'_, '_> {
 
     fn count(&mut self, shared: &Shared) -> ControlFlow<()> {
         let read = shared.read.load(Ordering::Relaxed);
-        match std::mem::replace(&mut self.read, read) == read {
+        let is_same = std::mem::replace(&mut self.read, read) == read;
+        // Readers that wait for their rate are no reason to ignore a request to stop.
+        match is_same && shared.pace.is_none() {
             true => ControlFlow::Continue(()),
-            false => (self.watch)(ScanEvent::Read(read)),
+            false => (self.watch)(TreeEvent::Read(read)),
         }
     }
 
@@ -172,14 +181,14 @@ impl Watched<'_, '_> {
         (self.watch)(match told {
             Told::Failed(error) => {
                 self.unread_directories += 1;
-                ScanEvent::Failed(error)
+                TreeEvent::Failed(error)
             }
             Told::OtherMount(path) => {
                 self.mounts_not_entered += 1;
-                ScanEvent::OtherMount(path)
+                TreeEvent::OtherMount(path)
             }
             Told::Unexamined { directory, first, errno, count } => {
-                ScanEvent::Unexamined { directory, first, errno: *errno, count: *count }
+                TreeEvent::Unexamined { directory, first, errno: *errno, count: *count }
             }
         })
     }
@@ -208,6 +217,10 @@ impl Reader<'_> {
             WalkItem::Batch { directory, batch, attributes } => {
                 let added = self.gather.batch(directory, batch, attributes)?;
                 self.shared.read.fetch_add(added, Ordering::Relaxed);
+                if let Some(pace) = &self.shared.pace {
+                    let examined = batch.len() as u64;
+                    return Ok(pace.wait(examined, || self.shared.stop.load(Ordering::Relaxed)));
+                }
                 None
             }
             WalkItem::End { directory } => {

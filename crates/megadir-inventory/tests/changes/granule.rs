@@ -15,6 +15,7 @@ fn hammer(base: &Path, times: u32) {
         keep: None,
         exclude: Vec::new(),
         conditions: None,
+        gains: None,
     };
     let path = base.join("file");
     let (mut modified, mut suspects) = (0, 0);

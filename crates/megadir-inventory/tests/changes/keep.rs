@@ -17,13 +17,14 @@ fn scanned(roots: &[PathBuf]) -> (Metadata, Vec<OwnedRow>) {
     let options = ScanOptions {
         threads: 1,
         cross_mounts: false,
-        examiner: None,
+        stat_backend: None,
         buffer_bytes: 4096,
         queue_directories_max: 4,
         memory_bytes: 64 << 20,
         spill_directory: std::env::temp_dir(),
         exclude: Vec::new(),
         conditions: None,
+        entries_per_second_max: None,
     };
     let mut rows = Vec::new();
     let metadata = scan(roots, &options, &mut |_| ControlFlow::Continue(()), &mut rows).unwrap().unwrap();
@@ -45,6 +46,7 @@ fn kept(
         keep: Some(keep),
         exclude: Vec::new(),
         conditions: None,
+        gains: None,
     };
     let path = |path: &[u8]| PathBuf::from(&*megadir::names::to_os(path).unwrap());
     let roots = metadata.roots.iter().map(|root| Dir::open(path(&root.path))).collect();
@@ -145,6 +147,7 @@ fn what_cannot_be_read_keeps_its_rows_with_an_error_and_suspects_stay_suspects()
         keep: None,
         exclude: Vec::new(),
         conditions: None,
+        gains: None,
     };
     let roots = vec![Dir::open(scratch.path())];
     let compared = compare(SliceRows::new(&metadata, &rows), roots, &options, &Watch::default()).unwrap();

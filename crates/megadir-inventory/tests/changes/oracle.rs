@@ -68,6 +68,24 @@ pub(crate) fn of_rows(rows: &mut dyn Rows) -> Listing {
     all
 }
 
+/// Entries and bytes of files below each directory, now minus before, where there is a difference.
+pub(crate) fn gained(old: &Listing, new: &Listing) -> BTreeMap<String, (i64, i128)> {
+    let mut gained: BTreeMap<String, (i64, i128)> = BTreeMap::new();
+    for (listing, sign) in [(old, -1), (new, 1)] {
+        for (path, meta) in listing.iter().filter(|(path, _)| !path.is_empty()) {
+            let mut above = path.as_str();
+            while !above.is_empty() {
+                above = parent(above);
+                let sum = gained.entry(above.to_owned()).or_default();
+                sum.0 += sign;
+                sum.1 += if meta.is_directory() { 0 } else { i128::from(sign) * i128::from(meta.size) };
+            }
+        }
+    }
+    gained.retain(|_, sum| *sum != (0, 0));
+    gained
+}
+
 /// Formats changes as lines.
 pub(crate) fn lines(changes: &[Change]) -> BTreeSet<String> {
     let text = |path: &TreePath| path.to_string();

@@ -1,11 +1,12 @@
 //! Random trees with random changes between scans.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use megadir_inventory::changes::{CompareOptions, Watch, compare};
+use megadir_inventory::changes::{CompareOptions, Counted, Gains, Watch, compare, compare_inventories};
 use megadir_inventory::{Inventory, Rows, Sink, Snapshot, WriteOptions, Writer};
 
 use crate::operations::Changer;
@@ -97,20 +98,29 @@ fn round(sequence: &mut Sequence, scan: u64) {
         keep: None,
         exclude: Vec::new(),
         conditions: None,
+        gains: Some(Counted(Arc::new(|_, _| true))),
     };
     let now = oracle::listing(path, system::has_hard_links(*seed));
     let expected = oracle::compare(listed, &now, started_ns);
     let told = compare_without_keeping(snapshot, *seed, path, &options);
     assert_eq!(told, expected, "seed {seed}, scan {scan}, {options:?}\n{done:?}");
     let watch = Watch::default();
+    let before = snapshot.clone();
     let compared = snapshot.refresh(&options, &watch).unwrap();
     assert!(compared.is_complete() && compared.failures.is_empty(), "seed {seed}: {compared:?}");
     replay::check(listed, &now, &compared.changes);
+    let gained = oracle::gained(listed, &now);
+    assert_eq!(sums(&compared.gains.unwrap()), gained, "seed {seed}, scan {scan}\n{done:?}");
     let told = oracle::lines(&compared.changes);
     assert_eq!(
         told, expected,
         "seed {seed}, scan {scan}, {options:?}\n{done:?}\nbefore {listed:#?}\nnow {now:#?}"
     );
+    // A second scan gives the same rows as the refreshed snapshot, from listings.
+    let scanned = seed.is_multiple_of(2).then(|| system::scan(path, options.threads, *seed));
+    let (told, gains) = compare_two(&before, scanned.as_ref().unwrap_or(snapshot), path, &options);
+    assert_eq!(sums(&gains), gained, "seed {seed}, scan {scan}, two inventories\n{done:?}");
+    assert_eq!(told, expected, "seed {seed}, scan {scan}, two inventories, {options:?}\n{done:?}");
     assert_eq!(oracle::of_rows(&mut snapshot.rows()), now, "seed {seed}: rows after scan {scan}");
     assert_eq!(watch.entries.load(Ordering::Relaxed), now.len() as u64 - 1, "each entry is asked about once");
     *listed = now;
@@ -126,15 +136,7 @@ fn compare_without_keeping(
     let (roots, watch) = (vec![megadir::Dir::open(path)], Watch::default());
     let compared = if seed.is_multiple_of(8) {
         let file = path.with_extension("parquet");
-        let written = WriteOptions { threads: 0, level: 1, group_rows: 7 };
-        let names = snapshot.metadata().roots.iter().map(|root| root.path.clone());
-        let mut writer = Writer::create(&file, names.collect(), written).unwrap();
-        let mut rows = snapshot.rows();
-        while let Some(row) = rows.next_row().unwrap() {
-            writer.add(&row).unwrap();
-        }
-        writer.finish(snapshot.metadata()).unwrap();
-        let compared = compare(Inventory::open(&file).unwrap(), roots, options, &watch);
+        let compared = compare(written(snapshot, &file), roots, options, &watch);
         std::fs::remove_file(file).unwrap();
         compared
     } else {
@@ -143,4 +145,44 @@ fn compare_without_keeping(
     let compared = compared.unwrap();
     assert!(compared.is_complete() && compared.failures.is_empty(), "seed {seed}: {compared:?}");
     oracle::lines(&compared.changes)
+}
+
+/// Compares two snapshots without the tree; the first one is sometimes a written inventory.
+fn compare_two(
+    before: &Snapshot,
+    now: &Snapshot,
+    path: &Path,
+    options: &CompareOptions,
+) -> (BTreeSet<String>, Gains) {
+    let watch = Watch::default();
+    let compared = if options.skip_unchanged {
+        compare_inventories(before.rows(), now.rows(), options, &watch)
+    } else {
+        let file = path.with_extension("parquet");
+        let compared = compare_inventories(written(before, &file), now.rows(), options, &watch);
+        std::fs::remove_file(file).unwrap();
+        compared
+    };
+    let compared = compared.unwrap();
+    assert!(compared.is_complete() && compared.failures.is_empty(), "{compared:?}");
+    assert_eq!(watch.entries.load(Ordering::Relaxed), now.len() - 1, "each entry is compared once");
+    (oracle::lines(&compared.changes), compared.gains.unwrap())
+}
+
+/// Entries and bytes that directories gained, without those where both cancel out.
+fn sums(gains: &Gains) -> BTreeMap<String, (i64, i128)> {
+    let sums = gains.directories.iter().map(|gain| (gain.path.to_string(), (gain.entries, gain.apparent)));
+    sums.filter(|(_, sum)| *sum != (0, 0)).collect()
+}
+
+fn written(snapshot: &Snapshot, file: &Path) -> Inventory {
+    let options = WriteOptions { threads: 0, level: 1, group_rows: 7 };
+    let names = snapshot.metadata().roots.iter().map(|root| root.path.clone());
+    let mut writer = Writer::create(file, names.collect(), options).unwrap();
+    let mut rows = snapshot.rows();
+    while let Some(row) = rows.next_row().unwrap() {
+        writer.add(&row).unwrap();
+    }
+    writer.finish(snapshot.metadata()).unwrap();
+    Inventory::open(file).unwrap()
 }

@@ -28,6 +28,7 @@ fn only_directories_that_changed_are_listed_and_names_are_asked_for_all_the_same
                 keep: None,
                 exclude: Vec::new(),
                 conditions: None,
+                gains: None,
             };
             let roots = vec![megadir::Dir::open(&tree)];
             let compared = compare(snapshot.rows(), roots, &options, &Watch::default()).unwrap();

@@ -78,6 +78,7 @@ fn what_could_not_be_read_is_read_once_it_can_be() {
         keep: None,
         exclude,
         conditions: None,
+        gains: None,
     };
     let compared = snapshot.refresh(&options, &Watch::default()).unwrap();
     assert!(compared.is_complete(), "{:?}", compared.failures);

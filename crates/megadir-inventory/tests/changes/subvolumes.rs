@@ -46,15 +46,16 @@ fn write(top: &Path, file: &Path, threads: usize, forget_volumes: bool) {
     let options = ScanOptions {
         threads,
         cross_mounts: false,
-        examiner: None,
+        stat_backend: None,
         buffer_bytes: 32 << 10,
         queue_directories_max: 256,
         memory_bytes: 64 << 20,
         spill_directory: std::env::temp_dir(),
         exclude: Vec::new(),
         conditions: None,
+        entries_per_second_max: None,
     };
-    let go_on = &mut |_: megadir_inventory::ScanEvent<'_>| std::ops::ControlFlow::Continue(());
+    let go_on = &mut |_: megadir::TreeEvent<'_>| std::ops::ControlFlow::Continue(());
     let mut metadata = scan(&[top.to_owned()], &options, go_on, &mut writer).unwrap().unwrap();
     assert_eq!(metadata.volumes.as_ref().unwrap().len(), 7, "{metadata:?}");
     if forget_volumes {
@@ -71,6 +72,7 @@ fn options() -> CompareOptions {
         keep: None,
         exclude: Vec::new(),
         conditions: None,
+        gains: None,
     }
 }
 

@@ -1,22 +1,21 @@
 //! Consistency of a record's lines beyond syntax: no line may refer to a missing arm, data set or file system.
 
 use super::{Header, Line};
-use crate::group::GroupRule;
-use crate::ids::{CellId, DataId, FsId};
+use crate::ids::{ArmId, DataId, FsId};
+use crate::plan::GroupRule;
 use crate::plan::{Plan, Rules, Stop};
 use crate::sample::Sample;
 
 /// Upper bound of times in nanoseconds, published figures and widths.
 const NUMBER_MAX: f64 = 1e30;
 
-/// Returns the first defect of a header.
 pub(crate) fn header(header: &Header) -> Result<(), String> {
     plan(&header.plan)?;
     header.file_systems.iter().try_for_each(|mount| file_system_of(&header.plan, mount.on))
 }
 
 fn plan(plan: &Plan) -> Result<(), String> {
-    if plan.cells.is_empty() {
+    if plan.arms.is_empty() {
         return Err("the plan has no arms".into());
     }
     for (place, file_system) in plan.file_systems.iter().enumerate() {
@@ -30,11 +29,11 @@ fn plan(plan: &Plan) -> Result<(), String> {
         }
         data.on.map_or(Ok(()), |on| file_system_of(plan, on))?;
     }
-    for (place, cell) in plan.cells.iter().enumerate() {
-        if cell.id.0 as usize != place {
-            return Err(format!("arm at index {place} has id {}", cell.id.0));
+    for (place, planned) in plan.arms.iter().enumerate() {
+        if planned.id.0 as usize != place {
+            return Err(format!("arm at index {place} has id {}", planned.id.0));
         }
-        data_of(plan, cell.data)?;
+        data_of(plan, planned.data)?;
     }
     rules(&plan.rules)?;
     plan.groups.iter().flat_map(|group| arms(&group.rule)).try_for_each(|arm| cell_of(plan, arm))
@@ -63,8 +62,6 @@ fn rules(rules: &Rules) -> Result<(), String> {
     }
 }
 
-/// Returns the first defect of a line after the header; `last` is the previous sample, `ended` is set after the
-/// end line.
 pub(crate) fn line(plan: &Plan, line: &Line, last: Option<&Sample>, ended: bool) -> Result<(), String> {
     match line {
         // Notes may follow the end: a run reports problems while it removes its files.
@@ -81,7 +78,7 @@ pub(crate) fn line(plan: &Plan, line: &Line, last: Option<&Sample>, ended: bool)
 }
 
 fn one(plan: &Plan, sample: &Sample, last: Option<&Sample>) -> Result<(), String> {
-    cell_of(plan, sample.cell)?;
+    cell_of(plan, sample.arm)?;
     epoch_of(plan, sample.epoch)?;
     if let Some(last) = last.filter(|last| last.epoch > sample.epoch) {
         return Err(format!("epoch {} follows epoch {}", sample.epoch, last.epoch));
@@ -95,9 +92,9 @@ fn one(plan: &Plan, sample: &Sample, last: Option<&Sample>) -> Result<(), String
     }
 }
 
-fn cell_of(plan: &Plan, cell: CellId) -> Result<(), String> {
-    let there = (cell.0 as usize) < plan.cells.len();
-    if there { Ok(()) } else { Err(format!("arm {} is not in the plan", cell.0)) }
+fn cell_of(plan: &Plan, planned: ArmId) -> Result<(), String> {
+    let there = (planned.0 as usize) < plan.arms.len();
+    if there { Ok(()) } else { Err(format!("arm {} is not in the plan", planned.0)) }
 }
 
 fn data_of(plan: &Plan, data: DataId) -> Result<(), String> {
@@ -115,8 +112,7 @@ fn epoch_of(plan: &Plan, epoch: u32) -> Result<(), String> {
     if there { Ok(()) } else { Err(format!("epoch {epoch} is not in the plan")) }
 }
 
-/// Returns the arms in the rule of a group.
-fn arms(rule: &GroupRule) -> Vec<CellId> {
+fn arms(rule: &GroupRule) -> Vec<ArmId> {
     match rule {
         GroupRule::Compare { baseline } => vec![*baseline],
         GroupRule::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),

@@ -18,7 +18,6 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts a record by writing its header.
     pub fn start(output: W, header: Header) -> io::Result<Self> {
         let mut writer = Self { output, chain: Some(Chain::default()), failed: false };
         writer.write(&Line::Header(Box::new(header)))?;
@@ -111,7 +110,6 @@ impl Chain {
         })
     }
 
-    /// Returns the checksum after more text.
     fn with(&self, text: &[u8]) -> u32 {
         let mut hasher = crc32fast::Hasher::new_with_initial(self.crc32);
         hasher.update(text);
@@ -133,7 +131,6 @@ fn split(text: &[u8]) -> Option<(&[u8], u32)> {
     Some((before.strip_suffix(BEFORE_SUM)?, u32::from_str_radix(digits?, 16).ok()?))
 }
 
-/// Returns the line's own number.
 fn number(body: &[u8]) -> Option<u64> {
     let start = body.len() - body.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (before, digits) = body.split_at(start);

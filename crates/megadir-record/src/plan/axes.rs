@@ -8,7 +8,7 @@ mod from_names;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Keys, LookupCall, Presence, Stage, Work};
+use super::{Arm, Keys, LookupCall, Presence, Stage, Work};
 use crate::data::MakeDirectories;
 use crate::files::{FileOrder, SyncPolicy, WorkerKind};
 
@@ -166,8 +166,6 @@ impl Axes {
         Self { operation: Some(operation), ..Self::default() }
     }
 
-    /// Returns the axes that follow from an arm's work alone and the entries of its directory. Other work gives only
-    /// the axes that its study mentions.
     #[must_use]
     pub fn of_work(work: &Work, entries: Option<u64>) -> Self {
         match work {
@@ -307,7 +305,7 @@ impl Axes {
     }
 }
 
-impl Cell {
+impl Arm {
     /// Composes the stored name from the axes.
     pub fn rename(&mut self) {
         self.name = self.axes.name();
@@ -319,7 +317,6 @@ impl Cell {
         self.named(&self.axes.without_file_system())
     }
 
-    /// Returns the name by some of the arm's axes; the stored one if the arm has none.
     #[must_use]
     pub fn named(&self, axes: &Axes) -> String {
         if self.axes.is_empty() { self.name.clone() } else { axes.name() }

@@ -302,7 +302,6 @@ pub enum CacheState {
 }
 
 impl CacheState {
-    /// From warm to cold.
     pub const ALL: [Self; 5] = [Self::Warm, Self::Unseen, Self::DataCold, Self::VfsCold, Self::FsCold];
 
     /// `true` if caches are dropped or files recreated before each block, so that a repetition finds a warm

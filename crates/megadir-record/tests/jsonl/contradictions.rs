@@ -9,7 +9,7 @@ fn good() -> Record {
     let mut record = jsonl::read(&file()[..]).expect("the example is a whole record");
     record.header = header();
     (record.header.plan.rules.rounds, record.header.plan.rules.epochs) = (3, 1);
-    let warm_up = [0, 1].map(|cell| Sample { phase: Phase::WarmUp, latency: None, ..sample(0, 0, cell) });
+    let warm_up = [0, 1].map(|arm| Sample { phase: Phase::WarmUp, latency: None, ..sample(0, 0, arm) });
     let measured = (0..3).flat_map(|round| [sample(round, 0, 0), sample(round, 0, 1)]);
     let samples = warm_up.into_iter().chain(measured).enumerate();
     record.samples =
@@ -62,7 +62,7 @@ fn each_contradiction_is_named() {
             |record| record.samples.insert(5, record.samples[4].clone()),
             "`arm 0` is in round 2 more than once.",
         ),
-        (|record| record.samples[4].cell = record.samples[5].cell, "`arm 1` is in round 2 more than once."),
+        (|record| record.samples[4].arm = record.samples[5].arm, "`arm 1` is in round 2 more than once."),
         (
             |record| record.samples[4..].rotate_left(2),
             "The samples of round 2 follow the samples of round 3.",
@@ -90,7 +90,7 @@ fn a_hundred_of_a_kind_are_one_sentence() {
     // An arm without further data than its samples.
     assert_eq!(said, Vec::<String>::new());
     let said = about(|record| {
-        record.header.plan.cells[1].rate_per_s = Some(10);
+        record.header.plan.arms[1].rate_per_s = Some(10);
         record.samples.iter_mut().for_each(|sample| sample.latency = None);
     });
     assert_eq!(said, ["`arm 1` lacks the times of its single operations in round 1 (and 2 more)."]);

@@ -1,8 +1,8 @@
 //! Record with all kinds of lines, as written by a run.
 
 use megadir_record::{
-    Axes, Built, BuiltAged, BuiltSet, CacheState, Cell, CellId, Counted, Data, DataId, DataSource, Delay,
-    End, Epoch, FileSystem, Group, GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order,
+    Arm, ArmId, Axes, Built, BuiltAged, BuiltSet, CacheState, Counted, Data, DataId, DataSource, Delay, End,
+    Epoch, FileSystem, Group, GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order,
     Phase, Plan, Preset, Pressure, Published, Role, Rules, Sample, SelfCheck, Since, Stage, Stop, Used,
     UsedByArms, VoidReason, Work, Writer,
 };
@@ -56,7 +56,7 @@ fn machine() -> Machine {
     }
 }
 
-fn cell(id: u32, role: Role) -> Cell {
+fn arm(id: u32, role: Role) -> Arm {
     let work = Work::List {
         backend: "getdents".into(),
         buffer_bytes: 131_072,
@@ -65,8 +65,8 @@ fn cell(id: u32, role: Role) -> Cell {
         stages: vec![Stage::Read, Stage::Sort],
     };
     let (name, groups) = (format!("arm {id}"), vec!["buffer".into()]);
-    Cell {
-        id: CellId(id),
+    Arm {
+        id: ArmId(id),
         name,
         groups,
         role,
@@ -107,14 +107,14 @@ fn groups() -> Vec<Group> {
             of: None,
             title: "?".into(),
             answers: true,
-            rule: GroupRule::Compare { baseline: CellId(0) },
+            rule: GroupRule::Compare { baseline: ArmId(0) },
         },
         Group {
             name: "growth".into(),
             of: None,
             title: "?".into(),
             answers: false,
-            rule: GroupRule::Grow { series: vec![("all".into(), vec![CellId(1)])] },
+            rule: GroupRule::Grow { series: vec![("all".into(), vec![ArmId(1)])] },
         },
     ]
 }
@@ -124,8 +124,8 @@ fn plan() -> Plan {
         study: "listing".into(),
         question: "Why?".into(),
         source: "An article".into(),
-        keeps: vec!["all".into()],
-        mends: Vec::new(),
+        reproduces: vec!["all".into()],
+        fixes: Vec::new(),
         claims: None,
         preset: Preset::Quick,
         seed: u64::MAX,
@@ -146,7 +146,7 @@ fn plan() -> Plan {
         unavailable: Vec::new(),
         data: data(),
         groups: groups(),
-        cells: vec![cell(0, Role::Baseline), cell(1, Role::AgainstItself)],
+        arms: vec![arm(0, Role::Baseline), arm(1, Role::AgainstItself)],
         published: vec![Published {
             what: "ls".into(),
             value: 5.8,
@@ -173,13 +173,13 @@ pub(super) fn header() -> Header {
     }
 }
 
-pub(super) fn sample(round: u32, attempt: u32, cell: u32) -> Sample {
+pub(super) fn sample(round: u32, attempt: u32, arm: u32) -> Sample {
     Sample {
         epoch: 0,
         round,
         attempt,
-        place: cell,
-        cell: CellId(cell),
+        place: arm,
+        arm: ArmId(arm),
         phase: Phase::Measure,
         start_ns: 10,
         operations: 1,
@@ -189,7 +189,7 @@ pub(super) fn sample(round: u32, attempt: u32, cell: u32) -> Sample {
         read_bytes: None,
         peak_bytes: None,
         counted: Counted { entries: 10, hash: u64::MAX, calls: None, written_bytes: 0 },
-        latency: (cell == 1).then(|| Box::new(latency())),
+        latency: (arm == 1).then(|| Box::new(latency())),
         voided: None,
         refused: None,
     }

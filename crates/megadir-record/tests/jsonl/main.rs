@@ -5,7 +5,7 @@ mod contradictions;
 mod example;
 
 use megadir_record::{
-    CellId, Cut, DataId, Epoch, GroupRule, Line, Note, Phase, Plan, ReadError, Record, Sample, UsedByArms,
+    ArmId, Cut, DataId, Epoch, GroupRule, Line, Note, Phase, Plan, ReadError, Record, Sample, UsedByArms,
     VoidReason, Writer, jsonl,
 };
 
@@ -200,11 +200,11 @@ fn what_its_plan_has_not_is_damage() {
 fn a_plan_that_names_what_it_has_not_is_no_record() {
     type Spoil = fn(&mut Plan);
     let spoils: [(Spoil, &str); 5] = [
-        (|plan| plan.cells.clear(), "the plan has no arms"),
-        (|plan| plan.cells[1].id = CellId(7), "arm at index 1 has id 7"),
-        (|plan| plan.cells[1].data = DataId(2), "data set 2 is not in the plan"),
+        (|plan| plan.arms.clear(), "the plan has no arms"),
+        (|plan| plan.arms[1].id = ArmId(7), "arm at index 1 has id 7"),
+        (|plan| plan.arms[1].data = DataId(2), "data set 2 is not in the plan"),
         (|plan| plan.data[0].id = DataId(1), "data set at index 0 has id 1"),
-        (|plan| plan.groups[0].rule = GroupRule::Compare { baseline: CellId(2) }, "arm 2 is not in the plan"),
+        (|plan| plan.groups[0].rule = GroupRule::Compare { baseline: ArmId(2) }, "arm 2 is not in the plan"),
     ];
     for (spoil, reason) in spoils {
         let mut header = header();

@@ -63,8 +63,6 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     found
 }
 
-/// Returns the differences of all runs from the first old one, each phrase once, and between the programs of
-/// one side.
 pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut add = |phrase: String| {
@@ -93,10 +91,8 @@ pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<S
 
 /// Property of a machine, in words.
 type OfMachine = (&'static str, fn(&Machine) -> Option<String>);
-/// Property of a file system, in words.
 type OfFileSystem = (&'static str, fn(&FileSystem) -> Option<String>);
 
-/// Settings of a machine, a line each.
 type Lines = (&'static str, fn(&Machine) -> Vec<String>);
 
 const LISTS: [Lines; 4] = [
@@ -154,7 +150,6 @@ pub(super) fn doubts(which: Which, runs: &[Run<'_>]) -> Vec<Doubt> {
     runs.iter().flat_map(|run| doubts_of(run.report, &which.name(run, runs.len()))).collect()
 }
 
-/// Returns the warnings of one run, which is called `name`.
 pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
     let warned: Vec<Advisory> = report.warnings.iter().filter(|one| speaks_against(one)).cloned().collect();
     let of_kind = |kind: &'static str| {

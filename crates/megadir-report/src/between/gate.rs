@@ -16,18 +16,15 @@ const MISSED_MIN: f64 = 0.25;
 /// Arms that a reason names; beyond that it counts them.
 const NAMED_MAX: usize = 3;
 
-/// Condition of a gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Condition {
     /// Tolerated slowdown, a fraction; `None`: the equivalence band.
     pub slower_by: Option<f64>,
-    /// Accept a single run a side.
     pub single_run: bool,
     /// Accept runs with loud warnings.
     pub despite_warnings: bool,
 }
 
-/// Result of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     /// Tolerated slowdown, a fraction; `None`: the equivalence band.
@@ -92,7 +89,6 @@ pub enum UnjudgedKind {
     Incomplete,
     /// Arms missing in some runs.
     Missing,
-    /// Arms with unequal work.
     UnequalWork,
     /// Arms not measured in every round.
     PartlyMeasured,
@@ -138,14 +134,14 @@ impl Between {
             _ => false,
         };
         let because = self.unjudged.iter().filter(|reason| !waived(reason)).cloned().collect();
-        let arms = self.rows.iter().map(|row| Arm { name: &row.arm, outcome: &row.outcome }).collect();
+        let arms = self.rows.iter().map(|row| ArmSummary { name: &row.arm, outcome: &row.outcome }).collect();
         self.gate = Some(Gate::judge(arms, self.band, condition.slower_by, because));
     }
 }
 
 /// An arm, compared with its reference.
 #[derive(Clone, Copy)]
-struct Arm<'a> {
+struct ArmSummary<'a> {
     name: &'a str,
     outcome: &'a Outcome,
 }
@@ -187,21 +183,22 @@ impl Gate {
                 if let Some((kind, text)) = reason {
                     because.push(Unjudged { arms: vec![name.to_owned()], ..whole(kind, text) });
                 }
-                arms.push(Arm { name, outcome: &row.outcome });
+                arms.push(ArmSummary { name, outcome: &row.outcome });
             }
         }
         Self::judge(arms, summary.rules.equivalence_band, slower_by, because)
     }
 
-    fn judge(arms: Vec<Arm<'_>>, band: f64, by: Option<f64>, mut because: Vec<Unjudged>) -> Self {
-        let (slower, others): (Vec<Arm<'_>>, Vec<Arm<'_>>) =
+    fn judge(arms: Vec<ArmSummary<'_>>, band: f64, by: Option<f64>, mut because: Vec<Unjudged>) -> Self {
+        let (slower, others): (Vec<ArmSummary<'_>>, Vec<ArmSummary<'_>>) =
             arms.into_iter().partition(|arm| is_slower(arm.outcome, by));
         let limit = 1.0 + by.unwrap_or(band);
         let reaching = |beyond: f64| {
-            let reaches = move |arm: &&Arm<'_>| upper_end(arm.outcome).is_some_and(|high| high > beyond);
+            let reaches =
+                move |arm: &&ArmSummary<'_>| upper_end(arm.outcome).is_some_and(|high| high > beyond);
             others.iter().filter(reaches).copied().collect::<Vec<_>>()
         };
-        let names = |arms: &[Arm<'_>]| arms.iter().map(|arm| arm.name.to_owned()).collect::<Vec<_>>();
+        let names = |arms: &[ArmSummary<'_>]| arms.iter().map(|arm| arm.name.to_owned()).collect::<Vec<_>>();
         let open = reaching(limit);
         let missed = (MISSED_TOLERANCES * (limit - 1.0)).max(MISSED_MIN);
         let wide = reaching(1.0 + missed);
@@ -289,7 +286,6 @@ fn is_slower(outcome: &Outcome, by: Option<f64>) -> bool {
     }
 }
 
-/// Returns the upper end of the adjusted interval.
 fn upper_end(outcome: &Outcome) -> Option<f64> {
     match outcome {
         Outcome::Judged { adjusted, .. } => adjusted.map(|range| range.high),
@@ -297,7 +293,6 @@ fn upper_end(outcome: &Outcome) -> Option<f64> {
     }
 }
 
-/// Returns the first names and the number of the others.
 fn named(arms: &[String]) -> String {
     let shown = arms[..arms.len().min(NAMED_MAX)].join("; ");
     match arms.len().checked_sub(NAMED_MAX) {

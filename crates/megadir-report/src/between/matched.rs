@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use megadir_record::{Cell, Data, DataSource, Record, Role, Work};
+use megadir_record::{Arm, Data, DataSource, Record, Role, Work};
 
 use super::Run;
 use crate::summary::Rounds;
@@ -18,19 +18,18 @@ impl<'a> Side<'a> {
         Self { runs, rounds: runs.iter().map(|run| run.report.rounds()).collect() }
     }
 
-    /// Returns the times of an arm, one series for each run that has it.
-    pub(super) fn times(&self, cells: &[Option<&Cell>]) -> Vec<Vec<f64>> {
-        let there = self.rounds.iter().zip(cells);
-        there.filter_map(|(rounds, cell)| cell.map(|cell| rounds.times(cell.id))).collect()
+    pub(super) fn times(&self, planned_arms: &[Option<&Arm>]) -> Vec<Vec<f64>> {
+        let there = self.rounds.iter().zip(planned_arms);
+        there.filter_map(|(rounds, planned)| planned.map(|planned| rounds.times(planned.id))).collect()
     }
 }
 
 /// An arm with its cell in each run; `None` in runs without it.
 pub(super) struct Matched<'a> {
-    pub(super) cell: &'a Cell,
+    pub(super) planned: &'a Arm,
     of: &'a Record,
-    pub(super) old: Vec<Option<&'a Cell>>,
-    pub(super) new: Vec<Option<&'a Cell>>,
+    pub(super) old: Vec<Option<&'a Arm>>,
+    pub(super) new: Vec<Option<&'a Arm>>,
 }
 
 impl Matched<'_> {
@@ -56,21 +55,21 @@ pub(super) fn arms<'a>(old: &'a [Run<'a>], new: &'a [Run<'a>]) -> Vec<Matched<'a
     let all = (0..new.len()).map(|at| (false, at)).chain((0..old.len()).map(|at| (true, at)));
     for (is_old, at) in all {
         let record = if is_old { &old[at].report.record } else { &new[at].report.record };
-        for cell in record.header.plan.cells.iter().filter(|cell| cell.role != Role::AgainstItself) {
-            let places = named.entry(cell.name.as_str()).or_default();
+        for planned in record.header.plan.arms.iter().filter(|planned| planned.role != Role::AgainstItself) {
+            let places = named.entry(planned.name.as_str()).or_default();
             let is_free =
                 |arm: &Matched<'_>| if is_old { arm.old[at].is_none() } else { arm.new[at].is_none() };
             let fits = |place: &usize| {
-                is_free(&arms[*place]) && same((arms[*place].of, arms[*place].cell), (record, cell))
+                is_free(&arms[*place]) && same((arms[*place].of, arms[*place].planned), (record, planned))
             };
             let place = places.iter().copied().find(fits).unwrap_or_else(|| {
                 let (old, new) = (vec![None; old.len()], vec![None; new.len()]);
-                arms.push(Matched { cell, of: record, old, new });
+                arms.push(Matched { planned, of: record, old, new });
                 places.push(arms.len() - 1);
                 arms.len() - 1
             });
             let arm = &mut arms[place];
-            *if is_old { &mut arm.old[at] } else { &mut arm.new[at] } = Some(cell);
+            *if is_old { &mut arm.old[at] } else { &mut arm.new[at] } = Some(planned);
         }
     }
     arms
@@ -82,19 +81,21 @@ pub(super) fn arms<'a>(old: &'a [Run<'a>], new: &'a [Run<'a>]) -> Vec<Matched<'a
 /// directories.
 pub(super) fn saw_the_same(arm: &Matched<'_>, old: &Side<'_>, new: &Side<'_>) -> bool {
     // Observed values may differ.
-    if matches!(arm.cell.work, Work::FillUntilRefused { .. }) {
+    if matches!(arm.planned.work, Work::FillUntilRefused { .. }) {
         return true;
     }
     let in_runs = || {
         let sides = [(old, &arm.old), (new, &arm.new)];
-        sides.into_iter().flat_map(|(side, cells)| side.runs.iter().zip(&side.rounds).zip(cells))
+        sides
+            .into_iter()
+            .flat_map(|(side, planned_arms)| side.runs.iter().zip(&side.rounds).zip(planned_arms))
     };
-    let entries = in_runs().filter_map(|((_, rounds), cell)| {
-        let seen = rounds.samples((*cell)?.id).map(|sample| sample.counted.entries);
+    let entries = in_runs().filter_map(|((_, rounds), planned)| {
+        let seen = rounds.samples((*planned)?.id).map(|sample| sample.counted.entries);
         Some(seen.collect::<BTreeSet<u64>>()).filter(|seen| !seen.is_empty())
     });
-    let names = in_runs().filter_map(|((run, _), cell)| {
-        let data = data_of(&run.report.record, (*cell)?)?;
+    let names = in_runs().filter_map(|((run, _), planned)| {
+        let data = data_of(&run.report.record, (*planned)?)?;
         data.hash.filter(|_| matches!(data.source, DataSource::Existing { .. }))
     });
     all_equal(entries) && all_equal(names)
@@ -105,22 +106,22 @@ fn all_equal<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
 }
 
 /// `true` if two cells are the same arm.
-fn same((of_one, one): (&Record, &Cell), (of_other, other): (&Record, &Cell)) -> bool {
-    let of = |cell: &Cell| (cell.cache, cell.rate_per_s, cell.operations, work(cell));
+fn same((of_one, one): (&Record, &Arm), (of_other, other): (&Record, &Arm)) -> bool {
+    let of = |planned: &Arm| (planned.cache, planned.rate_per_s, planned.operations, work(planned));
     // The seed of a data set is irrelevant.
-    let data = |record, cell| data_of(record, cell).map(|data| (data.entries, &data.source));
+    let data = |record, planned| data_of(record, planned).map(|data| (data.entries, &data.source));
     one.name == other.name
         && of(one) == of(other)
         && data(of_one, one).zip(data(of_other, other)).is_some_and(|(one, other)| one == other)
 }
 
-fn data_of<'a>(record: &'a Record, cell: &Cell) -> Option<&'a Data> {
-    record.header.plan.data.iter().find(|data| data.id == cell.data)
+fn data_of<'a>(record: &'a Record, planned: &Arm) -> Option<&'a Data> {
+    record.header.plan.data.iter().find(|data| data.id == planned.data)
 }
 
 /// Returns the work without values observed during the run.
-fn work(cell: &Cell) -> Work {
-    let mut work = cell.work.clone();
+fn work(planned: &Arm) -> Work {
+    let mut work = planned.work.clone();
     match &mut work {
         Work::FillUntilRefused { predicted, .. } => *predicted = None,
         Work::Attributes { expected, .. } => *expected = None,

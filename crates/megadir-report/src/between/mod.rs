@@ -29,14 +29,11 @@ pub const BETWEEN_VERSION: u32 = 1;
 /// Comparison of new runs with old ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Between {
-    /// Always [`BETWEEN_VERSION`].
     pub version: u32,
     pub study: String,
     /// Observations that the intervals rest on.
     pub basis: Basis,
-    /// Names of the old runs.
     pub old_runs: Vec<String>,
-    /// Names of the new runs.
     pub new_runs: Vec<String>,
     /// Differences between machines, file systems and data sets; empty if the runs are comparable.
     pub differences: Vec<String>,
@@ -50,7 +47,6 @@ pub struct Between {
     pub rows: Vec<Row>,
     /// Geometric mean of all ratios; `None` without any.
     pub geometric_mean: Option<f64>,
-    /// Number of these ratios.
     pub ratios: usize,
     /// Arms missing in the new runs.
     pub only_old: Vec<String>,
@@ -86,19 +82,15 @@ pub enum Basis {
 pub struct Row {
     pub arm: String,
     pub cache: String,
-    /// Rounds of the old runs, summed.
     pub old_rounds: usize,
-    /// Rounds of the new runs, summed.
     pub new_rounds: usize,
     /// Median time of an operation in the old run, nanoseconds; for several runs the median of their medians.
     /// `None` if not measured.
     pub old_ns: Option<Figure>,
-    /// The same for the new runs.
     pub new_ns: Option<Figure>,
     /// Median of each old run, nanoseconds, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub old_each_ns: Vec<f64>,
-    /// The same for the new runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub new_each_ns: Vec<f64>,
     /// New over old.
@@ -119,7 +111,6 @@ enum Which {
 }
 
 impl Which {
-    /// Returns the name of a run; `of` is the number of runs on its side.
     fn name(self, run: &Run<'_>, of: usize) -> String {
         let side = match self {
             Self::Old => "the old run",
@@ -147,7 +138,7 @@ pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
     let rows = rows(&arms, (&old, &new), basis, band);
     let logs: Vec<f64> = rows.iter().filter_map(|row| ratio(&row.outcome)).map(f64::ln).collect();
     let names = |wanted: fn(&&Matched<'_>) -> bool| -> Vec<String> {
-        arms.iter().filter(wanted).map(|arm| arm.cell.name.clone()).collect()
+        arms.iter().filter(wanted).map(|arm| arm.planned.name.clone()).collect()
     };
     let resolution =
         |runs: &[Run<'_>]| runs.iter().flat_map(|run| run.report.summary.resolution.clone()).collect();
@@ -180,14 +171,15 @@ fn of_both<T>(of: fn(Which, &[Run<'_>]) -> Vec<T>, old: &[Run<'_>], new: &[Run<'
     of(Which::Old, old).into_iter().chain(of(Which::New, new)).collect()
 }
 
-/// Returns the rows of arms on both sides, judged as one family.
 fn rows(arms: &[Matched<'_>], (old, new): (&Side<'_>, &Side<'_>), basis: Basis, band: f64) -> Vec<Row> {
     let (mut rows, mut times) = (Vec::new(), Vec::new());
     for arm in arms.iter().filter(|arm| arm.is_on_both_sides()) {
         let (before, after) = (old.times(&arm.old), new.times(&arm.new));
-        let worked = |side: &Side<'_>, cells: &[Option<&megadir_record::Cell>]| {
-            side.runs.iter().zip(cells).all(|(run, cell)| {
-                cell.is_none_or(|cell| run.report.summary.arm(cell.id).is_some_and(|arm| arm.work.is_equal()))
+        let worked = |side: &Side<'_>, planned_arms: &[Option<&megadir_record::Arm>]| {
+            side.runs.iter().zip(planned_arms).all(|(run, planned)| {
+                planned.is_none_or(|planned| {
+                    run.report.summary.arm(planned.id).is_some_and(|arm| arm.work.is_equal())
+                })
             })
         };
         let equal = worked(old, &arm.old) && worked(new, &arm.new) && matched::saw_the_same(arm, old, new);
@@ -195,8 +187,8 @@ fn rows(arms: &[Matched<'_>], (old, new): (&Side<'_>, &Side<'_>), basis: Basis, 
             |series: &[Vec<f64>], basis| if basis == Basis::Rounds { Vec::new() } else { medians(series) };
         let confidence = new.runs[0].report.summary.rules.confidence;
         rows.push(Row {
-            arm: arm.cell.name.clone(),
-            cache: arm.cell.cache.name().to_owned(),
+            arm: arm.planned.name.clone(),
+            cache: arm.planned.cache.name().to_owned(),
             old_rounds: before.iter().map(Vec::len).sum(),
             new_rounds: after.iter().map(Vec::len).sum(),
             old_ns: figure(&before, basis, confidence),
@@ -225,7 +217,6 @@ fn figure(series: &[Vec<f64>], basis: Basis, confidence: f64) -> Option<Figure> 
     }
 }
 
-/// Judges all measured rows as one family.
 fn judge(rows: &mut [Row], times: &[(Vec<f64>, Vec<f64>)], basis: Basis, band: f64) {
     let equal = |row: &Row| row.outcome != Outcome::Unequal;
     let family: Vec<(Vec<f64>, Vec<f64>)> =
@@ -248,7 +239,6 @@ fn judge(rows: &mut [Row], times: &[(Vec<f64>, Vec<f64>)], basis: Basis, band: f
     }
 }
 
-/// Returns the ratio of an outcome.
 fn ratio(outcome: &Outcome) -> Option<f64> {
     match outcome {
         Outcome::Judged { ratio, .. } => Some(ratio.value),

@@ -39,6 +39,11 @@ impl Lines {
             notes: notes(between),
         }
     }
+
+    /// Result of the gate with its reasons, or the numbers of arms by verdict.
+    fn leading(&self, between: &Between) -> Vec<String> {
+        if self.gate.is_empty() { vec![answer(between)] } else { self.gate.clone() }
+    }
 }
 
 fn sides(between: &Between) -> String {
@@ -164,17 +169,19 @@ pub fn table(between: &Between, width: usize, style: Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Returns the comparison as one HTML file: warnings, the gate, then the rows.
+/// Returns the comparison as one HTML file: the answer, the first warnings, the rows, then the other warnings.
 #[must_use]
 pub fn html(between: &Between) -> String {
     let text = Lines::of(between);
     let mut page = Page::empty();
     page.push("<main>\n");
     page.element("h1", &text.heading);
-    text.gate.iter().for_each(|line| page.element("p class=\"answer\"", line));
-    text.alarms.iter().for_each(|alarm| page.element("p class=\"loud\"", alarm));
+    let (first, others) = text.alarms.split_at(text.alarms.len().min(WARNINGS_MAX));
+    text.leading(between).iter().for_each(|line| page.element("p class=\"answer\"", line));
+    first.iter().for_each(|alarm| page.element("p class=\"loud\"", alarm));
     text.caution.iter().for_each(|caution| page.paragraph(caution));
     push_grid(&mut page, &grid(between), false);
+    others.iter().for_each(|alarm| page.element("p class=\"loud\"", alarm));
     text.notes.iter().for_each(|note| page.element("p class=\"faint\"", note));
     page.push("</main>\n</body>\n</html>\n");
     let mark = format!("<meta name=\"megadir-comparison\" content=\"{}\">", chart::escape(&between.study));
@@ -186,7 +193,8 @@ pub fn html(between: &Between) -> String {
 pub fn markdown(between: &Between) -> String {
     let text = Lines::of(between);
     let mut page = format!("## {}\n\n", markdown_text::clean(&text.heading));
-    let gate = text.gate.iter().map(|line| format!("**{}**", markdown_text::clean(line)));
+    let gate = text.leading(between);
+    let gate = gate.iter().map(|line| format!("**{}**", markdown_text::clean(line)));
     let alarms = text.alarms.iter().map(|alarm| format!("**Warning:** {}", markdown_text::clean(alarm)));
     let caution = text.caution.iter().map(|caution| markdown_text::clean(caution));
     gate.chain(alarms).chain(caution).for_each(|line| page.push_str(&format!("{line}\n\n")));
@@ -344,10 +352,10 @@ pub fn screen(between: &Between, width: usize, style: Style) -> String {
     }
     let passed = between.gate.as_ref().is_some_and(|gate| gate.says == GateSays::Passed);
     let tone = if passed { Tone::Plain } else { Tone::Alarm };
-    match lines.gate.first() {
-        Some(verdict) => page.sentences(verdict, "", tone, 2),
-        None => page.sentences(&answer(between), "", Tone::Plain, 2),
-    };
+    let tone = if between.gate.is_some() { tone } else { Tone::Plain };
+    if let Some(line) = lines.leading(between).first() {
+        page.sentences(line, "", tone, 2);
+    }
     if let Some(caution) = &lines.caution {
         page.sentences(caution, "", Tone::Plain, 2);
     }

@@ -1,6 +1,6 @@
 //! Reasons why a gate cannot be judged: measurements missing in runs, and in each arm of the old runs.
 
-use megadir_record::{Cell, Phase, Record, Sample, Stop};
+use megadir_record::{Arm, Phase, Record, Sample, Stop};
 use megadir_stats::RUNS_MIN;
 
 use super::gate::{Unjudged, UnjudgedKind};
@@ -9,7 +9,6 @@ use super::{Basis, Between, Run, Which};
 use crate::summary::{Ending, Outcome};
 use crate::text;
 
-/// Returns every reason: first about whole runs, then about arms, grouped by reason.
 pub(super) fn reasons(
     between: &Between,
     old: &Side<'_>,
@@ -35,8 +34,8 @@ pub(super) fn reasons(
         }
         let Some((kind, text)) = of_arm(arm, outcome, old, new, between.basis) else { continue };
         match of_arms.iter_mut().find(|reason| (reason.kind, &reason.text) == (kind, &text)) {
-            Some(reason) => reason.arms.push(arm.cell.name.clone()),
-            None => of_arms.push(Unjudged { kind, text, arms: vec![arm.cell.name.clone()] }),
+            Some(reason) => reason.arms.push(arm.planned.name.clone()),
+            None => of_arms.push(Unjudged { kind, text, arms: vec![arm.planned.name.clone()] }),
         }
     }
     reasons.extend(of_arms);
@@ -83,7 +82,7 @@ fn same_runs(old: &[Run<'_>], new: &[Run<'_>]) -> Option<Unjudged> {
 pub fn is_same(one: &Record, other: &Record) -> bool {
     let started = |record: &Record| (record.header.started_unix_s, record.header.plan.seed);
     let taken =
-        |sample: &Sample| (sample.epoch, sample.round, sample.cell, sample.start_ns, sample.elapsed_ns);
+        |sample: &Sample| (sample.epoch, sample.round, sample.arm, sample.start_ns, sample.elapsed_ns);
     let mut both = one.samples.iter().zip(&other.samples).peekable();
     started(one) == started(other)
         && both.peek().is_some()
@@ -107,7 +106,6 @@ fn incomplete(which: Which, run: &Run<'_>, of: usize) -> Option<Unjudged> {
     Some(whole(UnjudgedKind::Incomplete, text))
 }
 
-/// Returns the missing part of an arm of the old runs.
 fn of_arm(
     arm: &Matched<'_>,
     outcome: Option<&Outcome>,
@@ -122,14 +120,16 @@ fn of_arm(
         ));
     }
     let sides = [(Which::Old, old, &arm.old), (Which::New, new, &arm.new)];
-    for (which, side, cells) in sides {
-        for ((run, cell), place) in side.runs.iter().zip(cells).zip(0..) {
+    for (which, side, planned_arms) in sides {
+        for ((run, planned), place) in side.runs.iter().zip(planned_arms).zip(0..) {
             let name = which.name(run, side.runs.len());
-            let Some(cell) = *cell else { return Some((UnjudgedKind::Missing, format!("not in {name}"))) };
-            if !run.report.summary.arm(cell.id).is_some_and(|arm| arm.work.is_equal()) {
+            let Some(planned) = *planned else {
+                return Some((UnjudgedKind::Missing, format!("not in {name}")));
+            };
+            if !run.report.summary.arm(planned.id).is_some_and(|arm| arm.work.is_equal()) {
                 return Some((UnjudgedKind::UnequalWork, format!("{name} did other work than it should")));
             }
-            if let Some(missing) = missing_rounds(side, place, cell) {
+            if let Some(missing) = missing_rounds(side, place, planned) {
                 return Some((UnjudgedKind::PartlyMeasured, format!("{name} {missing}")));
             }
         }
@@ -148,9 +148,9 @@ fn of_arm(
 }
 
 /// Returns how far an arm was measured; `None` if in every round of its run.
-fn missing_rounds(side: &Side<'_>, place: usize, cell: &Cell) -> Option<String> {
+fn missing_rounds(side: &Side<'_>, place: usize, planned: &Arm) -> Option<String> {
     let (run, rounds) = (&side.runs[place], &side.rounds[place]);
-    let measured = rounds.samples(cell.id).count();
+    let measured = rounds.samples(planned.id).count();
     let rules = &run.report.record.header.plan.rules;
     let all = match rules.stop {
         Stop::Rounds => rules.rounds as usize,
@@ -158,9 +158,10 @@ fn missing_rounds(side: &Side<'_>, place: usize, cell: &Cell) -> Option<String> 
         Stop::Ratio { .. } | Stop::Difference { .. } => rounds.keys().len(),
     };
     let refused =
-        run.report.record.samples.iter().any(|sample| sample.cell == cell.id && sample.refused.is_some());
-    let voided =
-        |sample: &Sample| sample.cell == cell.id && sample.phase == Phase::Measure && sample.voided.is_some();
+        run.report.record.samples.iter().any(|sample| sample.arm == planned.id && sample.refused.is_some());
+    let voided = |sample: &Sample| {
+        sample.arm == planned.id && sample.phase == Phase::Measure && sample.voided.is_some()
+    };
     let why = match refused {
         true => " (its directory took no more names)",
         false if run.report.record.samples.iter().any(voided) => " (rounds were voided)",

@@ -18,7 +18,6 @@ pub(super) enum Unit {
     Share,
     /// Number of nines of a share: 2 is 99 %.
     Nines,
-    /// Seconds.
     Seconds,
 }
 
@@ -33,7 +32,6 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Returns a linear axis that includes zero and all values.
     pub(super) fn from_zero(unit: Unit, values: impl IntoIterator<Item = f64>, places: (f64, f64)) -> Self {
         let (low, high) = bounds(values).unwrap_or((0.0, 1.0));
         let (low, high) = (low.min(0.0), high.max(0.0));
@@ -43,7 +41,6 @@ impl Axis {
         Self { unit, log: false, low, high, from: places.0, to: places.1 }
     }
 
-    /// Returns a linear axis that spans all values, for moments, which have no zero.
     pub(super) fn span(unit: Unit, values: impl IntoIterator<Item = f64>, places: (f64, f64)) -> Self {
         let (low, high) = bounds(values).unwrap_or((0.0, 1.0));
         let high = if high > low { high } else { low + 1.0 };
@@ -52,7 +49,6 @@ impl Axis {
         Self { unit, log: false, low, high, from: places.0, to: places.1 }
     }
 
-    /// Returns a logarithmic axis that spans all values, which are positive, with a margin.
     pub(super) fn log(unit: Unit, values: impl IntoIterator<Item = f64>, places: (f64, f64)) -> Self {
         let values = values.into_iter().filter(|value| *value > 0.0);
         let (low, high) = bounds(values).unwrap_or((0.5, 2.0));
@@ -72,7 +68,6 @@ impl Axis {
         }
     }
 
-    /// Returns the coordinate of a value.
     pub(super) fn at(&self, value: f64) -> f64 {
         let value = if self.log { libm::log10(value.max(f64::MIN_POSITIVE)) } else { value };
         let share = ((value - self.low) / (self.high - self.low)).clamp(-0.5, 1.5);
@@ -179,7 +174,6 @@ impl Axis {
     }
 }
 
-/// Returns the smallest and the largest finite value.
 pub(super) fn bounds(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let finite = values.into_iter().filter(|value| value.is_finite());
     finite.fold(None, |known, value| match known {

@@ -82,7 +82,6 @@ impl Drawing {
         &self.texts
     }
 
-    /// Returns the elements, with definitions named after `id`.
     pub(super) fn body(&self, id: &str) -> String {
         let hatch = if self.hatched {
             format!(
@@ -95,7 +94,6 @@ impl Drawing {
         hatch + &self.body.replace(ID, id)
     }
 
-    /// Extends the drawing down to `y`.
     pub(super) fn reach(&mut self, y: f64) {
         self.height = self.height.max(y);
     }
@@ -240,7 +238,6 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     f64::from(text.chars().map(of).sum::<u32>()) * size * 0.0102
 }
 
-/// Wraps a text to this width; cuts longer words.
 pub(super) fn wrap(text: &str, width: f64, size: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in crate::render::words(text) {
@@ -256,7 +253,6 @@ pub(super) fn wrap(text: &str, width: f64, size: f64) -> Vec<String> {
     lines
 }
 
-/// Truncates a text to this width, with an ellipsis.
 pub(super) fn shortened(text: &str, width: f64, size: f64) -> String {
     if text_width(text, size) <= width {
         return text.into();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use megadir_record::{CellId, SyncPolicy, Work};
+use megadir_record::{ArmId, SyncPolicy, Work};
 
 use crate::chart::axis::{Axis, Unit};
 use crate::chart::drawing::Shape;
@@ -30,11 +30,11 @@ impl Chart for Dumbbell {
 }
 
 /// Arms of one row, indexed by the position of their state in the key.
-type States = BTreeMap<usize, CellId>;
+type States = BTreeMap<usize, ArmId>;
 
 fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Pairs(pairs) = &group.reading else { return None };
-    let state = |arm: CellId| summary.arm(arm).map(|arm| arm.cell.cache);
+    let state = |arm: ArmId| summary.arm(arm).map(|arm| arm.planned.cache);
     let differs = |row: &&PairRow| state(row.pair.arm) != state(row.pair.to);
     let (mut names, mut rows): (Vec<&str>, Vec<(String, States)>) = (Vec::new(), Vec::new());
     for row in pairs.rows.iter().filter(differs) {
@@ -52,7 +52,7 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
             }
         }
     }
-    let time = |arm: CellId| summary.arm(arm).and_then(|arm| Some(arm.timing.as_ref()?.time_ns.value));
+    let time = |arm: ArmId| summary.arm(arm).and_then(|arm| Some(arm.timing.as_ref()?.time_ns.value));
     let shown: Vec<(String, Vec<(usize, f64)>)> = rows
         .iter()
         .map(|(at, states)| {
@@ -162,9 +162,8 @@ fn of_group_durability(summary: &Summary, group: &GroupSummary, width: Width) ->
     )
 }
 
-/// Returns the row of a contrast, and its values.
 fn row_durability(summary: &Summary, row: &PairRow, names: &[&str]) -> (Row, Vec<f64>) {
-    let time = |arm: CellId| summary.arm(arm).and_then(|arm| Some(arm.timing.as_ref()?.time_ns));
+    let time = |arm: ArmId| summary.arm(arm).and_then(|arm| Some(arm.timing.as_ref()?.time_ns));
     let (mut marks, mut told, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for (name, arm) in [(&row.pair.than, row.pair.to), (&row.pair.what, row.pair.arm)] {
         let place = names.iter().position(|known| known == name).unwrap_or(0);
@@ -183,8 +182,8 @@ fn interval(figure: &Figure) -> Option<Mark> {
     figure.interval.map(|range| Mark::Interval { low: range.low, high: range.high, class: "even" })
 }
 
-fn sync(summary: &Summary, arm: CellId) -> Option<SyncPolicy> {
-    match &summary.arm(arm)?.cell.work {
+fn sync(summary: &Summary, arm: ArmId) -> Option<SyncPolicy> {
+    match &summary.arm(arm)?.planned.work {
         Work::Files(work) => Some(work.sync),
         _ => None,
     }

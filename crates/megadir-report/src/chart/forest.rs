@@ -34,7 +34,7 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
     let (rows, against): (Vec<(String, &Outcome)>, String) = match &group.reading {
         GroupReading::Compare(comparison) => {
             let itself = |row: &&Contrast| {
-                summary.arm(row.arm).is_some_and(|arm| arm.cell.role != Role::AgainstItself)
+                summary.arm(row.arm).is_some_and(|arm| arm.planned.role != Role::AgainstItself)
             };
             let rows = comparison.rows.iter().filter(itself).filter(|row| row.outcome != Outcome::Baseline);
             let named = rows.map(|row| (summary.arm_name_in(comparison, row.arm), &row.outcome));
@@ -114,7 +114,6 @@ pub(super) fn values<'a>(outcomes: impl Iterator<Item = &'a Outcome>, band: f64)
     values
 }
 
-/// Returns the ratio of an outcome, if it can be drawn.
 pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
     let ratio = match outcome {
         Outcome::Judged { ratio, .. } => ratio.value,

@@ -85,8 +85,8 @@ fn told(series: &Series) -> String {
 
 /// Returns the number of entries at which the record reports a full directory.
 pub(super) fn predicted_limit(report: &Report) -> Vec<(f64, String)> {
-    let cells = report.record.header.plan.cells.iter();
-    let predicted = cells.filter_map(|cell| match &cell.work {
+    let arms = report.record.header.plan.arms.iter();
+    let predicted = arms.filter_map(|arm| match &arm.work {
         Work::FillUntilRefused { predicted, .. } => predicted.as_ref(),
         _ => None,
     });

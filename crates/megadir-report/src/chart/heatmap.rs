@@ -99,7 +99,7 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
 /// `true` if two arms differ in the layout of their files.
 fn contrasts_places(summary: &Summary, row: &PairRow) -> bool {
     let place = |arm| {
-        let cell = &summary.arm(arm)?.cell;
+        let cell = &summary.arm(arm)?.planned;
         let data = &summary.data.iter().find(|check| check.data.id == cell.data)?.data;
         match &data.source {
             DataSource::Made(made) => Some((&made.spread, made.directories)),
@@ -110,7 +110,7 @@ fn contrasts_places(summary: &Summary, row: &PairRow) -> bool {
 }
 
 fn entries(summary: &Summary, row: &PairRow) -> u64 {
-    let cell = summary.arm(row.pair.arm).map(|arm| arm.cell.data);
+    let cell = summary.arm(row.pair.arm).map(|arm| arm.planned.data);
     let data = summary.data.iter().find(|check| Some(check.data.id) == cell);
     data.map_or(0, |check| check.data.entries)
 }
@@ -198,7 +198,6 @@ fn draw_cell(drawing: &mut Drawing, (x, y): (f64, f64), across: f64, cell: Optio
     );
 }
 
-/// Returns the positions at which the ratio of a row crosses 1, in columns.
 fn crossing(cells: &[Option<&Outcome>]) -> Option<f64> {
     let logs: Vec<Option<f64>> = cells.iter().map(|cell| cell.and_then(ratio).map(libm::log)).collect();
     let between = |place: usize| match (logs[place], logs[place + 1]) {

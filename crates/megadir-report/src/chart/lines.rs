@@ -21,7 +21,6 @@ pub(super) struct Line {
 pub(super) struct Point {
     pub(super) x: f64,
     pub(super) y: f64,
-    /// The interval of `y`.
     pub(super) interval: Option<Range>,
 }
 
@@ -84,7 +83,6 @@ pub(super) fn draw(frame: &Frame<'_>, lines: &[Line]) -> Drawing {
     drawing
 }
 
-/// Returns the CSS class of the n-th line: its colour, and dashes once colours repeat.
 pub(super) fn class(place: usize) -> String {
     let dashes = match place / SERIES {
         0 => "",
@@ -156,7 +154,6 @@ fn labels(
     }
 }
 
-/// Puts numbers at the ends of lines.
 fn numbers(
     drawing: &mut Drawing,
     ends: &[f64],

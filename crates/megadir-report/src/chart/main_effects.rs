@@ -9,7 +9,7 @@ use super::{Chart, Picture};
 use crate::report::Report;
 use crate::summary::{Figure, Summary};
 use crate::text;
-use megadir_record::{Cell, CellId, Keys, Presence, Role, Work};
+use megadir_record::{Arm, ArmId, Keys, Presence, Role, Work};
 
 pub(super) struct MainEffects;
 
@@ -27,8 +27,7 @@ impl Chart for MainEffects {
     }
 }
 
-/// An arm with its level of every factor.
-type Levels = (CellId, Vec<String>);
+type Levels = (ArmId, Vec<String>);
 
 /// Arms with every combination of levels.
 struct Design {
@@ -39,7 +38,7 @@ struct Design {
 fn picture(report: &Report, width: Width) -> Option<Picture> {
     let design = design(&report.summary)?;
     let rounds = report.rounds();
-    let arms: Vec<CellId> = design.arms.iter().map(|(arm, _)| *arm).collect();
+    let arms: Vec<ArmId> = design.arms.iter().map(|(arm, _)| *arm).collect();
     let logs: Vec<Vec<f64>> = rounds
         .paired(&arms)
         .iter()
@@ -80,7 +79,6 @@ fn picture(report: &Report, width: Width) -> Option<Picture> {
     )))
 }
 
-/// Returns the median over rounds of the time of arms with a level over the time of all arms.
 fn effect(
     arms: &[Levels],
     logs: &[Vec<f64>],
@@ -103,12 +101,11 @@ fn effect(
     Some(Figure { value: libm::exp(figure.value), interval })
 }
 
-/// Returns the factors of an arm's work, with its levels.
-fn factors(summary: &Summary, cell: &Cell) -> Option<Vec<(&'static str, String)>> {
-    let data = summary.data.iter().find(|check| check.data.id == cell.data)?;
+fn factors(summary: &Summary, planned: &Arm) -> Option<Vec<(&'static str, String)>> {
+    let data = summary.data.iter().find(|check| check.data.id == planned.data)?;
     let entries = ("entries", text::count(data.data.entries));
-    let cache = ("cache", cell.cache.name().to_owned());
-    Some(match &cell.work {
+    let cache = ("cache", planned.cache.name().to_owned());
+    Some(match &planned.work {
         Work::Lookup { presence, keys, call } => {
             let presence = if *presence == Presence::Present { "present" } else { "absent" };
             let keys = match keys {
@@ -144,16 +141,16 @@ fn levels(arms: &[Levels], place: usize) -> Vec<String> {
 
 /// Returns the arms of a complete crossing of at least two factors; drops incomplete levels, the rarest first.
 fn design(summary: &Summary) -> Option<Design> {
-    let cells = summary
+    let planned_arms = summary
         .arms
         .iter()
-        .filter(|arm| arm.cell.role != Role::AgainstItself && arm.rounds > 0 && arm.work.is_equal());
+        .filter(|arm| arm.planned.role != Role::AgainstItself && arm.rounds > 0 && arm.work.is_equal());
     let mut names: Vec<&'static str> = Vec::new();
     let mut arms: Vec<Levels> = Vec::new();
-    for arm in cells {
-        let factors = factors(summary, &arm.cell)?;
+    for arm in planned_arms {
+        let factors = factors(summary, &arm.planned)?;
         names = factors.iter().map(|(name, _)| *name).collect();
-        arms.push((arm.cell.id, factors.into_iter().map(|(_, level)| level).collect()));
+        arms.push((arm.planned.id, factors.into_iter().map(|(_, level)| level).collect()));
     }
     loop {
         let varies: Vec<bool> = (0..names.len()).map(|place| levels(&arms, place).len() > 1).collect();

@@ -66,7 +66,6 @@ pub const CHARTS: &[&dyn Chart] = &[
     &run_order::RunOrder,
 ];
 
-/// Draws the groups of a report one by one.
 fn of_groups<Drawn: IntoIterator<Item = Picture>>(
     report: &Report,
     draw: impl Fn(&GroupSummary) -> Drawn,
@@ -96,7 +95,6 @@ pub fn document(report: &Report, chart: &dyn Chart, number: usize) -> Result<(St
     }
 }
 
-/// Returns all pictures of a report, chart by chart.
 #[must_use]
 pub fn pictures(report: &Report, width: Width) -> Vec<Picture> {
     CHARTS.iter().flat_map(|chart| drawn(*chart, report, width)).collect()

@@ -39,9 +39,8 @@ fn sections(table: &Table) -> Vec<Vec<&OverviewRow>> {
     sections
 }
 
-/// Returns the bar of one file system, if it was measured.
-fn bar(table: &Table, row: &OverviewRow, column: usize, cell: &OverviewCell) -> Row {
-    let figure = cell.time_ns;
+fn bar(table: &Table, row: &OverviewRow, column: usize, arm: &OverviewCell) -> Row {
+    let figure = arm.time_ns;
     let mut marks = vec![Mark::Bar {
         from: 0.0,
         to: figure.value,
@@ -75,7 +74,7 @@ fn picture(table: &Table, rows: &[&OverviewRow], width: Width) -> Picture {
     for row in rows {
         let bars = row.cells.iter().enumerate();
         let bars: Vec<Row> =
-            bars.filter_map(|(column, cell)| Some(bar(table, row, column, cell.as_ref()?))).collect();
+            bars.filter_map(|(column, arm)| Some(bar(table, row, column, arm.as_ref()?))).collect();
         let words: Vec<String> = bars.iter().map(|bar| format!("{} {}", bar.label, bar.value)).collect();
         told.push(format!("{}: {}", row.what, words.join(", ")));
         if !section.is_empty() {
@@ -83,7 +82,7 @@ fn picture(table: &Table, rows: &[&OverviewRow], width: Width) -> Picture {
         }
         drawn.extend(bars);
     }
-    let figures = rows.iter().flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.time_ns);
+    let figures = rows.iter().flat_map(|row| row.cells.iter().flatten()).map(|arm| arm.time_ns);
     let values: Vec<f64> = figures
         .flat_map(|figure| [Some(figure.value), figure.interval.map(|range| range.high)])
         .flatten()

@@ -3,7 +3,6 @@
 use super::drawing::{Drawing, Place, escape, wrap};
 use super::style::{FONT_PX, LINE_PX, svg_css};
 
-/// Width of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// For pages, 720 px.
@@ -14,11 +13,9 @@ pub enum Width {
 
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// Name of the chart.
     pub chart: &'static str,
     /// Group of arms, if it shows a single one.
     pub group: Option<String>,
-    /// Title, one line.
     pub title: String,
     /// Description for readers who cannot see it.
     pub description: String,
@@ -52,12 +49,10 @@ impl Picture {
         }
     }
 
-    /// Sets the description.
     pub(super) fn described(self, description: String) -> Self {
         Self { description, ..self }
     }
 
-    /// Returns the positions of texts, for tests of overlap.
     #[must_use]
     pub fn texts(&self) -> &[Place] {
         self.drawing.texts()
@@ -87,7 +82,6 @@ impl Picture {
         )
     }
 
-    /// Returns the picture as a document with its title, with a final newline.
     #[must_use]
     pub fn document(&self) -> String {
         let (width, height) = self.size();

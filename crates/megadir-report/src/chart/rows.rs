@@ -14,11 +14,9 @@ pub(super) struct Row {
     /// CSS class of that text.
     pub(super) tone: &'static str,
     pub(super) marks: Vec<Mark>,
-    /// `true` for a heading of the rows below.
     pub(super) heading: bool,
 }
 
-/// Mark in a row, at values of the axis.
 pub(super) enum Mark {
     /// A bar between two values, one of them 0.
     Bar {
@@ -55,11 +53,9 @@ pub(super) struct Frame<'a> {
     pub(super) band: Option<(f64, f64)>,
     /// A value with a marker line.
     pub(super) line: Option<f64>,
-    /// Key of the marks, above the rows.
     pub(super) key: Vec<(Shape, String, String)>,
 }
 
-/// Returns the key of series, which differ in shape and colour.
 pub(super) fn key_of(names: &[&str]) -> Vec<(Shape, String, String)> {
     let of = |(place, name): (usize, &&str)| (Shape::of(place), format!("s{place}"), (*name).to_owned());
     names.iter().enumerate().map(of).collect()
@@ -72,7 +68,6 @@ const BESIDE_MAX: f64 = 470.0;
 const MARKS_PX: f64 = 20.0;
 
 impl Row {
-    /// Returns a heading of the rows below.
     pub(super) fn heading(label: impl Into<String>) -> Self {
         Self { label: label.into(), value: String::new(), tone: "", marks: Vec::new(), heading: true }
     }

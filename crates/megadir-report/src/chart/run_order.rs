@@ -10,7 +10,7 @@ use super::{Chart, Picture};
 use crate::report::Report;
 use crate::summary::{Resolution, Rounds};
 use crate::text;
-use megadir_record::{CellId, Phase, Pressure};
+use megadir_record::{ArmId, Phase, Pressure};
 
 pub(super) struct RunOrder;
 
@@ -77,7 +77,7 @@ fn picture(report: &Report, resolution: &Resolution, width: Width) -> Picture {
 }
 
 /// Returns the start of each block of an arm, seconds, and its time per operation, nanoseconds.
-fn series(rounds: &Rounds<'_>, arm: CellId) -> Vec<(f64, f64)> {
+fn series(rounds: &Rounds<'_>, arm: ArmId) -> Vec<(f64, f64)> {
     rounds
         .samples(arm)
         .zip(rounds.times(arm))

@@ -7,9 +7,7 @@ use super::{Chart, Picture};
 use crate::report::Report;
 use crate::summary::Figure;
 use crate::text;
-use megadir_record::{
-    Cell, CellId, Data, DataId, FileWork, GroupRule, Plan, RemoveWork, Role, Work, Workers,
-};
+use megadir_record::{Arm, ArmId, Data, DataId, FileWork, GroupRule, Plan, RemoveWork, Role, Work, Workers};
 
 pub(super) struct Scaling;
 
@@ -31,10 +29,9 @@ impl Chart for Scaling {
 struct Series {
     name: String,
     group: Option<String>,
-    arms: Vec<(u32, CellId)>,
+    arms: Vec<(u32, ArmId)>,
 }
 
-/// Returns the work as done by one worker, and the number of workers.
 fn by_one(work: &Work) -> Option<(Work, u32)> {
     match work {
         Work::Files(files) => {
@@ -70,16 +67,17 @@ fn by_one(work: &Work) -> Option<(Work, u32)> {
 fn series(report: &Report) -> Vec<Series> {
     let mut found: Vec<(Work, usize, u32, Series)> = Vec::new();
     let plan = &report.record.header.plan;
-    let arms = report.summary.asked().map(|arm| &arm.cell).filter(|cell| cell.role != Role::AgainstItself);
-    for cell in arms {
-        let Some((work, count)) = by_one(&cell.work) else { continue };
+    let arms =
+        report.summary.asked().map(|arm| &arm.planned).filter(|planned| planned.role != Role::AgainstItself);
+    for planned in arms {
+        let Some((work, count)) = by_one(&planned.work) else { continue };
         // Workers on files have separate, similar data sets; readers share one.
-        let data = alike(plan, cell.data);
-        let step = if matches!(work, Work::Files(_)) { cell.step } else { 0 };
+        let data = alike(plan, planned.data);
+        let step = if matches!(work, Work::Files(_)) { planned.step } else { 0 };
         let same = |one: &&mut (Work, usize, u32, Series)| one.0 == work && one.1 == data && one.2 == step;
         match found.iter_mut().find(same) {
-            Some((.., series)) => series.arms.push((count, cell.id)),
-            None => found.push((work, data, step, first(plan, cell, count))),
+            Some((.., series)) => series.arms.push((count, planned.id)),
+            None => found.push((work, data, step, first(plan, planned, count))),
         }
     }
     let mut all: Vec<Series> = found.into_iter().map(|(.., series)| series).collect();
@@ -98,30 +96,30 @@ fn alike(plan: &Plan, id: DataId) -> usize {
     plan.data.iter().position(|data| of(data) == own).unwrap_or(usize::MAX)
 }
 
-fn first(plan: &Plan, cell: &Cell, count: u32) -> Series {
-    let name = cell.named(&cell.axes.without_workers());
-    let group = cell.groups.iter().find(|group| varies_workers(plan, group)).cloned();
-    Series { name, group, arms: vec![(count, cell.id)] }
+fn first(plan: &Plan, planned: &Arm, count: u32) -> Series {
+    let name = planned.named(&planned.axes.without_workers());
+    let group = planned.groups.iter().find(|group| varies_workers(plan, group)).cloned();
+    Series { name, group, arms: vec![(count, planned.id)] }
 }
 
 /// `true` if the arms that a group compares differ in the number of workers alone. This chart does not answer the
 /// questions of other groups.
 fn varies_workers(plan: &Plan, group: &str) -> bool {
     let Some(group) = plan.groups.iter().find(|known| known.name == group) else { return false };
-    let cell = |arm: CellId| plan.cells.get(arm.0 as usize);
-    let alike = |one: &Cell, other: &Cell| {
-        let both = [one, other].map(|cell| cell.axes.without_workers());
+    let planned = |arm: ArmId| plan.arms.get(arm.0 as usize);
+    let alike = |one: &Arm, other: &Arm| {
+        let both = [one, other].map(|planned| planned.axes.without_workers());
         !both[0].is_empty() && both[0] == both[1] && one.axes.workers != other.axes.workers
     };
     match &group.rule {
         GroupRule::Pairs { pairs } => pairs.iter().all(|pair| {
-            let both = cell(pair.arm).zip(cell(pair.to));
+            let both = planned(pair.arm).zip(planned(pair.to));
             both.is_some_and(|(one, other)| alike(one, other))
         }),
         GroupRule::Compare { .. } => {
-            let members = plan.cells.iter().filter(|cell| cell.groups.contains(&group.name));
-            let members: Vec<&Cell> = members.filter(|cell| cell.role == Role::Arm).collect();
-            members.len() > 1 && members[1..].iter().all(|cell| alike(cell, members[0]))
+            let members = plan.arms.iter().filter(|planned| planned.groups.contains(&group.name));
+            let members: Vec<&Arm> = members.filter(|planned| planned.role == Role::Arm).collect();
+            members.len() > 1 && members[1..].iter().all(|planned| alike(planned, members[0]))
         }
         _ => false,
     }
@@ -134,7 +132,7 @@ fn pictures(report: &Report, width: Width) -> Vec<Picture> {
     let mut groups: Vec<(Option<String>, Vec<Line>)> = Vec::new();
     for series in series(report) {
         let fewest = series.arms[0];
-        let point = |(count, arm): &(u32, CellId)| {
+        let point = |(count, arm): &(u32, ArmId)| {
             let times = rounds.paired(&[fewest.1, *arm]);
             let figure = match *arm == fewest.1 {
                 true => Figure { value: 1.0, interval: None },

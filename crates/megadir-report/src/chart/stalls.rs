@@ -10,7 +10,7 @@ use crate::chart::picture::Width;
 use crate::chart::style::{FONT_PX, LINE_PX};
 use crate::chart::{Chart, Picture};
 use crate::report::Report;
-use crate::summary::{Arm, OperationQuantiles, together};
+use crate::summary::{ArmSummary, OperationQuantiles, together};
 use crate::text;
 
 pub(super) struct Stalls;
@@ -32,7 +32,7 @@ impl Chart for Stalls {
     }
 
     fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        let mut arms: Vec<(&Arm, OperationQuantiles)> =
+        let mut arms: Vec<(&ArmSummary, OperationQuantiles)> =
             timed(report).filter_map(|arm| Some((arm, quantiles(arm)?))).collect();
         let all = arms.len();
         if all == 0 {
@@ -41,21 +41,21 @@ impl Chart for Stalls {
         let tail = |of: &OperationQuantiles| of.max_ns / of.p50_ns.value.max(1.0);
         arms.sort_by(|a, b| tail(&b.1).total_cmp(&tail(&a.1)));
         arms.truncate(STRIPS);
-        arms.sort_by_key(|(arm, _)| arm.cell.id);
+        arms.sort_by_key(|(arm, _)| arm.planned.id);
         vec![picture(report, &arms, all, width)]
     }
 }
 
-fn quantiles(arm: &Arm) -> Option<OperationQuantiles> {
+fn quantiles(arm: &ArmSummary) -> Option<OperationQuantiles> {
     arm.timing.as_ref()?.single.as_ref()?.quantiles
 }
 
 /// Operations by row and column: `[row * COLUMNS + column]`, the shortest times in row 0.
 type Counts = Vec<u64>;
 
-fn picture(report: &Report, arms: &[(&Arm, OperationQuantiles)], all: usize, width: Width) -> Picture {
+fn picture(report: &Report, arms: &[(&ArmSummary, OperationQuantiles)], all: usize, width: Width) -> Picture {
     let rounds = report.rounds();
-    let samples = || arms.iter().flat_map(|(arm, _)| rounds.samples(arm.cell.id));
+    let samples = || arms.iter().flat_map(|(arm, _)| rounds.samples(arm.planned.id));
     let ends = samples().map(|sample| sample.start_ns.saturating_add(sample.elapsed_ns));
     let moments: Vec<f64> =
         samples().map(|sample| sample.start_ns).chain(ends).map(|ns| ns as f64 / 1e9).collect();
@@ -67,14 +67,14 @@ fn picture(report: &Report, arms: &[(&Arm, OperationQuantiles)], all: usize, wid
     let mut told = Vec::new();
     for (arm, of) in arms {
         let mut times = Vec::new();
-        for (sample, of_block) in rounds.samples_with_times(arm.cell.id) {
+        for (sample, of_block) in rounds.samples_with_times(arm.planned.id) {
             let at = (sample.start_ns as f64 + sample.elapsed_ns as f64 / 2.0) / 1e9;
             times.extend(of_block.into_iter().flatten().map(|(ns, count)| (at, *ns as f64, *count)));
         }
         let (least, most) = bounds(times.iter().map(|(_, ns, _)| *ns)).unwrap_or((1.0, 2.0));
         let tail = format!("p50 {}, longest {}", text::time(of.p50_ns.value), text::time(of.max_ns));
-        told.push(format!("{}: {tail}", arm.cell.name));
-        y = heading(&mut drawing, y, &arm.cell.name, &tail);
+        told.push(format!("{}: {tail}", arm.planned.name));
+        y = heading(&mut drawing, y, &arm.planned.name, &tail);
         let counts = count(&times, &seconds, (left, right), (least, most));
         strip(&mut drawing, &counts, (left, right), y);
         let height = ROW_PX * ROWS as f64;
@@ -145,9 +145,7 @@ fn strip(drawing: &mut Drawing, counts: &Counts, (left, right): (f64, f64), y: f
 
 pub(super) struct Nines;
 
-/// Arms in one picture.
 const ARMS: usize = 6;
-/// Points for every nine.
 const POINTS: i32 = 8;
 
 impl Chart for Nines {
@@ -161,10 +159,10 @@ impl Chart for Nines {
 
     fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
         let rounds = report.rounds();
-        let timed: Vec<(&Arm, Histogram)> = timed(report)
-            .filter_map(|arm| Some((arm, together(rounds.times_by_round(arm.cell.id)?))))
+        let timed: Vec<(&ArmSummary, Histogram)> = timed(report)
+            .filter_map(|arm| Some((arm, together(rounds.times_by_round(arm.planned.id)?))))
             .collect();
-        let lines: Vec<Line> = timed.iter().map(|(arm, times)| line(&arm.cell.name, times)).collect();
+        let lines: Vec<Line> = timed.iter().map(|(arm, times)| line(&arm.planned.name, times)).collect();
         let ys: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.y)).collect();
         let parts = lines.len().div_ceil(ARMS).max(1);
         let size = lines.len().div_ceil(parts).max(1);
@@ -181,11 +179,10 @@ impl Chart for Nines {
     }
 }
 
-/// Returns the arms with timed operations and meaningful quantiles.
-pub(super) fn timed(report: &Report) -> impl Iterator<Item = &Arm> {
-    let known = |arm: &&Arm| {
+pub(super) fn timed(report: &Report) -> impl Iterator<Item = &ArmSummary> {
+    let known = |arm: &&ArmSummary| {
         let single = arm.timing.as_ref().and_then(|timing| timing.single.as_ref());
-        single.is_some_and(|single| single.quantiles.is_some()) && arm.cell.role != Role::AgainstItself
+        single.is_some_and(|single| single.quantiles.is_some()) && arm.planned.role != Role::AgainstItself
     };
     report.summary.asked().filter(known)
 }
@@ -203,7 +200,7 @@ fn line(name: &str, times: &Histogram) -> Line {
 
 fn picture_nines(
     title: &str,
-    arms: &[(&Arm, Histogram)],
+    arms: &[(&ArmSummary, Histogram)],
     lines: &[Line],
     ys: &[f64],
     width: Width,
@@ -218,11 +215,11 @@ fn picture_nines(
         limits: Vec::new(),
         band: None,
     };
-    let told = |(arm, times): &(&Arm, Histogram)| {
+    let told = |(arm, times): &(&ArmSummary, Histogram)| {
         let at = |p| times.quantile(p).map(|ns| text::time(ns as f64)).unwrap_or_default();
         format!(
             "{}: p50 {}, p99 {}, p99.9 {}, longest {}, of {} operations",
-            arm.cell.name,
+            arm.planned.name,
             at(0.5),
             at(0.99),
             at(0.999),

@@ -30,10 +30,8 @@ pub(crate) const PAGE_COLOURS: &[(&str, &str, &str)] = &[
     ("s6", "#44494f", "#c3c8cd"),
 ];
 
-/// CSS rules of charts.
 const RULES: &str = include_str!("style.css");
 
-/// Returns the CSS rules of charts for a page that defines [`PAGE_COLOURS`] as variables.
 #[must_use]
 pub(crate) fn page_css() -> String {
     let mut css = RULES.to_owned();

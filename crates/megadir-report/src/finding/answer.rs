@@ -5,7 +5,7 @@
 use megadir_record::Pair;
 use megadir_record::claims::ClaimedGrowth;
 
-use super::source::growth_words;
+use super::growth_words;
 use super::{Finding, FindingKind};
 use crate::summary::{
     GroupReading, GroupSummary, Growth, Outcome, PairRow, Pairs, Series, Shape, Summary, Verdict,
@@ -14,11 +14,8 @@ use crate::text;
 
 /// Up to this many comparisons are listed one by one.
 const ONE_BY_ONE_MAX: usize = 4;
-/// Number of answers on the first screen.
 const TOLD_FIRST_MAX: usize = 2;
 
-/// Returns the groups that the study declares as its answer; if it declares none, the first group of the most
-/// telling rule.
 pub(super) fn leading(summary: &Summary) -> impl Iterator<Item = &GroupSummary> {
     let declared = summary.groups.iter().any(|group| group.answers);
     let first = summary.groups.iter().filter(|_| !declared).min_by_key(|group| rank(group));
@@ -43,20 +40,18 @@ fn rank(group: &GroupSummary) -> u8 {
     }
 }
 
-/// Returns the findings to print first: the first one, and the first of each other group that answers the
-/// question.
 pub(crate) fn first<'a>(summary: &Summary, all: &'a [Finding]) -> Vec<&'a Finding> {
     let mut findings = all.iter().filter(|finding| !finding.loud);
     let Some(main) = findings.next() else { return Vec::new() };
-    let mut told = vec![main];
+    let mut result = vec![main];
     if summary.overview.is_none() {
         let others = leading(summary).filter(|group| main.group.as_ref().is_some_and(|of| *of != group.name));
         let first_of = |group: &GroupSummary| {
             all.iter().find(|finding| !finding.loud && finding.group.as_ref() == Some(&group.name))
         };
-        told.extend(others.filter_map(first_of).take(TOLD_FIRST_MAX - 1));
+        result.extend(others.filter_map(first_of).take(TOLD_FIRST_MAX - 1));
     }
-    told
+    result
 }
 
 /// `true` if the group's answer lists each of its comparisons.
@@ -70,7 +65,7 @@ pub(super) fn tells_each(summary: &Summary, group: &GroupSummary) -> bool {
 
 /// Summarises the comparisons of each group that answers the question in one sentence.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    let told = leading(summary).filter_map(|group| {
+    let result = leading(summary).filter_map(|group| {
         let text = match &group.reading {
             GroupReading::Pairs(read) => pairs(summary, read)?,
             GroupReading::Grow(read) => growth(summary, read)?,
@@ -79,10 +74,9 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         };
         Some(Finding::of_group(FindingKind::Answer, &group.name, text))
     });
-    told.collect()
+    result.collect()
 }
 
-/// Returns the ratio of an outcome with its adjusted interval.
 fn ratio(outcome: &Outcome) -> Option<(f64, String)> {
     match outcome {
         Outcome::Judged { ratio, adjusted, .. } => Some((ratio.value, text::ratio(ratio.value, *adjusted))),
@@ -153,11 +147,11 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
     let (on, than) = (summary.place(first.arm), &*first.than);
     let tally = tally(rows.iter().map(|judged| &judged.row.outcome));
     let compared = Compared { summary, than, rows, places };
-    let told = match compared.rows.len() {
+    let result = match compared.rows.len() {
         ..=ONE_BY_ONE_MAX => compared.one_by_one(),
         _ => compared.range()?,
     };
-    Some(format!("On {on}, {told}: {tally}."))
+    Some(format!("On {on}, {result}: {tally}."))
 }
 
 impl Compared<'_> {
@@ -175,11 +169,11 @@ impl Compared<'_> {
     fn one_by_one(&self) -> String {
         let one = |at: &&str| {
             let of = self.rows.iter().filter(|judged| judged.row.pair.at == **at);
-            let told: Vec<String> =
+            let result: Vec<String> =
                 of.map(|judged| format!("{} {}", judged.row.pair.what, judged.words)).collect();
             let (than, per) = (self.than, self.per());
             let time = self.time(at).map(|ns| format!("{than} takes {} {per}; of that ", text::time(ns)));
-            format!("{at}: {}{}", time.unwrap_or_default(), text::list(&told))
+            format!("{at}: {}{}", time.unwrap_or_default(), text::list(&result))
         };
         self.places.iter().map(one).collect::<Vec<_>>().join("; ")
     }

@@ -33,7 +33,6 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     listed.into_iter().chain(as_slow).map(finding).collect()
 }
 
-/// Claim about attributes that come with the listing.
 struct Listed<'a> {
     who: &'a str,
     claim: &'a ListedAttributes,
@@ -106,7 +105,6 @@ impl Listed<'_> {
     }
 }
 
-/// Returns the comparisons of a method, smallest directory first.
 fn judged(summary: &Summary, method: &str) -> Vec<Judged> {
     let rows = summary.groups.iter().flat_map(|group| match &group.reading {
         GroupReading::Compare(comparison) => &comparison.rows[..],
@@ -116,10 +114,10 @@ fn judged(summary: &Summary, method: &str) -> Vec<Judged> {
 }
 
 fn of_row(summary: &Summary, row: &Contrast, method: &str) -> Option<Judged> {
-    let cell = &summary.arm(row.arm).filter(|arm| arm.cell.cache == CacheState::Warm)?.cell;
-    let Work::Attributes { method: of_arm, .. } = &cell.work else { return None };
+    let planned = &summary.arm(row.arm).filter(|arm| arm.planned.cache == CacheState::Warm)?.planned;
+    let Work::Attributes { method: of_arm, .. } = &planned.work else { return None };
     let Outcome::Judged { ratio, adjusted, verdict, .. } = row.outcome else { return None };
-    let files = summary.data.iter().find(|check| check.data.id == cell.data)?.data.entries;
+    let files = summary.data.iter().find(|check| check.data.id == planned.data)?.data.entries;
     (of_arm == method).then_some(Judged { files, ratio: ratio.value, adjusted, verdict })
 }
 

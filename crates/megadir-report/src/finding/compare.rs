@@ -7,7 +7,7 @@ use megadir_record::Role;
 
 use crate::finding::{Finding, FindingKind};
 use crate::summary::{
-    Arm, CallsContrast, Claim, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading,
+    ArmSummary, CallsContrast, Claim, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading,
     GroupSummary, Outcome, Range, ReadingFactor, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
@@ -62,7 +62,7 @@ fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Opt
 
 /// Returns a judged arm; the baseline against itself does not count.
 fn judged(summary: &Summary, comparison: &Comparison, row: &Contrast) -> Option<Judged> {
-    summary.arm(row.arm).filter(|arm| arm.cell.role != Role::AgainstItself)?;
+    summary.arm(row.arm).filter(|arm| arm.planned.role != Role::AgainstItself)?;
     let name = summary.arm_name_in(comparison, row.arm);
     match row.outcome {
         Outcome::Judged { ratio, adjusted, verdict, .. } => {
@@ -131,9 +131,9 @@ const LITTLE: f64 = 0.05;
 pub(super) fn find_decompose(summary: &Summary) -> Vec<Finding> {
     let told = summary.groups.iter().filter_map(|group| {
         let GroupReading::Decompose(decomposition) = &group.reading else { return None };
-        let of_group = |arm: &&Arm| arm.cell.groups.contains(&group.name);
+        let of_group = |arm: &&ArmSummary| arm.planned.groups.contains(&group.name);
         let arm = summary.arms.iter().find(of_group);
-        let file_system = arm.map_or(&*summary.machine.file_system.kind, |arm| summary.place(arm.cell.id));
+        let file_system = arm.map_or(&*summary.machine.file_system.kind, |arm| summary.place(arm.planned.id));
         let text = tell_decompose(summary, decomposition, file_system);
         Some(Finding::of_group(FindingKind::Decomposition, &group.name, text))
     });

@@ -91,7 +91,7 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
         (_, most) => format!("all {}", kinds(most.copied().unwrap_or(0))),
     };
     let label = |column: usize| &overview.columns[column].label;
-    let told: Vec<String> =
+    let claimed: Vec<String> =
         others.iter().map(|(column, against)| format!("{} {}", label(*column), against.figure())).collect();
     let like = overview.undistinguished();
     let first = match &like[..] {
@@ -107,7 +107,7 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
             )
         }
     };
-    Some(format!("Over {over} (geometric mean), {first}: {}.", text::list(&told)))
+    Some(format!("Over {over} (geometric mean), {first}: {}.", text::list(&claimed)))
 }
 
 /// Reports file systems that differ in more than the file system, such as the device.
@@ -141,11 +141,11 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         return vec![finding(text)];
     };
     let judge = Judge { summary, overview, who: &claims.who };
-    let told = each.iter().map(|claim| judge.of(claim));
+    let claimed = each.iter().map(|claim| judge.of(claim));
     let (journal, disks) = (judge.without_journal(), judge.disks().filter(|_| *disks_only));
     // The claims follow their group: none of them answers the question.
     let of_group = |text| Finding { group: Some(FILE_SYSTEM_GROUP.to_owned()), ..finding(text) };
-    told.chain(journal).chain(disks).map(of_group).collect()
+    claimed.chain(journal).chain(disks).map(of_group).collect()
 }
 
 /// Evidence for judging the claims.
@@ -170,7 +170,6 @@ impl Judge<'_> {
         }
     }
 
-    /// Returns the ratio of two file systems, or why it is unknown.
     fn pair(&self, of: &str, than: &str) -> Result<Against, String> {
         let (first, second) = (self.column(of), self.column(than));
         let first = first.ok_or_else(|| self.missing(of))?;
@@ -179,23 +178,21 @@ impl Judge<'_> {
         against(self.overview, first, second).ok_or_else(none)
     }
 
-    /// Returns the file systems that the driver of another one serves.
     fn other_drivers<'k>(&self, kinds: impl Iterator<Item = &'k str>) -> Vec<&OverviewColumn> {
         let columns = kinds.filter_map(|kind| self.column(kind)).map(|column| &self.overview.columns[column]);
         columns.filter(|column| column.driver != column.kind).collect()
     }
 
     fn of(&self, claim: &FileSystemClaim) -> String {
-        let told = match (claim.takes, self.column(&claim.of)) {
+        let claimed = match (claim.takes, self.column(&claim.of)) {
             (Takes::More, _) => self.more(claim),
             (_, None) => format!("is undecided here: {}", self.missing(&claim.of)),
             (Takes::Less, Some(_)) => self.less(claim),
             (Takes::Varies, Some(_)) => self.varies(claim),
         };
-        format!("The claim of {} that {} {told}.", self.who, claim.words)
+        format!("The claim of {} that {} {claimed}.", self.who, claim.words)
     }
 
-    /// Judges the claim that one is slower than others.
     fn more(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
         let pairs: Result<Vec<(&String, Against)>, String> =
             than.iter().map(|than| Ok((than, self.pair(of, than)?))).collect();
@@ -219,15 +216,14 @@ impl Judge<'_> {
             );
         }
         let all = |is: fn(&Against) -> bool| pairs.iter().all(|(_, against)| is(against));
-        let told = match () {
+        let claimed = match () {
             () if all(Against::slower) => "stands here",
             () if all(Against::decided) => "falls here",
             () => "is undecided here: no difference is shown",
         };
-        format!("{told}: {figure}")
+        format!("{claimed}: {figure}")
     }
 
-    /// Judges the claim that one is faster than all others.
     fn less(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
         let others: Vec<(&String, Against)> =
             than.iter().filter_map(|than| Some((than, self.pair(of, than).ok()?))).collect();
@@ -238,7 +234,7 @@ impl Judge<'_> {
         let all = others.iter().all(|(_, against)| against.faster());
         let figures: Vec<String> =
             others.iter().map(|(than, against)| format!("{} of {than}", against.figure())).collect();
-        let told = match () {
+        let claimed = match () {
             () if against => "falls here",
             () if all && others.len() == than.len() => "stands here",
             () if all => "is undecided here: not everything that it was compared with was measured",
@@ -251,19 +247,19 @@ impl Judge<'_> {
             format!("; of {kinds} only the formats are compared, for {}'s driver serves them", column.driver)
         });
         let drivers = drivers.unwrap_or_default();
-        format!("{told}: over all kinds of work it takes {}{drivers}", text::list(&figures))
+        format!("{claimed}: over all kinds of work it takes {}{drivers}", text::list(&figures))
     }
 
     /// Shows the figure next to a claim that no single figure judges.
     fn varies(&self, FileSystemClaim { of, than, .. }: &FileSystemClaim) -> String {
-        let told = than.iter().map(|than| match self.pair(of, than) {
+        let claimed = than.iter().map(|than| match self.pair(of, than) {
             Ok(against) => format!(
                 "is for the table to show: over all kinds of work it takes {} of {than}",
                 against.figure()
             ),
             Err(reason) => format!("is undecided here: {reason}"),
         });
-        told.collect::<Vec<_>>().join("; ")
+        claimed.collect::<Vec<_>>().join("; ")
     }
 
     /// Describes what ext4's driver does without a journal.
@@ -293,8 +289,8 @@ impl Judge<'_> {
                 what(&others)
             )
         });
-        let told: Vec<String> = anew_text.into_iter().chain(others_text).collect();
-        (!told.is_empty()).then(|| told.join(" "))
+        let claimed: Vec<String> = anew_text.into_iter().chain(others_text).collect();
+        (!claimed.is_empty()).then(|| claimed.join(" "))
     }
 
     /// `true` if a device, or the disk below the directory with the images, rotates.

@@ -2,8 +2,8 @@
 
 use megadir_record::claims::ClaimedGrowth;
 
-use crate::finding::source::{growth_words, published};
 use crate::finding::{Finding, FindingKind};
+use crate::finding::{growth_words, published};
 use crate::summary::{
     Bucket, Figure, GroupReading, GroupSummary, Outcome, Point, Refusal, Series, Shape, Summary, Verdict,
     rounds_for_interval,
@@ -42,7 +42,7 @@ fn tell(summary: &Summary, series: &Series) -> Option<String> {
 
 fn words(summary: &Summary, series: &Series) -> String {
     // Sources claim growth for warm caches only.
-    let cold = |point: &Point| summary.arm(point.arm).is_some_and(|arm| arm.cell.cache.is_cold());
+    let cold = |point: &Point| summary.arm(point.arm).is_some_and(|arm| arm.planned.cache.is_cold());
     let source = summary.claims.as_ref().filter(|_| !series.points.iter().any(cold));
     let beside = |is: ClaimedGrowth| match source.map(|claims| (&claims.who, claims.growth)) {
         Some((who, Some(claimed))) if claimed == is => format!(", as {who} says"),

@@ -4,7 +4,7 @@ use megadir_record::Work;
 
 use crate::finding::{Finding, FindingKind};
 use crate::summary::{
-    Arm, Figure, GroupReading, GroupSummary, Mismatch, OverviewRow, Stopped, Summary, WorkCheck,
+    ArmSummary, Figure, GroupReading, GroupSummary, Mismatch, OverviewRow, Stopped, Summary, WorkCheck,
 };
 use crate::text;
 use crate::warning::{Wide, wide};
@@ -14,31 +14,31 @@ pub(super) fn find_work(summary: &Summary) -> Vec<Finding> {
     arms.chain(summary.groups.iter().filter_map(unreadable)).collect()
 }
 
-fn unequal(arm: &Arm) -> Option<Finding> {
+fn unequal(arm: &ArmSummary) -> Option<Finding> {
     let WorkCheck::Unequal(mismatch) = &arm.work else { return None };
-    if let Work::Command(_) = arm.cell.work {
+    if let Work::Command(_) = arm.planned.work {
         return Some(of_program(arm, mismatch));
     }
     let text = format!(
         "`{}` did NOT {} in {}: {}. Its times are not compared with any.",
-        arm.cell.name,
-        match (arm.cell.work.lists(), mismatch.recorded) {
+        arm.planned.name,
+        match (arm.planned.work.lists(), mismatch.recorded) {
             (false, _) => "find exactly the names that exist",
             (true, true) => "list its data set",
             (true, false) => "do the same work as the other arms",
         },
         text::counted(mismatch.rounds as u64, "round"),
-        if arm.cell.work.lists() { first(mismatch) } else { looked_up(mismatch) }
+        if arm.planned.work.lists() { first(mismatch) } else { looked_up(mismatch) }
     );
     Some(Finding { kind: FindingKind::Work, group: None, loud: true, text })
 }
 
 /// Finding on a program whose result changed during the run.
-fn of_program(arm: &Arm, mismatch: &Mismatch) -> Finding {
+fn of_program(arm: &ArmSummary, mismatch: &Mismatch) -> Finding {
     let expected = mismatch.entries_expected.map(text::count).unwrap_or_default();
     let text = format!(
         "`{}` did NOT have the result of the run's first command in {}: in round {} it had {} lines or entries, and {expected} are expected. Its times are not compared with any.",
-        arm.cell.name,
+        arm.planned.name,
         text::counted(mismatch.rounds as u64, "round"),
         mismatch.first_round,
         text::count(mismatch.entries),
@@ -80,7 +80,7 @@ pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
     let others: Vec<usize> = overview.comparable().filter(|column| *column != 0).collect();
     let wide_at = |row: &OverviewRow| {
         let reference = row.cells.first()?.as_ref()?;
-        let time = |column: &usize| row.cells.get(*column)?.as_ref().map(|cell| cell.time_ns);
+        let time = |column: &usize| row.cells.get(*column)?.as_ref().map(|planned| planned.time_ns);
         let times: Vec<Figure> = others.iter().filter_map(time).collect();
         // Without other columns nothing is measured against it.
         let wide = wide(summary, reference.arm, &times).filter(|_| !times.is_empty())?;
@@ -116,13 +116,12 @@ pub(super) fn find_reference(summary: &Summary) -> Vec<Finding> {
 
 pub(super) fn find_stopped(summary: &Summary) -> Vec<Finding> {
     let of_program = |stopped: &&Stopped| {
-        summary.arm(stopped.arm).is_some_and(|arm| matches!(arm.cell.work, Work::Command(_)))
+        summary.arm(stopped.arm).is_some_and(|arm| matches!(arm.planned.work, Work::Command(_)))
     };
     let programs = summary.stopped.iter().filter(of_program).map(|stopped| failed(summary, stopped));
     programs.chain(full(summary)).collect()
 }
 
-/// Finding on a program that failed.
 fn failed(summary: &Summary, stopped: &Stopped) -> Finding {
     let (name, round, cause) = (summary.arm_name(stopped.arm), stopped.round, &stopped.cause);
     let text = format!("`{name}` failed in round {round}: {cause}. It has no times from there on.");

@@ -3,10 +3,10 @@
 use megadir_record::claims::SlowerPairs;
 use megadir_record::{AGED_GROUP, BuiltSet, Data, DataSource, FileOperation, Spread, Work};
 
-use crate::finding::source::published;
+use crate::finding::published;
 use crate::finding::{Finding, FindingKind, answer};
 use crate::summary::{
-    Arm, GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval,
+    ArmSummary, GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
 
@@ -56,10 +56,9 @@ fn weight(row: &PairRow) -> f64 {
     }
 }
 
-/// Returns the number of entries in the pair's data set.
 fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
     let arm = summary.arm(row.pair.arm)?;
-    summary.data.iter().find(|check| check.data.id == arm.cell.data).map(|check| check.data.entries)
+    summary.data.iter().find(|check| check.data.id == arm.planned.data).map(|check| check.data.entries)
 }
 
 fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
@@ -101,7 +100,7 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
 /// `true` if the source's claim covers the comparison: it is about all layouts, or the one of the arm.
 fn is_claimed(summary: &Summary, claimed: &SlowerPairs, row: &PairRow) -> bool {
     let Some(claimed) = &claimed.layout else { return true };
-    let data = summary.arm(row.pair.arm).and_then(|arm| summary.data.get(arm.cell.data.0 as usize));
+    let data = summary.arm(row.pair.arm).and_then(|arm| summary.data.get(arm.planned.data.0 as usize));
     let made = data.and_then(|check| check.data.source.made());
     made.is_some_and(|made| matches!(&made.spread, Spread::Layout { layout } if layout == claimed))
 }
@@ -200,7 +199,7 @@ fn tell_aged(summary: &Summary, data: &Data, aged: &BuiltSet, fresh: &BuiltSet) 
 
 pub(super) fn find_directories(summary: &Summary) -> Vec<Finding> {
     let tell = |group: &GroupSummary| {
-        let arms = summary.arms.iter().filter(|arm| arm.cell.groups.contains(&group.name));
+        let arms = summary.arms.iter().filter(|arm| arm.planned.groups.contains(&group.name));
         let told: Vec<String> = arms.filter_map(|arm| made_before(summary, arm)).collect();
         (!told.is_empty()).then(|| {
             let text = format!("Making the directories beforehand took {}.", text::list(&told));
@@ -211,9 +210,9 @@ pub(super) fn find_directories(summary: &Summary) -> Vec<Finding> {
 }
 
 /// Returns the time to make the directories of a data set beside the time to write its files.
-fn made_before(summary: &Summary, arm: &Arm) -> Option<String> {
+fn made_before(summary: &Summary, arm: &ArmSummary) -> Option<String> {
     let time_ns = median(arm, FileOperation::MakeDirectories)?;
-    let mut of_data = summary.arms.iter().filter(|other| other.cell.data == arm.cell.data);
+    let mut of_data = summary.arms.iter().filter(|other| other.planned.data == arm.planned.data);
     let writing = of_data.find_map(|other| median(other, FileOperation::Create));
     let share = writing.filter(|ns| *ns > 0.0).map(|ns| time_ns / ns);
     let share = share.map(|share| format!(" ({} of writing)", text::percent(100.0 * share)));
@@ -222,13 +221,13 @@ fn made_before(summary: &Summary, arm: &Arm) -> Option<String> {
 }
 
 /// Returns the median time per file of the matching arm, nanoseconds.
-fn median(arm: &Arm, operation: FileOperation) -> Option<f64> {
-    let does = matches!(&arm.cell.work, Work::Files(work) if work.operation == operation);
+fn median(arm: &ArmSummary, operation: FileOperation) -> Option<f64> {
+    let does = matches!(&arm.planned.work, Work::Files(work) if work.operation == operation);
     arm.timing.as_ref().filter(|_| does).map(|timing| timing.time_ns.value)
 }
 
-fn layout<'a>(summary: &'a Summary, arm: &Arm) -> Option<&'a str> {
-    let check = summary.data.iter().find(|check| check.data.id == arm.cell.data)?;
+fn layout<'a>(summary: &'a Summary, arm: &ArmSummary) -> Option<&'a str> {
+    let check = summary.data.iter().find(|check| check.data.id == arm.planned.data)?;
     match &check.data.source {
         DataSource::Made(made) => match &made.spread {
             Spread::Layout { layout } => Some(layout),

@@ -21,13 +21,11 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// A caller's conclusion from a report, for its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conclusion {
-    /// The conclusion in a sentence: the headline of the page.
     pub sentence: String,
     /// Its reasons, one paragraph each.
     pub because: Vec<String>,
 }
 
-/// Renders the report as one HTML file.
 #[must_use]
 pub fn html(report: &Report) -> String {
     with_conclusion(report, None)
@@ -56,7 +54,6 @@ pub fn with_conclusion(report: &Report, conclusion: Option<&Conclusion>) -> Stri
     document(&record_mark(report), &report.question(), &page)
 }
 
-/// Returns the mark in the page's head that identifies its record.
 #[must_use]
 pub fn record_mark(report: &Report) -> String {
     let summary = &report.summary;
@@ -117,7 +114,6 @@ impl Page {
         self.text.push_str(text);
     }
 
-    /// Adds an element with this text.
     pub(crate) fn element(&mut self, name: &str, text: &str) {
         self.push(&format!("<{name}>{}</{}>\n", escape(text), name.split(' ').next().unwrap_or(name)));
     }
@@ -144,7 +140,6 @@ impl Page {
         }
     }
 
-    /// Returns the CSS class of tables with these headings, which labels the fields of rows shown as cards.
     fn labels<'a>(&mut self, headings: impl Iterator<Item = &'a str>) -> String {
         let headings: Vec<String> = headings.map(str::to_owned).collect();
         let place = self.headings.iter().position(|known| *known == headings).unwrap_or_else(|| {
@@ -217,7 +212,6 @@ pub(crate) fn document(mark: &str, title: &str, page: &Page) -> String {
     )
 }
 
-/// Returns the CSS rules that label the fields of cards.
 fn labels_css(headings: &[Vec<String>]) -> String {
     let mut css = String::new();
     for (table, headings) in headings.iter().enumerate() {

@@ -114,8 +114,8 @@ pub(super) fn section_method(page: &mut Page, report: &Report) {
     page.push(&format!("<pre><code>{}</code></pre>\n", crate::chart::escape(&command(&summary.command))));
     page.element("h2", "How it was measured");
     let source = [format!("Source: {}.", report.record.header.plan.source.trim_end_matches('.'))];
-    let kept = summary.keeps.iter().map(|line| format!("Kept: {line}"));
-    let mended = summary.mends.iter().map(|line| format!("Mended: {line}"));
+    let kept = summary.reproduces.iter().map(|line| format!("Reproduced: {line}"));
+    let mended = summary.fixes.iter().map(|line| format!("Fixed: {line}"));
     let rules = [
         format!(
             "Every arm once in each round, in random order; ratios and differences are taken within rounds. Intervals {}, equivalence band {}.",

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use megadir_record::{Cell, CellId, Latency, LookupCall, Plan, Sample, Work};
+use megadir_record::{Arm, ArmId, Latency, LookupCall, Plan, Sample, Work};
 use serde::Serialize;
 
 use crate::report::Report;
@@ -30,7 +30,6 @@ pub enum Kind {
 
 #[derive(Clone, Copy)]
 pub(super) enum Value<'r> {
-    /// Missing value.
     Missing,
     Number(u64),
     Text(&'r str),
@@ -40,13 +39,12 @@ pub(super) enum Value<'r> {
 /// A sample, with what all rows of its arm share.
 pub(super) struct Row<'r> {
     sample: &'r Sample,
-    cell: &'r OfCell,
+    arm: &'r OfArm,
     single: Option<Single>,
 }
 
-/// Values shared by all rows of an arm.
 #[derive(Default)]
-pub(super) struct OfCell {
+pub(super) struct OfArm {
     arm: String,
     role: String,
     groups: String,
@@ -97,38 +95,38 @@ pub const COLUMNS: &[Column] = &[
     text("voided", "why the round was voided: stolen-time or clock-jump; empty if it counts", |row| {
         row.sample.voided.map_or(Value::Missing, |reason| Value::Text(reason.name()))
     }),
-    number("cell", "the arm's index", |row| Value::Number(row.sample.cell.0.into())),
-    text("arm", "the arm's name", |row| Value::Text(&row.cell.arm)),
-    text("role", "baseline, against-itself or arm", |row| Value::Text(&row.cell.role)),
-    text("groups", "the arm's groups, separated by spaces", |row| word(&row.cell.groups)),
-    number("data", "the data set's index", |row| Value::Number(row.cell.data)),
+    number("cell", "the arm's index", |row| Value::Number(row.sample.arm.0.into())),
+    text("arm", "the arm's name", |row| Value::Text(&row.arm.arm)),
+    text("role", "baseline, against-itself or arm", |row| Value::Text(&row.arm.role)),
+    text("groups", "the arm's groups, separated by spaces", |row| word(&row.arm.groups)),
+    number("data", "the data set's index", |row| Value::Number(row.arm.data)),
     text(
         "file_system",
         "the file system made for the run, by its name; empty for an existing directory",
-        |row| word(&row.cell.file_system),
+        |row| word(&row.arm.file_system),
     ),
-    text("cache", "the cache's state before the block", |row| Value::Text(&row.cell.cache)),
+    text("cache", "the cache's state before the block", |row| Value::Text(&row.arm.cache)),
     text(
         "work",
         "list, lookup, attributes, ask N, fill-until-refused, remove, command, or what is done to files (make-directories, create, read, rewrite, \
          stat, unlink; threads are workers); the columns up to stages are of list, presence and keys of lookup",
-        |row| Value::Text(&row.cell.work),
+        |row| Value::Text(&row.arm.work),
     ),
     text(
         "backend",
         "the backend; with attributes the method, with remove who removes, with look-ups on Windows the call",
-        |row| word(&row.cell.backend),
+        |row| word(&row.arm.backend),
     ),
-    number("buffer_bytes", "the buffer of one call, bytes", |row| optional(row.cell.buffer_bytes)),
-    number("threads", "threads that read", |row| optional(row.cell.threads)),
-    number("shares", "shares of the directory", |row| optional(row.cell.shares)),
-    text("stages", "the stages of work on the entries, separated by spaces", |row| word(&row.cell.stages)),
-    text("presence", "whether the names exist: present or absent", |row| word(&row.cell.presence)),
-    text("keys", "how names were drawn: fixed, random or zipf", |row| word(&row.cell.keys)),
+    number("buffer_bytes", "the buffer of one call, bytes", |row| optional(row.arm.buffer_bytes)),
+    number("threads", "threads that read", |row| optional(row.arm.threads)),
+    number("shares", "shares of the directory", |row| optional(row.arm.shares)),
+    text("stages", "the stages of work on the entries, separated by spaces", |row| word(&row.arm.stages)),
+    text("presence", "whether the names exist: present or absent", |row| word(&row.arm.presence)),
+    text("keys", "how names were drawn: fixed, random or zipf", |row| word(&row.arm.keys)),
     number(
         "rate_per_s",
         "operations that were to start a second; empty where one followed the other",
-        |row| optional(row.cell.rate_per_s),
+        |row| optional(row.arm.rate_per_s),
     ),
     number("start_ns", "the block's start after the run's, nanoseconds", |row| {
         Value::Number(row.sample.start_ns)
@@ -193,21 +191,20 @@ impl Row<'_> {
     }
 }
 
-/// Returns the values shared by all rows of each arm.
-pub(super) fn of_cells(plan: &Plan) -> Vec<OfCell> {
-    plan.cells.iter().map(|cell| of_cell(plan, cell)).collect()
+pub(super) fn of_cells(plan: &Plan) -> Vec<OfArm> {
+    plan.arms.iter().map(|arm| of_cell(plan, arm)).collect()
 }
 
 /// Returns the row of a sample; `None` if its arm is not in the plan.
-fn row<'r>(sample: &'r Sample, times: Option<&Times>, cells: &'r [OfCell]) -> Option<Row<'r>> {
-    let CellId(cell) = sample.cell;
+fn row<'r>(sample: &'r Sample, times: Option<&Times>, arms: &'r [OfArm]) -> Option<Row<'r>> {
+    let ArmId(arm) = sample.arm;
     let single = sample.latency.as_deref().zip(times).map(|(latency, times)| single(latency, times));
-    Some(Row { sample, cell: cells.get(cell as usize)?, single })
+    Some(Row { sample, arm: arms.get(arm as usize)?, single })
 }
 
-pub(super) fn rows<'r>(report: &'r Report, cells: &'r [OfCell]) -> impl Iterator<Item = Row<'r>> {
+pub(super) fn rows<'r>(report: &'r Report, arms: &'r [OfArm]) -> impl Iterator<Item = Row<'r>> {
     let samples = report.record.samples.iter().enumerate();
-    samples.filter_map(|(place, sample)| row(sample, report.operation_times(place), cells))
+    samples.filter_map(|(place, sample)| row(sample, report.operation_times(place), arms))
 }
 
 fn single(latency: &Latency, times: &Times) -> Single {
@@ -216,19 +213,19 @@ fn single(latency: &Latency, times: &Times) -> Single {
     Single { quantiles_ns: [0.5, 0.9, 0.99, 0.999, 1.0].map(|p| all.quantile(p)), gap_ns }
 }
 
-fn of_cell(plan: &Plan, cell: &Cell) -> OfCell {
-    let of = OfCell {
-        arm: cell.name.clone(),
-        role: name(&cell.role),
-        groups: cell.groups.join(" "),
-        data: cell.data.0.into(),
-        file_system: plan.file_system_of(cell.data).map_or_else(String::new, |of| of.name.clone()),
-        cache: name(&cell.cache),
-        rate_per_s: cell.rate_per_s,
-        ..OfCell::default()
+fn of_cell(plan: &Plan, arm: &Arm) -> OfArm {
+    let of = OfArm {
+        arm: arm.name.clone(),
+        role: name(&arm.role),
+        groups: arm.groups.join(" "),
+        data: arm.data.0.into(),
+        file_system: plan.file_system_of(arm.data).map_or_else(String::new, |of| of.name.clone()),
+        cache: name(&arm.cache),
+        rate_per_s: arm.rate_per_s,
+        ..OfArm::default()
     };
-    match &cell.work {
-        Work::List { backend, buffer_bytes, threads, shares, stages } => OfCell {
+    match &arm.work {
+        Work::List { backend, buffer_bytes, threads, shares, stages } => OfArm {
             work: "list".into(),
             backend: backend.clone(),
             buffer_bytes: Some(*buffer_bytes),
@@ -240,27 +237,24 @@ fn of_cell(plan: &Plan, cell: &Cell) -> OfCell {
         Work::Lookup { presence, keys, call } => {
             // Linux has one such call, Windows several.
             let backend = if *call == LookupCall::Fstatat { String::new() } else { call.name().to_owned() };
-            OfCell { work: "lookup".into(), backend, presence: name(presence), keys: name(keys), ..of }
+            OfArm { work: "lookup".into(), backend, presence: name(presence), keys: name(keys), ..of }
         }
-        Work::FillUntilRefused { .. } => OfCell { work: "fill-until-refused".into(), ..of },
+        Work::FillUntilRefused { .. } => OfArm { work: "fill-until-refused".into(), ..of },
         Work::Files(work) => {
-            OfCell { work: name(&work.operation), threads: Some(work.workers.count.into()), ..of }
+            OfArm { work: name(&work.operation), threads: Some(work.workers.count.into()), ..of }
         }
-        Work::Remove(work) => OfCell {
-            work: "remove".into(),
-            backend: name(&work.by),
-            threads: Some(work.workers.into()),
-            ..of
-        },
-        Work::Attributes { method, buffer_bytes, threads, .. } => OfCell {
+        Work::Remove(work) => {
+            OfArm { work: "remove".into(), backend: name(&work.by), threads: Some(work.workers.into()), ..of }
+        }
+        Work::Attributes { method, buffer_bytes, threads, .. } => OfArm {
             work: "attributes".into(),
             backend: method.clone(),
             buffer_bytes: *buffer_bytes,
             threads: Some((*threads).into()),
             ..of
         },
-        Work::Ask { files } => OfCell { work: format!("ask {files}"), ..of },
-        Work::Command(work) => OfCell { work: "command".into(), backend: work.line.clone(), ..of },
+        Work::Ask { files } => OfArm { work: format!("ask {files}"), ..of },
+        Work::Command(work) => OfArm { work: "command".into(), backend: work.line.clone(), ..of },
     }
 }
 
@@ -287,8 +281,8 @@ pub fn csv(report: &Report) -> String {
 pub fn write_csv(report: &Report, output: &mut dyn io::Write) -> io::Result<()> {
     let headings: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     let mut text = headings.join(",");
-    let cells = of_cells(&report.record.header.plan);
-    for row in rows(report, &cells) {
+    let arms = of_cells(&report.record.header.plan);
+    for row in rows(report, &arms) {
         let mut between = '\n';
         for column in COLUMNS {
             text.push(between);

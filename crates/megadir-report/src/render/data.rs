@@ -126,8 +126,6 @@ fn places(made: &Made) -> Vec<String> {
     [spread, before].into_iter().flatten().collect()
 }
 
-/// Returns the time to make the data and the space it uses: a line for each data set for which this is known
-/// and informative. A single directory of equal files adds nothing.
 pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
     let usual = |id: DataId| {
         let made =
@@ -185,7 +183,6 @@ fn uses(used: Used) -> String {
     )
 }
 
-/// Returns the kind of a data set.
 fn kind(summary: &Summary, id: DataId) -> String {
     let found = summary.data.iter().find(|check| check.data.id == id);
     let Some(made) = found.and_then(|check| check.data.source.made()) else { return "found".into() };
@@ -226,7 +223,6 @@ pub struct Document<'a> {
     pub summary: Cow<'a, Summary>,
 }
 
-/// Returns the report as indented JSON with a final newline.
 #[must_use]
 pub fn json(report: &Report) -> String {
     let plan = &report.record.header.plan;

@@ -32,7 +32,6 @@ pub(crate) struct Column {
     pub(super) rank: u8,
 }
 
-/// Alignment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -147,7 +146,6 @@ pub(super) const BESIDE_MAX: usize = 16;
 pub(super) const BESIDE_MIN: usize = 4;
 const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The same in ASCII.
 const LEVELS_ASCII: [char; 8] = ['_', '.', '-', '~', '=', '+', '*', '#'];
 
 /// Bars next to the rows of a table.
@@ -161,7 +159,6 @@ pub(crate) struct Bars {
 }
 
 impl Bars {
-    /// Returns the bar of a row; the longest bar takes `width` characters.
     pub(super) fn bar(&self, row: usize, width: usize, style: Style) -> String {
         let longest = self.values.iter().flatten().copied().fold(0.0, f64::max);
         let value = self.values.get(row).copied().flatten().filter(|_| longest > 0.0);

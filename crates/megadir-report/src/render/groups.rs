@@ -9,12 +9,11 @@ use crate::render::grid::Bars;
 use crate::render::operations;
 use crate::render::paint::{intervals, outcome};
 use crate::summary::{
-    Arm, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Outcome, PairRow,
-    Pairs, Range, Summary, Verdict, rounds_for_interval,
+    ArmSummary, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Outcome,
+    PairRow, Pairs, Range, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
 
-/// Caveat of absolute look-up times; METHODOLOGY.md has the measurement.
 pub(super) const RAW_CALLS: &str = " Times are of direct system calls: programs that call a function of the C library for each look-up take longer (half as much again where that was measured).";
 
 /// Returns the grid of a group; `None` for an unreadable one, which a finding reports.
@@ -31,7 +30,6 @@ pub(crate) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     }
 }
 
-/// Returns the grid of all arms, with every figure.
 pub(crate) fn arms(summary: &Summary) -> Grid {
     const HEADINGS: [&str; 15] = [
         "rounds", "median", "interval", "an entry", "mean", "Error", "StdDev", "p90", "p99", "max", "user",
@@ -53,12 +51,12 @@ pub(crate) fn arms(summary: &Summary) -> Grid {
 }
 
 /// `true` if an arm ran in a process of its own, whose memory is known.
-fn has_peak(arm: &Arm) -> bool {
+fn has_peak(arm: &ArmSummary) -> bool {
     arm.timing.as_ref().is_some_and(|timing| timing.peak_bytes.is_some())
 }
 
-fn arm_row(arm: &Arm) -> Vec<Text> {
-    let mut row = vec![arm.cell.name.clone(), arm.rounds.to_string()];
+fn arm_row(arm: &ArmSummary) -> Vec<Text> {
+    let mut row = vec![arm.planned.name.clone(), arm.rounds.to_string()];
     if let Some(timing) = &arm.timing {
         let quantile = |ns: Option<f64>| ns.map_or_else(|| "refused".into(), text::time);
         let spread = |ns: Option<f64>| ns.map(text::time).unwrap_or_default();
@@ -113,7 +111,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
     }
     // The resolution line covers the baseline against itself.
     let itself =
-        |row: &&Contrast| summary.arm(row.arm).is_some_and(|arm| arm.cell.role == Role::AgainstItself);
+        |row: &&Contrast| summary.arm(row.arm).is_some_and(|arm| arm.planned.role == Role::AgainstItself);
     let shown = comparison.rows.iter().filter(|row| !itself(row));
     let mut rows: Vec<Vec<Text>> =
         shown.clone().map(|row| compare_row(summary, comparison, row, programs)).collect();
@@ -131,7 +129,6 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
     Grid { columns, rows, legend: vec![legend], bars: Some(bars) }
 }
 
-/// Returns the speed-up of an arm over the baseline, with its interval.
 pub(super) fn speed_up(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Baseline => "1".into(),
@@ -179,7 +176,7 @@ fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
 
 /// `true` if an arm looks up names on Linux, by a direct system call.
 fn is_lookup(summary: &Summary, row: &Contrast) -> bool {
-    let work = summary.arm(row.arm).map(|arm| &arm.cell.work);
+    let work = summary.arm(row.arm).map(|arm| &arm.planned.work);
     matches!(work, Some(Work::Lookup { .. })) && summary.machine.kernel.starts_with("Linux")
 }
 

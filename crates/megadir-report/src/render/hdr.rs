@@ -43,13 +43,13 @@ fn write(report: &Report, log: &mut Vec<u8>) -> Option<()> {
         .with_max_value_divisor(1.0)
         .begin_log_with(log, &mut serializer)
         .ok()?;
-    for cell in &record.header.plan.cells {
-        let Some(each) = rounds.times_by_round(cell.id) else { continue };
-        let starts = || rounds.samples(cell.id).map(|sample| sample.start_ns);
-        let ends = rounds.samples(cell.id).map(|sample| sample.start_ns.saturating_add(sample.elapsed_ns));
+    for arm in &record.header.plan.arms {
+        let Some(each) = rounds.times_by_round(arm.id) else { continue };
+        let starts = || rounds.samples(arm.id).map(|sample| sample.start_ns);
+        let ends = rounds.samples(arm.id).map(|sample| sample.start_ns.saturating_add(sample.elapsed_ns));
         let (start, end) = (starts().min()?, ends.max()?);
         let duration = Duration::from_nanos(end.saturating_sub(start));
-        let name = tag(&cell.name);
+        let name = tag(&arm.name);
         writer
             .write_histogram(&histogram(&each)?, Duration::from_nanos(start), duration, Tag::new(&name))
             .ok()?;

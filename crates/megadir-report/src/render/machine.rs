@@ -38,7 +38,6 @@ pub(crate) fn run_line(report: &Report) -> String {
     )
 }
 
-/// Returns the half-width at which the run stops, if it has one.
 fn stopping(stop: Stop) -> String {
     match stop {
         Stop::Rounds => String::new(),
@@ -57,7 +56,6 @@ pub(super) fn wine_line(summary: &Summary) -> Option<String> {
     Some(format!("Measured under Wine {version}, which is not Windows: this says nothing of Windows."))
 }
 
-/// Describes the machine in one line.
 pub(crate) fn machine_line(summary: &Summary) -> String {
     let machine = &summary.machine;
     let file_system = &machine.file_system;
@@ -82,7 +80,7 @@ pub(crate) fn machine_line(summary: &Summary) -> String {
 fn programs(summary: &Summary) -> Option<String> {
     let mut known: Vec<&str> = Vec::new();
     for arm in &summary.arms {
-        let Work::Command(work) = &arm.cell.work else { continue };
+        let Work::Command(work) = &arm.planned.work else { continue };
         known.extend(work.version.as_deref().filter(|version| !known.contains(version)));
     }
     (!known.is_empty()).then(|| format!("programs: {}", known.join(", ")))
@@ -192,7 +190,6 @@ fn join(parts: &[String], of: &str) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{of}: {}.", parts.join("; ")))
 }
 
-/// Returns facts about a file system and the devices below it.
 fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str) -> Vec<String> {
     let used = |what: &str, (all, free): (u64, u64)| {
         let percent = 100.0 * all.saturating_sub(free) as f64 / all.max(1) as f64;
@@ -273,7 +270,6 @@ pub(crate) fn families_line(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// Returns the number of families of comparisons of a group.
 fn families(group: &GroupSummary) -> usize {
     match &group.reading {
         GroupReading::Refusal(_) | GroupReading::Unreadable { .. } => 0,
@@ -286,7 +282,6 @@ fn families(group: &GroupSummary) -> usize {
     }
 }
 
-/// Returns every resolution if [`resolution_lines`] gives only their range.
 pub(crate) fn resolution_details(summary: &Summary) -> Vec<String> {
     let one = |resolution: &Resolution| {
         let name = summary.arm_name(resolution.baseline);
@@ -297,7 +292,6 @@ pub(crate) fn resolution_details(summary: &Summary) -> Vec<String> {
     if few { Vec::new() } else { summary.resolution.iter().map(one).collect() }
 }
 
-/// Returns the resolution from one arm against itself, in one line.
 fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {
     let name = summary.arm_name(resolution.baseline);
     let ratio = text::ratio(resolution.ratio.value, resolution.ratio.interval);
@@ -310,7 +304,6 @@ fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {
     }
 }
 
-/// Describes the self-check in one line.
 pub(crate) fn self_check_line(summary: &Summary) -> Option<String> {
     let Some(check) = &summary.self_check else {
         let null_loop_ns = summary.null_loop_ns?;
@@ -351,7 +344,7 @@ fn caches(summary: &Summary) -> String {
     let guest = if summary.machine.hypervisor.is_some() { "guest-" } else { "" };
     let mut states: Vec<String> = Vec::new();
     for arm in &summary.arms {
-        let state = match arm.cell.cache {
+        let state = match arm.planned.cache {
             state @ (CacheState::Warm | CacheState::Unseen) => state.name().into(),
             cold => format!("{guest}{}", cold.name()),
         };

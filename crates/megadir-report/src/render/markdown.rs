@@ -12,7 +12,6 @@ use crate::report::Report;
 use crate::text;
 use crate::warning::told;
 
-/// Returns the full report in Markdown, with a final newline.
 #[must_use]
 pub fn markdown(report: &Report) -> String {
     let summary = &report.summary;
@@ -94,8 +93,8 @@ fn method(page: &mut String, report: &Report) {
     page.push_str("## Method\n\n");
     let lists = [
         ("Source", vec![report.record.header.plan.source.clone()]),
-        ("Kept", summary.keeps.clone()),
-        ("Mended", summary.mends.clone()),
+        ("Reproduced", summary.reproduces.clone()),
+        ("Fixed", summary.fixes.clone()),
     ];
     for (heading, lines) in lists {
         lines.iter().for_each(|line| page.push_str(&format!("* {heading}: {}\n", clean(line))));

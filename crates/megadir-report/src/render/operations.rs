@@ -5,8 +5,8 @@ use megadir_record::Since;
 use crate::render::grid::{Bars, Column, Grid, Text};
 use crate::render::paint::{Tone, intervals, outcome};
 use crate::summary::{
-    Arm, AskPoint, BreakEven, BreakEvenSeries, Bucket, Figure, Fill, Growth, Operations, Refusal, Series,
-    Shape, Summary, Threshold,
+    ArmSummary, AskPoint, BreakEven, BreakEvenSeries, Bucket, Figure, Fill, Growth, Operations, Refusal,
+    Series, Shape, Summary, Threshold,
 };
 use crate::text;
 
@@ -14,8 +14,8 @@ pub(crate) const TITLE: &str = "How long do single operations take?";
 
 /// Returns the grid of arms with timed operations; `None` without any.
 pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
-    let single = |arm: &Arm| arm.timing.as_ref().and_then(|timing| timing.single.clone());
-    let timed: Vec<(&Arm, Operations)> =
+    let single = |arm: &ArmSummary| arm.timing.as_ref().and_then(|timing| timing.single.clone());
+    let timed: Vec<(&ArmSummary, Operations)> =
         summary.asked().filter_map(|arm| Some((arm, single(arm)?))).collect();
     if timed.is_empty() {
         return None;
@@ -33,7 +33,7 @@ pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
         Column::right("max", 1),
         Column::right("operations", 7),
     ];
-    let rows = timed.iter().map(|(arm, single)| row(&arm.cell.name, single)).collect();
+    let rows = timed.iter().map(|(arm, single)| row(&arm.planned.name, single)).collect();
     Some(Grid { columns, rows, legend: vec![legend(summary, &timed[0].1)], bars: None })
 }
 
@@ -57,7 +57,6 @@ fn row(name: &str, single: &Operations) -> Vec<Text> {
     fields.into_iter().map(Text::plain).collect()
 }
 
-/// Returns the interval of a time, in the unit of its figure.
 pub(super) fn bounds(figure: &Figure) -> String {
     let text = text::time_with_interval(figure);
     text.find('[').map(|place| text[place..].to_owned()).unwrap_or_default()

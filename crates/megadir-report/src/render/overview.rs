@@ -16,7 +16,6 @@ const BAR_MAX: usize = 40;
 /// Minimum and maximum length of bars on a terminal, characters.
 const BAR_SIDE_BY_SIDE: (usize, usize) = (4, 16);
 
-/// Returns the medians as tables of at most `width` characters, each with as many file systems as fit.
 pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
     let label = |row: &OverviewRow| length(&row.what) + 2;
     let first = overview.rows.iter().map(label).max().unwrap_or(0);
@@ -58,7 +57,6 @@ pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
     chunks.into_iter().map(grid).collect()
 }
 
-/// Returns the rows, with a line for each section.
 fn rows(overview: &Overview, fields: impl Fn(&OverviewRow) -> Vec<Text>) -> Vec<Vec<Text>> {
     let mut rows = Vec::new();
     let mut section = "";
@@ -108,7 +106,6 @@ pub(crate) fn title(summary: &Summary) -> &'static str {
     if summary.compares_volumes() { TITLE_OF_VOLUMES } else { TITLE }
 }
 
-/// Returns the legend of the marks; it precedes the tables.
 pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     let first = overview.columns.first().map_or("", |column| &column.name);
     let open = overview.rows.iter().filter(|row| row.fastest.is_none()).count();
@@ -169,7 +166,6 @@ pub(super) fn overall(overview: &Overview) -> Option<Grid> {
     })
 }
 
-/// Returns the bars of all file systems side by side, if `width` characters suffice.
 pub(super) fn bars(overview: &Overview, width: usize, style: Style) -> Option<Grid> {
     let first = overview.rows.iter().map(|row| length(&row.what) + 2).max()?;
     let room = width.checked_sub(2 + first)? / overview.columns.len().max(1);
@@ -256,7 +252,6 @@ pub(crate) fn each_against_each(overview: &Overview) -> Option<Grid> {
     })
 }
 
-/// Returns the lines that precede all tables of a run on several volumes of the user; none for other runs.
 pub(crate) fn volume_lines(summary: &Summary) -> Vec<String> {
     let volumes = volumes(summary);
     let each = volumes.iter().map(|(of, mounted)| describe(of, mounted));
@@ -315,7 +310,6 @@ fn differences(volumes: &[(&LabFileSystem, &FileSystem)]) -> Option<String> {
     })
 }
 
-/// Names volumes that are on the same device.
 fn one_device(volumes: &[(&LabFileSystem, &FileSystem)]) -> Option<String> {
     let device = |mounted: &FileSystem| mounted.device.clone().filter(|device| device.starts_with('/'));
     let shared = volumes.iter().find_map(|(of, mounted)| {

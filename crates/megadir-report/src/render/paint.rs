@@ -74,8 +74,6 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the first sentences of a text that fit into `lines` lines of `width` characters; if the first does not,
-/// as many of its words as do.
 pub(super) fn fitting(text: &str, width: usize, lines: usize) -> Vec<String> {
     let ends = text.match_indices(". ").map(|(at, _)| at + 1);
     let whole = ends.filter(|end| starts_sentence(&text[*end..])).chain([text.len()]);

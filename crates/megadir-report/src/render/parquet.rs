@@ -48,8 +48,8 @@ fn write_file(report: &Report, output: &mut dyn Write) -> Result<()> {
         .build();
     // The writer requires `Send` of its output, so it writes to memory and this copies.
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
-    let cells = of_cells(&header.plan);
-    let mut all = rows(report, &cells).peekable();
+    let arms = of_cells(&header.plan);
+    let mut all = rows(report, &arms).peekable();
     while all.peek().is_some() {
         let group: Vec<Row<'_>> = all.by_ref().take(ROWS).collect();
         let mut columns = writer.next_row_group()?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::{CacheState, Cell, CellId, Keys, Published, Role, Work};
+use megadir_record::{Arm, ArmId, CacheState, Keys, Published, Role, Work};
 
 use crate::render::grid::{Column, Grid, Text};
 use crate::render::groups;
@@ -41,7 +41,6 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
     (!rows.is_empty()).then(|| Grid { columns, rows, legend: vec![legend.into()], bars: None })
 }
 
-/// Returns them as a sentence.
 pub(crate) fn sentence(summary: &Summary, group: Option<&GroupSummary>) -> Option<String> {
     let one = |figure: &&Published| {
         let ours = group.and_then(|group| ours(summary, group, figure));
@@ -90,7 +89,7 @@ struct Ours {
     name: String,
     figure: String,
     /// Arm whose data must be like the source's.
-    arm: CellId,
+    arm: ArmId,
 }
 
 fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<Ours> {
@@ -103,9 +102,9 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
                 _ => return None,
             };
             let whole: Figure = an_entry.scaled(read.entries as f64);
-            let of_group = summary.arms.iter().find(|arm| arm.cell.groups.contains(&group.name))?;
+            let of_group = summary.arms.iter().find(|arm| arm.planned.groups.contains(&group.name))?;
             let name = format!("{name}, {}", text::entries(read.entries));
-            Some(Ours { name, figure: text::time_with_interval(&whole), arm: of_group.cell.id })
+            Some(Ours { name, figure: text::time_with_interval(&whole), arm: of_group.planned.id })
         }
         GroupReading::Compare(read) => {
             let named = |arm| summary.arm_name(arm);
@@ -130,10 +129,10 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<O
             Some(Ours { name, figure: here, arm: last.arm })
         }
         GroupReading::Refusal(read) => {
-            let of_group = summary.arms.iter().find(|arm| arm.cell.groups.contains(&group.name))?;
+            let of_group = summary.arms.iter().find(|arm| arm.planned.groups.contains(&group.name))?;
             let figure = format!("{} entries", text::count(read.mean.round() as u64));
             let name = format!("mean of {} directories", read.directories);
-            Some(Ours { name, figure, arm: of_group.cell.id })
+            Some(Ours { name, figure, arm: of_group.planned.id })
         }
         GroupReading::Grow(_) | GroupReading::BreakEven(_) | GroupReading::Unreadable { .. } => None,
     }
@@ -174,26 +173,26 @@ pub(crate) fn grid_source_table(summary: &Summary) -> Option<Grid> {
 fn rows<'a>(
     summary: &'a Summary,
     comparison: &'a Comparison,
-) -> impl Iterator<Item = (&'a Cell, &'a Contrast)> {
-    let row = |row: &'a Contrast| Some((&summary.arm(row.arm)?.cell, row));
-    comparison.rows.iter().filter_map(row).filter(|(cell, _)| cell.role != Role::AgainstItself)
+) -> impl Iterator<Item = (&'a Arm, &'a Contrast)> {
+    let row = |row: &'a Contrast| Some((&summary.arm(row.arm)?.planned, row));
+    comparison.rows.iter().filter_map(row).filter(|(planned, _)| planned.role != Role::AgainstItself)
 }
 
 /// Returns the table of repeated look-ups of one name.
 fn lookups(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
-    let fixed = |cell: &Cell| matches!(cell.work, Work::Lookup { keys: Keys::Fixed, .. });
+    let fixed = |planned: &Arm| matches!(planned.work, Work::Lookup { keys: Keys::Fixed, .. });
     let arms = comparisons.iter().flat_map(|comparison| rows(summary, comparison));
     let rows: Vec<Vec<Text>> = arms
-        .filter(|(cell, _)| fixed(cell))
-        .map(|(cell, contrast)| {
-            let timing = summary.arm(cell.id).and_then(|arm| arm.timing.as_ref());
+        .filter(|(planned, _)| fixed(planned))
+        .map(|(planned, contrast)| {
+            let timing = summary.arm(planned.id).and_then(|arm| arm.timing.as_ref());
             let time = |ns: Option<f64>| ns.map(text::time).unwrap_or_default();
             let ratio = match contrast.outcome {
                 Outcome::Baseline => "1".to_owned(),
                 ref other => outcome(other).0,
             };
             let fields = [
-                cell.name.clone(),
+                planned.name.clone(),
                 time(timing.map(|timing| timing.mean_ns)),
                 time(timing.and_then(|timing| timing.error_ns)),
                 time(timing.and_then(|timing| timing.deviation_ns)),
@@ -228,10 +227,10 @@ fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
     let mut sizes = BTreeSet::new();
     let mut figures = Vec::new();
     for comparison in comparisons {
-        for (cell, contrast) in rows(summary, comparison) {
-            let Some(method) = method(summary, cell) else { continue };
-            let entries = summary.data.iter().find(|check| check.data.id == cell.data)?.data.entries;
-            let way = Way { method, state: cell.cache };
+        for (planned, contrast) in rows(summary, comparison) {
+            let Some(method) = method(summary, planned) else { continue };
+            let entries = summary.data.iter().find(|check| check.data.id == planned.data)?.data.entries;
+            let way = Way { method, state: planned.cache };
             sizes.insert(entries);
             if !ways.contains(&way) {
                 ways.push(way.clone());
@@ -270,9 +269,9 @@ fn attributes(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
 }
 
 /// Returns the name of a method, with threads and location; `None` for other work.
-fn method(summary: &Summary, cell: &Cell) -> Option<String> {
-    let Work::Attributes { method, threads, .. } = &cell.work else { return None };
-    let on = summary.data.iter().find(|check| check.data.id == cell.data).and_then(|check| check.data.on);
+fn method(summary: &Summary, planned: &Arm) -> Option<String> {
+    let Work::Attributes { method, threads, .. } = &planned.work else { return None };
+    let on = summary.data.iter().find(|check| check.data.id == planned.data).and_then(|check| check.data.on);
     let label = on.and_then(|on| summary.file_systems.iter().find(|of| of.id == on)).map(|of| &of.label);
     let threads = if *threads > 1 { format!(", {threads} threads") } else { String::new() };
     Some(format!("{method}{threads}{}", label.map(|label| format!(", {label}")).unwrap_or_default()))

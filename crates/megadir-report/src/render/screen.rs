@@ -105,7 +105,6 @@ fn rest(report: &Report, notes: usize) -> String {
     format!("More ({}): megadir bench report --verbose", text::list(&parts))
 }
 
-/// Returns the table that shows the answer, with its title.
 fn main_table(report: &Report) -> Option<(String, Grid)> {
     let summary = &report.summary;
     if let Some(over) = &summary.overview {

@@ -197,7 +197,6 @@ impl Page {
         self.sentences(text, mark, tone, usize::MAX);
     }
 
-    /// Adds as many sentences as fit into `lines` lines; returns the number of lines.
     pub(crate) fn sentences(&mut self, text: &str, mark: &str, tone: Tone, lines: usize) -> usize {
         let text = clean(text, self.style);
         let indent = " ".repeat(mark.len());

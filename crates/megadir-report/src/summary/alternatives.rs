@@ -3,20 +3,20 @@
 //! A reader chooses how something is done (the backend, the number of workers, the layout). What is to be done, on how much and from which
 //! state of the cache, is given; advice to prefer absent names or small directories would be none.
 
-use megadir_record::{Cell, CellId, DataSource, FileWork, SameWork, Work};
+use megadir_record::{Arm, ArmId, DataSource, FileWork, SameWork, Work};
 
-use super::{Arm, Summary};
+use super::{ArmSummary, Summary};
 
 impl Summary {
     /// `true` if one arm can replace the other, on the same file system.
     #[must_use]
-    pub(crate) fn are_alternatives(&self, one: CellId, other: CellId) -> bool {
-        let cells = [one, other].map(|arm| self.arm(arm).map(|Arm { cell, .. }| cell));
-        let [Some(one), Some(other)] = cells else { return false };
+    pub(crate) fn are_alternatives(&self, one: ArmId, other: ArmId) -> bool {
+        let planned_arms = [one, other].map(|arm| self.arm(arm).map(|ArmSummary { planned, .. }| planned));
+        let [Some(one), Some(other)] = planned_arms else { return false };
         one.cache == other.cache && one.rate_per_s == other.rate_per_s && self.do_the_same(one, other)
     }
 
-    fn do_the_same(&self, one: &Cell, other: &Cell) -> bool {
+    fn do_the_same(&self, one: &Arm, other: &Arm) -> bool {
         match (&one.work, &other.work) {
             (Work::List { stages, .. }, Work::List { stages: others, .. }) => {
                 one.data == other.data && stages == others
@@ -39,9 +39,10 @@ impl Summary {
     }
 
     /// Returns whether two data sets hold the same files on the same file system; with `spread`, in the same directories too.
-    fn hold_the_same(&self, one: &Cell, other: &Cell, spread: bool) -> bool {
-        let of =
-            |cell: &Cell| self.data.iter().find(|check| check.data.id == cell.data).map(|check| &check.data);
+    fn hold_the_same(&self, one: &Arm, other: &Arm, spread: bool) -> bool {
+        let of = |planned: &Arm| {
+            self.data.iter().find(|check| check.data.id == planned.data).map(|check| &check.data)
+        };
         let (Some(one), Some(other)) = (of(one), of(other)) else { return false };
         let like = match (&one.source, &other.source) {
             (DataSource::Made(made), DataSource::Made(others)) => {

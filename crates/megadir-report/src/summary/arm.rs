@@ -2,7 +2,7 @@
 //!
 //! Comparisons between arms never use these figures; they pair the rounds.
 
-use megadir_record::{Cell, Plan, Sample};
+use megadir_record::{Arm, Plan, Sample};
 use serde::{Deserialize, Serialize};
 
 use super::operations::operations;
@@ -11,9 +11,10 @@ use super::{Figure, Operations, Rounds, WorkCheck};
 /// One arm of the plan and its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Arm {
+pub struct ArmSummary {
     /// The arm's part of the plan: name, role, data, work, cache.
-    pub cell: Cell,
+    #[serde(rename = "cell")]
+    pub planned: Arm,
     /// Rounds that count.
     pub rounds: usize,
     /// Comparison of its work with the other arms on its data.
@@ -72,22 +73,21 @@ pub struct Quantiles {
     pub max_ns: f64,
 }
 
-/// Summarises every arm of the plan, in its order.
-pub(crate) fn arms(plan: &Plan, rounds: &Rounds<'_>, checks: Vec<WorkCheck>) -> Vec<Arm> {
-    let arm = |(cell, work): (&Cell, WorkCheck)| Arm {
-        cell: cell.clone(),
-        rounds: rounds.samples(cell.id).count(),
+pub(crate) fn arms(plan: &Plan, rounds: &Rounds<'_>, checks: Vec<WorkCheck>) -> Vec<ArmSummary> {
+    let arm = |(planned, work): (&Arm, WorkCheck)| ArmSummary {
+        planned: planned.clone(),
+        rounds: rounds.samples(planned.id).count(),
         work,
-        timing: timing(plan, cell, rounds),
+        timing: timing(plan, planned, rounds),
     };
-    plan.cells.iter().zip(checks).map(arm).collect()
+    plan.arms.iter().zip(checks).map(arm).collect()
 }
 
-fn timing(plan: &Plan, cell: &Cell, rounds: &Rounds<'_>) -> Option<Timing> {
+fn timing(plan: &Plan, planned: &Arm, rounds: &Rounds<'_>) -> Option<Timing> {
     let confidence = plan.rules.confidence;
-    let times = rounds.times(cell.id);
+    let times = rounds.times(planned.id);
     let median_of = |part: fn(&Sample) -> f64| {
-        let values: Vec<f64> = rounds.samples(cell.id).map(part).collect();
+        let values: Vec<f64> = rounds.samples(planned.id).map(part).collect();
         megadir_stats::median(&values)
     };
     let time_ns = Figure::median_of(&times, confidence)?;
@@ -95,25 +95,24 @@ fn timing(plan: &Plan, cell: &Cell, rounds: &Rounds<'_>) -> Option<Timing> {
     Some(Timing {
         operations: (median_of(|s| s.operations as f64)?.round() as u64).max(1),
         time_ns,
-        entry_ns: (entries > 0.0 && cell.work.lists()).then(|| time_ns.scaled(1.0 / entries)),
+        entry_ns: (entries > 0.0 && planned.work.lists()).then(|| time_ns.scaled(1.0 / entries)),
         mean_ns: megadir_stats::mean(&times)?,
         deviation_ns: megadir_stats::standard_deviation(&times),
         error_ns: megadir_stats::error_999(&times),
         quantiles: quantiles(times),
-        single: operations(plan, rounds, cell.id),
+        single: operations(plan, rounds, planned.id),
         user_ns: median_of(|s| s.user_ns as f64 / s.operations as f64)?,
         system_ns: median_of(|s| s.system_ns as f64 / s.operations as f64)?,
-        peak_bytes: median_if_all(cell, rounds, |sample| sample.peak_bytes),
-        calls: median_if_all(cell, rounds, |sample| sample.counted.calls),
+        peak_bytes: median_if_all(planned, rounds, |sample| sample.peak_bytes),
+        calls: median_if_all(planned, rounds, |sample| sample.counted.calls),
         entries: entries.round() as u64,
         written_bytes: median_of(|s| s.counted.written_bytes as f64)?.round() as u64,
     })
 }
 
-/// Returns the median of a number, if every sample of the arm has it.
-fn median_if_all(cell: &Cell, rounds: &Rounds<'_>, of: fn(&Sample) -> Option<u64>) -> Option<u64> {
+fn median_if_all(planned: &Arm, rounds: &Rounds<'_>, of: fn(&Sample) -> Option<u64>) -> Option<u64> {
     let numbers: Option<Vec<f64>> =
-        rounds.samples(cell.id).map(|sample| of(sample).map(|number| number as f64)).collect();
+        rounds.samples(planned.id).map(|sample| of(sample).map(|number| number as f64)).collect();
     Some(megadir_stats::median(&numbers?)?.round() as u64)
 }
 

@@ -3,7 +3,7 @@
 //! In each round the share lies where the curve through the arms that ask reaches the time of the listing; the interval is over
 //! rounds. A curve that stays below or above is reported as such, and nothing is extrapolated.
 
-use megadir_record::{BreakEvenArms, CellId, Work};
+use megadir_record::{ArmId, BreakEvenArms, Work};
 use megadir_stats::{Crossing, crossing, crossing_estimate};
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub struct BreakEvenSeries {
     /// The entries of the directory.
     pub entries: u64,
     /// The arm that lists it.
-    pub list: CellId,
+    pub list: ArmId,
     /// Median time of listing it, nanoseconds.
     pub list_ns: Figure,
     /// The arms that ask, in ascending share, without arms that did other work.
@@ -47,7 +47,7 @@ pub struct BreakEvenSeries {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskPoint {
     /// The arm.
-    pub arm: CellId,
+    pub arm: ArmId,
     /// Files asked for.
     pub files: u64,
     /// As a share of the entries, 0 to 1.
@@ -89,19 +89,19 @@ pub(crate) fn break_even(evidence: &Evidence<'_>, arms: &[BreakEvenArms]) -> Res
 }
 
 fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
-    let cell = |arm: CellId| evidence.plan.cells.get(arm.0 as usize);
-    let data = cell(arms.list)?.data;
+    let planned = |arm: ArmId| evidence.plan.arms.get(arm.0 as usize);
+    let data = planned(arms.list)?.data;
     let entries = evidence.plan.data.iter().find(|one| one.id == data)?.entries;
-    let files = |arm: CellId| match cell(arm)?.work {
+    let files = |arm: ArmId| match planned(arm)?.work {
         Work::Ask { files } if entries > 0 && evidence.is_equal(arm) => Some((arm, files)),
         _ => None,
     };
-    let mut asked: Vec<(CellId, u64)> = arms.asks.iter().filter_map(|arm| files(*arm)).collect();
+    let mut asked: Vec<(ArmId, u64)> = arms.asks.iter().filter_map(|arm| files(*arm)).collect();
     asked.sort_by_key(|(_, files)| *files);
     if !evidence.is_equal(arms.list) {
         return None;
     }
-    let all: Vec<CellId> = [arms.list].into_iter().chain(asked.iter().map(|(arm, _)| *arm)).collect();
+    let all: Vec<ArmId> = [arms.list].into_iter().chain(asked.iter().map(|(arm, _)| *arm)).collect();
     let times = evidence.rounds.paired(&all);
     let (list, asks) = times.split_first()?;
     let shares: Vec<f64> = asked.iter().map(|(_, files)| *files as f64 / entries as f64).collect();
@@ -111,7 +111,7 @@ fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
     };
     let rounds: Vec<Crossing> = (0..list.len()).map(of_round).collect::<Option<_>>()?;
     let estimate = crossing_estimate(&rounds, evidence.confidence())?;
-    let point = |(((arm, files), share), times): (((CellId, u64), f64), &Vec<f64>)| {
+    let point = |(((arm, files), share), times): (((ArmId, u64), f64), &Vec<f64>)| {
         let time_ns = Figure::median_of(times, evidence.confidence())?;
         let ratio = Figure::ratio_of(times, list, evidence.confidence())?;
         Some(AskPoint { arm, files, share, time_ns, ratio })
@@ -149,7 +149,6 @@ fn sizes(read: &[Read], confidence: f64) -> Vec<BreakEvenSizes> {
     names.iter().filter_map(of_name).collect()
 }
 
-/// Returns the places of rounds, if all have one.
 fn places(rounds: &[Crossing]) -> Option<Vec<f64>> {
     let place = |crossing: &Crossing| match crossing {
         Crossing::At(place) => Some(*place),

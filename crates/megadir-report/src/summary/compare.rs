@@ -3,7 +3,7 @@
 //! A ratio is the time of the arm over the time of the baseline: below 1 the arm is faster. The family of Holm's
 //! adjustment is the group. The baseline against itself is judged alone, since it asks another question.
 
-use megadir_record::{Cell, CellId, Pair, Role, Sample, Stage, Work};
+use megadir_record::{Arm, ArmId, Pair, Role, Sample, Stage, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::summary::evidence::Evidence;
@@ -14,7 +14,7 @@ use crate::summary::{Figure, Range};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The arm that the others are compared with.
-    pub baseline: CellId,
+    pub baseline: ArmId,
     /// Every arm of the group in the plan's order, the baseline first.
     pub rows: Vec<Contrast>,
     /// Effect of the number of calls on the time, if the arms differ in it.
@@ -26,7 +26,7 @@ pub struct Comparison {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contrast {
     /// The arm.
-    pub arm: CellId,
+    pub arm: ArmId,
     /// Rounds in which both were measured.
     pub rounds: usize,
     /// Result of the comparison.
@@ -92,11 +92,11 @@ pub enum Verdict {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallsContrast {
     /// The arm with the most calls.
-    pub most: CellId,
+    pub most: ArmId,
     /// Its calls in one operation.
     pub most_calls: u64,
     /// The arm with the fewest calls.
-    pub fewest: CellId,
+    pub fewest: ArmId,
     /// Its calls in one operation.
     pub fewest_calls: u64,
     /// Time with the fewest calls over time with the most, with its interval.
@@ -116,13 +116,12 @@ impl From<megadir_stats::Verdict> for Verdict {
     }
 }
 
-/// Reads a group by the rule Compare.
-pub(crate) fn compare(evidence: &Evidence<'_>, group: &str, baseline: CellId) -> Comparison {
-    let member = |cell: &&Cell| cell.id != baseline && cell.groups.iter().any(|name| name == group);
-    let members: Vec<&Cell> = evidence.plan.cells.iter().filter(member).collect();
-    let of_role = |itself: bool| -> Vec<CellId> {
-        let chosen = members.iter().filter(|cell| (cell.role == Role::AgainstItself) == itself);
-        chosen.map(|cell| cell.id).collect()
+pub(crate) fn compare(evidence: &Evidence<'_>, group: &str, baseline: ArmId) -> Comparison {
+    let member = |planned: &&Arm| planned.id != baseline && planned.groups.iter().any(|name| name == group);
+    let members: Vec<&Arm> = evidence.plan.arms.iter().filter(member).collect();
+    let of_role = |itself: bool| -> Vec<ArmId> {
+        let chosen = members.iter().filter(|planned| (planned.role == Role::AgainstItself) == itself);
+        chosen.map(|planned| planned.id).collect()
     };
     let mut rows = contrasts(evidence, baseline, &of_role(false));
     rows.extend(contrasts(evidence, baseline, &of_role(true)));
@@ -132,26 +131,26 @@ pub(crate) fn compare(evidence: &Evidence<'_>, group: &str, baseline: CellId) ->
         outcome: Outcome::Baseline,
     });
     rows.sort_by_key(|row| (row.arm != baseline, row.arm));
-    let arms: Vec<CellId> = rows.iter().map(|row| row.arm).collect();
+    let arms: Vec<ArmId> = rows.iter().map(|row| row.arm).collect();
     Comparison { baseline, rows, calls: calls_contrast(evidence, &arms) }
 }
 
 /// Judges a family of arms against the baseline, in the order given.
-pub(crate) fn contrasts(evidence: &Evidence<'_>, baseline: CellId, arms: &[CellId]) -> Vec<Contrast> {
-    let pairs: Vec<(CellId, CellId)> = arms.iter().map(|&arm| (arm, baseline)).collect();
+pub(crate) fn contrasts(evidence: &Evidence<'_>, baseline: ArmId, arms: &[ArmId]) -> Vec<Contrast> {
+    let pairs: Vec<(ArmId, ArmId)> = arms.iter().map(|&arm| (arm, baseline)).collect();
     let judged = contrast(evidence, &pairs).into_iter();
     let row = |(&arm, (rounds, outcome))| Contrast { arm, rounds, outcome };
     arms.iter().zip(judged).map(row).collect()
 }
 
 /// Judges a family of pairs of arms, the first against the second: the rounds that have both, and the outcome.
-pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(CellId, CellId)]) -> Vec<(usize, Outcome)> {
-    let comparable = |pair: &&(CellId, CellId)| evidence.is_equal(pair.0) && evidence.is_equal(pair.1);
+pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(ArmId, ArmId)]) -> Vec<(usize, Outcome)> {
+    let comparable = |pair: &&(ArmId, ArmId)| evidence.is_equal(pair.0) && evidence.is_equal(pair.1);
     let log_ratios: Vec<Vec<Vec<f64>>> =
         pairs.iter().filter(comparable).map(|&(arm, to)| evidence.rounds.log_ratios(arm, to)).collect();
     let judgements = megadir_stats::judge_family_of_epochs(&log_ratios, evidence.judging());
     let mut judged = log_ratios.iter().map(|epochs| epochs.concat()).zip(judgements);
-    let one = |pair: &(CellId, CellId)| match comparable(&pair).then(|| judged.next()).flatten() {
+    let one = |pair: &(ArmId, ArmId)| match comparable(&pair).then(|| judged.next()).flatten() {
         Some((logs, judgement)) => (logs.len(), outcome(&logs, judgement)),
         None => (0, Outcome::Unequal),
     };
@@ -166,7 +165,6 @@ pub(super) fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judge
     }
 }
 
-/// Returns a judgement as an outcome.
 pub(crate) fn judged(judgement: megadir_stats::Judgement) -> Outcome {
     Outcome::Judged {
         ratio: judgement.ratio.into(),
@@ -185,17 +183,18 @@ pub(crate) fn judged(judgement: megadir_stats::Judgement) -> Outcome {
 /// backend, for two backends differ in more than their calls.
 ///
 /// They are chosen by their calls and not by their times, so the contrast needs no adjustment.
-fn calls_contrast(evidence: &Evidence<'_>, arms: &[CellId]) -> Option<CallsContrast> {
-    let cell = |arm: CellId| evidence.plan.cells.get(arm.0 as usize);
-    let first = cell(*arms.first()?)?;
-    let alike =
-        |cell: &Cell| cell.data == first.data && effort(cell).is_some() && effort(cell) == effort(first);
-    let counted = |&arm: &CellId| {
-        let suits = evidence.is_equal(arm) && cell(arm).is_some_and(alike);
+fn calls_contrast(evidence: &Evidence<'_>, arms: &[ArmId]) -> Option<CallsContrast> {
+    let planned = |arm: ArmId| evidence.plan.arms.get(arm.0 as usize);
+    let first = planned(*arms.first()?)?;
+    let alike = |planned: &Arm| {
+        planned.data == first.data && effort(planned).is_some() && effort(planned) == effort(first)
+    };
+    let counted = |&arm: &ArmId| {
+        let suits = evidence.is_equal(arm) && planned(arm).is_some_and(alike);
         let calls = |sample: &Sample| sample.counted.calls;
         Some((evidence.rounds.samples(arm).next().filter(|_| suits).and_then(calls)?, arm))
     };
-    let counts: Vec<(u64, CellId)> = arms.iter().filter_map(counted).collect();
+    let counts: Vec<(u64, ArmId)> = arms.iter().filter_map(counted).collect();
     let &(most_calls, most) = counts.iter().max_by_key(|(calls, arm)| (*calls, std::cmp::Reverse(*arm)))?;
     let &(fewest_calls, fewest) = counts.iter().min()?;
     let ratio = match contrast(evidence, &[(fewest, most)]).pop()?.1 {
@@ -207,8 +206,8 @@ fn calls_contrast(evidence: &Evidence<'_>, arms: &[CellId]) -> Option<CallsContr
 }
 
 /// Returns what an arm does apart from how much it asks for in one call.
-fn effort(cell: &Cell) -> Option<(&str, u32, &[Stage])> {
-    match &cell.work {
+fn effort(planned: &Arm) -> Option<(&str, u32, &[Stage])> {
+    match &planned.work {
         Work::List { backend, threads, stages, .. } => Some((backend, *threads, stages)),
         Work::Lookup { .. }
         | Work::FillUntilRefused { .. }
@@ -265,7 +264,6 @@ pub(crate) fn read_file_systems(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pair
     Pairs { rows: rows.into_iter().map(|(_, row)| row).collect() }
 }
 
-/// Reads a group by the rule Pairs.
 pub(crate) fn read_pairs(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pairs {
     let arms: Vec<_> = pairs.iter().map(|pair| (pair.arm, pair.to)).collect();
     let judged = contrast(evidence, &arms);

@@ -11,7 +11,7 @@
 //! Figures are medians over the rounds, so the printed shares add up to 100 % only nearly. Signs are kept: a
 //! factor that makes the slow program faster has a negative share.
 
-use megadir_record::{CellId, Stage, Work};
+use megadir_record::{ArmId, Stage, Work};
 use serde::{Deserialize, Serialize};
 
 use super::Figure;
@@ -91,14 +91,14 @@ pub enum Claim {
 /// The two programs of a rule: their cumulative arms with the factor that each step adds.
 pub(crate) struct Programs<'a> {
     pub(crate) slow_name: &'a str,
-    pub(crate) slow: &'a [(String, CellId)],
+    pub(crate) slow: &'a [(String, ArmId)],
     pub(crate) fast_name: &'a str,
-    pub(crate) fast: &'a [(String, CellId)],
+    pub(crate) fast: &'a [(String, ArmId)],
 }
 
 /// Reads a group by the rule Decompose; the error is a sentence that says why it cannot be read.
 pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Result<Decomposition, String> {
-    let arms: Vec<CellId> = programs.slow.iter().chain(programs.fast).map(|(_, arm)| *arm).collect();
+    let arms: Vec<ArmId> = programs.slow.iter().chain(programs.fast).map(|(_, arm)| *arm).collect();
     let entries = common_entries(evidence, &arms)?;
     let times = evidence.rounds.paired(&arms);
     let (slow, fast) = times.split_at(programs.slow.len());
@@ -127,13 +127,12 @@ pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Res
     })
 }
 
-/// Returns the entries of the data set that all arms share, if they share one and did the same with it.
-fn common_entries(evidence: &Evidence<'_>, arms: &[CellId]) -> Result<u64, String> {
-    let cell = |arm: &CellId| evidence.plan.cells.get(arm.0 as usize);
-    if let Some(unequal) = arms.iter().filter(|arm| !evidence.is_equal(**arm)).find_map(cell) {
+fn common_entries(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<u64, String> {
+    let planned = |arm: &ArmId| evidence.plan.arms.get(arm.0 as usize);
+    if let Some(unequal) = arms.iter().filter(|arm| !evidence.is_equal(**arm)).find_map(planned) {
         return Err(format!("`{}` did not do the same work as the others", unequal.name));
     }
-    let mut data = arms.iter().filter_map(cell).map(|cell| cell.data);
+    let mut data = arms.iter().filter_map(planned).map(|planned| planned.data);
     let first = data.next();
     if data.any(|other| Some(other) != first) {
         return Err("the two programs work on different data".into());
@@ -151,7 +150,6 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Returns a cost an entry.
     fn cost(&self, series: &[f64]) -> Option<Figure> {
         Some(Figure::median_of(series, self.confidence)?.scaled(1.0 / self.entries))
     }
@@ -174,7 +172,7 @@ struct Steps {
 }
 
 /// Returns what each arm takes more than the one before, round by round.
-fn steps(program: &[(String, CellId)], times: &[Vec<f64>]) -> Vec<Vec<f64>> {
+fn steps(program: &[(String, ArmId)], times: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let step = |place: usize| match place.checked_sub(1) {
         Some(before) => difference(&times[place], &times[before]),
         None => times[place].clone(),
@@ -194,7 +192,7 @@ fn names<'a>(programs: &Programs<'a>) -> Vec<&'a str> {
 }
 
 fn factor(judge: &Judge<'_>, steps: &Steps, programs: &Programs<'_>, name: &str) -> Option<Factor> {
-    let named = |step: &(String, CellId)| step.0 == name;
+    let named = |step: &(String, ArmId)| step.0 == name;
     let slow = sum_where(&steps.slow, programs.slow, named);
     let fast = sum_where(&steps.fast, programs.fast, named);
     let nothing = vec![0.0; judge.whole.len()];
@@ -211,7 +209,7 @@ fn factor(judge: &Judge<'_>, steps: &Steps, programs: &Programs<'_>, name: &str)
 
 /// Returns whether a factor is the same first arm in both programs.
 fn is_common(programs: &Programs<'_>, name: &str) -> bool {
-    let named = |step: &&(String, CellId)| step.0 == name;
+    let named = |step: &&(String, ArmId)| step.0 == name;
     let same_first = programs.slow.first().filter(named) == programs.fast.first().filter(named);
     let steps = programs.slow.iter().chain(programs.fast).filter(named).count();
     same_first && programs.slow.first().is_some_and(|step| step.0 == name) && steps == 2
@@ -224,8 +222,8 @@ fn reading(
     steps: &Steps,
     programs: &Programs<'_>,
 ) -> Option<ReadingFactor> {
-    let reads = |step: &(String, CellId)| {
-        evidence.plan.cells.get(step.1.0 as usize).is_some_and(|cell| only_reads(&cell.work))
+    let reads = |step: &(String, ArmId)| {
+        evidence.plan.arms.get(step.1.0 as usize).is_some_and(|planned| only_reads(&planned.work))
     };
     let slow = sum_where(&steps.slow, programs.slow, reads)?;
     let fast = sum_where(&steps.fast, programs.fast, reads)?;
@@ -262,8 +260,8 @@ fn only_reads(work: &Work) -> bool {
 /// Adds up the series of the steps that are asked for; `None` where there are none.
 fn sum_where(
     series: &[Vec<f64>],
-    program: &[(String, CellId)],
-    wanted: impl Fn(&(String, CellId)) -> bool,
+    program: &[(String, ArmId)],
+    wanted: impl Fn(&(String, ArmId)) -> bool,
 ) -> Option<Vec<f64>> {
     let chosen =
         series.iter().zip(program).filter(|(_, step)| wanted(step)).map(|(series, _)| series.clone());

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use megadir_record::{Cell, Data, DataId, DataSource, Plan, Record, Sample};
+use megadir_record::{Arm, Data, DataId, DataSource, Plan, Record, Sample};
 use serde::{Deserialize, Serialize};
 
 use super::Rounds;
@@ -87,11 +87,11 @@ pub(crate) fn check(record: &Record, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Ve
         };
         Some((data.entries, hash?))
     };
-    let recorded_of = |cell: &Cell| {
-        let id = cell.data;
+    let recorded_of = |arm: &Arm| {
+        let id = arm.data;
         move |epoch: u32| recorded(id, epoch)
     };
-    let checks = plan.cells.iter().map(|cell| check_arm(cell, rounds, recorded_of(cell), &agreed)).collect();
+    let checks = plan.arms.iter().map(|arm| check_arm(arm, rounds, recorded_of(arm), &agreed)).collect();
     let data = plan.data.iter().map(|data| check_data(data, &agreed)).collect();
     (checks, data)
 }
@@ -105,8 +105,8 @@ fn seen(sample: &Sample) -> Seen {
 
 fn vote(plan: &Plan, rounds: &Rounds<'_>, data: &Data, key: Key) -> Option<Seen> {
     let mut votes: BTreeMap<Seen, u32> = BTreeMap::new();
-    for cell in plan.cells.iter().filter(|cell| cell.data == data.id && cell.work.counts_names()) {
-        if let Some(sample) = rounds.sample(cell.id, key) {
+    for arm in plan.arms.iter().filter(|arm| arm.data == data.id && arm.work.counts_names()) {
+        if let Some(sample) = rounds.sample(arm.id, key) {
             *votes.entry(seen(sample)).or_default() += 1;
         }
     }
@@ -120,21 +120,21 @@ fn vote(plan: &Plan, rounds: &Rounds<'_>, data: &Data, key: Key) -> Option<Seen>
 }
 
 fn check_arm(
-    cell: &Cell,
+    arm: &Arm,
     rounds: &Rounds<'_>,
     recorded: impl Fn(u32) -> Option<Seen>,
     agreed: &Agreed,
 ) -> WorkCheck {
-    let voted = |sample: &Sample| agreed.get(&(cell.data, (sample.epoch, sample.round))).copied().flatten();
+    let voted = |sample: &Sample| agreed.get(&(arm.data, (sample.epoch, sample.round))).copied().flatten();
     // Work that does not list its data set knows the expected entries itself.
-    let known = |epoch| recorded(epoch).or((!cell.work.counts_names()).then_some((0, 0)));
+    let known = |epoch| recorded(epoch).or((!arm.work.counts_names()).then_some((0, 0)));
     // The result of a search cannot be known beforehand.
-    if known(0).is_some_and(|(entries, hash)| cell.work.expected(entries, hash).is_none()) {
+    if known(0).is_some_and(|(entries, hash)| arm.work.expected(entries, hash).is_none()) {
         return WorkCheck::Equal;
     }
-    let recorded = |epoch| known(epoch).and_then(|(entries, hash)| cell.work.expected(entries, hash));
+    let recorded = |epoch| known(epoch).and_then(|(entries, hash)| arm.work.expected(entries, hash));
     let expected = |sample: &Sample| recorded(sample.epoch).or_else(|| voted(sample));
-    let mut wrong = rounds.samples(cell.id).filter(|s| expected(s) != Some(seen(s)));
+    let mut wrong = rounds.samples(arm.id).filter(|s| expected(s) != Some(seen(s)));
     let Some(first) = wrong.next() else { return WorkCheck::Equal };
     WorkCheck::Unequal(Mismatch {
         rounds: 1 + wrong.count(),

@@ -2,7 +2,7 @@
 //!
 //! It holds no results, so that no rule can lean on another's.
 
-use megadir_record::{CellId, Plan, Rules};
+use megadir_record::{ArmId, Plan, Rules};
 use megadir_stats::{Judging, Looks};
 
 use super::{Rounds, WorkCheck};
@@ -16,16 +16,14 @@ pub(crate) struct Evidence<'a> {
 
 impl Evidence<'_> {
     /// Returns whether an arm did the same work as the others on its data.
-    pub(crate) fn is_equal(&self, arm: CellId) -> bool {
+    pub(crate) fn is_equal(&self, arm: ArmId) -> bool {
         self.checks.get(arm.0 as usize).is_some_and(WorkCheck::is_equal)
     }
 
-    /// Returns the settings for judging contrasts.
     pub(crate) fn judging(&self) -> Judging {
         Judging { band: self.plan.rules.equivalence_band, looks: looks(&self.plan.rules) }
     }
 
-    /// Returns the confidence of intervals.
     pub(crate) fn confidence(&self) -> f64 {
         self.plan.rules.confidence
     }

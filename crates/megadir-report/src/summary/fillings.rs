@@ -2,7 +2,7 @@
 //!
 //! Every bucket of the filling is held against the first, as one family; quantiles of single creations are with the arms.
 
-use megadir_record::{Cell, CellId, Predicted, Work};
+use megadir_record::{Arm, ArmId, Predicted, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::summary::Figure;
@@ -22,7 +22,7 @@ pub struct Fill {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bucket {
     /// The arm that filled it.
-    pub arm: CellId,
+    pub arm: ArmId,
     /// Files that were there before it.
     pub from: u64,
     /// Files that were there after it.
@@ -36,8 +36,8 @@ pub struct Bucket {
 }
 
 /// Reads a group by the rule Fill; an error is why it cannot be read.
-pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[CellId]) -> Result<Fill, String> {
-    let range = |arm: &CellId| match evidence.plan.cells.get(arm.0 as usize).map(|cell| &cell.work) {
+pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[ArmId]) -> Result<Fill, String> {
+    let range = |arm: &ArmId| match evidence.plan.arms.get(arm.0 as usize).map(|planned| &planned.work) {
         Some(Work::Files(work)) => Some((*arm, work.from, work.to)),
         _ => None,
     };
@@ -46,9 +46,9 @@ pub(crate) fn fill(evidence: &Evidence<'_>, arms: &[CellId]) -> Result<Fill, Str
     };
     ranges.sort_by_key(|(_, from, _)| *from);
     let Some(((first, ..), others)) = ranges.split_first() else { return Err("it has no arms".into()) };
-    let others: Vec<CellId> = others.iter().map(|(arm, ..)| *arm).collect();
+    let others: Vec<ArmId> = others.iter().map(|(arm, ..)| *arm).collect();
     let mut judged = contrasts(evidence, *first, &others).into_iter();
-    let bucket = |(arm, from, to): (CellId, u64, u64)| {
+    let bucket = |(arm, from, to): (ArmId, u64, u64)| {
         let of_first = || (evidence.rounds.times(arm).len(), Outcome::Baseline);
         let contrast = (arm != *first).then(|| judged.next()).flatten();
         let (rounds, outcome) =
@@ -96,7 +96,7 @@ pub struct Series {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// The arm.
-    pub arm: CellId,
+    pub arm: ArmId,
     /// Entries of the directory.
     pub entries: u64,
     /// Median time of an operation, nanoseconds.
@@ -136,14 +136,14 @@ pub enum Shape {
 }
 
 /// Reads a group by the rule Grow.
-pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<CellId>)]) -> Growth {
+pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<ArmId>)]) -> Growth {
     let mut series: Vec<Series> =
         series.iter().map(|(name, arms)| one_series(evidence, name, arms)).collect();
     let ends = |series: &Series| match &series.points[..] {
         [first, .., last] => Some((last.arm, first.arm)),
         _ => None,
     };
-    let pairs: Vec<(CellId, CellId)> = series.iter().filter_map(ends).collect();
+    let pairs: Vec<(ArmId, ArmId)> = series.iter().filter_map(ends).collect();
     let mut judged = contrast(evidence, &pairs).into_iter();
     for one in series.iter_mut().filter(|series| ends(series).is_some()) {
         one.ends = judged.next().map(|(_, outcome)| outcome);
@@ -151,10 +151,11 @@ pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<CellId>)]) ->
     Growth { series }
 }
 
-fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[CellId]) -> Series {
+fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[ArmId]) -> Series {
     let usable = arms.iter().filter(|arm| evidence.is_equal(**arm));
-    let cells: Vec<&Cell> = usable.filter_map(|arm| evidence.plan.cells.get(arm.0 as usize)).collect();
-    let mut points: Vec<Point> = cells.into_iter().filter_map(|cell| point(evidence, cell)).collect();
+    let planned_arms: Vec<&Arm> = usable.filter_map(|arm| evidence.plan.arms.get(arm.0 as usize)).collect();
+    let mut points: Vec<Point> =
+        planned_arms.into_iter().filter_map(|planned| point(evidence, planned)).collect();
     points.sort_by_key(|point| point.entries);
     let times = evidence.rounds.paired(&points.iter().map(|point| point.arm).collect::<Vec<_>>());
     let entries: Vec<f64> = points.iter().map(|point| point.entries as f64).collect();
@@ -169,16 +170,16 @@ fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[CellId]) -> Series {
     Series { name: name.into(), rounds, exponent, steps, shape: shape(exponent), points, ends: None }
 }
 
-fn point(evidence: &Evidence<'_>, cell: &Cell) -> Option<Point> {
-    let data = evidence.plan.data.iter().find(|data| data.id == cell.data)?;
-    let entries = match cell.work.lists() {
-        true => evidence.rounds.samples(cell.id).next()?.counted.entries,
+fn point(evidence: &Evidence<'_>, planned: &Arm) -> Option<Point> {
+    let data = evidence.plan.data.iter().find(|data| data.id == planned.data)?;
+    let entries = match planned.work.lists() {
+        true => evidence.rounds.samples(planned.id).next()?.counted.entries,
         false => data.entries,
     };
-    let time_ns = Figure::median_of(&evidence.rounds.times(cell.id), evidence.confidence())?;
-    let entry_ns = cell.work.lists().then(|| time_ns.scaled(1.0 / entries as f64));
+    let time_ns = Figure::median_of(&evidence.rounds.times(planned.id), evidence.confidence())?;
+    let entry_ns = planned.work.lists().then(|| time_ns.scaled(1.0 / entries as f64));
     // A power law has no place for an empty directory.
-    (entries > 0).then_some(Point { arm: cell.id, entries, time_ns, entry_ns })
+    (entries > 0).then_some(Point { arm: planned.id, entries, time_ns, entry_ns })
 }
 
 /// Fits every round by itself and returns the median exponent.
@@ -210,7 +211,7 @@ fn shape(exponent: Option<Figure>) -> Shape {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
     /// The arm that filled directories.
-    pub arm: CellId,
+    pub arm: ArmId,
     /// Directories that were filled.
     pub directories: usize,
     /// Median of the entries that they took.
@@ -228,10 +229,12 @@ pub struct Refusal {
 }
 
 /// Reads a group by the rule Refusal; an error is why it cannot be read.
-pub(crate) fn refusal(evidence: &Evidence<'_>, arm: CellId) -> Result<Refusal, String> {
-    let Some(cell) = evidence.plan.cells.get(arm.0 as usize) else { return Err("its arm is missing".into()) };
-    let Work::FillUntilRefused { predicted, .. } = &cell.work else {
-        return Err(format!("`{}` fills no directory", cell.name));
+pub(crate) fn refusal(evidence: &Evidence<'_>, arm: ArmId) -> Result<Refusal, String> {
+    let Some(planned) = evidence.plan.arms.get(arm.0 as usize) else {
+        return Err("its arm is missing".into());
+    };
+    let Work::FillUntilRefused { predicted, .. } = &planned.work else {
+        return Err(format!("`{}` fills no directory", planned.name));
     };
     let counts: Vec<u64> = evidence.rounds.samples(arm).map(|sample| sample.counted.entries).collect();
     let entries: Vec<f64> = counts.iter().map(|entries| *entries as f64).collect();

@@ -8,9 +8,7 @@
 mod alternatives;
 mod arm;
 mod break_even;
-mod check;
 mod compare;
-mod decode;
 mod decompose;
 mod equal_work;
 mod evidence;
@@ -21,31 +19,142 @@ mod published;
 mod resolution;
 mod rounds;
 mod self_check;
-mod stopped;
 mod whole;
 
+use megadir_record::{Arm, ArmId, GroupRule, Plan, Record, Rules, Sample, Stop, Work};
+use megadir_stats::Looks;
+
+use rounds::{histogram, times_of};
+
 pub use crate::figure::{Figure, Range, Threshold, rounds_for_interval};
-pub use arm::{Arm, Quantiles, Timing};
+pub use arm::{ArmSummary, Quantiles, Timing};
 pub use break_even::{AskPoint, BreakEven, BreakEvenSeries, BreakEvenSizes};
-pub use check::SummaryError;
+pub(crate) use compare::judged;
 pub use compare::{CallsContrast, Comparison, Contrast, Outcome, PairRow, Pairs, Verdict};
 pub use decompose::{Claim, Decomposition, Factor, ReadingFactor};
 pub use equal_work::{DataCheck, Mismatch, WorkCheck};
 pub use evidence::looks;
 pub use fillings::{Bucket, Fill, Growth, Point, Refusal, Series, Shape, Step};
+pub(crate) use operations::together;
 pub use operations::{OperationQuantiles, Operations, Rate};
 pub use overview::{Overall, Overview, OverviewCell, OverviewColumn, OverviewRow};
+pub(crate) use published::{entries_nowhere, unlike, unlike_contents, unlike_entries};
 pub use resolution::{Difference, Resolution};
+#[cfg(test)]
+pub(crate) use rounds::DECODED;
+pub(crate) use rounds::Times;
+pub(crate) use rounds::{Index, Rounds};
 pub use self_check::SelfChecked;
-pub use stopped::Stopped;
+pub(crate) use self_check::{TIMER_COST_REFUSED, cost_of_timing};
+pub use whole::Stopped;
+pub(crate) use whole::summarize;
 pub use whole::{Ending, GroupReading, GroupSummary, Progress, Summary};
 
-pub(crate) use compare::judged;
-#[cfg(test)]
-pub(crate) use decode::DECODED;
-pub(crate) use decode::Times;
-pub(crate) use operations::together;
-pub(crate) use published::{entries_nowhere, unlike, unlike_contents, unlike_entries};
-pub(crate) use rounds::{Index, Rounds};
-pub(crate) use self_check::{TIMER_COST_REFUSED, cost_of_timing};
-pub(crate) use whole::summarize;
+/// Reason why a record cannot be summarised.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SummaryError {
+    /// No round was measured before the run ended.
+    #[error(
+        "nothing was measured: the record has {warm_up} of warm-up and none that counts; continue the run (bench run --resume) or start it again"
+    )]
+    NothingMeasured {
+        /// Samples of warm-up rounds, with their noun.
+        warm_up: String,
+    },
+    /// The record's plan contradicts itself.
+    #[error("the record's plan contradicts itself: {0}")]
+    Plan(String),
+    /// A sample cannot be true.
+    #[error("the record's sample of `{arm}` in round {round} cannot be true: {reason}")]
+    Sample {
+        arm: String,
+        round: u32,
+        /// The contradiction.
+        reason: &'static str,
+    },
+}
+
+/// Checks that every index of the plan points at something and its rules can be followed.
+fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
+    let broken = |what: String| Err(SummaryError::Plan(what));
+    for (place, planned) in plan.arms.iter().enumerate() {
+        if planned.id.0 as usize != place {
+            return broken(format!("arm {place} is numbered {}", planned.id.0));
+        }
+        if !plan.data.iter().any(|data| data.id == planned.data) {
+            return broken(format!(
+                "`{}` works on data set {}, which does not exist",
+                planned.name, planned.data.0
+            ));
+        }
+    }
+    for group in &plan.groups {
+        if let Some(arm) = arms_of(&group.rule).into_iter().find(|arm| arm.0 as usize >= plan.arms.len()) {
+            return broken(format!("group `{}` has arm {}, which does not exist", group.name, arm.0));
+        }
+    }
+    let rules = &plan.rules;
+    if !(rules.confidence > 0.0 && rules.confidence < 1.0) {
+        return broken(format!("its confidence is {}, not between 0 and 1", rules.confidence));
+    }
+    if !(rules.equivalence_band > 0.0 && rules.equivalence_band.is_finite()) {
+        return broken(format!("its equivalence band is {}, not above 0", rules.equivalence_band));
+    }
+    check_stop(rules).map_or(Ok(()), broken)
+}
+
+/// Returns the error in a stopping rule, if any.
+fn check_stop(rules: &Rules) -> Option<String> {
+    let width = match rules.stop {
+        Stop::Rounds => return None,
+        Stop::Ratio { half_width, .. } => half_width,
+        Stop::Difference { half_width_ns, .. } => half_width_ns,
+    };
+    let first = rules.stop.rounds_min().unwrap_or(0);
+    if Looks::new(first, rules.rounds).is_none() {
+        return Some(format!("it looks first after {first} of {} rounds", rules.rounds));
+    }
+    let usable = width > 0.0 && width.is_finite();
+    (!usable).then(|| format!("it stops at a half-width of {width}, not above 0"))
+}
+
+fn arms_of(rule: &GroupRule) -> Vec<ArmId> {
+    match rule {
+        GroupRule::Compare { baseline } => vec![*baseline],
+        GroupRule::Refusal { arm } => vec![*arm],
+        GroupRule::Fill { arms } => arms.clone(),
+        GroupRule::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),
+        GroupRule::Pairs { pairs } => pairs.iter().flat_map(|pair| [pair.arm, pair.to]).collect(),
+        GroupRule::Grow { series } => series.iter().flat_map(|(_, arms)| arms.iter().copied()).collect(),
+        GroupRule::BreakEven { series } => {
+            series.iter().flat_map(|one| [one.list].into_iter().chain(one.asks.iter().copied())).collect()
+        }
+    }
+}
+
+/// Checks what every division and logarithm relies on, and decodes the times of single operations of every sample.
+fn decode_samples(record: &Record) -> Result<Vec<Option<Times>>, SummaryError> {
+    let name = |sample: &Sample| {
+        let planned: Option<&Arm> = record.header.plan.arms.get(sample.arm.0 as usize);
+        planned.map_or_else(|| "?".into(), |planned| planned.name.clone())
+    };
+    let one_by_one = |sample: &Sample| {
+        let planned = record.header.plan.arms.get(sample.arm.0 as usize);
+        planned.is_some_and(|planned| matches!(planned.work, Work::Lookup { .. }))
+    };
+    let decode = |sample: &Sample| match (sample.operations, sample.elapsed_ns) {
+        (0, _) => Err("it has no operations"),
+        (_, 0) => Err("it took no time"),
+        _ => {
+            let Some(latency) = sample.latency.as_deref() else { return Ok(None) };
+            let histogram = histogram(latency).ok_or("the times of its operations contradict themselves")?;
+            if histogram.count() != sample.operations && one_by_one(sample) {
+                return Err("it has the times of another number of operations");
+            }
+            Ok(times_of(&histogram, latency.ns_per_tick))
+        }
+    };
+    let refuse =
+        |sample: &Sample, reason| SummaryError::Sample { arm: name(sample), round: sample.round, reason };
+    record.samples.iter().map(|sample| decode(sample).map_err(|reason| refuse(sample, reason))).collect()
+}

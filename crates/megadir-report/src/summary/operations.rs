@@ -3,13 +3,12 @@
 //! Quantiles over rounds (in [`super::Timing`]) show how blocks scatter; these show how single operations scatter. Operations of one
 //! round share its moment, so intervals come from resampling rounds.
 
-use megadir_record::{CellId, Plan, Sample, Since};
+use megadir_record::{ArmId, Plan, Sample, Since};
 use megadir_stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::{Figure, Range, Rounds, Times};
 
-/// Quantiles of the fields of [`OperationQuantiles`].
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 /// The times of an arm's single operations.
@@ -64,7 +63,7 @@ pub(crate) fn together<'t>(each: impl IntoIterator<Item = &'t Times>) -> Histogr
 }
 
 /// Reads the times of an arm's single operations.
-pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: CellId) -> Option<Operations> {
+pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: ArmId) -> Option<Operations> {
     let each: Vec<Times> = rounds.times_by_round(arm)?.into_iter().cloned().collect();
     let all = together(&each);
     let estimates = megadir_stats::quantile_intervals(&each, &QUANTILES, plan.rules.confidence, plan.seed);
@@ -84,26 +83,27 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: CellId) -> Optio
         max_ns: all.max()? as f64,
     };
     let first = rounds.samples(arm).find_map(|sample| sample.latency.as_deref())?;
-    let cell = plan.cells.get(arm.0 as usize)?;
-    let adds_up = cell.work.gaps_are_counted();
+    let planned = plan.arms.get(arm.0 as usize)?;
+    let adds_up = planned.work.gaps_are_counted();
     Some(Operations {
         operations: all.count(),
         since: first.since,
         quantiles: Some(quantiles),
-        rate: cell.rate_per_s.map(|asked_per_s| Rate { asked_per_s, achieved_per_s: achieved(rounds, arm) }),
+        rate: planned
+            .rate_per_s
+            .map(|asked_per_s| Rate { asked_per_s, achieved_per_s: achieved(rounds, arm) }),
         accounted: accounted(rounds, arm).filter(|_| adds_up && first.since == Since::Start),
     })
 }
 
 /// Returns how many operations of an arm started a second: of n in a block, the last did after n - 1 intervals.
-fn achieved(rounds: &Rounds<'_>, arm: CellId) -> f64 {
+fn achieved(rounds: &Rounds<'_>, arm: ArmId) -> f64 {
     let started: u64 = rounds.samples(arm).map(|sample| sample.operations.saturating_sub(1)).sum();
     let elapsed_ns: u64 = rounds.samples(arm).map(|sample| sample.elapsed_ns).sum();
     1e9 * started as f64 / elapsed_ns.max(1) as f64
 }
 
-/// Returns the share of an arm's wall time that its histograms and gaps account for.
-fn accounted(rounds: &Rounds<'_>, arm: CellId) -> Option<f64> {
+fn accounted(rounds: &Rounds<'_>, arm: ArmId) -> Option<f64> {
     let (mut told_ns, mut wall_ns) = (0.0, 0.0);
     for sample in rounds.samples(arm) {
         let Sample { latency: Some(latency), elapsed_ns, .. } = sample else { continue };

@@ -7,7 +7,7 @@ mod rows;
 
 use std::collections::BTreeMap;
 
-use megadir_record::{CellId, FILE_SYSTEM_GROUP, GroupRule, LabFileSystem, Pair, Place, Plan};
+use megadir_record::{ArmId, FILE_SYSTEM_GROUP, GroupRule, LabFileSystem, Pair, Place, Plan};
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Outcome, Verdict, outcome};
@@ -70,7 +70,7 @@ pub struct OverviewRow {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewCell {
     /// The arm.
-    pub arm: CellId,
+    pub arm: ArmId,
     /// The median time of an operation, nanoseconds.
     pub time_ns: Figure,
     /// `true` if no other of its row on the ground of the first is shown to be faster, as [`OverviewRow::fastest`] has it: those of a row are
@@ -108,7 +108,6 @@ impl OverviewRow {
 }
 
 impl Overview {
-    /// Returns the columns that may be compared.
     pub fn comparable(&self) -> impl Iterator<Item = usize> {
         (0..self.columns.len()).filter(|column| self.columns[*column].comparable)
     }
@@ -174,7 +173,6 @@ impl Overview {
     }
 }
 
-/// Returns what a file system lies on, in words that are the same for like ground.
 fn ground(of: &LabFileSystem) -> String {
     match &of.place {
         Place::Image { direct_io: Some(false), .. } => "an image file read through the host's cache".into(),
@@ -188,14 +186,13 @@ fn ground(of: &LabFileSystem) -> String {
 
 /// Returns the contrasts of file systems that differ in nothing else.
 pub(crate) fn comparable(plan: &Plan, pairs: &[Pair]) -> Vec<Pair> {
-    let on = |cell: CellId| {
-        let data = plan.cells.get(cell.0 as usize)?.data;
+    let on = |cell: ArmId| {
+        let data = plan.arms.get(cell.0 as usize)?.data;
         plan.data.get(data.0 as usize)?.on.and_then(|on| plan.file_system(on)).map(ground)
     };
     pairs.iter().filter(|pair| on(pair.arm) == on(pair.to)).cloned().collect()
 }
 
-/// Returns the overview of a run on several file systems.
 pub(crate) fn overview(evidence: &Evidence<'_>) -> Option<Overview> {
     let plan = evidence.plan;
     let first = ground(plan.file_systems.first().filter(|_| plan.file_systems.len() > 1)?);
@@ -218,16 +215,16 @@ pub(crate) fn overview(evidence: &Evidence<'_>) -> Option<Overview> {
 }
 
 /// Returns what the contrasts of file systems came to, by arm.
-fn judged(evidence: &Evidence<'_>) -> BTreeMap<CellId, Outcome> {
+fn judged(evidence: &Evidence<'_>) -> BTreeMap<ArmId, Outcome> {
     let group = evidence.plan.groups.iter().find(|group| group.name == FILE_SYSTEM_GROUP);
     let Some(GroupRule::Pairs { pairs }) = group.map(|group| &group.rule) else { return BTreeMap::new() };
     let rows = read_file_systems(evidence, &comparable(evidence.plan, pairs)).rows;
     rows.into_iter().map(|row| (row.pair.arm, row.outcome)).collect()
 }
 
-fn of_row(evidence: &Evidence<'_>, row: &RowArms<'_>, judged: &BTreeMap<CellId, Outcome>) -> OverviewRow {
-    let time = |arm: CellId| Figure::median_of(&evidence.rounds.times(arm), evidence.confidence());
-    let cell = |arm: &Option<CellId>| {
+fn of_row(evidence: &Evidence<'_>, row: &RowArms<'_>, judged: &BTreeMap<ArmId, Outcome>) -> OverviewRow {
+    let time = |arm: ArmId| Figure::median_of(&evidence.rounds.times(arm), evidence.confidence());
+    let cell = |arm: &Option<ArmId>| {
         let arm = (*arm)?;
         let against_first = judged.get(&arm).cloned();
         Some(OverviewCell { arm, time_ns: time(arm)?, best: false, against_first })
@@ -257,7 +254,7 @@ fn overall(evidence: &Evidence<'_>, columns: &[OverviewColumn], rows: &[Overview
 }
 
 /// Returns the arms of two file systems in the rows that both have and that count, without those that did other work.
-fn common(evidence: &Evidence<'_>, rows: &[OverviewRow], of: usize, than: usize) -> Vec<(CellId, CellId)> {
+fn common(evidence: &Evidence<'_>, rows: &[OverviewRow], of: usize, than: usize) -> Vec<(ArmId, ArmId)> {
     let arms = rows.iter().filter(|row| row.counts).filter_map(|row| {
         let arm = |column: usize| Some(row.cells.get(column)?.as_ref()?.arm);
         Some((arm(of)?, arm(than)?))
@@ -265,12 +262,11 @@ fn common(evidence: &Evidence<'_>, rows: &[OverviewRow], of: usize, than: usize)
     arms.filter(|(of, than)| evidence.is_equal(*of) && evidence.is_equal(*than)).collect()
 }
 
-/// Returns the mean over pairs of arms of the logarithm of their ratio, in each round that has all, one series an epoch.
-fn mean_log_ratios(evidence: &Evidence<'_>, arms: &[(CellId, CellId)]) -> Vec<Vec<f64>> {
+fn mean_log_ratios(evidence: &Evidence<'_>, arms: &[(ArmId, ArmId)]) -> Vec<Vec<f64>> {
     let mut epochs: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for key in evidence.rounds.keys() {
-        let ratio = |(of, than): &(CellId, CellId)| {
-            let time = |arm: CellId| evidence.rounds.time(arm, key).filter(|ns| *ns > 0.0);
+        let ratio = |(of, than): &(ArmId, ArmId)| {
+            let time = |arm: ArmId| evidence.rounds.time(arm, key).filter(|ns| *ns > 0.0);
             Some((time(*of)? / time(*than)?).ln())
         };
         if let Some(logs) = arms.iter().map(ratio).collect::<Option<Vec<f64>>>() {

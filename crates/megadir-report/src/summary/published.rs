@@ -1,6 +1,6 @@
 //! Comparability of published figures: one is shown with a figure of this run only if it was measured on like data.
 
-use megadir_record::{CellId, ContentKind, Published};
+use megadir_record::{ArmId, ContentKind, Published};
 
 use super::Summary;
 use crate::text;
@@ -11,12 +11,12 @@ const ALIKE: f64 = 0.05;
 const JSON: &str = "JSON";
 
 /// Returns why a published figure is not comparable with what an arm measured, in a few words; `None` if its conditions are met.
-pub(crate) fn unlike(summary: &Summary, figure: &Published, arm: CellId) -> Option<String> {
+pub(crate) fn unlike(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
     unlike_contents(summary, figure, arm).or_else(|| unlike_entries(summary, figure, arm))
 }
 
 /// Returns the difference in the contents of the files; `None` if they are alike or the figure does not depend on them.
-pub(crate) fn unlike_contents(summary: &Summary, figure: &Published, arm: CellId) -> Option<String> {
+pub(crate) fn unlike_contents(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
     let of_json = figure.what.contains(JSON).then_some(ContentKind::Json);
     let wanted = figure.content.or(of_json)?;
     let made = data(summary, arm)?.source.made();
@@ -39,14 +39,14 @@ fn are_alike(here: u64, wanted: u64) -> bool {
 }
 
 /// Returns the difference in the number of entries; `None` if it is small or the figure does not depend on it.
-pub(crate) fn unlike_entries(summary: &Summary, figure: &Published, arm: CellId) -> Option<String> {
+pub(crate) fn unlike_entries(summary: &Summary, figure: &Published, arm: ArmId) -> Option<String> {
     let (wanted, here) = (figure.entries?, data(summary, arm)?.entries);
     (!are_alike(here, wanted))
         .then(|| format!("{} here, not {}", text::counted(here, "file"), text::count(wanted)))
 }
 
-fn data(summary: &Summary, arm: CellId) -> Option<&megadir_record::Data> {
-    let id = summary.arm(arm)?.cell.data;
+fn data(summary: &Summary, arm: ArmId) -> Option<&megadir_record::Data> {
+    let id = summary.arm(arm)?.planned.data;
     summary.data.iter().map(|check| &check.data).find(|data| data.id == id)
 }
 

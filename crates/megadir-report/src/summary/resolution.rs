@@ -1,6 +1,6 @@
 //! The baseline against itself: what the run can tell apart at all.
 
-use megadir_record::{Cell, CellId, GroupRule, Plan, Role};
+use megadir_record::{Arm, ArmId, GroupRule, Plan, Role};
 use serde::{Deserialize, Serialize};
 
 use super::compare::{Outcome, Verdict, contrast};
@@ -12,9 +12,9 @@ use super::{Figure, Range};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resolution {
     /// The second arm of the same work.
-    pub arm: CellId,
+    pub arm: ArmId,
     /// The baseline.
-    pub baseline: CellId,
+    pub baseline: ArmId,
     /// Rounds that have both.
     pub rounds: usize,
     /// Time of the one over time of the other, with its interval.
@@ -42,9 +42,10 @@ pub enum Difference {
 ///
 /// All of them are judged as one family: judged alone, one in twenty would be called different.
 pub(crate) fn resolutions(evidence: &Evidence<'_>) -> Vec<Resolution> {
-    let against_itself = evidence.plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself);
-    let pairs: Vec<(CellId, CellId)> =
-        against_itself.filter_map(|cell| Some((cell.id, baseline_of(evidence.plan, cell)?))).collect();
+    let against_itself = evidence.plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself);
+    let pairs: Vec<(ArmId, ArmId)> = against_itself
+        .filter_map(|planned| Some((planned.id, baseline_of(evidence.plan, planned)?)))
+        .collect();
     let judged = contrast(evidence, &pairs).into_iter();
     pairs
         .iter()
@@ -53,7 +54,7 @@ pub(crate) fn resolutions(evidence: &Evidence<'_>) -> Vec<Resolution> {
         .collect()
 }
 
-fn resolution((arm, baseline): (CellId, CellId), rounds: usize, outcome: &Outcome) -> Option<Resolution> {
+fn resolution((arm, baseline): (ArmId, ArmId), rounds: usize, outcome: &Outcome) -> Option<Resolution> {
     let (ratio, difference) = match *outcome {
         Outcome::Judged { ratio, verdict, .. } => (ratio, difference(verdict)),
         Outcome::TooFewRounds { ratio } => (Figure { value: ratio, interval: None }, Difference::None),
@@ -74,19 +75,19 @@ fn difference(verdict: Verdict) -> Difference {
     }
 }
 
-/// Returns the arm of the same work that serves as the baseline, by a shared group if there is one.
-fn baseline_of(plan: &Plan, cell: &Cell) -> Option<CellId> {
+fn baseline_of(plan: &Plan, planned: &Arm) -> Option<ArmId> {
     // Arms that make their files themselves have them in data sets of their own, which are alike.
-    let data = |cell: &Cell| {
-        let data = plan.data.iter().find(|data| data.id == cell.data);
+    let data = |planned: &Arm| {
+        let data = plan.data.iter().find(|data| data.id == planned.data);
         data.map(|data| (data.entries, data.on, &data.source))
     };
-    let same_work = |other: &Cell| {
-        let alike = other.data == cell.data || (cell.chain != other.chain && data(other) == data(cell));
-        alike && (&other.work, other.cache) == (&cell.work, cell.cache)
+    let same_work = |other: &Arm| {
+        let alike =
+            other.data == planned.data || (planned.chain != other.chain && data(other) == data(planned));
+        alike && (&other.work, other.cache) == (&planned.work, planned.cache)
     };
-    let by_id = |id: CellId| plan.cells.get(id.0 as usize);
-    let shared = plan.groups.iter().filter(|group| cell.groups.contains(&group.name));
+    let by_id = |id: ArmId| plan.arms.get(id.0 as usize);
+    let shared = plan.groups.iter().filter(|group| planned.groups.contains(&group.name));
     let baselines = shared.filter_map(|group| match group.rule {
         GroupRule::Compare { baseline } => by_id(baseline),
         GroupRule::Decompose { .. }
@@ -96,6 +97,6 @@ fn baseline_of(plan: &Plan, cell: &Cell) -> Option<CellId> {
         | GroupRule::Grow { .. }
         | GroupRule::BreakEven { .. } => None,
     });
-    let by_role = plan.cells.iter().filter(|other| other.role == Role::Baseline);
-    baselines.chain(by_role).find(|other| other.id != cell.id && same_work(other)).map(|other| other.id)
+    let by_role = plan.arms.iter().filter(|other| other.role == Role::Baseline);
+    baselines.chain(by_role).find(|other| other.id != planned.id && same_work(other)).map(|other| other.id)
 }

@@ -10,12 +10,11 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::{CellId, Phase, Record, Sample, Since};
+use megadir_record::{ArmId, Latency, Phase, Record, Sample, Since};
+use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
 
-use super::check::{SummaryError, check_plan, decode_samples};
-use super::decode::Times;
+use super::{SummaryError, check_plan, decode_samples};
 
-/// A round: epoch and round.
 pub(crate) type Key = (u32, u32);
 
 /// Index of a record's samples, with the decoded times of single operations. It refers to samples by their place in
@@ -35,16 +34,16 @@ impl Index {
     pub(crate) fn of(record: &Record) -> Result<Self, SummaryError> {
         check_plan(&record.header.plan)?;
         let times = decode_samples(record)?;
-        let mut arms: Vec<Vec<(Key, usize)>> = vec![Vec::new(); record.header.plan.cells.len()];
+        let mut arms: Vec<Vec<(Key, usize)>> = vec![Vec::new(); record.header.plan.arms.len()];
         let plan = &record.header.plan;
         let refused = record.samples.iter().filter(|sample| sample.refused.is_some());
-        let stopped = refused.flat_map(|sample| plan.stopped_by(sample.cell).chain([sample.cell]).map(index));
+        let stopped = refused.flat_map(|sample| plan.stopped_by(sample.arm).chain([sample.arm]).map(index));
         let stopped = stopped.collect();
         let counts = |sample: &Sample| {
             sample.phase == Phase::Measure && sample.voided.is_none() && sample.refused.is_none()
         };
         for (place, sample) in record.samples.iter().enumerate().filter(|(_, sample)| counts(sample)) {
-            if let Some(arm) = arms.get_mut(index(sample.cell)) {
+            if let Some(arm) = arms.get_mut(index(sample.arm)) {
                 arm.push(((sample.epoch, sample.round), place));
             }
         }
@@ -80,27 +79,25 @@ impl<'a> Rounds<'a> {
         Self { samples: &record.samples, index }
     }
 
-    /// Returns the rounds in which any arm was measured, in order.
     pub(crate) fn keys(&self) -> BTreeSet<Key> {
         self.index.arms.iter().flatten().map(|(key, _)| *key).collect()
     }
 
     /// `true` if an arm was stopped, or works on the files of one that was.
-    pub(crate) fn is_stopped(&self, arm: CellId) -> bool {
+    pub(crate) fn is_stopped(&self, arm: ArmId) -> bool {
         self.index.stopped.contains(&index(arm))
     }
 
     /// Returns the number of rounds in which every arm was measured that was not stopped.
     pub(crate) fn whole(&self) -> usize {
         let arms = self.index.arms.iter().enumerate().filter(|(arm, _)| !self.index.stopped.contains(arm));
-        let arms: Vec<CellId> = arms.map(|(arm, _)| CellId(arm as u32)).collect();
+        let arms: Vec<ArmId> = arms.map(|(arm, _)| ArmId(arm as u32)).collect();
         let Some((first, others)) = arms.split_first() else { return 0 };
         let all = |key: Key| others.iter().all(|arm| self.sample(*arm, key).is_some());
         self.index.arms[index(*first)].iter().filter(|(key, _)| all(*key)).count()
     }
 
-    /// Returns the sample of an arm in a round.
-    pub(crate) fn sample(&self, arm: CellId, key: Key) -> Option<&'a Sample> {
+    pub(crate) fn sample(&self, arm: ArmId, key: Key) -> Option<&'a Sample> {
         let rounds = self.index.arms.get(index(arm))?;
         // Rounds count on, so most are where their number says.
         let guess = rounds.get(key.1 as usize).filter(|(at, _)| *at == key);
@@ -109,19 +106,17 @@ impl<'a> Rounds<'a> {
     }
 
     /// Returns the time of an arm in a round, nanoseconds an operation.
-    pub(crate) fn time(&self, arm: CellId, key: Key) -> Option<f64> {
+    pub(crate) fn time(&self, arm: ArmId, key: Key) -> Option<f64> {
         self.sample(arm, key).map(time_ns)
     }
 
-    /// Returns the samples of an arm in order of rounds.
-    pub(crate) fn samples(&self, arm: CellId) -> impl Iterator<Item = &'a Sample> + use<'a> {
+    pub(crate) fn samples(&self, arm: ArmId) -> impl Iterator<Item = &'a Sample> + use<'a> {
         self.samples_with_times(arm).map(|(sample, _)| sample)
     }
 
-    /// Returns the samples of an arm in order of rounds, with the times of their single operations.
     pub(crate) fn samples_with_times(
         &self,
-        arm: CellId,
+        arm: ArmId,
     ) -> impl Iterator<Item = (&'a Sample, Option<&'a Times>)> + use<'a> {
         let Self { samples, index } = *self;
         let places = index.arms.get(self::index(arm)).into_iter().flatten();
@@ -129,19 +124,19 @@ impl<'a> Rounds<'a> {
     }
 
     /// Returns the times of an arm's operations in each round that counts; `None` if they were not taken.
-    pub(crate) fn times_by_round(&self, arm: CellId) -> Option<Vec<&'a Times>> {
+    pub(crate) fn times_by_round(&self, arm: ArmId) -> Option<Vec<&'a Times>> {
         let timed = self.samples_with_times(arm).filter(|(sample, _)| sample.latency.is_some());
         let each: Vec<&Times> = timed.map(|(_, times)| times).collect::<Option<_>>()?;
         (!each.is_empty()).then_some(each)
     }
 
     /// Returns the times of an arm in order of rounds, nanoseconds an operation.
-    pub(crate) fn times(&self, arm: CellId) -> Vec<f64> {
+    pub(crate) fn times(&self, arm: ArmId) -> Vec<f64> {
         self.samples(arm).map(time_ns).collect()
     }
 
     /// Returns the times of several arms in the rounds that have them all, nanoseconds an operation.
-    pub(crate) fn paired(&self, arms: &[CellId]) -> Vec<Vec<f64>> {
+    pub(crate) fn paired(&self, arms: &[ArmId]) -> Vec<Vec<f64>> {
         let mut columns = vec![Vec::new(); arms.len()];
         // A round that lacks the first arm is left out anyway.
         let keys = arms.first().and_then(|&first| self.index.arms.get(index(first)));
@@ -156,7 +151,7 @@ impl<'a> Rounds<'a> {
 
     /// Returns the logarithms of `arm`'s times over `to`'s in the rounds that have both, one series an epoch; none where a
     /// time is not above 0.
-    pub(crate) fn log_ratios(&self, arm: CellId, to: CellId) -> Vec<Vec<f64>> {
+    pub(crate) fn log_ratios(&self, arm: ArmId, to: ArmId) -> Vec<Vec<f64>> {
         let keys: Vec<&Key> =
             self.index.arms.get(index(arm)).into_iter().flatten().map(|(key, _)| key).collect();
         let of_epoch = |keys: &[&Key]| -> Vec<f64> {
@@ -179,6 +174,43 @@ fn time_ns(sample: &Sample) -> f64 {
     sample.elapsed_ns as f64 / sample.operations as f64
 }
 
-fn index(arm: CellId) -> usize {
+fn index(arm: ArmId) -> usize {
     arm.0 as usize
+}
+
+/// Decodes the histogram of a block, in its ticks; `None` if it contradicts itself.
+pub(super) fn histogram(latency: &Latency) -> Option<Histogram> {
+    #[cfg(test)]
+    DECODED.with(|decoded| decoded.set(decoded.get() + 1));
+    let length = latency.ns_per_tick;
+    if latency.sub_buckets as usize != SUB_BUCKETS || !(length.is_finite() && length > 0.0) {
+        return None;
+    }
+    let counts: Vec<(u32, u64)> = latency.counts().collect::<Option<_>>()?;
+    Histogram::from_counts(counts, u128::from(latency.sum_ticks), latency.min_ticks, latency.max_ticks)
+}
+
+/// Times, nanoseconds, each with how often it occurred, in ascending order.
+pub(crate) type Times = Vec<(u64, u64)>;
+
+/// Returns the times of a block's operations; `None` if it has none.
+pub(super) fn times_of(block: &Histogram, ns_per_tick: f64) -> Option<Times> {
+    let ns = |ticks: u64| (ticks as f64 * ns_per_tick).round() as u64;
+    let (min, max) = (block.min()?, block.max()?);
+    let middle = |low: u64, high: u64| ns(low.midpoint(high).clamp(min, max));
+    let mut times: Times =
+        block.buckets().map(|bucket| (middle(bucket.low, bucket.high), bucket.count)).collect();
+    // The longest is known exactly.
+    if let Some(last) = times.last_mut().filter(|last| last.0 != ns(max)) {
+        last.1 -= 1;
+        times.push((ns(max), 1));
+    }
+    times.retain(|(_, count)| *count > 0);
+    Some(times)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Histograms decoded by this thread.
+    pub(crate) static DECODED: std::cell::Cell<usize> = std::cell::Cell::default();
 }

@@ -1,9 +1,9 @@
 //! Judges a run's checks of its own measuring.
 
-use megadir_record::{Cell, Delay, FileOperation, SelfCheck, Work};
+use megadir_record::{Arm, Delay, FileOperation, SelfCheck, Work};
 use serde::{Deserialize, Serialize};
 
-use super::{Arm, Figure, Timing};
+use super::{ArmSummary, Figure, Timing};
 
 /// Above this measuring overhead, as a fraction of an arm's time, quantiles are withheld.
 pub(crate) const TIMER_COST_REFUSED: f64 = 0.1;
@@ -73,10 +73,14 @@ fn is_found(delay: &Delay) -> bool {
 }
 
 /// Withholds the quantiles of arms that take little longer than measuring them.
-pub(super) fn withhold_quantiles(arms: &mut [Arm], check: Option<&SelfChecked>, null_loop_ns: Option<f64>) {
+pub(super) fn withhold_quantiles(
+    arms: &mut [ArmSummary],
+    check: Option<&SelfChecked>,
+    null_loop_ns: Option<f64>,
+) {
     for arm in arms {
         let Some(timing) = &mut arm.timing else { continue };
-        let cost = cost_of_timing(&arm.cell, timing, check, null_loop_ns);
+        let cost = cost_of_timing(&arm.planned, timing, check, null_loop_ns);
         if cost.is_some_and(|cost| cost > TIMER_COST_REFUSED) {
             timing.quantiles = None;
             if let Some(single) = &mut timing.single {
@@ -89,18 +93,18 @@ pub(super) fn withhold_quantiles(arms: &mut [Arm], check: Option<&SelfChecked>, 
 /// Returns the measuring overhead as a fraction of the arm's time: from the self-check if every operation is
 /// timed, otherwise one turn of the empty loop in the whole block.
 pub(crate) fn cost_of_timing(
-    cell: &Cell,
+    planned: &Arm,
     timing: &Timing,
     check: Option<&SelfChecked>,
     null_loop_ns: Option<f64>,
 ) -> Option<f64> {
     // Timed by the file, and each file stands for many operations: the overhead is negligible.
-    if matches!(&cell.work, Work::Files(work) if work.operation == FileOperation::MakeDirectories) {
+    if matches!(&planned.work, Work::Files(work) if work.operation == FileOperation::MakeDirectories) {
         return None;
     }
     // Workers share the wall time; each of their operations takes that many times longer.
-    let at_a_time = match &cell.work {
-        Work::Files(work) if cell.rate_per_s.is_none() => f64::from(work.workers.count),
+    let at_a_time = match &planned.work {
+        Work::Files(work) if planned.rate_per_s.is_none() => f64::from(work.workers.count),
         _ => 1.0,
     };
     match (&timing.single, check) {

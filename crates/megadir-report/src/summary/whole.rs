@@ -5,24 +5,23 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    Built, CellId, Claims, DataId, FILE_SYSTEM_GROUP, GroupRule, LabFileSystem, LabMount, Machine, Pair,
+    ArmId, Built, Claims, DataId, FILE_SYSTEM_GROUP, GroupRule, LabFileSystem, LabMount, Machine, Pair,
     Phase, Plan, Preset, Pressure, Published, Record, Role, Rules, Sample, Unavailable, UsedByArms,
 };
 use serde::{Deserialize, Serialize};
 
+use super::SummaryError;
 use super::arm::arms;
 use super::break_even::break_even;
-use super::check::SummaryError;
 use super::compare::compare;
 use super::decompose::{Programs, decompose};
 use super::evidence::Evidence;
 use super::overview::{Overview, comparable, overview};
 use super::resolution::resolutions;
 use super::self_check::{judge, withhold_quantiles};
-use super::stopped::{Stopped, stopped};
 use super::{
-    Arm, BreakEven, Comparison, DataCheck, Decomposition, Fill, Growth, Pairs, Refusal, Resolution, Rounds,
-    SelfChecked, equal_work,
+    ArmSummary, BreakEven, Comparison, DataCheck, Decomposition, Fill, Growth, Pairs, Refusal, Resolution,
+    Rounds, SelfChecked, equal_work,
 };
 use crate::summary::compare::{read_file_systems, read_pairs};
 use crate::summary::fillings::{fill, grow, refusal};
@@ -41,7 +40,7 @@ pub struct Summary {
     /// The baseline against itself, for every arm that does that.
     pub resolution: Vec<Resolution>,
     /// Every arm by itself, in the plan's order: `arms[i].cell.id.0 == i`.
-    pub arms: Vec<Arm>,
+    pub arms: Vec<ArmSummary>,
     /// Arms that were stopped because a directory took no more names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stopped: Vec<Stopped>,
@@ -62,9 +61,11 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<Claims>,
     /// Points of its source that the study reproduces.
-    pub keeps: Vec<String>,
+    #[serde(rename = "keeps")]
+    pub reproduces: Vec<String>,
     /// Points of its source that the study corrects.
-    pub mends: Vec<String>,
+    #[serde(rename = "mends")]
+    pub fixes: Vec<String>,
     /// The size the run was asked for.
     pub preset: Preset,
     /// The seed of every random choice.
@@ -172,7 +173,6 @@ pub enum GroupReading {
 }
 
 impl GroupSummary {
-    /// Returns the study's name of the group.
     #[must_use]
     pub fn of_study(&self) -> &str {
         self.of.as_deref().unwrap_or(&self.name)
@@ -186,41 +186,40 @@ impl GroupSummary {
 }
 
 impl Summary {
-    /// Returns the name of an arm.
     #[must_use]
-    pub fn arm_name(&self, arm: CellId) -> &str {
-        self.arm(arm).map_or("?", |arm| &arm.cell.name)
+    pub fn arm_name(&self, arm: ArmId) -> &str {
+        self.arm(arm).map_or("?", |arm| &arm.planned.name)
     }
 
     /// Returns the name of an arm of a comparison, without the directory if all its arms work on the same: the group
     /// names that.
     #[must_use]
-    pub(crate) fn arm_name_in(&self, comparison: &Comparison, arm: CellId) -> String {
-        let Some(cell) = self.arm(arm).map(|arm| &arm.cell) else { return "?".into() };
-        match self.shares_directory(comparison) && cell.role != Role::AgainstItself {
-            true => cell.named(&cell.axes.without_directory()),
-            false => cell.name.clone(),
+    pub(crate) fn arm_name_in(&self, comparison: &Comparison, arm: ArmId) -> String {
+        let Some(planned) = self.arm(arm).map(|arm| &arm.planned) else { return "?".into() };
+        match self.shares_directory(comparison) && planned.role != Role::AgainstItself {
+            true => planned.named(&planned.axes.without_directory()),
+            false => planned.name.clone(),
         }
     }
 
     /// Returns the name of an arm of a comparison, without its file system in any case.
     #[must_use]
-    pub(crate) fn bare_name_in(&self, comparison: &Comparison, arm: CellId) -> String {
-        let Some(cell) = self.arm(arm).map(|arm| &arm.cell) else { return "?".into() };
+    pub(crate) fn bare_name_in(&self, comparison: &Comparison, arm: ArmId) -> String {
+        let Some(planned) = self.arm(arm).map(|arm| &arm.planned) else { return "?".into() };
         match self.shares_directory(comparison) {
             true => self.arm_name_in(comparison, arm),
-            false => cell.bare_name(),
+            false => planned.bare_name(),
         }
     }
 
     /// `true` if all arms of a comparison name the same directory.
     fn shares_directory(&self, comparison: &Comparison) -> bool {
-        let axes = |arm: CellId| self.arm(arm).map(|arm| &arm.cell.axes);
+        let axes = |arm: ArmId| self.arm(arm).map(|arm| &arm.planned.axes);
         let Some(baseline) = axes(comparison.baseline).filter(|axes| axes.entries.is_some()) else {
             return false;
         };
-        let mut arms = comparison.rows.iter().filter_map(|row| self.arm(row.arm)).map(|arm| &arm.cell);
-        arms.all(|cell| cell.role == Role::AgainstItself || cell.axes.is_on_like_directory(baseline))
+        let mut arms = comparison.rows.iter().filter_map(|row| self.arm(row.arm)).map(|arm| &arm.planned);
+        arms.all(|planned| planned.role == Role::AgainstItself || planned.axes.is_on_like_directory(baseline))
     }
 
     /// Returns the circumstances of a contrast, without the file system: its group says that.
@@ -260,20 +259,18 @@ impl Summary {
         on.map_or(&self.machine.file_system.kind, |on| &on.label)
     }
 
-    /// Returns the label of the file system that an arm works on.
     #[must_use]
-    pub fn place(&self, arm: CellId) -> &str {
-        self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.cell.data))
+    pub fn place(&self, arm: ArmId) -> &str {
+        self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.planned.data))
     }
 
     /// Returns the arms of the study's groups; the others only prepare the work of these.
-    pub fn asked(&self) -> impl Iterator<Item = &Arm> {
-        self.arms.iter().filter(|arm| !arm.cell.groups.is_empty())
+    pub fn asked(&self) -> impl Iterator<Item = &ArmSummary> {
+        self.arms.iter().filter(|arm| !arm.planned.groups.is_empty())
     }
 
-    /// Returns an arm.
     #[must_use]
-    pub fn arm(&self, arm: CellId) -> Option<&Arm> {
+    pub fn arm(&self, arm: ArmId) -> Option<&ArmSummary> {
         self.arms.get(arm.0 as usize)
     }
 }
@@ -308,8 +305,8 @@ pub(crate) fn summarize(record: &Record, rounds: &Rounds<'_>) -> Result<Summary,
         unavailable: plan.unavailable.clone(),
         published: plan.published.clone(),
         claims: plan.claims.clone(),
-        keeps: plan.keeps.clone(),
-        mends: plan.mends.clone(),
+        reproduces: plan.reproduces.clone(),
+        fixes: plan.fixes.clone(),
         preset: plan.preset,
         seed: plan.seed,
         rules: plan.rules.clone(),
@@ -393,4 +390,28 @@ fn has_rows(plan: &Plan, group: &megadir_record::Group) -> bool {
         }
         _ => true,
     }
+}
+
+/// An arm that was stopped because a directory took no more names, though there was room, or because a program
+/// failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stopped {
+    /// The arm.
+    pub arm: ArmId,
+    /// The round in which that was.
+    pub round: u32,
+    /// The entries that the directory held; 0 if a program failed.
+    pub entries: u64,
+    /// Evidence for the limit, or how the program failed.
+    pub cause: String,
+}
+
+pub(super) fn stopped(record: &Record) -> Vec<Stopped> {
+    let of = |sample: &Sample| {
+        let refused = sample.refused.as_ref()?;
+        let (entries, cause) = (refused.entries, refused.cause.clone());
+        Some(Stopped { arm: sample.arm, round: sample.round, entries, cause })
+    };
+    record.samples.iter().filter_map(of).collect()
 }

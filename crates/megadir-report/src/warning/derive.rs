@@ -4,12 +4,14 @@
 //! by chance. The statistics are `megadir-stats`'; the thresholds are here.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-use megadir_record::{Record, Role, contradictions};
+use megadir_record::{ArmId, Machine, Plan, Record, Role, Rules, Stop, contradictions};
+use megadir_stats::{HalfWidth, Looks, narrow_enough};
 
-use super::{Advisory, Options, Warning, run};
+use super::{Advisory, Options, Warning};
 use crate::summary::{
-    Arm, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rate, Rounds, Summary,
+    ArmSummary, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rate, Rounds, Summary,
     TIMER_COST_REFUSED, WorkCheck, cost_of_timing, rounds_for_interval,
 };
 
@@ -40,15 +42,15 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     warnings.extend(data_changed(summary));
     warnings.extend(against_itself(summary));
     warnings.extend(how_far(summary, rounds));
-    warnings.extend(run::find(&record.header.plan, summary));
+    warnings.extend(find(&record.header.plan, summary));
     warnings.extend(timer_cost(summary));
     warnings.extend(self_check(summary));
-    warnings.extend(run::resolution_wide(summary));
-    warnings.extend(run::width_not_reached(&record.header.plan, summary, rounds));
-    warnings.extend(run::pressure_rose(summary));
+    warnings.extend(resolution_wide(summary));
+    warnings.extend(width_not_reached(&record.header.plan, summary, rounds));
+    warnings.extend(pressure_rose(summary));
     warnings.extend(rate_not_kept(summary));
-    let baselines = summary.arms.iter().filter(|arm| arm.cell.role == Role::Baseline);
-    warnings.extend(baselines.flat_map(|arm| series(arm, &rounds.times(arm.cell.id), summary)));
+    let baselines = summary.arms.iter().filter(|arm| arm.planned.role == Role::Baseline);
+    warnings.extend(baselines.flat_map(|arm| series(arm, &rounds.times(arm.planned.id), summary)));
     // An unequal-work warning above covers the run's own note.
     let said = |kind: &str| kind == "unequal-work" && summary.arms.iter().any(|arm| !arm.work.is_equal());
     let noted = record.notes.iter().filter(|note| !said(&note.kind));
@@ -60,7 +62,6 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     advisories
 }
 
-/// Returns the contradictions in the record.
 fn contradictory(record: &Record) -> Vec<Warning> {
     // A cut line is normal after a kill; damage is followed by more lines.
     let damage = record
@@ -71,10 +72,10 @@ fn contradictory(record: &Record) -> Vec<Warning> {
 }
 
 fn unequal_work(summary: &Summary) -> Vec<Warning> {
-    let unequal = |arm: &Arm| match &arm.work {
+    let unequal = |arm: &ArmSummary| match &arm.work {
         WorkCheck::Equal => None,
         WorkCheck::Unequal(mismatch) => {
-            Some(Warning::UnequalWork { arm: arm.cell.name.clone(), rounds: mismatch.rounds })
+            Some(Warning::UnequalWork { arm: arm.planned.name.clone(), rounds: mismatch.rounds })
         }
     };
     summary.arms.iter().filter_map(unequal).collect()
@@ -131,12 +132,13 @@ fn how_far(summary: &Summary, counted: &Rounds<'_>) -> Vec<Warning> {
 /// Warns of arms with too few rounds for an interval; by name if others have enough.
 fn too_few_rounds(summary: &Summary, rounds: &Rounds<'_>, needed: usize) -> Option<Warning> {
     // Stopped arms have a report of their own.
-    let arms: Vec<&Arm> = summary.arms.iter().filter(|arm| !rounds.is_stopped(arm.cell.id)).collect();
-    let few: Vec<&Arm> = arms.iter().copied().filter(|arm| arm.rounds < needed).collect();
+    let arms: Vec<&ArmSummary> =
+        summary.arms.iter().filter(|arm| !rounds.is_stopped(arm.planned.id)).collect();
+    let few: Vec<&ArmSummary> = arms.iter().copied().filter(|arm| arm.rounds < needed).collect();
     let rounds = few.iter().map(|arm| arm.rounds).max();
     match rounds {
         Some(rounds) if few.len() < arms.len() => {
-            let arms = few.iter().map(|arm| arm.cell.name.clone()).collect();
+            let arms = few.iter().map(|arm| arm.planned.name.clone()).collect();
             Some(Warning::TooFewRounds { rounds, needed, arms })
         }
         _ => {
@@ -148,11 +150,11 @@ fn too_few_rounds(summary: &Summary, rounds: &Rounds<'_>, needed: usize) -> Opti
 
 fn timer_cost(summary: &Summary) -> Option<Warning> {
     let (check, null_loop_ns) = (summary.self_check.as_ref(), summary.null_loop_ns);
-    let cost = |arm: &Arm| cost_of_timing(&arm.cell, arm.timing.as_ref()?, check, null_loop_ns);
+    let cost = |arm: &ArmSummary| cost_of_timing(&arm.planned, arm.timing.as_ref()?, check, null_loop_ns);
     let costs = summary.arms.iter().filter_map(|arm| Some((cost(arm)?, arm)));
     let (cost, arm) = costs.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (cost > TIMER_COST_WARNED).then(|| Warning::TimerCost {
-        arm: arm.cell.name.clone(),
+        arm: arm.planned.name.clone(),
         percent: 100.0 * cost,
         quantiles_refused: cost > TIMER_COST_REFUSED,
     })
@@ -165,9 +167,9 @@ fn self_check(summary: &Summary) -> Vec<Warning> {
         warnings.push(Warning::DelaysNotFound);
     }
     // A block after dropping the cache holds few operations; starting it is a larger share.
-    let long = summary.arms.iter().filter(|arm| !arm.cell.cache.is_cold());
+    let long = summary.arms.iter().filter(|arm| !arm.planned.cache.is_cold());
     let arms = long.filter_map(|arm| {
-        Some((Some(arm.cell.name.clone()), arm.timing.as_ref()?.single.as_ref()?.accounted?))
+        Some((Some(arm.planned.name.clone()), arm.timing.as_ref()?.single.as_ref()?.accounted?))
     });
     let of_check = summary.self_check.as_ref().map(|check| (None, check.accounted));
     let worst =
@@ -180,20 +182,20 @@ fn self_check(summary: &Summary) -> Vec<Warning> {
 
 /// Reports the arm that was furthest behind its rate.
 fn rate_not_kept(summary: &Summary) -> Option<Warning> {
-    let rate = |arm: &Arm| arm.timing.as_ref()?.single.as_ref()?.rate;
+    let rate = |arm: &ArmSummary| arm.timing.as_ref()?.single.as_ref()?.rate;
     let behind = summary.arms.iter().filter_map(|arm| Some((arm, rate(arm)?)));
     let kept = |rate: &Rate| rate.achieved_per_s / rate.asked_per_s.max(1) as f64;
     let (arm, rate) = behind.min_by(|a, b| kept(&a.1).total_cmp(&kept(&b.1)))?;
     (kept(&rate) < RATE_KEPT_MIN).then(|| Warning::RateNotKept {
-        arm: arm.cell.name.clone(),
+        arm: arm.planned.name.clone(),
         asked_per_s: rate.asked_per_s,
         achieved_per_s: rate.achieved_per_s,
     })
 }
 
 /// Examines one series in the order of its rounds.
-fn series(arm: &Arm, times: &[f64], summary: &Summary) -> Vec<Warning> {
-    let arm = || arm.cell.name.clone();
+fn series(arm: &ArmSummary, times: &[f64], summary: &Summary) -> Vec<Warning> {
+    let arm = || arm.planned.name.clone();
     let mut warnings = Vec::new();
     match megadir_stats::change_point(times).filter(|change| change.p < CHANGE_POINT_P) {
         Some(change) => {
@@ -215,7 +217,6 @@ fn series(arm: &Arm, times: &[f64], summary: &Summary) -> Vec<Warning> {
     warnings
 }
 
-/// Returns the ratio of the halves if its interval lies outside the equivalence band.
 fn halves(times: &[f64], band: f64) -> Option<Figure> {
     let ratio = Figure::from(megadir_stats::halves_differ(times)?);
     let outside = |interval: Range| interval.low > 1.0 + band || interval.high * (1.0 + band) < 1.0;
@@ -229,4 +230,112 @@ fn bimodality(times: &[f64]) -> Option<f64> {
     let middle = sorted.get(trimmed..times.len().checked_sub(trimmed)?)?;
     let enough = times.len() >= BIMODALITY_ROUNDS_MIN;
     megadir_stats::bimodality_coefficient(middle).filter(|_| enough)
+}
+
+/// Pressure below this over the last ten seconds is ignored, per cent.
+const PRESSURE_MIN: f64 = 10.0;
+/// Smaller increases of pressure are ignored, per cent.
+const PRESSURE_RISE_MIN: f64 = 5.0;
+
+/// Warns of baselines whose difference from themselves is known less precisely than the equivalence band.
+pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {
+    let band = summary.rules.equivalence_band;
+    let wide = summary.resolution.iter().filter_map(|resolution| {
+        // A louder warning covers those outside of it.
+        let told = |percent: &f64| *percent > 100.0 * band && *percent <= HALF_WIDTH_MAX_PERCENT;
+        let half_width_percent = resolution.half_width_percent.filter(told)?;
+        let arm = summary.arm_name(resolution.baseline).to_owned();
+        Some(Warning::ResolutionWide { arm, half_width_percent, band })
+    });
+    wide.collect()
+}
+
+/// Warns of a run that used all rounds without reaching its width.
+pub(super) fn width_not_reached(plan: &Plan, summary: &Summary, rounds: &Rounds<'_>) -> Option<Warning> {
+    let (target, looks) = target(&summary.rules)?;
+    let confidence = looks.confidence(summary.rules.confidence);
+    let wide = |(arm, to): &(ArmId, ArmId)| {
+        let times = rounds.paired(&[*arm, *to]);
+        !narrow_enough(&times[0], &times[1], target, confidence)
+    };
+    let comparisons = plan.contrasts().iter().filter(|contrast| wide(contrast)).count();
+    let ended = summary.progress.ending == Ending::Complete && comparisons > 0;
+    ended.then_some(Warning::WidthNotReached { comparisons, rounds: summary.progress.rounds_used })
+}
+
+fn target(rules: &Rules) -> Option<(HalfWidth, Looks)> {
+    let looks = Looks::new(rules.stop.rounds_min()?, rules.rounds)?;
+    match rules.stop {
+        Stop::Rounds => None,
+        Stop::Ratio { half_width, .. } => Some((HalfWidth::Fraction(half_width), looks)),
+        Stop::Difference { half_width_ns, .. } => Some((HalfWidth::Absolute(half_width_ns), looks)),
+    }
+}
+
+/// Warns of pressure that was there after the run and not before.
+///
+/// I/O of the arms themselves makes tasks wait too.
+pub(super) fn pressure_rose(summary: &Summary) -> Vec<Warning> {
+    let Some(after) = &summary.pressure_after else { return Vec::new() };
+    let Machine { pressure: before, .. } = &summary.machine;
+    let quiet = summary.arms.iter().all(|arm| arm.planned.work.leaves_all() && !arm.planned.cache.is_cold());
+    let io = (before.io_some_10s_percent, after.io_some_10s_percent);
+    let processor = (before.cpu_some_10s_percent, after.cpu_some_10s_percent);
+    let of = [("the processor", Some(processor)), ("input or output", quiet.then_some(io))];
+    let rose = of.into_iter().filter_map(|(resource, percents)| {
+        let (before_percent, after_percent) = percents.and_then(|(before, after)| Some((before?, after?)))?;
+        let rose = after_percent > PRESSURE_MIN && after_percent - before_percent > PRESSURE_RISE_MIN;
+        rose.then(|| Warning::PressureRose { resource: resource.into(), before_percent, after_percent })
+    });
+    rose.collect()
+}
+
+/// An arm with a wider half-interval than this, per cent, is no reference.
+pub(super) const HALF_WIDTH_MAX_PERCENT: f64 = 20.0;
+/// If the other arms exceed this too, the whole run is noisy, not the one arm.
+const OTHERS_MAX_PERCENT: f64 = 10.0;
+
+/// Noise of an arm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wide {
+    /// Half of its interval, per cent.
+    pub(crate) half_width_percent: f64,
+    /// The median of the same over the arms compared with it; `None` for the arm against itself.
+    pub(crate) others_percent: Option<f64>,
+}
+
+/// Checks if an arm is too noisy to be a reference: against itself, or by its own time if the arms compared
+/// with it are precise. Ratios by rounds cancel only noise that affects both.
+pub(crate) fn wide(summary: &Summary, arm: ArmId, others: &[Figure]) -> Option<Wide> {
+    let itself = summary.resolution.iter().filter(|one| one.baseline == arm);
+    let itself = itself.filter_map(|one| one.half_width_percent).fold(0.0, f64::max);
+    if itself > HALF_WIDTH_MAX_PERCENT {
+        return Some(Wide { half_width_percent: itself, others_percent: None });
+    }
+    let own = half_width_percent(summary.arm(arm)?.timing.as_ref()?.time_ns)?;
+    let others: Vec<f64> = others.iter().filter_map(|time| half_width_percent(*time)).collect();
+    let others = megadir_stats::median(&others)?;
+    let wide = own > HALF_WIDTH_MAX_PERCENT && others < OTHERS_MAX_PERCENT;
+    wide.then_some(Wide { half_width_percent: own, others_percent: Some(others) })
+}
+
+fn half_width_percent(time: Figure) -> Option<f64> {
+    let interval = time.interval.filter(|_| time.value > 0.0)?;
+    Some(100.0 * interval.half_width() / time.value)
+}
+
+/// Warns of every noisy arm that others are compared with, or that is compared with itself.
+pub(super) fn find(plan: &Plan, summary: &Summary) -> Vec<Warning> {
+    let contrasts = plan.contrasts();
+    let itself = summary.resolution.iter().map(|one| one.baseline);
+    let references: BTreeSet<ArmId> = contrasts.iter().map(|(_, to)| *to).chain(itself).collect();
+    let time = |arm: &ArmSummary| arm.timing.as_ref().map(|timing| timing.time_ns);
+    let find = |reference: ArmId| {
+        let against = contrasts.iter().filter(|(_, to)| *to == reference);
+        let others: Vec<Figure> = against.filter_map(|(arm, _)| summary.arm(*arm).and_then(time)).collect();
+        let Wide { half_width_percent, others_percent } = wide(summary, reference, &others)?;
+        let arm = summary.arm_name(reference).to_owned();
+        Some(Warning::ReferenceWide { arm, half_width_percent, others_percent })
+    };
+    references.into_iter().filter_map(find).collect()
 }

@@ -100,7 +100,6 @@ fn distance(ratio: &Figure) -> f64 {
     if ratio.value > 0.0 { ratio.value.max(1.0 / ratio.value) } else { f64::INFINITY }
 }
 
-/// Describes several warnings by the worst of them.
 fn of_several(worst: &Warning, text: &str, number: u64) -> String {
     let arms = text::counted(number, "arm");
     match worst {

@@ -210,7 +210,6 @@ pub const WARNING_KINDS: &[&str] = &[
 ];
 
 impl Warning {
-    /// Returns the kind's name, one of [`WARNING_KINDS`].
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -283,7 +282,6 @@ pub(crate) const ARM_LEFT_OUT: &str = "arm-left-out";
 pub(crate) const DISTURBING: [&str; 7] =
     [WINE, "load", "pressure", "stolen-time", "timer-gaps", "dirty-pages", "noisy"];
 
-/// The kinds of notes, with advice.
 const ADVICE: &[(&str, &str)] = &[
     (ARM_LEFT_OUT, "No action needed; `megadir backends` lists the available ones, with reasons."),
     ("group-left-out", "No action needed; `megadir backends` lists the available ones, with reasons."),
@@ -353,7 +351,6 @@ const ADVICE: &[(&str, &str)] = &[
     ("leftovers", "Nothing, if the directory was removed; else `megadir bench clean` names and removes it."),
 ];
 
-/// Returns the advice for a kind of note.
 pub(super) fn advice(kind: &str) -> &'static str {
     let known = ADVICE.iter().find(|(name, _)| *name == kind);
     known.map_or("Noted by a newer megadir: use the newer version for advice.", |(_, advice)| advice)

@@ -7,14 +7,50 @@
 mod derive;
 mod grouped;
 mod kind;
-mod options;
-mod run;
 mod words;
 
+pub(crate) use derive::advise;
+pub(crate) use derive::{Wide, wide};
+pub(crate) use grouped::{Told, disturbance, told};
 pub(crate) use kind::{ARM_LEFT_OUT, DISTURBING};
 pub use kind::{Advisory, WARNING_KINDS, Warning};
-pub(crate) use options::Options;
 
-pub(crate) use derive::advise;
-pub(crate) use grouped::{Told, disturbance, told};
-pub(crate) use run::{Wide, wide};
+/// Command whose options are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Options {
+    /// `megadir bench`: the user sets the number of rounds; the record is a file.
+    Bench,
+    /// `megadir advise`: the user sets a time; the page holds the record.
+    Advise,
+}
+
+impl Options {
+    pub(crate) fn of(command: &[String]) -> Self {
+        let known = command.iter().skip(1).find(|word| ["advise", "bench"].contains(&word.as_str()));
+        match known.map(String::as_str) {
+            Some("advise") => Self::Advise,
+            _ => Self::Bench,
+        }
+    }
+
+    pub(crate) fn more_rounds(self) -> &'static str {
+        match self {
+            Self::Bench => "run more rounds (--rounds)",
+            Self::Advise => "measure longer (--time)",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_command_counts() {
+        let of = |line: &str| Options::of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(of("megadir advise --report bench ."), Options::Advise);
+        assert_eq!(of("megadir bench run layout --dir advise"), Options::Bench);
+        assert_eq!(of("advise"), Options::Bench);
+        assert_eq!(Options::of(&[]), Options::Bench);
+    }
+}

@@ -6,13 +6,11 @@ use crate::text;
 use crate::warning::kind;
 
 impl Warning {
-    /// Returns the warning with its words, for a record of `megadir bench`.
     #[must_use]
     pub fn advisory(self) -> Advisory {
         self.advisory_with(Options::Bench)
     }
 
-    /// Returns the warning with its words, which name options of the command that made the record.
     pub(crate) fn advisory_with(self, options: Options) -> Advisory {
         Advisory { loud: self.is_loud(), text: text(&self), advice: advice(&self, options), warning: self }
     }
@@ -96,7 +94,6 @@ fn advice(warning: &Warning, options: Options) -> String {
     fixed_advice(warning).into()
 }
 
-/// Returns a phrase about the samples in the record's file; empty if the record is not a file.
 fn samples(options: Options, phrase: &str) -> String {
     match options {
         Options::Bench => format!("{phrase} (--format csv)"),

@@ -1,7 +1,7 @@
 //! The report first answers the study's question: the group that the study declares leads, in one sentence with
 //! intervals.
 
-use megadir_record::{CellId, Group, GroupRule, Pair, Record};
+use megadir_record::{ArmId, Group, GroupRule, Pair, Record};
 use megadir_report::chart::{Width, main_picture};
 use megadir_report::{FindingKind, Style, render};
 
@@ -56,8 +56,8 @@ fn workers(ratios: &[f64]) -> Record {
             than: "1 worker".into(),
             at: format!("{at} directories"),
             wall_time: true,
-            arm: CellId(number),
-            to: CellId(0),
+            arm: ArmId(number),
+            to: ArmId(0),
         }
     };
     let pairs = (1..).zip(names).take(ratios.len()).map(pair).collect();

@@ -1,7 +1,7 @@
 //! Methods of reading attributes: speed-ups, and the verdict on the source's claims.
 
 use megadir_record::{
-    CacheState, Cell, CellId, ExpectedFiles, Group, GroupRule, Published, Record, Role, Sample, Work,
+    Arm, ArmId, CacheState, ExpectedFiles, Group, GroupRule, Published, Record, Role, Sample, Work,
 };
 use megadir_report::{FindingKind, Report, Style, View, format_named};
 
@@ -25,10 +25,10 @@ pub(crate) fn record(ratios: &[(&'static str, f64)]) -> Record {
         content: None,
     };
     plan.published = vec![published("FindFirstFileEx, Basic, cached", 45.0, "buffer")];
-    for cell in &mut plan.cells {
-        let method = if cell.role == Role::Arm { cell.name.clone() } else { "readdir-lstat".into() };
+    for planned in &mut plan.arms {
+        let method = if planned.role == Role::Arm { planned.name.clone() } else { "readdir-lstat".into() };
         let expected = Some(ExpectedFiles { files: ENTRIES, hash: 9 });
-        cell.work = Work::Attributes { method, buffer_bytes: None, threads: 1, keeps: true, expected };
+        planned.work = Work::Attributes { method, buffer_bytes: None, threads: 1, keeps: true, expected };
     }
     record.samples.iter_mut().for_each(|sample| sample.counted.hash = 9);
     record
@@ -86,8 +86,8 @@ fn claims_about_the_sources_own_calls_are_told_where_they_were_had() {
 #[test]
 fn claims_are_about_cached_directories() {
     let mut record = record(&[("xfs-bulkstat", 0.02)]);
-    for cell in &mut record.header.plan.cells {
-        cell.cache = CacheState::Unseen;
+    for planned in &mut record.header.plan.arms {
+        planned.cache = CacheState::Unseen;
     }
     let report = report_on(&record).unwrap();
     assert!(claims(&report)[0].contains("is undecided here"), "{:?}", claims(&report));
@@ -113,21 +113,21 @@ fn first_and_second_runs_stand_in_one_table_as_the_source_has_them() {
     assert_eq!(row(&text, "find-first-file")[3..], ["2.00x"]);
     assert_eq!(row(&text, "readdir-lstat")[3..], ["1"]);
     // The same arms again, in their own state and group.
-    let (arms, groups) = (record.header.plan.cells.len() as u32, record.header.plan.groups.clone());
-    for cell in record.header.plan.cells.clone() {
-        let groups = cell.groups.iter().map(|name| format!("{name}-unseen")).collect();
-        let name = format!("{}, unseen", cell.name);
-        let id = CellId(cell.id.0 + arms);
-        record.header.plan.cells.push(Cell { id, name, groups, cache: CacheState::Unseen, ..cell });
+    let (arms, groups) = (record.header.plan.arms.len() as u32, record.header.plan.groups.clone());
+    for planned in record.header.plan.arms.clone() {
+        let groups = planned.groups.iter().map(|name| format!("{name}-unseen")).collect();
+        let name = format!("{}, unseen", planned.name);
+        let id = ArmId(planned.id.0 + arms);
+        record.header.plan.arms.push(Arm { id, name, groups, cache: CacheState::Unseen, ..planned });
     }
     for group in groups {
         let GroupRule::Compare { baseline } = group.rule else { continue };
-        let rule = GroupRule::Compare { baseline: CellId(baseline.0 + arms) };
+        let rule = GroupRule::Compare { baseline: ArmId(baseline.0 + arms) };
         record.header.plan.groups.push(Group { name: format!("{}-unseen", group.name), rule, ..group });
     }
     for sample in record.samples.clone() {
         let elapsed_ns = sample.elapsed_ns * 3;
-        record.samples.push(Sample { cell: CellId(sample.cell.0 + arms), elapsed_ns, ..sample });
+        record.samples.push(Sample { arm: ArmId(sample.arm.0 + arms), elapsed_ns, ..sample });
     }
     let text = table(&record);
     let first =
@@ -149,7 +149,7 @@ fn another_study_makes_no_such_claims() {
 #[test]
 fn a_method_that_finds_other_files_is_not_compared() {
     let mut record = record(&[("getdents-statx", 0.9), ("xfs-bulkstat", 0.1)]);
-    for sample in record.samples.iter_mut().filter(|sample| sample.cell == CellId(3)) {
+    for sample in record.samples.iter_mut().filter(|sample| sample.arm == ArmId(3)) {
         sample.counted.entries -= 1;
         sample.counted.hash = 8;
     }

@@ -45,7 +45,7 @@ fn a_gate_passes_where_every_arm_was_measured_on_equal_work() {
 #[test]
 fn a_gate_is_not_judged_over_unequal_work() {
     let third = |new: &mut Record| {
-        new.samples.iter_mut().filter(|sample| sample.cell.0 == 3).for_each(|sample| {
+        new.samples.iter_mut().filter(|sample| sample.arm.0 == 3).for_each(|sample| {
             sample.counted.entries /= 2;
             sample.elapsed_ns *= 3;
         });
@@ -71,11 +71,11 @@ fn a_gate_is_not_judged_over_unequal_work() {
 #[test]
 fn a_gate_is_not_judged_over_arms_that_were_not_measured_in_full() {
     is_not_judged(
-        |new| new.samples.retain(|sample| sample.cell.0 != 3),
+        |new| new.samples.retain(|sample| sample.arm.0 != 3),
         "the new run measured 0 of 30 rounds: b",
     );
     is_not_judged(
-        |new| new.samples.retain(|sample| sample.cell.0 != 3 || sample.round < 20),
+        |new| new.samples.retain(|sample| sample.arm.0 != 3 || sample.round < 20),
         "the new run measured 20 of 30 rounds: b",
     );
     // Half of the rounds are missing, but the record claims to be complete.
@@ -90,12 +90,12 @@ fn a_gate_is_not_judged_over_arms_that_were_not_measured_in_full() {
     };
     is_not_judged(voided, "measured 25 of 30 rounds (rounds were voided)");
     let refused = |new: &mut Record| {
-        let round_9 = new.samples.iter_mut().filter(|sample| sample.cell.0 == 3 && sample.round == 9);
+        let round_9 = new.samples.iter_mut().filter(|sample| sample.arm.0 == 3 && sample.round == 9);
         round_9.for_each(|sample| {
             let (entries, cause) = (1000, "the directory's index is full".to_owned());
             sample.refused = Some(Box::new(megadir_record::Refused { entries, cause }));
         });
-        new.samples.retain(|sample| sample.cell.0 != 3 || sample.round < 10);
+        new.samples.retain(|sample| sample.arm.0 != 3 || sample.round < 10);
     };
     is_not_judged(refused, "measured 9 of 30 rounds (its directory took no more names): b");
 }
@@ -177,7 +177,7 @@ fn a_gate_says_what_it_could_not_exclude() {
 #[test]
 fn loud_warnings_stand_above_the_table_and_no_gate_judges_over_them() {
     let different = |new: &mut Record| {
-        new.samples.iter_mut().filter(|sample| sample.cell.0 == 1).for_each(|sample| sample.elapsed_ns *= 2);
+        new.samples.iter_mut().filter(|sample| sample.arm.0 == 1).for_each(|sample| sample.elapsed_ns *= 2);
     };
     let (old, mut new) = (run(1, &[("a", 0.5)]), run(2, &[("a", 0.5)]));
     different(&mut new);
@@ -254,7 +254,7 @@ fn two_runs_a_side_are_too_few_whatever_is_waived() {
 fn of_several_runs_the_one_is_named_that_lacks_something() {
     let arms = [("a", 0.5), ("b", 1.0)];
     let (old, mut new) = (runs(1, &[1.0, 1.01, 0.99], &arms), runs(11, &[1.0, 1.01, 0.99], &arms));
-    new[1].samples.retain(|sample| sample.cell.0 != 3 || sample.round < 20);
+    new[1].samples.retain(|sample| sample.arm.0 != 3 || sample.round < 20);
     let (says, lines) = ask(compare_all(&old, &new), STRICT);
     assert_eq!(says, GateSays::NotJudged);
     assert_eq!(

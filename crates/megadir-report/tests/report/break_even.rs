@@ -1,23 +1,23 @@
 //! The share from which listing beats asking is recovered, with its interval; if there is none, the report says
 //! so.
 
-use megadir_record::{BreakEvenArms, CellId, DataId, ExpectedFiles, Group, GroupRule, Record, Work};
+use megadir_record::{ArmId, BreakEvenArms, DataId, ExpectedFiles, Group, GroupRule, Record, Work};
 use megadir_report::summary::{BreakEven, GroupReading, Threshold};
 use megadir_report::{FindingKind, Report};
 
 use crate::report_on;
-use crate::synthetic::{Arm, Synthetic, arm};
+use crate::synthetic::{ArmSummary, Synthetic, arm};
 
 const SHARES: [f64; 5] = [0.01, 0.03, 0.1, 0.3, 1.0];
 
 /// A record of two directories in which looking up an entry takes this many times as long as listing one.
 pub(crate) fn record(costs: [f64; 2]) -> Record {
     let sizes = [1_000_u64, 100_000];
-    let mut arms: Vec<Arm> = Vec::new();
+    let mut arms: Vec<ArmSummary> = Vec::new();
     for (data, (entries, cost)) in (0..).zip(sizes.into_iter().zip(costs)) {
         let list_ns = 600.0 * entries as f64;
-        let asks = SHARES.map(|share| Arm { data, ..arm("ask", list_ns * share * cost) });
-        arms.push(Arm { data, ..arm("list", list_ns) });
+        let asks = SHARES.map(|share| ArmSummary { data, ..arm("ask", list_ns * share * cost) });
+        arms.push(ArmSummary { data, ..arm("list", list_ns) });
         arms.extend(asks);
     }
     let mut synthetic = Synthetic { arms, entries: sizes.into(), ..Synthetic::ratios(&[]) };
@@ -28,18 +28,18 @@ pub(crate) fn record(costs: [f64; 2]) -> Record {
     plan.claims = megadir_record::claims::of_earlier("stat-or-list");
     let series = |first: u32| BreakEvenArms {
         name: "getdents-statx".into(),
-        list: CellId(first),
-        asks: (first + 1..=first + 5).map(CellId).collect(),
+        list: ArmId(first),
+        asks: (first + 1..=first + 5).map(ArmId).collect(),
     };
     let rule = GroupRule::BreakEven { series: vec![series(0), series(6)] };
     let title = "From which share on does listing all beat asking for some?";
     plan.groups = vec![Group::new("break-even", title, false, rule)];
     plan.published.clear();
-    for cell in &mut plan.cells {
-        cell.groups = vec!["break-even".into()];
-        let entries = sizes[cell.data.0 as usize];
-        let place = cell.id.0 % 6;
-        cell.work = match place {
+    for planned in &mut plan.arms {
+        planned.groups = vec!["break-even".into()];
+        let entries = sizes[planned.data.0 as usize];
+        let place = planned.id.0 % 6;
+        planned.work = match place {
             0 => Work::Attributes {
                 method: "getdents-statx".into(),
                 buffer_bytes: Some(131_072),
@@ -49,16 +49,16 @@ pub(crate) fn record(costs: [f64; 2]) -> Record {
             },
             _ => Work::Ask { files: (SHARES[place as usize - 1] * entries as f64).round() as u64 },
         };
-        cell.name = match &cell.work {
+        planned.name = match &planned.work {
             Work::Ask { files } => format!("ask {files} of {entries}"),
             _ => format!("getdents-statx of {entries}"),
         };
     }
     for sample in &mut record.samples {
-        let cell = &record.header.plan.cells[sample.cell.0 as usize];
-        (sample.counted.entries, sample.counted.hash) = match cell.work {
+        let planned = &record.header.plan.arms[sample.arm.0 as usize];
+        (sample.counted.entries, sample.counted.hash) = match planned.work {
             Work::Ask { files } => (files, 0),
-            _ => (sizes[cell.data.0 as usize], 7),
+            _ => (sizes[planned.data.0 as usize], 7),
         };
     }
     record
@@ -144,9 +144,9 @@ fn too_few_rounds_have_a_share_and_no_interval() {
 #[test]
 fn arms_that_did_other_work_are_left_out_of_the_curve() {
     let mut record = record([2.5, 5.0]);
-    let ask = |sample: &&mut megadir_record::Sample| sample.cell == CellId(3);
+    let ask = |sample: &&mut megadir_record::Sample| sample.arm == ArmId(3);
     record.samples.iter_mut().filter(ask).for_each(|sample| sample.counted.entries -= 1);
-    let list = |sample: &&mut megadir_record::Sample| sample.cell == CellId(6);
+    let list = |sample: &&mut megadir_record::Sample| sample.arm == ArmId(6);
     record.samples.iter_mut().filter(list).for_each(|sample| sample.counted.hash = 8);
     let report = report_on(&record).unwrap();
     let series = &read(&report).series;
@@ -159,5 +159,5 @@ fn arms_that_did_other_work_are_left_out_of_the_curve() {
     let loud: Vec<&str> = report.findings.iter().filter(|f| f.loud).map(|f| f.text.as_str()).collect();
     assert_eq!(loud.len(), 2, "{loud:?}");
     assert!(loud.iter().all(|text| text.contains("did NOT")), "{loud:?}");
-    assert_eq!(record.header.plan.cells[3].data, DataId(0));
+    assert_eq!(record.header.plan.arms[3].data, DataId(0));
 }

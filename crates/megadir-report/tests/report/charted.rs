@@ -1,12 +1,12 @@
 //! Records for charts: one with known effects for each chart.
 
 use megadir_record::{
-    CacheState, CellId, DataSource, FileOperation, Group, GroupRule, Keys, LookupCall, Pair, Presence,
-    Record, Spread, SyncPolicy, Work,
+    ArmId, CacheState, DataSource, FileOperation, Group, GroupRule, Keys, LookupCall, Pair, Presence, Record,
+    Spread, SyncPolicy, Work,
 };
 
 use crate::fill::{files, work_on_files};
-use crate::synthetic::{Arm, Synthetic, arm};
+use crate::synthetic::{ArmSummary, Synthetic, arm};
 
 /// The charts, each with a record that contains its data.
 pub(crate) fn records() -> Vec<(&'static str, Record)> {
@@ -39,7 +39,7 @@ fn pairs(
     let mut synthetic = Synthetic::ratios(&[]);
     synthetic.entries = entries;
     let last = synthetic.entries.len() as u32 - 1;
-    let made = |(place, (name, ns)): (usize, &(&'static str, f64))| Arm {
+    let made = |(place, (name, ns)): (usize, &(&'static str, f64))| ArmSummary {
         data: (place as u32).min(last),
         groups: &["contrasts"],
         ..arm(name, *ns)
@@ -50,8 +50,8 @@ fn pairs(
         than: (*than).into(),
         at: (*at).into(),
         wall_time: false,
-        arm: CellId(*arm),
-        to: CellId(*to),
+        arm: ArmId(*arm),
+        to: ArmId(*to),
     };
     let rule = GroupRule::Pairs { pairs: contrasts.iter().map(pair).collect() };
     synthetic.groups = vec![Group::new("contrasts", "Does it matter?", false, rule)];
@@ -95,8 +95,8 @@ fn caches() -> Record {
         ("guest-vfs-cold", "warm", "asking for one of the files by name", 3, 2),
     ];
     let mut record = pairs(&arms, vec![1_000], &contrasts);
-    for cell in record.header.plan.cells.iter_mut().filter(|cell| cell.id.0 % 2 == 1) {
-        cell.cache = CacheState::VfsCold;
+    for planned in record.header.plan.arms.iter_mut().filter(|planned| planned.id.0 % 2 == 1) {
+        planned.cache = CacheState::VfsCold;
     }
     record
 }
@@ -142,13 +142,13 @@ fn durable() -> Record {
 fn factors() -> Record {
     let arms = [("present, one", 1e3), ("absent, one", 1.5e3), ("present, any", 3e3), ("absent, any", 4.5e3)];
     let mut record = pairs(&arms, vec![1_000], &[("absent", "present", "one", 1, 0)]);
-    for cell in &mut record.header.plan.cells {
-        let presence = if cell.id.0 % 2 == 0 { Presence::Present } else { Presence::Absent };
-        let keys = if cell.id.0 < 2 { Keys::Fixed } else { Keys::Random };
-        cell.work = Work::Lookup { presence, keys, call: LookupCall::Fstatat };
+    for planned in &mut record.header.plan.arms {
+        let presence = if planned.id.0 % 2 == 0 { Presence::Present } else { Presence::Absent };
+        let keys = if planned.id.0 < 2 { Keys::Fixed } else { Keys::Random };
+        planned.work = Work::Lookup { presence, keys, call: LookupCall::Fstatat };
     }
     for sample in &mut record.samples {
-        (sample.counted.entries, sample.counted.hash) = (u64::from(sample.cell.0 % 2 == 0), 0);
+        (sample.counted.entries, sample.counted.hash) = (u64::from(sample.arm.0 % 2 == 0), 0);
     }
     record
 }

@@ -86,7 +86,7 @@ fn the_number_of_operations_of_a_block_does_not_matter() {
     let study = Synthetic::ratios(&[("half", 0.5)]);
     let mut record = study.record();
     let before = report_on(&record).unwrap();
-    for sample in record.samples.iter_mut().filter(|sample| sample.cell.0 == 2) {
+    for sample in record.samples.iter_mut().filter(|sample| sample.arm.0 == 2) {
         sample.operations = 4;
         sample.elapsed_ns *= 4;
     }
@@ -113,7 +113,7 @@ fn epochs(factors: [f64; 6]) -> Record {
     let mut record = Synthetic::ratios(&[("shifted", 1.0)]).record();
     for sample in &mut record.samples {
         sample.epoch = sample.round / 5;
-        if sample.cell.0 == 2 {
+        if sample.arm.0 == 2 {
             sample.elapsed_ns = (sample.elapsed_ns as f64 * factors[sample.epoch as usize]) as u64;
         }
     }

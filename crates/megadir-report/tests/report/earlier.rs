@@ -30,8 +30,8 @@ fn records_of_version_3_are_read_and_give_the_same_figures() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     for name in RECORDS {
         let record = record(&folder.join(format!("{name}.jsonl.gz")));
-        for cell in &record.header.plan.cells {
-            assert_eq!((&cell.axes.name(), &cell.axes.label), (&cell.name, &None), "{name}: {:?}", cell.axes);
+        for arm in &record.header.plan.arms {
+            assert_eq!((&arm.axes.name(), &arm.axes.label), (&arm.name, &None), "{name}: {:?}", arm.axes);
         }
         let report = report_on(&record).expect("the record has rounds");
         let advice = page::advice(&report).join("\n");

@@ -1,7 +1,7 @@
 //! Several file systems side by side: figures, comparisons, and claims that can be judged.
 
 use megadir_record::{
-    Access, CacheState, CellId, DataId, FileOperation, FsId, Group, GroupRule, LabFileSystem, Pair, Place,
+    Access, ArmId, CacheState, DataId, FileOperation, FsId, Group, GroupRule, LabFileSystem, Pair, Place,
     Record, Unavailable, Work,
 };
 use megadir_report::chart::{Width, main_picture};
@@ -10,7 +10,7 @@ use megadir_report::{Report, Style, page, render};
 
 use crate::fill::{files, work_on_files};
 use crate::report_on;
-use crate::synthetic::{Arm, Synthetic, arm};
+use crate::synthetic::{ArmSummary, Synthetic, arm};
 use crate::warnings::stretch;
 
 /// Times of writing and of examining a file, nanoseconds; an entry without a device is in memory.
@@ -50,11 +50,11 @@ fn file_system((number, (kind, driver, ..)): (u32, &(&str, &str, f64, f64))) -> 
 pub(crate) fn record() -> Record {
     let kinds =
         [("write, 1 process", 1.0), ("stat, 1 process", 1.0), ("stat, 1 process, guest-fs-cold", 5.0)];
-    let mut arms: Vec<Arm> = Vec::new();
+    let mut arms: Vec<ArmSummary> = Vec::new();
     for (place, (_, _, write, stat)) in FILE_SYSTEMS.iter().enumerate() {
         for (name, times) in kinds {
             let ns = times * if name.starts_with("write") { *write } else { *stat };
-            arms.push(Arm { data: place as u32, groups: &["file-system"], ..arm(name, ns) });
+            arms.push(ArmSummary { data: place as u32, groups: &["file-system"], ..arm(name, ns) });
         }
     }
     let mut synthetic = Synthetic::ratios(&[]);
@@ -73,26 +73,26 @@ pub(crate) fn record() -> Record {
         data.on = Some(FsId(data.id.0));
     }
     let mut pairs = Vec::new();
-    for cell in &mut plan.cells {
-        let (kind, driver, ..) = FILE_SYSTEMS[cell.data.0 as usize];
-        if cell.name.ends_with("cold") {
-            cell.cache = CacheState::FsCold;
+    for planned in &mut plan.arms {
+        let (kind, driver, ..) = FILE_SYSTEMS[planned.data.0 as usize];
+        if planned.name.ends_with("cold") {
+            planned.cache = CacheState::FsCold;
         }
-        if let Work::Files(work) = &mut cell.work {
+        if let Work::Files(work) = &mut planned.work {
             work.access = Access::Directory;
         }
-        if cell.data != DataId(0) {
-            let to = CellId(cell.id.0 % 3);
+        if planned.data != DataId(0) {
+            let to = ArmId(planned.id.0 % 3);
             pairs.push(Pair {
                 what: label(kind, driver),
                 than: label("ext2", "ext4"),
-                at: cell.name.clone(),
+                at: planned.name.clone(),
                 wall_time: false,
-                arm: cell.id,
+                arm: planned.id,
                 to,
             });
         }
-        cell.name = format!("{}, {}", cell.name, label(kind, driver));
+        planned.name = format!("{}, {}", planned.name, label(kind, driver));
     }
     let rule = GroupRule::Pairs { pairs };
     plan.groups = vec![Group::new("file-system", "What of it?", false, rule)];
@@ -114,7 +114,7 @@ fn every_kind_of_work_is_a_row_and_every_file_system_a_column() {
         overview.rows.iter().map(|row| (row.section.as_str(), row.what.as_str())).collect();
     assert_eq!(rows, [("write", "1 process"), ("stat", "1 process"), ("stat, guest-fs-cold", "1 process")]);
     for row in &overview.rows {
-        let best: Vec<bool> = row.cells.iter().map(|cell| cell.as_ref().unwrap().best).collect();
+        let best: Vec<bool> = row.cells.iter().map(|planned| planned.as_ref().unwrap().best).collect();
         // The fastest of all has another backing.
         assert_eq!(best, [false, false, true, false, false], "{}", row.what);
     }
@@ -181,15 +181,15 @@ fn one_of_a_row_is_marked_where_it_is_shown_to_beat_every_other() {
     assert_eq!(table.lines().filter(|line| line.contains("%*")).count(), 3, "{table}");
     // Two that differ from the others but not from each other are both unbeaten, and neither is marked.
     let mut even = record();
-    let like: Vec<(u32, CellId)> = (0..3).map(|row| (6 + row, CellId(9 + row))).collect();
+    let like: Vec<(u32, ArmId)> = (0..3).map(|row| (6 + row, ArmId(9 + row))).collect();
     for (of, to) in like {
         let times: Vec<u64> = even
             .samples
             .iter()
-            .filter(|sample| sample.cell == CellId(of))
+            .filter(|sample| sample.arm == ArmId(of))
             .map(|sample| sample.elapsed_ns)
             .collect();
-        let others = even.samples.iter_mut().filter(|sample| sample.cell == to);
+        let others = even.samples.iter_mut().filter(|sample| sample.arm == to);
         others.zip(times).for_each(|(sample, ns)| sample.elapsed_ns = ns + u64::from(sample.round % 2));
     }
     let report = report_on(&even).unwrap();
@@ -269,7 +269,7 @@ fn claims_stand_fall_or_cannot_be_told_and_why() {
     for of in &mut record.header.plan.file_systems {
         of.driver = of.kind.clone();
     }
-    for sample in record.samples.iter_mut().filter(|sample| (9..12).contains(&sample.cell.0)) {
+    for sample in record.samples.iter_mut().filter(|sample| (9..12).contains(&sample.arm.0)) {
         sample.elapsed_ns /= 10;
     }
     let told = findings(&report_on(&record).unwrap());
@@ -343,8 +343,8 @@ fn how_lives_begin_is_told_of_those_whose_disk_tells_what_was_removed() {
 
 #[test]
 fn a_first_column_that_is_no_reference_is_told_before_anything_else() {
-    let heaps = |record: &mut Record, cell: Option<u32>| {
-        stretch(record, cell, |round| if round % 3 == 0 { 3.0 } else { 1.0 + 0.03 * f64::from(round) });
+    let heaps = |record: &mut Record, planned: Option<u32>| {
+        stretch(record, planned, |round| if round % 3 == 0 { 3.0 } else { 1.0 + 0.03 * f64::from(round) });
     };
     let mut record = record();
     heaps(&mut record, Some(0));
@@ -361,10 +361,10 @@ fn a_first_column_that_is_no_reference_is_told_before_anything_else() {
     assert!(place("is too noisy to serve as a reference in") < place("Over all 3 kinds of work"));
     assert!(page::advice(&report)[0].starts_with("Do not act on these numbers"));
     // Effects common to all arms cancel in ratios; effects on another column do not concern the first.
-    for cell in [None, Some(3)] {
+    for planned in [None, Some(3)] {
         let mut other = self::record();
-        heaps(&mut other, cell);
+        heaps(&mut other, planned);
         let report = report_on(&other).unwrap();
-        assert!(!report.findings[0].loud && of_kind(&report) == 0, "{cell:?}: {:?}", report.warnings);
+        assert!(!report.findings[0].loud && of_kind(&report) == 0, "{planned:?}: {:?}", report.warnings);
     }
 }

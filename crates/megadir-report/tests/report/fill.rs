@@ -1,7 +1,7 @@
 //! The claim of a constant cost of filling is judged by every part of the filling.
 
 use megadir_record::{
-    Access, CellId, FileOperation, FileOrder, FileWork, Group, GroupRule, Published, Record, Sharing, Stop,
+    Access, ArmId, FileOperation, FileOrder, FileWork, Group, GroupRule, Published, Record, Sharing, Stop,
     SyncPolicy, Work, WorkerKind, Workers,
 };
 use megadir_report::{FindingKind, Report, Warning};
@@ -23,12 +23,12 @@ pub(crate) fn files(operation: FileOperation, (from, to): (u64, u64), count: u32
 
 /// Turns arms into valid work on files, one operation per sample.
 pub(crate) fn work_on_files(record: &mut Record, work: impl Fn(u32) -> FileWork) {
-    for cell in &mut record.header.plan.cells {
-        cell.work = Work::Files(work(cell.id.0));
+    for planned in &mut record.header.plan.arms {
+        planned.work = Work::Files(work(planned.id.0));
     }
     for sample in &mut record.samples {
-        let cell = &record.header.plan.cells[sample.cell.0 as usize];
-        let Work::Files(work) = &cell.work else { continue };
+        let planned = &record.header.plan.arms[sample.arm.0 as usize];
+        let Work::Files(work) = &planned.work else { continue };
         (sample.counted.entries, sample.counted.hash) = (work.files(), 0);
     }
 }
@@ -47,7 +47,7 @@ pub(crate) fn filled(ratios: &[f64]) -> Record {
     let plan = &mut record.header.plan;
     plan.study = "fill".into();
     plan.claims = megadir_record::claims::of_earlier("fill");
-    let arms = plan.cells.iter().map(|cell| cell.id).collect();
+    let arms = plan.arms.iter().map(|planned| planned.id).collect();
     plan.groups = vec![Group {
         name: "fill".into(),
         of: None,
@@ -55,8 +55,8 @@ pub(crate) fn filled(ratios: &[f64]) -> Record {
         answers: false,
         rule: GroupRule::Fill { arms },
     }];
-    for cell in &mut plan.cells {
-        cell.groups = vec!["fill".into()];
+    for planned in &mut plan.arms {
+        planned.groups = vec!["fill".into()];
     }
     plan.published = vec![Published {
         what: "plotted".into(),
@@ -94,7 +94,7 @@ fn a_flat_claim_falls_by_one_part_and_stands_by_all() {
 #[test]
 fn a_part_that_is_not_decided_leaves_the_claim_open() {
     let mut record = filled(&[1.0, 1.0]);
-    for sample in record.samples.iter_mut().filter(|sample| sample.cell == CellId(1)) {
+    for sample in record.samples.iter_mut().filter(|sample| sample.arm == ArmId(1)) {
         sample.elapsed_ns = sample.elapsed_ns * [7, 10, 14][sample.round as usize % 3] / 10;
     }
     let report = report_on(&record).unwrap();

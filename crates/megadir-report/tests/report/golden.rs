@@ -115,7 +115,7 @@ fn json_is_read_back_as_the_summary() {
 fn nothing_in_a_record_commands_the_terminal() {
     let mut record = study().record();
     record.header.plan.question = "why?\u{1b}[2J\u{7}".into();
-    record.header.plan.cells[2].name = "evil\u{1b}]0;x\u{7}\nline".into();
+    record.header.plan.arms[2].name = "evil\u{1b}]0;x\u{7}\nline".into();
     record.header.machine.kernel = "Linux\u{9b}31m".into();
     let text = render("table", &record, 80, PLAIN);
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");

@@ -4,7 +4,7 @@ use megadir_record::{GroupRule, Record, Role};
 use megadir_report::{Style, page, render};
 
 use crate::report_on;
-use crate::synthetic::{Arm, Synthetic, arm, note};
+use crate::synthetic::{ArmSummary, Synthetic, arm, note};
 use crate::warnings::stretch;
 
 const NAMES: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
@@ -14,8 +14,8 @@ fn wide() -> Record {
     let mut synthetic = Synthetic::ratios(&[]);
     synthetic.entries = (1..=6).map(|n| 1_000 * n).collect();
     let both = |(data, name): (u32, &&'static str)| {
-        let baseline = Arm { role: Role::Baseline, data, groups: &[], ..arm(name, 1e6) };
-        let itself = Arm { role: Role::AgainstItself, name: "itself", ..baseline.clone() };
+        let baseline = ArmSummary { role: Role::Baseline, data, groups: &[], ..arm(name, 1e6) };
+        let itself = ArmSummary { role: Role::AgainstItself, name: "itself", ..baseline.clone() };
         [baseline, itself]
     };
     synthetic.arms = (0..).zip(&NAMES).flat_map(both).collect();
@@ -43,11 +43,12 @@ fn a_note_is_told_once_for_all_arms_with_the_worst() {
     assert_eq!(wide, 6, "the summary keeps each: {:?}", report.warnings);
     let table = table(&record);
     let lines = |what: &str| table.lines().filter(|line| line.contains(what)).collect::<Vec<_>>();
-    let told = lines("less well than the equivalence band");
-    assert_eq!(told.len(), 1, "{table}");
+    let printed = lines("less well than the equivalence band");
+    assert_eq!(printed.len(), 1, "{table}");
     assert!(
-        told[0].starts_with("Note: 6 arms against themselves are known") && told[0].contains("worst `five`"),
-        "{told:?}"
+        printed[0].starts_with("Note: 6 arms against themselves are known")
+            && printed[0].contains("worst `five`"),
+        "{printed:?}"
     );
     let resolution = lines("Resolution: ");
     assert_eq!(resolution.len(), 1, "{table}");
@@ -67,19 +68,20 @@ fn a_note_is_told_once_for_all_arms_with_the_worst() {
         "{}",
         self::table(&one)
     );
-    one.notes = (0..5).map(|n| note("cold-without-reads", &format!("Arm {n} read nothing."))).collect();
-    let told = self::table(&one);
+    one.notes =
+        (0..5).map(|n| note("cold-without-reads", &format!("ArmSummary {n} read nothing."))).collect();
+    let printed = self::table(&one);
     assert!(
-        told.contains("Arm 0 read nothing. Arm 1 read nothing. Arm 2 read nothing. And 2 more like these."),
-        "{told}"
+        printed.contains("ArmSummary 0 read nothing. ArmSummary 1 read nothing. ArmSummary 2 read nothing. And 2 more like these."),
+        "{printed}"
     );
-    assert_eq!(told.matches("What the arm needs").count(), 1, "what to do is said once: {told}");
+    assert_eq!(printed.matches("What the arm needs").count(), 1, "what to do is said once: {printed}");
 }
 
 /// A record in which only the fifth baseline has a wide interval.
 fn wide_but_one() -> Record {
     let mut record = wide();
-    for sample in record.samples.iter_mut().filter(|sample| sample.cell.0 != 9) {
+    for sample in record.samples.iter_mut().filter(|sample| sample.arm.0 != 9) {
         sample.elapsed_ns = 1_000_000 + u64::from(sample.round % 3);
     }
     record

@@ -1,6 +1,6 @@
 //! Records of runs that did not end, and records that contradict themselves.
 
-use megadir_record::{CellId, DataId, GroupRule, Line, Phase, Record, VoidReason, Writer, jsonl};
+use megadir_record::{ArmId, DataId, GroupRule, Line, Phase, Record, VoidReason, Writer, jsonl};
 use megadir_report::render::{self, COLUMNS};
 use megadir_report::summary::{Ending, GroupReading, Outcome};
 use megadir_report::{Style, SummaryError};
@@ -113,9 +113,9 @@ fn a_record_that_measured_nothing_is_refused_with_a_reason() {
 fn records_that_contradict_themselves_are_refused() {
     type Break = fn(&mut Record);
     let breaks: [(Break, &str); 6] = [
-        (|r| r.header.plan.cells[1].id = CellId(5), "arm 1 is numbered 5"),
-        (|r| r.header.plan.cells[1].data = DataId(9), "`base (itself)` works on data set 9"),
-        (|r| r.header.plan.groups[0].rule = GroupRule::Compare { baseline: CellId(77) }, "has arm 77"),
+        (|r| r.header.plan.arms[1].id = ArmId(5), "arm 1 is numbered 5"),
+        (|r| r.header.plan.arms[1].data = DataId(9), "`base (itself)` works on data set 9"),
+        (|r| r.header.plan.groups[0].rule = GroupRule::Compare { baseline: ArmId(77) }, "has arm 77"),
         (|r| r.header.plan.rules.confidence = 1.0, "its confidence is 1"),
         (|r| r.header.plan.rules.equivalence_band = 0.0, "equivalence band is 0"),
         (|r| r.samples[3].operations = 0, "it has no operations"),

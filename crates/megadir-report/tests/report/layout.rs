@@ -1,8 +1,8 @@
 //! The claim about layouts is judged by its own layout, and figures of equal contents are next to each other.
 
 use megadir_record::{
-    CellId, ContentKind, DataSource, FileOperation, Group, GroupRule, Pair, Phase, Published, Record,
-    Refused, Spread,
+    ArmId, ContentKind, DataSource, FileOperation, Group, GroupRule, Pair, Phase, Published, Record, Refused,
+    Spread,
 };
 use megadir_report::summary::{GroupReading, Outcome};
 use megadir_report::{FindingKind, Style, render};
@@ -18,7 +18,7 @@ fn record(content: ContentKind) -> Record {
     let mut synthetic = Synthetic::ratios(&[]);
     synthetic.entries = vec![1000; 3];
     synthetic.arms = arms
-        .map(|(name, data, ns)| crate::synthetic::Arm { data, groups: &["write"], ..arm(name, ns) })
+        .map(|(name, data, ns)| crate::synthetic::ArmSummary { data, groups: &["write"], ..arm(name, ns) })
         .into();
     let layouts = ["prefix:2", "prefix:2/2"].map(|layout| Spread::Layout { layout: layout.into() });
     let pair = |what: &str, arm| Pair {
@@ -26,8 +26,8 @@ fn record(content: ContentKind) -> Record {
         than: "flat".into(),
         at: "writing all files".into(),
         wall_time: false,
-        arm: CellId(arm),
-        to: CellId(0),
+        arm: ArmId(arm),
+        to: ArmId(0),
     };
     let pairs =
         vec![pair("prefix:2, directories on demand", 1), pair("prefix:2/2, directories made before", 2)];
@@ -127,10 +127,10 @@ fn directories_made_beforehand_are_told() {
 /// Makes the arms in `refused` fail in their first block, after which they have no more blocks.
 fn refuse(record: &mut Record, refused: &[u32]) {
     record.samples.retain(|sample| {
-        !refused.contains(&sample.cell.0) || (sample.round == 0 && sample.phase == Phase::Measure)
+        !refused.contains(&sample.arm.0) || (sample.round == 0 && sample.phase == Phase::Measure)
     });
-    for sample in record.samples.iter_mut().filter(|sample| refused.contains(&sample.cell.0)) {
-        let entries = 161_000 + u64::from(sample.cell.0);
+    for sample in record.samples.iter_mut().filter(|sample| refused.contains(&sample.arm.0)) {
+        let entries = 161_000 + u64::from(sample.arm.0);
         let cause = "the index is full (9.5 MB of 9.5 MB)".into();
         sample.refused = Some(Box::new(Refused { entries, cause }));
     }

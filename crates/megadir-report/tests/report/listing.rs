@@ -1,8 +1,8 @@
 //! A small listing study with known effects, with every group of the real one.
 
-use megadir_record::{CellId, Group, GroupRule, Role, Stage};
+use megadir_record::{ArmId, Group, GroupRule, Role, Stage};
 
-use crate::synthetic::{Arm, ENTRIES, Synthetic, arm, compare};
+use crate::synthetic::{ArmSummary, ENTRIES, Synthetic, arm, compare};
 
 const SLOW: [Stage; 7] = [
     Stage::Read,
@@ -40,21 +40,26 @@ pub(crate) fn share(factor: &str) -> f64 {
 
 /// The study with all its arms.
 pub(crate) fn study() -> Synthetic {
-    let small = |name, data, ns| Arm { data, calls: Some(2), groups: &["growth"], ..arm(name, ns) };
+    let small = |name, data, ns| ArmSummary { data, calls: Some(2), groups: &["growth"], ..arm(name, ns) };
     let mut arms = vec![
-        Arm {
+        ArmSummary {
             role: Role::Baseline,
             groups: &["buffer", "backend", "growth"],
             ..arm("getdents 128 KiB", 41.2e6)
         },
-        Arm {
+        ArmSummary {
             role: Role::AgainstItself,
             groups: &["buffer", "backend"],
             ..arm("getdents 128 KiB (itself)", 41.2e6)
         },
-        Arm { buffer_bytes: 4_096, calls: Some(1_000), ..arm("getdents 4 KiB", 46.0e6) },
-        Arm { groups: &["backend"], calls: None, backend: "std", ..arm("std", 52.0e6) },
-        Arm { groups: &["backend"], threads: 2, backend: "split", ..arm("split 128 KiB, 2 threads", 22.3e6) },
+        ArmSummary { buffer_bytes: 4_096, calls: Some(1_000), ..arm("getdents 4 KiB", 46.0e6) },
+        ArmSummary { groups: &["backend"], calls: None, backend: "std", ..arm("std", 52.0e6) },
+        ArmSummary {
+            groups: &["backend"],
+            threads: 2,
+            backend: "split",
+            ..arm("split 128 KiB, 2 threads", 22.3e6)
+        },
         small("getdents 128 KiB of 1000", 1, 0.412e6),
         small("getdents 128 KiB of 10000", 2, 4.12e6),
     ];
@@ -71,18 +76,22 @@ pub(crate) fn study() -> Synthetic {
 }
 
 /// Adds the arms of a program; each takes the time of all steps up to its own.
-fn chain(arms: &mut Vec<Arm>, steps: &[(&str, f64)], make: fn(usize, f64) -> Arm) -> Vec<(String, CellId)> {
+fn chain(
+    arms: &mut Vec<ArmSummary>,
+    steps: &[(&str, f64)],
+    make: fn(usize, f64) -> ArmSummary,
+) -> Vec<(String, ArmId)> {
     let mut ms = if steps.len() == SLOW_STEPS.len() { 0.0 } else { FAST_STEPS[0].1 };
     let mut chain = Vec::new();
     for (place, (factor, cost_ms)) in steps.iter().enumerate() {
         ms += cost_ms;
-        chain.push(((*factor).to_owned(), CellId(arms.len() as u32)));
+        chain.push(((*factor).to_owned(), ArmId(arms.len() as u32)));
         arms.push(make(place, ms * 1e6));
     }
     chain
 }
 
-fn slow_arm(place: usize, ns: f64) -> Arm {
+fn slow_arm(place: usize, ns: f64) -> ArmSummary {
     const NAMES: [&str; 9] = [
         "getdents 5 MiB",
         "getdents 32 KiB",
@@ -95,7 +104,7 @@ fn slow_arm(place: usize, ns: f64) -> Arm {
         "readdir to write",
     ];
     let groups: &[&str] = if place < 2 { &["buffer", "decomposition"] } else { &["decomposition"] };
-    Arm {
+    ArmSummary {
         groups,
         backend: if place < 2 { "getdents" } else { "readdir" },
         buffer_bytes: if place == 0 { 5 << 20 } else { 32_768 },
@@ -105,8 +114,8 @@ fn slow_arm(place: usize, ns: f64) -> Arm {
     }
 }
 
-fn fast_arm(place: usize, ns: f64) -> Arm {
-    Arm {
+fn fast_arm(place: usize, ns: f64) -> ArmSummary {
+    ArmSummary {
         groups: &["decomposition"],
         buffer_bytes: 5 << 20,
         stages: &FAST[..place + 2],
@@ -115,7 +124,7 @@ fn fast_arm(place: usize, ns: f64) -> Arm {
     }
 }
 
-fn decomposition(slow: Vec<(String, CellId)>, fast: Vec<(String, CellId)>) -> Group {
+fn decomposition(slow: Vec<(String, ArmId)>, fast: Vec<(String, ArmId)>) -> Group {
     let rule = GroupRule::Decompose {
         slow_name: "ls -l, rebuilt".into(),
         slow,
@@ -132,7 +141,7 @@ fn decomposition(slow: Vec<(String, CellId)>, fast: Vec<(String, CellId)>) -> Gr
 }
 
 fn growth() -> Group {
-    let series = vec![("read".into(), vec![CellId(5), CellId(6), CellId(0)])];
+    let series = vec![("read".into(), vec![ArmId(5), ArmId(6), ArmId(0)])];
     Group {
         name: "growth".into(),
         of: None,

@@ -78,7 +78,7 @@ fn nothing_in_a_record_becomes_markup() {
     plan.question = evil.into();
     plan.source = evil.into();
     plan.study = evil.into();
-    plan.cells[2].name = evil.into();
+    plan.arms[2].name = evil.into();
     plan.groups[1].title = evil.into();
     record.header.command = vec![evil.into()];
     record.header.machine.kernel = evil.into();
@@ -118,12 +118,12 @@ fn of_several_file_systems_it_is_told_which_to_take_and_each_thing_once() {
     // Properties common to several file systems take one line.
     let mut record = crate::file_systems::record();
     let plan = &mut record.header.plan;
-    for cell in &mut plan.cells {
-        cell.role = megadir_record::Role::Arm;
+    for planned in &mut plan.arms {
+        planned.role = megadir_record::Role::Arm;
     }
     let pairs = |on: u32| {
-        let like = plan.cells.iter().find(|cell| cell.id.0 == 3 * on + 1).unwrap();
-        let other = plan.cells.iter().find(|cell| cell.id.0 == 3 * on).unwrap();
+        let like = plan.arms.iter().find(|planned| planned.id.0 == 3 * on + 1).unwrap();
+        let other = plan.arms.iter().find(|planned| planned.id.0 == 3 * on).unwrap();
         megadir_record::Pair {
             what: "this".into(),
             than: "that".into(),
@@ -143,9 +143,9 @@ fn of_several_file_systems_it_is_told_which_to_take_and_each_thing_once() {
         })
         .collect();
     plan.groups.extend(groups);
-    let works: Vec<megadir_record::Work> = plan.cells.iter().map(|cell| cell.work.clone()).collect();
-    for cell in plan.cells.iter_mut().filter(|cell| cell.id.0 % 3 == 1) {
-        cell.work = works[cell.id.0 as usize - 1].clone();
+    let works: Vec<megadir_record::Work> = plan.arms.iter().map(|planned| planned.work.clone()).collect();
+    for planned in plan.arms.iter_mut().filter(|planned| planned.id.0 % 3 == 1) {
+        planned.work = works[planned.id.0 as usize - 1].clone();
     }
     let advice = page::advice(&report_on(&record).unwrap());
     let told: Vec<&String> =
@@ -167,7 +167,7 @@ fn however_much_was_measured_a_page_without_samples_stays_below_500_kb() {
     for n in 0..60 {
         let name = format!("group-{n}");
         other.header.plan.groups.push(megadir_record::Group { name: name.clone(), ..group.clone() });
-        other.header.plan.cells.iter_mut().for_each(|cell| cell.groups.push(name.clone()));
+        other.header.plan.arms.iter_mut().for_each(|planned| planned.groups.push(name.clone()));
     }
     let page = page(&other);
     let bare = without_samples(&page);

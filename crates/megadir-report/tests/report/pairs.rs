@@ -1,6 +1,6 @@
 //! Contrasts between two arms are recovered, and the source's claim about them is judged by them.
 
-use megadir_record::{CellId, Group, GroupRule, Keys, LookupCall, Pair, Presence, Record, Work};
+use megadir_record::{ArmId, Group, GroupRule, Keys, LookupCall, Pair, Presence, Record, Work};
 use megadir_report::summary::{GroupReading, Outcome, Verdict};
 use megadir_report::{FindingKind, Report};
 
@@ -23,19 +23,19 @@ pub(crate) fn record(ratios: [f64; 2]) -> Record {
         than: "present ones".into(),
         at: at.into(),
         wall_time: false,
-        arm: CellId(arm),
-        to: CellId(arm - 1),
+        arm: ArmId(arm),
+        to: ArmId(arm - 1),
     };
     let pairs = vec![pair(1, "one name of 100 000"), pair(3, "any name of 100 000")];
     let rule = GroupRule::Pairs { pairs };
     plan.groups = vec![Group::new("absent", "Do they?", false, rule)];
-    for cell in &mut plan.cells {
-        cell.groups = vec!["absent".into()];
-        let presence = if cell.id.0 % 2 == 0 { Presence::Present } else { Presence::Absent };
-        cell.work = Work::Lookup { presence, keys: Keys::Random, call: LookupCall::Fstatat };
+    for planned in &mut plan.arms {
+        planned.groups = vec!["absent".into()];
+        let presence = if planned.id.0 % 2 == 0 { Presence::Present } else { Presence::Absent };
+        planned.work = Work::Lookup { presence, keys: Keys::Random, call: LookupCall::Fstatat };
     }
     for sample in &mut record.samples {
-        (sample.counted.entries, sample.counted.hash) = (u64::from(sample.cell.0 % 2 == 0), 0);
+        (sample.counted.entries, sample.counted.hash) = (u64::from(sample.arm.0 % 2 == 0), 0);
     }
     record
 }
@@ -66,7 +66,7 @@ fn ratios_are_recovered_and_the_claim_stands_where_all_show_it() {
     // If another group answers the question, they are listed one by one.
     let mut beside = record([1.8, 1.2]);
     let groups = &mut beside.header.plan.groups;
-    let rule = GroupRule::Grow { series: vec![("all".into(), vec![CellId(0)])] };
+    let rule = GroupRule::Grow { series: vec![("all".into(), vec![ArmId(0)])] };
     groups.push(Group::new("growth", "How?", true, rule));
     let beside = report_on(&beside).unwrap();
     let told = self::told(&beside);
@@ -86,7 +86,7 @@ fn a_claim_falls_where_none_shows_it_and_stands_in_part_where_some_do() {
 #[test]
 fn a_lookup_that_finds_what_nobody_made_is_not_compared() {
     let mut record = record([1.8, 1.2]);
-    for sample in record.samples.iter_mut().filter(|sample| sample.cell == CellId(1)) {
+    for sample in record.samples.iter_mut().filter(|sample| sample.arm == ArmId(1)) {
         sample.counted.hash = 3;
     }
     let report = report_on(&record).unwrap();

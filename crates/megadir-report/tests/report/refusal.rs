@@ -1,6 +1,6 @@
 //! Entries at the first refusal are compared with predictions and published figures.
 
-use megadir_record::{CellId, Group, GroupRule, Predicted, Published, Record, Work};
+use megadir_record::{ArmId, Group, GroupRule, Predicted, Published, Record, Work};
 use megadir_report::FindingKind;
 use megadir_report::summary::{Ending, GroupReading};
 
@@ -16,13 +16,13 @@ pub(crate) fn record(entries: &[u64], predicted: u64, published: &[f64]) -> Reco
     let plan = &mut record.header.plan;
     plan.study = "limits".into();
     plan.claims = megadir_record::claims::of_earlier("limits");
-    let rule = GroupRule::Refusal { arm: CellId(0) };
+    let rule = GroupRule::Refusal { arm: ArmId(0) };
     plan.groups = vec![Group::new("refusal", "How many?", false, rule)];
     plan.rules.equivalence_band = 0.05;
     let (low, high) = (predicted * 85 / 100, predicted * 115 / 100);
     let predicted = Some(Predicted { entries: predicted, low, high, basis: "given: a formula".into() });
-    plan.cells[0].work = Work::FillUntilRefused { entries_about: 160_000, predicted };
-    plan.cells[0].groups = vec!["refusal".into()];
+    plan.arms[0].work = Work::FillUntilRefused { entries_about: 160_000, predicted };
+    plan.arms[0].groups = vec!["refusal".into()];
     let figure = |value: &f64| Published {
         what: "files".into(),
         value: *value,

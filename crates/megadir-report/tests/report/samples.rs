@@ -9,7 +9,7 @@ fn every_column_is_documented() {
     let mut page = "# Samples as rows\n\n`megadir bench report RECORD --format csv` writes one row per sample, including warm-up and voided samples: RFC 4180 with a \
          header and LF line ends. `--format parquet` writes the same columns as Parquet (Zstandard), if the program was built with the cargo feature \
          `parquet`; values that are empty in CSV are null there, and `hash` is a number.\n\n\
-         To judge a run, take the rows whose `phase` is measure and whose `voided` and `refused_entries` are empty. Of rows with the same `epoch`, `round` and `cell`, take the one \
+         To judge a run, take the rows whose `phase` is measure and whose `voided` and `refused_entries` are empty. Of rows with the same `epoch`, `round` and `arm`, take the one \
          with the highest `attempt`. The time of one operation is `elapsed_ns / operations`.\n\n\
          `--format json` writes the summary of a record; its schema is [schema/report.schema.json](schema/report.schema.json). \
          Regenerate this page with `MEGADIR_BLESS=1 cargo test -p megadir-report`.\n\n| column | Parquet | contents |\n|---|---|---|\n"
@@ -82,7 +82,7 @@ mod parquet_files {
         let mut record = crate::single::lookups();
         record.samples[3].voided = Some(VoidReason::ClockJump);
         record.samples[4].counted.hash = u64::MAX - 1;
-        record.header.plan.cells[2].name = "a \"b\", c".into();
+        record.header.plan.arms[2].name = "a \"b\", c".into();
         assert_eq!(as_csv(file(&record)), csv(&report_on(&record).unwrap()));
         assert_eq!(
             as_csv(file(&crate::golden::killed())),

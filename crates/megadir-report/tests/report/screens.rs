@@ -22,7 +22,7 @@ fn equals(seed: u64, noise: f64, factor: f64) -> Record {
         (random >> 11) as f64 / (1_u64 << 53) as f64
     };
     for sample in &mut record.samples {
-        let of_first = if sample.cell.0 < 3 { factor } else { 1.0 };
+        let of_first = if sample.arm.0 < 3 { factor } else { 1.0 };
         let normal = (-2.0 * (1.0 - unit()).ln()).sqrt() * (std::f64::consts::TAU * unit()).cos();
         sample.elapsed_ns = (1e9 * of_first * (noise * normal).exp()) as u64;
     }
@@ -123,11 +123,10 @@ fn a_disturbed_run_says_so_first_and_what_to_do() {
     let calm = Report::of(record.clone()).expect("rounds");
     assert!(!render::screen(&calm, 80, PLAIN).starts_with('!'));
     // The baseline against itself takes twice its time.
-    let itself = |cell: &megadir_record::Cell| cell.role == megadir_record::Role::AgainstItself;
-    let twice: Vec<_> =
-        record.header.plan.cells.iter().filter(|cell| itself(cell)).map(|cell| cell.id).collect();
+    let itself = |arm: &megadir_record::Arm| arm.role == megadir_record::Role::AgainstItself;
+    let twice: Vec<_> = record.header.plan.arms.iter().filter(|arm| itself(arm)).map(|arm| arm.id).collect();
     assert!(!twice.is_empty());
-    for sample in record.samples.iter_mut().filter(|sample| twice.contains(&sample.cell)) {
+    for sample in record.samples.iter_mut().filter(|sample| twice.contains(&sample.arm)) {
         sample.elapsed_ns *= 2;
     }
     let disturbed = Report::of(record).expect("rounds");

@@ -21,8 +21,8 @@ const TICK: f64 = 0.5;
 /// A record of look-ups: most take 400 ns or `ratio` times that, one in a hundred takes ten times as long.
 pub(crate) fn lookups() -> Record {
     let mut record = Synthetic { rounds: 20, ..Synthetic::ratios(&[("half", 0.5)]) }.record();
-    for cell in &mut record.header.plan.cells {
-        cell.work =
+    for planned in &mut record.header.plan.arms {
+        planned.work =
             Work::Lookup { presence: Presence::Present, keys: Keys::Random, call: LookupCall::Fstatat };
     }
     let mut random = SplitMix64::new(8);
@@ -108,8 +108,8 @@ fn timer_cost(report: &Report) -> Option<(f64, bool)> {
 #[test]
 fn look_ups_of_one_name_stand_in_a_table_as_the_source_has_them() {
     let mut record = lookups();
-    for cell in &mut record.header.plan.cells {
-        if let Work::Lookup { keys, .. } = &mut cell.work {
+    for planned in &mut record.header.plan.arms {
+        if let Work::Lookup { keys, .. } = &mut planned.work {
             *keys = Keys::Fixed;
         }
     }
@@ -203,7 +203,7 @@ fn delays_that_are_not_found_and_time_that_is_lost_are_told() {
     record
         .samples
         .iter_mut()
-        .filter(|sample| sample.cell.0 == 2)
+        .filter(|sample| sample.arm.0 == 2)
         .for_each(|sample| sample.elapsed_ns += 9_000);
     assert!(report_of(&record).warnings.iter().any(|advisory| lost(&advisory.warning, Some("half"))));
 }
@@ -228,8 +228,8 @@ fn times_that_contradict_themselves_are_refused() {
 #[test]
 fn at_a_rate_times_count_from_planned_starts_and_a_rate_that_was_not_kept_is_told() {
     let mut record = lookups();
-    for cell in &mut record.header.plan.cells {
-        (cell.rate_per_s, cell.operations) = (Some(10_000), Some(1000));
+    for planned in &mut record.header.plan.arms {
+        (planned.rate_per_s, planned.operations) = (Some(10_000), Some(1000));
     }
     for sample in &mut record.samples {
         sample.latency.as_mut().unwrap().since = Since::IntendedStart;
@@ -245,7 +245,7 @@ fn at_a_rate_times_count_from_planned_starts_and_a_rate_that_was_not_kept_is_tol
     let time_ns = report.summary.arms[0].timing.as_ref().unwrap().time_ns.value;
     assert!((time_ns - 437.0).abs() < 15.0, "{time_ns}");
     assert!(render("table", &record).contains("10 000 to start a second (open loop)"));
-    for sample in record.samples.iter_mut().filter(|sample| sample.cell.0 == 1) {
+    for sample in record.samples.iter_mut().filter(|sample| sample.arm.0 == 1) {
         sample.elapsed_ns *= 2;
     }
     let report = report_of(&record);
@@ -259,7 +259,7 @@ fn at_a_rate_times_count_from_planned_starts_and_a_rate_that_was_not_kept_is_tol
 #[test]
 fn the_log_is_read_by_its_own_library_and_tells_the_same() {
     let mut record = lookups();
-    record.header.plan.cells[2].name = "half, the other".into();
+    record.header.plan.arms[2].name = "half, the other".into();
     record.notes.push(note("load", "A note."));
     let log = render("hdr", &record);
     let report = report_of(&record);

@@ -1,7 +1,7 @@
 //! Records made from a plan and known effects, with seeded noise; never from a real run.
 
 use megadir_record::{
-    Axes, CacheState, Cell, CellId, Counted, Data, DataId, DataSource, End, FileSystem, Group, GroupRule,
+    Arm, ArmId, Axes, CacheState, Counted, Data, DataId, DataSource, End, FileSystem, Group, GroupRule,
     Header, Machine, Made, NameScheme, Note, Order, Phase, Plan, Preset, Pressure, Published, Record, Role,
     Rules, Sample, Stage, Stop, Work,
 };
@@ -12,7 +12,7 @@ pub(crate) const ENTRIES: u64 = 100_000;
 
 /// An arm and its true effects.
 #[derive(Clone)]
-pub(crate) struct Arm {
+pub(crate) struct ArmSummary {
     pub(crate) name: &'static str,
     pub(crate) groups: &'static [&'static str],
     pub(crate) role: Role,
@@ -32,14 +32,14 @@ pub(crate) struct Synthetic {
     pub(crate) rounds: u32,
     /// Standard deviation of the times, as a fraction.
     pub(crate) noise: f64,
-    pub(crate) arms: Vec<Arm>,
+    pub(crate) arms: Vec<ArmSummary>,
     pub(crate) groups: Vec<Group>,
     pub(crate) entries: Vec<u64>,
 }
 
 /// An arm in the group `buffer` that reads 128 KiB at a time.
-pub(crate) fn arm(name: &'static str, ns: f64) -> Arm {
-    Arm {
+pub(crate) fn arm(name: &'static str, ns: f64) -> ArmSummary {
+    ArmSummary {
         name,
         groups: &["buffer"],
         role: Role::Arm,
@@ -55,7 +55,7 @@ pub(crate) fn arm(name: &'static str, ns: f64) -> Arm {
 
 /// A group that compares with arm 0.
 pub(crate) fn compare(name: &str, title: &str) -> Group {
-    let rule = GroupRule::Compare { baseline: CellId(0) };
+    let rule = GroupRule::Compare { baseline: ArmId(0) };
     Group::new(name, title, false, rule)
 }
 
@@ -63,8 +63,8 @@ impl Synthetic {
     /// A comparison of a baseline with itself and with arms of the given true ratios.
     pub(crate) fn ratios(ratios: &[(&'static str, f64)]) -> Self {
         let base_ns = 40e6;
-        let baseline = Arm { role: Role::Baseline, ..arm("base", base_ns) };
-        let itself = Arm { role: Role::AgainstItself, ..arm("base (itself)", base_ns) };
+        let baseline = ArmSummary { role: Role::Baseline, ..arm("base", base_ns) };
+        let itself = ArmSummary { role: Role::AgainstItself, ..arm("base (itself)", base_ns) };
         let others = ratios.iter().map(|(name, ratio)| arm(name, base_ns * ratio));
         Self {
             seed: 5,
@@ -87,10 +87,10 @@ impl Synthetic {
             // All arms of a round share a common disturbance, so only pairing finds small effects.
             let weather = 1.0 + 3.0 * self.noise * noise.normal();
             for place in 0..self.arms.len() as u32 {
-                let cell = (place + round) % self.arms.len() as u32;
-                let arm = &self.arms[cell as usize];
+                let planned = (place + round) % self.arms.len() as u32;
+                let arm = &self.arms[planned as usize];
                 let elapsed_ns = (arm.ns * weather * (1.0 + self.noise * noise.normal())).round() as u64;
-                let sample = self.sample(arm, CellId(cell), elapsed_ns);
+                let sample = self.sample(arm, ArmId(planned), elapsed_ns);
                 samples.push(Sample { round, place, phase, start_ns, ..sample });
                 start_ns += elapsed_ns + 1_000;
             }
@@ -117,7 +117,7 @@ impl Synthetic {
         }
     }
 
-    fn sample(&self, arm: &Arm, cell: CellId, elapsed_ns: u64) -> Sample {
+    fn sample(&self, arm: &ArmSummary, planned: ArmId, elapsed_ns: u64) -> Sample {
         let entries = self.entries[arm.data as usize];
         let writes = arm.stages.contains(&Stage::Write);
         Sample {
@@ -125,7 +125,7 @@ impl Synthetic {
             round: 0,
             attempt: 0,
             place: 0,
-            cell,
+            arm: planned,
             phase: Phase::Measure,
             start_ns: 0,
             operations: 1,
@@ -159,8 +159,8 @@ impl Synthetic {
             study: "listing".into(),
             question: "Why is ls slow on a directory of a million files?".into(),
             source: "An article that timed `ls -l | wc -l` against getdents".into(),
-            keeps: vec!["Both programs of the article.".into()],
-            mends: vec!["One thing is changed at a time.".into()],
+            reproduces: vec!["Both programs of the article.".into()],
+            fixes: vec!["One thing is changed at a time.".into()],
             claims: megadir_record::claims::of_earlier("listing"),
             preset: Preset::Default,
             seed: self.seed,
@@ -169,7 +169,7 @@ impl Synthetic {
             unavailable: Vec::new(),
             data: (0..).zip(&self.entries).map(data).collect(),
             groups: self.groups.clone(),
-            cells: (0..).zip(&self.arms).map(|(id, arm)| cell(CellId(id), arm)).collect(),
+            arms: (0..).zip(&self.arms).map(|(id, arm)| planned(ArmId(id), arm)).collect(),
             published: published(),
         };
         let command = ["megadir", "bench", "run", "listing"].map(String::from).into();
@@ -189,8 +189,8 @@ pub(crate) fn note(kind: &str, text: &str) -> Note {
     Note { kind: kind.into(), text: text.into() }
 }
 
-fn cell(id: CellId, arm: &Arm) -> Cell {
-    Cell {
+fn planned(id: ArmId, arm: &ArmSummary) -> Arm {
+    Arm {
         id,
         name: arm.name.into(),
         groups: arm.groups.iter().map(|group| (*group).into()).collect(),

@@ -25,9 +25,9 @@ fn lookups_but(fault: impl FnOnce(&mut Record)) -> Record {
 }
 
 /// Adds to the number of entries that arms see.
-fn see_more(record: &mut Record, cell: Option<u32>, rounds: std::ops::Range<u32>) {
+fn see_more(record: &mut Record, arm: Option<u32>, rounds: std::ops::Range<u32>) {
     for sample in &mut record.samples {
-        if rounds.contains(&sample.round) && cell.is_none_or(|cell| sample.cell.0 == cell) {
+        if rounds.contains(&sample.round) && arm.is_none_or(|arm| sample.arm.0 == arm) {
             sample.counted.entries += 1;
         }
     }
@@ -56,8 +56,8 @@ const CASES: &[Case] = &[
     }),
     ("rate-not-kept", || {
         lookups_but(|record| {
-            let cells = record.header.plan.cells.iter_mut();
-            cells.for_each(|cell| (cell.rate_per_s, cell.operations) = (Some(10_000), Some(1000)));
+            let arms = record.header.plan.arms.iter_mut();
+            arms.for_each(|arm| (arm.rate_per_s, arm.operations) = (Some(10_000), Some(1000)));
             for sample in &mut record.samples {
                 sample.latency.as_mut().expect("it was put in").since = megadir_record::Since::IntendedStart;
                 sample.elapsed_ns = 200_000_000;
@@ -123,8 +123,8 @@ fn a_width_that_was_reached_and_pressure_of_the_run_itself_are_no_fault() {
     let end = record.end.as_mut().expect("it was put in");
     end.pressure.io_some_10s_percent = Some(60.0);
     record.header.machine.pressure.io_some_10s_percent = Some(1.0);
-    for cell in &mut record.header.plan.cells {
-        cell.cache = megadir_record::CacheState::VfsCold;
+    for arm in &mut record.header.plan.arms {
+        arm.cache = megadir_record::CacheState::VfsCold;
     }
     assert_eq!(report_of(&record).warnings, []);
 }

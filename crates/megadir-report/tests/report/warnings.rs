@@ -21,9 +21,9 @@ fn warns(report: &Report, sort: fn(&Warning) -> bool) -> bool {
 }
 
 /// Multiplies the times of all arms, or of one, by a factor for each round.
-pub(crate) fn stretch(record: &mut Record, cell: Option<u32>, factor: impl Fn(u32) -> f64) {
+pub(crate) fn stretch(record: &mut Record, arm: Option<u32>, factor: impl Fn(u32) -> f64) {
     let measured = record.samples.iter_mut().filter(|sample| sample.phase == Phase::Measure);
-    for sample in measured.filter(|sample| cell.is_none_or(|cell| sample.cell.0 == cell)) {
+    for sample in measured.filter(|sample| arm.is_none_or(|arm| sample.arm.0 == arm)) {
         sample.elapsed_ns = (sample.elapsed_ns as f64 * factor(sample.round)) as u64;
     }
 }
@@ -51,7 +51,7 @@ fn a_baseline_that_differs_from_itself_is_loud() {
 #[test]
 fn one_arm_that_lacks_rounds_is_named_and_the_others_are_judged() {
     let mut record = good();
-    record.samples.retain(|sample| sample.cell.0 != 2 || sample.phase != Phase::Measure || sample.round < 3);
+    record.samples.retain(|sample| sample.arm.0 != 2 || sample.phase != Phase::Measure || sample.round < 3);
     let report = report_of(&record);
     let few =
         report.warnings.iter().find(|advisory| matches!(advisory.warning, Warning::TooFewRounds { .. }));

@@ -40,7 +40,7 @@ fn what_is_known_of_windows_is_shown() {
     let record = on_windows(study().record());
     for format in ["markdown", "html"] {
         let text = render(format, &record, 80, PLAIN);
-        for told in [
+        for printed in [
             "Windows 11 Pro 23H2 (10.0.22631.3447)",
             "power plan Balanced",
             "NTFS (8.3 names not made, last-access times not updated)",
@@ -48,8 +48,8 @@ fn what_is_known_of_windows_is_shown() {
             "The directory's attributes: compressed.",
             "Devices below it: disk (NVMe bus, not rotational, TRIM).",
         ] {
-            let escaped = told.replace('\'', "&#39;");
-            assert!(text.contains(told) || text.contains(&escaped), "{format}: no {told}");
+            let escaped = printed.replace('\'', "&#39;");
+            assert!(text.contains(printed) || text.contains(&escaped), "{format}: no {printed}");
         }
     }
     assert!(!render("table", &record, 80, PLAIN).contains("Wine"));

@@ -16,8 +16,8 @@ fn outcomes(report: &Report) -> Vec<&Outcome> {
 }
 
 /// Changes the counts of an arm in a round.
-fn lose(record: &mut Record, cell: u32, round: u32, entries: u64, hash: u64) {
-    let of_round = |s: &&mut megadir_record::Sample| (s.cell.0, s.round) == (cell, round);
+fn lose(record: &mut Record, planned: u32, round: u32, entries: u64, hash: u64) {
+    let of_round = |s: &&mut megadir_record::Sample| (s.arm.0, s.round) == (planned, round);
     for sample in record.samples.iter_mut().filter(of_round) {
         sample.counted.entries -= entries;
         sample.counted.hash ^= hash;
@@ -62,8 +62,8 @@ fn of_two_arms_that_disagree_the_planned_number_decides_and_else_none() {
 #[test]
 fn a_directory_that_changes_for_all_arms_is_told() {
     let mut record = Synthetic::ratios(&[("half", 0.5)]).record();
-    for cell in 0..3 {
-        lose(&mut record, cell, 9, 5, 1);
+    for planned in 0..3 {
+        lose(&mut record, planned, 9, 5, 1);
     }
     let report = report_on(&record).unwrap();
     assert!(report.summary.arms.iter().all(|arm| arm.work.is_equal()));
@@ -90,8 +90,8 @@ fn settle(record: &mut Record) {
 fn what_the_record_says_is_believed_before_the_majority() {
     let mut record = Synthetic::ratios(&[("sees all", 0.5), ("loses", 0.5)]).record();
     settle(&mut record);
-    for cell in [0, 1, 3] {
-        lose(&mut record, cell, 12, 1, 1);
+    for planned in [0, 1, 3] {
+        lose(&mut record, planned, 12, 1, 1);
     }
     let report = report_on(&record).unwrap();
     let equal: Vec<bool> = report.summary.arms.iter().map(|arm| arm.work.is_equal()).collect();
@@ -111,8 +111,8 @@ fn what_the_record_says_is_believed_before_the_majority() {
 fn an_arm_that_the_majority_agrees_with_is_flagged_for_other_names() {
     let mut record = Synthetic::ratios(&[]).record();
     settle(&mut record);
-    for cell in [0, 1] {
-        lose(&mut record, cell, 4, 0, 1);
+    for planned in [0, 1] {
+        lose(&mut record, planned, 4, 0, 1);
     }
     let report = report_on(&record).unwrap();
     assert!(report.summary.arms.iter().all(|arm| !arm.work.is_equal()));

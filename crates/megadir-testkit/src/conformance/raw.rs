@@ -10,7 +10,6 @@ use rustix::fs::{RawDir, SeekFrom, seek};
 use super::Ground;
 use crate::tree::{Flat, Kinds, Names};
 
-/// From `position` on, at most `limit`.
 fn serial(directory: &Dir, position: u64, limit: usize) -> Vec<(Vec<u8>, u64)> {
     let descriptor = directory.reopen().unwrap();
     seek(&descriptor, SeekFrom::Start(position)).unwrap();

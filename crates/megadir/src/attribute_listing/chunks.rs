@@ -6,13 +6,13 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use crate::attributes::{Attributes, Want};
+use crate::attributes::{Attributes, StatMask};
 use crate::backend::Reader;
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, Result};
-use crate::stat::{AttributeBatch, AttributeReader, Examine, Examiner, examine};
-use crate::threads::join;
+use crate::options::join;
+use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend, examine};
 
 #[derive(Default)]
 struct Examined {
@@ -51,8 +51,8 @@ impl Chunks {
         directory: &Arc<Dir>,
         reader: Box<dyn Reader>,
         threads: usize,
-        examiner: &'static dyn Examiner,
-        want: Want,
+        stat_backend: &'static dyn StatBackend,
+        want: StatMask,
     ) -> Result<Self> {
         let source = Arc::new(Mutex::new(Source { reader: Some(reader), failed: None }));
         let (filled_in, filled) = bounded(threads * 2);
@@ -62,7 +62,7 @@ impl Chunks {
         }
         let mut chunks =
             Self { source: Arc::clone(&source), filled, empty, current: None, threads: Vec::new() };
-        for (index, examine) in (0..).zip(examiner.start_threads(directory, want, threads)?) {
+        for (index, examine) in (0..).zip(stat_backend.start_threads(directory, want, threads)?) {
             let worker = Worker {
                 directory: Arc::clone(directory),
                 source: Arc::clone(&source),

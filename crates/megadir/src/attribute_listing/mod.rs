@@ -20,7 +20,7 @@ use chunks::Chunks;
 use policy::{AttributeChoice, Strategy};
 use windows::Windows;
 
-use crate::attributes::{Attributes, Want};
+use crate::attributes::{Attributes, StatMask};
 use crate::backend::Reader;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
@@ -31,8 +31,8 @@ use crate::stat::{AttributeBatch, AttributeReader, Examine, examine};
 ///
 /// ```
 /// # fn main() -> megadir::Result<()> {
-/// use megadir::{AttributeListing, Want};
-/// let mut listing = AttributeListing::open("/usr", Want::SIZE | Want::MODIFIED, 1)?;
+/// use megadir::{AttributeListing, StatMask};
+/// let mut listing = AttributeListing::open("/usr", StatMask::SIZE | StatMask::MODIFIED, 1)?;
 /// while let Some(batch) = listing.next_batch()? {
 ///     for (entry, attributes) in batch.entries().filter(|(_, attributes)| attributes.error == 0) {
 ///         let name = String::from_utf8_lossy(entry.name);
@@ -55,7 +55,7 @@ impl AttributeListing {
     /// # Errors
     ///
     /// As [`Listing::open`](crate::Listing::open).
-    pub fn open(path: impl AsRef<Path>, want: Want, threads: usize) -> Result<Self> {
+    pub fn open(path: impl AsRef<Path>, want: StatMask, threads: usize) -> Result<Self> {
         let directory = Dir::open(path)?;
         let choice = policy::choose(&directory, want, threads)?;
         Self::with_choice(directory, choice)
@@ -106,20 +106,20 @@ fn check(choice: &AttributeChoice, path: &Path) -> Result<()> {
             bad(format!("{backend} does not split a directory into shares; backend split does"))
         }
         Strategy::AtOnce => Ok(()),
-        _ if choice.examiner.is_listed() => {
-            let examiner = choice.examiner.name();
-            bad(format!("{examiner} takes attributes from the listing, so its only strategy is at once"))
+        _ if choice.stat_backend.is_listed() => {
+            let stat_backend = choice.stat_backend.name();
+            bad(format!("{stat_backend} takes attributes from the listing, so its only strategy is at once"))
         }
         _ => Ok(()),
     }
 }
 
 fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn AttributeReader>> {
-    let AttributeChoice { listing, strategy, examiner, want, .. } = *choice;
+    let AttributeChoice { listing, strategy, stat_backend, want, .. } = *choice;
     match strategy {
         #[cfg(target_os = "linux")]
         Strategy::Shares => {
-            crate::backend::linux_split::open_examined(&directory, &listing.options, examiner, want)
+            crate::backend::linux_split::open_examined(&directory, &listing.options, stat_backend, want)
         }
         #[cfg(not(target_os = "linux"))]
         Strategy::Shares => Err(Error::new(
@@ -129,21 +129,21 @@ fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn Attribu
             "directories cannot be split into shares on this system",
         )),
         Strategy::AtOnce => Ok(Box::new(AtOnce {
-            reader: match examiner.is_listed() {
+            reader: match stat_backend.is_listed() {
                 true => listing.backend.open_with_attributes(&directory, &listing.options, want)?,
                 false => listing.backend.open(&directory, &listing.options)?,
             },
-            examine: examiner.start(&directory, want)?,
+            examine: stat_backend.start(&directory, want)?,
             rows: Vec::new(),
             directory,
         })),
         Strategy::Chunks { threads } => {
             let reader = listing.backend.open(&directory, &listing.options)?;
-            Ok(Box::new(Chunks::start(&directory, reader, threads, examiner, want)?))
+            Ok(Box::new(Chunks::start(&directory, reader, threads, stat_backend, want)?))
         }
         Strategy::Windows { entries, threads } => {
             let reader = listing.backend.open(&directory, &listing.options)?;
-            Ok(Box::new(Windows::start(&directory, reader, entries, threads, examiner, want)?))
+            Ok(Box::new(Windows::start(&directory, reader, entries, threads, stat_backend, want)?))
         }
     }
 }

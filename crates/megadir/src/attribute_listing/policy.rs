@@ -1,12 +1,12 @@
 //! Choice of the strategy for reading attributes: a table of file systems with the reason for each row.
 
-use crate::attributes::Want;
+use crate::attributes::StatMask;
 use crate::backend::Backend;
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::file_system::FileSystem;
 use crate::policy::{self, Choice};
-use crate::stat::{self, Examiner};
+use crate::stat::{self, StatBackend};
 
 /// Strategy for reading attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +37,9 @@ pub struct AttributeChoice {
     /// Strategy for the attributes.
     pub strategy: Strategy,
     /// Reads the attributes.
-    pub examiner: &'static dyn Examiner,
+    pub stat_backend: &'static dyn StatBackend,
     /// Attributes to read.
-    pub want: Want,
+    pub want: StatMask,
     /// Reason, one sentence.
     pub reason: &'static str,
 }
@@ -67,6 +67,10 @@ pub struct Row {
     pub alone_below_bytes: u64,
     /// On rotating disks, read larger directories in inode order instead.
     pub inode_order_on_disks: bool,
+    /// Buffer per chunk, bytes. One thread works on a chunk.
+    pub chunk_bytes: usize,
+    /// Threads worth having even on fewer processors, because they wait for a server. 0 if they do not.
+    pub waiting_threads: usize,
     /// Reason, one sentence.
     pub reason: &'static str,
 }
@@ -81,6 +85,10 @@ const ON_A_DISK: &str =
 const SMALL_BYTES: u64 = 256 << 10;
 /// Buffer for chunks, bytes: 1300 entries with names of 32 bytes, 256 with the longest names.
 pub const CHUNK_BYTES: usize = 72 << 10;
+/// Buffer for chunks on FUSE, bytes. Small, because a call of getdents64 asks the server for no more than a page anyway, so
+/// that many threads have work in a directory of some thousand entries, and attributes that came with the names
+/// (READDIRPLUS) are read before they expire.
+const FUSE_CHUNK_BYTES: usize = 8 << 10;
 const CHUNK_ENTRIES_MIN: usize = 256;
 /// Record length of a 255-byte name.
 const RECORD_BYTES_MAX: usize = 280;
@@ -93,6 +101,8 @@ pub static ROWS: &[Row] = &[
         sharing: Sharing::Shares,
         alone_below_bytes: SMALL_BYTES,
         inode_order_on_disks: true,
+        chunk_bytes: CHUNK_BYTES,
+        waiting_threads: 0,
         reason: "each thread reads attributes in the share that it lists, while the names are in its cache",
     },
     Row {
@@ -100,6 +110,8 @@ pub static ROWS: &[Row] = &[
         sharing: Sharing::Shares,
         alone_below_bytes: SMALL_BYTES,
         inode_order_on_disks: false,
+        chunk_bytes: CHUNK_BYTES,
+        waiting_threads: 0,
         reason: "shares of the directory are also shares of its inodes, so threads do not contend",
     },
     Row {
@@ -107,6 +119,8 @@ pub static ROWS: &[Row] = &[
         sharing: Sharing::Shares,
         alone_below_bytes: 0,
         inode_order_on_disks: false,
+        chunk_bytes: CHUNK_BYTES,
+        waiting_threads: 0,
         reason: "entries are listed in order of creation, which is inode order",
     },
     Row {
@@ -114,6 +128,8 @@ pub static ROWS: &[Row] = &[
         sharing: Sharing::Chunks,
         alone_below_bytes: SMALL_BYTES,
         inode_order_on_disks: false,
+        chunk_bytes: CHUNK_BYTES,
+        waiting_threads: 0,
         reason: "the listing cannot be divided, but reading attributes can, and takes several times as long",
     },
     Row {
@@ -121,6 +137,8 @@ pub static ROWS: &[Row] = &[
         sharing: Sharing::Never,
         alone_below_bytes: u64::MAX,
         inode_order_on_disks: false,
+        chunk_bytes: CHUNK_BYTES,
+        waiting_threads: 0,
         reason: "the listing also fetches attributes (READDIRPLUS) if they are read at once and in order",
     },
     Row {
@@ -128,6 +146,8 @@ pub static ROWS: &[Row] = &[
         sharing: Sharing::Never,
         alone_below_bytes: u64::MAX,
         inode_order_on_disks: false,
+        chunk_bytes: CHUNK_BYTES,
+        waiting_threads: 0,
         reason: "the listing also fetches attributes if they are read at once and in order",
     },
     Row {
@@ -135,13 +155,17 @@ pub static ROWS: &[Row] = &[
         sharing: Sharing::Chunks,
         alone_below_bytes: 0,
         inode_order_on_disks: false,
-        reason: "a FUSE server may answer several requests at a time, and may report any size for a directory",
+        chunk_bytes: FUSE_CHUNK_BYTES,
+        waiting_threads: 32,
+        reason: "a FUSE server may answer several requests at a time, and keeps attributes that it returned with the names only briefly",
     },
     Row {
         file_system: None,
         sharing: Sharing::Chunks,
         alone_below_bytes: SMALL_BYTES,
         inode_order_on_disks: false,
+        chunk_bytes: CHUNK_BYTES,
+        waiting_threads: 0,
         reason: "threads help if the system answers from memory, and do no harm otherwise",
     },
 ];
@@ -151,42 +175,51 @@ pub fn row(file_system: FileSystem) -> &'static Row {
     policy::row_of(ROWS, |row| row.file_system, file_system)
 }
 
+/// Number of threads worth using for the attributes of a file system.
+pub fn threads(file_system: FileSystem, processors: usize) -> usize {
+    policy::threads(file_system, processors).max(row(file_system).waiting_threads)
+}
+
 /// Chooses how to list a directory and read attributes, with at most `threads` threads.
 ///
 /// # Errors
 ///
 /// As [`Dir::size_bytes`].
-pub fn choose(directory: &Dir, want: Want, threads: usize) -> Result<AttributeChoice> {
+pub fn choose(directory: &Dir, want: StatMask, threads: usize) -> Result<AttributeChoice> {
     let listing = policy::choose(directory, threads)?;
-    let examiner = stat::preferred(directory)?;
+    let stat_backend = stat::preferred(directory)?;
     let row = row(listing.file_system);
     let is_large = listing.directory_bytes >= row.alone_below_bytes;
     let in_inode_order = row.inode_order_on_disks && is_large && is_rotating(directory);
-    Ok(decide(row, listing, examiner, want, threads, in_inode_order))
+    Ok(decide(row, listing, stat_backend, want, threads, in_inode_order))
 }
 
-/// Returns the examiner, or the default one if it needs attributes from the listing and the backend returns
+/// Returns the stat backend, or the default one if it needs attributes from the listing and the backend returns
 /// none.
 ///
 /// # Errors
 ///
-/// None, if the system has any examiner.
-pub fn fitting(examiner: &'static dyn Examiner, backend: &dyn Backend) -> Result<&'static dyn Examiner> {
-    let is_in_vain = examiner.is_listed() && backend.brings() == Want::NOTHING;
-    if is_in_vain { stat::by_name("std") } else { Ok(examiner) }
+/// None, if the system has any stat backend.
+pub fn fitting(
+    stat_backend: &'static dyn StatBackend,
+    backend: &dyn Backend,
+) -> Result<&'static dyn StatBackend> {
+    let is_in_vain = stat_backend.is_listed() && backend.brings() == StatMask::NOTHING;
+    if is_in_vain { stat::by_name("std") } else { Ok(stat_backend) }
 }
 
 /// For a listing that has been chosen.
 fn decide(
     row: &Row,
     mut listing: Choice,
-    examiner: &'static dyn Examiner,
-    want: Want,
+    stat_backend: &'static dyn StatBackend,
+    want: StatMask,
     threads: usize,
     in_inode_order: bool,
 ) -> AttributeChoice {
-    let choice = |listing, strategy, reason| AttributeChoice { listing, strategy, examiner, want, reason };
-    if examiner.is_listed() {
+    let choice =
+        |listing, strategy, reason| AttributeChoice { listing, strategy, stat_backend, want, reason };
+    if stat_backend.is_listed() {
         return choice(listing, Strategy::AtOnce, "the listing returns the attributes");
     }
     if in_inode_order && listing.directory_bytes >= row.alone_below_bytes {
@@ -206,7 +239,7 @@ fn decide(
         let reason = "the directory is too small for a second thread to help";
         return choice(listing, Strategy::AtOnce, reason);
     }
-    listing.options.buffer_bytes = CHUNK_BYTES;
+    listing.options.buffer_bytes = row.chunk_bytes;
     let reason = match row.sharing {
         Sharing::Shares => {
             "one thread lists this directory, but several can read attributes, which takes longer"
@@ -218,13 +251,13 @@ fn decide(
 
 impl std::fmt::Display for AttributeChoice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let examiner = self.examiner.name();
+        let stat_backend = self.stat_backend.name();
         match self.strategy {
-            Strategy::AtOnce => write!(f, "{examiner} at once, one thread")?,
-            Strategy::Shares => write!(f, "{examiner} in {} shares", self.listing.options.shares)?,
-            Strategy::Chunks { threads } => write!(f, "{examiner} in chunks, {threads} threads")?,
+            Strategy::AtOnce => write!(f, "{stat_backend} at once, one thread")?,
+            Strategy::Shares => write!(f, "{stat_backend} in {} shares", self.listing.options.shares)?,
+            Strategy::Chunks { threads } => write!(f, "{stat_backend} in chunks, {threads} threads")?,
             Strategy::Windows { entries, threads } => {
-                write!(f, "{examiner} in inode order, windows of {entries}, {threads} threads")?;
+                write!(f, "{stat_backend} in inode order, windows of {entries}, {threads} threads")?;
             }
         }
         write!(f, " ({}); listed by {}", self.reason, self.listing)
@@ -244,9 +277,9 @@ fn is_rotating(directory: &Dir) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK_BYTES, ROWS, Sharing, decide, row};
+    use super::{CHUNK_BYTES, FUSE_CHUNK_BYTES, ROWS, Sharing, decide, row};
     use crate::policy::Choice;
-    use crate::{FileSystem, ReadOptions, Strategy, Want, backend, examiner};
+    use crate::{FileSystem, ReadOptions, StatMask, Strategy, backend, stat_backend};
 
     #[test]
     fn every_file_system_has_one_row_and_the_last_is_for_the_rest() {
@@ -275,8 +308,9 @@ mod tests {
             directory_bytes: bytes,
             reason: "picked by the test",
         };
-        let choice = decide(row(file_system), listing, examiner("std").unwrap(), Want::ALL, threads, false);
-        assert_eq!((choice.want, choice.examiner.name()), (Want::ALL, "std"));
+        let choice =
+            decide(row(file_system), listing, stat_backend("std").unwrap(), StatMask::ALL, threads, false);
+        assert_eq!((choice.want, choice.stat_backend.name()), (StatMask::ALL, "std"));
         assert_eq!(choice.listing.backend.name(), name, "the backend stays");
         (choice.strategy, choice.listing.options.buffer_bytes, choice.reason)
     }
@@ -299,8 +333,9 @@ mod tests {
                 }
                 // The size of the directory does not matter.
                 Fuse => {
-                    assert_eq!(large, (chunks, CHUNK_BYTES, of_row));
+                    assert_eq!(large, (chunks, FUSE_CHUNK_BYTES, of_row));
                     assert_eq!(small, large);
+                    assert_eq!(super::threads(file_system, 2), 32);
                 }
                 Ext4 | Xfs | Btrfs => {
                     assert_eq!((large.0, large.1), (chunks, CHUNK_BYTES), "{file_system}");
@@ -332,7 +367,7 @@ mod tests {
                 directory_bytes: bytes,
                 reason: "picked by the test",
             };
-            let choice = decide(ext4, listing, examiner("std").unwrap(), Want::ALL, threads, true);
+            let choice = decide(ext4, listing, stat_backend("std").unwrap(), StatMask::ALL, threads, true);
             let windows = Strategy::Windows { entries: 100_000, threads };
             assert_eq!(choice.strategy == windows, bytes > 4096, "{bytes} bytes, {threads} threads");
         }

@@ -5,13 +5,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::attributes::{Attributes, Want};
+use crate::attributes::{Attributes, StatMask};
 use crate::backend::Reader;
 use crate::batch::Batch;
 use crate::decode::{self, Records};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
-use crate::stat::{AttributeBatch, AttributeReader, Examine, Examiner, examine};
+use crate::stat::{AttributeBatch, AttributeReader, Examine, StatBackend, examine};
 
 /// Entries that a thread takes at a time.
 const CHUNK_ENTRIES: usize = 256;
@@ -23,7 +23,7 @@ pub(crate) struct Windows {
     /// Returned after everything read before it.
     failed: Option<Error>,
     entries_max: usize,
-    examiners: Vec<Box<dyn Examine>>,
+    stat_backends: Vec<Box<dyn Examine>>,
     /// Records of the window, sorted by inode once gathered.
     bytes: Vec<u8>,
     rows: Vec<Attributes>,
@@ -36,16 +36,16 @@ impl Windows {
         reader: Box<dyn Reader>,
         entries_max: usize,
         threads: usize,
-        examiner: &'static dyn Examiner,
-        want: Want,
+        stat_backend: &'static dyn StatBackend,
+        want: StatMask,
     ) -> Result<Self> {
-        let examiners = examiner.start_threads(directory, want, threads)?;
+        let stat_backends = stat_backend.start_threads(directory, want, threads)?;
         Ok(Self {
             directory: Arc::clone(directory),
             reader: Some(reader),
             failed: None,
             entries_max,
-            examiners,
+            stat_backends,
             bytes: Vec::new(),
             rows: Vec::new(),
             cookies: false,
@@ -80,18 +80,18 @@ impl Windows {
         let chunks = chunks(&self.bytes);
         let next = AtomicUsize::new(0);
         let done: Mutex<Vec<(usize, Vec<Attributes>)>> = Mutex::new(Vec::with_capacity(chunks.len()));
-        let work = |examiner: &mut Box<dyn Examine>| -> Result<()> {
+        let work = |stat_backend: &mut Box<dyn Examine>| -> Result<()> {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(range) = chunks.get(index) else { return Ok(()) };
                 let Ok(batch) = Batch::check(&self.bytes[range.clone()], self.cookies) else { return Ok(()) };
                 let mut rows = Vec::with_capacity(CHUNK_ENTRIES);
-                examine(&mut **examiner, &self.directory, batch, &mut rows)?;
+                examine(&mut **stat_backend, &self.directory, batch, &mut rows)?;
                 done.lock().unwrap_or_else(PoisonError::into_inner).push((index, rows));
             }
         };
         std::thread::scope(|scope| {
-            let Some((first, others)) = self.examiners.split_first_mut() else { return Ok(()) };
+            let Some((first, others)) = self.stat_backends.split_first_mut() else { return Ok(()) };
             let start = |(index, examine)| {
                 std::thread::Builder::new()
                     .name(format!("megadir-examine-{index}"))

@@ -4,7 +4,7 @@ mod time;
 mod want;
 
 pub use time::{Time, Utc};
-pub use want::Want;
+pub use want::StatMask;
 
 use crate::file_type::FileType;
 
@@ -12,7 +12,7 @@ use crate::file_type::FileType;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
     /// Valid fields. Fields that the file system does not store are missing, never made up.
-    pub have: Want,
+    pub have: StatMask,
     /// Error number (errno) if the attributes could not be read, else 0.
     pub error: i32,
     /// Type.
@@ -51,7 +51,7 @@ pub struct Attributes {
 impl Attributes {
     /// No valid field.
     pub const NOTHING: Self = Self {
-        have: Want::NOTHING,
+        have: StatMask::NOTHING,
         error: 0,
         kind: FileType::Unknown,
         mode: 0,

@@ -5,26 +5,26 @@ use std::ops::{BitAnd, BitOr};
 
 /// Set of attributes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Want(u16);
+pub struct StatMask(u16);
 
-const NAMES: [(Want, &str); 14] = [
-    (Want::TYPE, "type"),
-    (Want::SIZE, "size"),
-    (Want::MODIFIED, "mtime"),
-    (Want::CHANGED, "ctime"),
-    (Want::BORN, "btime"),
-    (Want::MODE, "mode"),
-    (Want::OWNER, "owner"),
-    (Want::LINKS, "links"),
-    (Want::INODE, "inode"),
-    (Want::DEVICE, "device"),
-    (Want::MOUNT, "mount"),
-    (Want::ALLOCATED, "allocated"),
-    (Want::ACCESSED, "atime"),
-    (Want::SPECIAL, "rdev"),
+const NAMES: [(StatMask, &str); 14] = [
+    (StatMask::TYPE, "type"),
+    (StatMask::SIZE, "size"),
+    (StatMask::MODIFIED, "mtime"),
+    (StatMask::CHANGED, "ctime"),
+    (StatMask::BORN, "btime"),
+    (StatMask::MODE, "mode"),
+    (StatMask::OWNER, "owner"),
+    (StatMask::LINKS, "links"),
+    (StatMask::INODE, "inode"),
+    (StatMask::DEVICE, "device"),
+    (StatMask::MOUNT, "mount"),
+    (StatMask::ALLOCATED, "allocated"),
+    (StatMask::ACCESSED, "atime"),
+    (StatMask::SPECIAL, "rdev"),
 ];
 
-impl Want {
+impl StatMask {
     /// No attribute.
     pub const NOTHING: Self = Self(0);
     /// Type.
@@ -85,7 +85,7 @@ impl Want {
     }
 }
 
-impl BitOr for Want {
+impl BitOr for StatMask {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
@@ -93,7 +93,7 @@ impl BitOr for Want {
     }
 }
 
-impl BitAnd for Want {
+impl BitAnd for StatMask {
     type Output = Self;
 
     fn bitand(self, other: Self) -> Self {
@@ -101,13 +101,13 @@ impl BitAnd for Want {
     }
 }
 
-impl FromIterator<Self> for Want {
+impl FromIterator<Self> for StatMask {
     fn from_iter<I: IntoIterator<Item = Self>>(sets: I) -> Self {
         sets.into_iter().fold(Self::NOTHING, BitOr::bitor)
     }
 }
 
-impl fmt::Debug for Want {
+impl fmt::Debug for StatMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.names()).finish()
     }
@@ -115,15 +115,15 @@ impl fmt::Debug for Want {
 
 #[cfg(test)]
 mod tests {
-    use super::{NAMES, Want};
+    use super::{NAMES, StatMask};
 
     #[test]
     fn every_attribute_has_one_name_that_leads_back() {
         for (want, name) in NAMES {
-            assert_eq!(Want::from_name(name), Some(want));
+            assert_eq!(StatMask::from_name(name), Some(want));
             assert_eq!(want.names().collect::<Vec<_>>(), [name]);
         }
-        assert_eq!(NAMES.iter().map(|row| row.0).collect::<Want>(), Want::ALL);
-        assert_eq!(Want::from_name("access"), None);
+        assert_eq!(NAMES.iter().map(|row| row.0).collect::<StatMask>(), StatMask::ALL);
+        assert_eq!(StatMask::from_name("access"), None);
     }
 }

@@ -95,7 +95,7 @@ impl Reader for GetdentsReader {
         self.calls += 1;
         // After an error the reader returns nothing more.
         self.ended = true;
-        let filled = megadir_sys::getdents::getdents64(self.source.as_fd(), &mut self.buffer)
+        let filled = megadir_sys::readdir::getdents64(self.source.as_fd(), &mut self.buffer)
             .map_err(|error| Error::io("read", &self.path, error))?;
         if filled == 0 {
             return Ok(None);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::attributes::Want;
+use crate::attributes::StatMask;
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
@@ -172,8 +172,8 @@ pub trait Backend: Sync {
     }
 
     /// Attributes that the backend can return with the names ([`Backend::open_with_attributes`]).
-    fn brings(&self) -> Want {
-        Want::NOTHING
+    fn brings(&self) -> StatMask {
+        StatMask::NOTHING
     }
 
     /// Like [`Backend::open_once`], but batches carry the attributes in both `want` and [`Backend::brings`]
@@ -183,7 +183,7 @@ pub trait Backend: Sync {
         &self,
         directory: &Arc<Dir>,
         _options: &ReadOptions,
-        _want: Want,
+        _want: StatMask,
     ) -> Result<Box<dyn Reader>> {
         let reason = format!("{} returns no attributes with the names", self.name());
         Err(Error::new("read", directory.path(), ErrorKind::BadOption, reason))

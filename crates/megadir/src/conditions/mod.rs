@@ -7,7 +7,7 @@
 
 mod globs;
 
-use crate::attributes::{Attributes, Time, Want};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::file_type::FileType;
 use crate::tree_path::TreePath;
 
@@ -42,12 +42,12 @@ impl TimeKind {
     }
 
     /// Attribute that holds it.
-    pub fn want(self) -> Want {
+    pub fn want(self) -> StatMask {
         match self {
-            Self::Modified => Want::MODIFIED,
-            Self::Accessed => Want::ACCESSED,
-            Self::Changed => Want::CHANGED,
-            Self::Born => Want::BORN,
+            Self::Modified => StatMask::MODIFIED,
+            Self::Accessed => StatMask::ACCESSED,
+            Self::Changed => StatMask::CHANGED,
+            Self::Born => StatMask::BORN,
         }
     }
 
@@ -126,7 +126,7 @@ impl Conditions {
             && self.names.is_empty()
             && self.paths.is_empty()
             && self.types.is_empty()
-            && self.want() == Want::NOTHING
+            && self.want() == StatMask::NOTHING
     }
 
     /// `true` if some entries do not exist for the caller.
@@ -135,11 +135,11 @@ impl Conditions {
     }
 
     /// Attributes needed besides the type.
-    pub fn want(&self) -> Want {
-        let needed = |is: bool, want| if is { want } else { Want::NOTHING };
+    pub fn want(&self) -> StatMask {
+        let needed = |is: bool, want| if is { want } else { StatMask::NOTHING };
         needed(self.before.is_some() || self.since.is_some(), self.by.want())
-            | needed(self.larger_than.is_some() || self.smaller_than.is_some(), Want::SIZE)
-            | needed(self.user.is_some(), Want::OWNER)
+            | needed(self.larger_than.is_some() || self.smaller_than.is_some(), StatMask::SIZE)
+            | needed(self.user.is_some(), StatMask::OWNER)
     }
 
     /// The same without the conditions on times.
@@ -226,8 +226,18 @@ impl Conditions {
     /// attributes have none.
     #[inline]
     pub fn accepts(&self, place: &Place, name: &[u8], listed: FileType, row: &Attributes) -> bool {
-        let kind = if row.have.contains(Want::TYPE) { row.kind } else { listed };
+        let kind = if row.have.contains(StatMask::TYPE) { row.kind } else { listed };
         self.accepts_type(kind) && self.accepts_name(place, name) && self.accepts_attributes(row)
+    }
+
+    /// As [`Conditions::accepts`], but an entry whose attributes could not be read needs to meet the conditions on
+    /// names and types only: its attributes might meet the others, and its error must not go unnoticed.
+    #[inline]
+    pub fn may_accept(&self, place: &Place, name: &[u8], listed: FileType, row: &Attributes) -> bool {
+        match row.error {
+            0 => self.accepts(place, name, listed, row),
+            _ => self.accepts_type(listed) && self.accepts_name(place, name),
+        }
     }
 }
 
@@ -238,7 +248,7 @@ fn path(place: &Place, name: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::{Conditions, Globs, TimeKind};
-    use crate::attributes::{Attributes, Time, Want};
+    use crate::attributes::{Attributes, StatMask, Time};
     use crate::file_type::FileType;
     use crate::tree_path::TreePath;
 
@@ -267,7 +277,7 @@ mod tests {
     fn ages_are_of_the_time_that_is_named_and_unknown_times_match_nothing() {
         let time = |seconds| Time { seconds, nanoseconds: 0 };
         let row = Attributes {
-            have: Want::ALL,
+            have: StatMask::ALL,
             modified: time(1),
             accessed: time(2),
             changed: time(3),
@@ -281,7 +291,7 @@ mod tests {
             let (not_older, not_newer) = (Some(time(seconds)), Some(time(seconds + 1)));
             assert!(!Conditions { before: not_older, ..older.clone() }.accepts_attributes(&row));
             assert!(!Conditions { since: not_newer, ..newer }.accepts_attributes(&row));
-            let unknown = Attributes { have: Want::ALL.without(by.want()), ..row };
+            let unknown = Attributes { have: StatMask::ALL.without(by.want()), ..row };
             assert!(!older.accepts_attributes(&unknown), "{by:?}");
         }
         assert!(Conditions::default().accepts(

@@ -1,7 +1,7 @@
 //! Records as documented, truncated, overlapping, and of arbitrary bytes.
 
 use super::{Found, Layout, Records};
-use crate::attributes::{Time, Want};
+use crate::attributes::{StatMask, Time};
 use crate::file_type::FileType;
 use crate::names;
 use proptest::prelude::*;
@@ -155,8 +155,8 @@ fn names_have_their_unpaired_surrogates() {
 #[test]
 fn what_a_file_system_does_not_keep_is_left_out() {
     let found = Found { written: 1, size_bytes: 7, ..Found::default() };
-    let row = found.attributes(Want::ALL, Layout::Full.attributes());
-    assert_eq!(row.have, Want::TYPE | Want::SIZE | Want::ALLOCATED | Want::MODIFIED);
+    let row = found.attributes(StatMask::ALL, Layout::Full.attributes());
+    assert_eq!(row.have, StatMask::TYPE | StatMask::SIZE | StatMask::ALLOCATED | StatMask::MODIFIED);
     assert_eq!(row.modified, Time { seconds: -11_644_473_600, nanoseconds: 100 });
-    assert_eq!(found.attributes(Want::SIZE, Layout::Full.attributes()).have, Want::SIZE);
+    assert_eq!(found.attributes(StatMask::SIZE, Layout::Full.attributes()).have, StatMask::SIZE);
 }

@@ -41,17 +41,15 @@
 
 mod component;
 mod count;
-mod name_of;
 mod place;
 mod presets;
-mod refused;
 mod text;
 
+pub use component::Refused;
 pub use count::Shape;
-pub use name_of::NameBuffer;
+pub use place::NameBuffer;
 pub use place::{PATH_BYTES_MAX, PathBuffer, Placed, Placer};
 pub use presets::{PRESETS, Preset, by_name as preset};
-pub use refused::Refused;
 pub use text::LayoutError;
 
 use std::path::PathBuf;

@@ -5,7 +5,10 @@ use super::basis::Span;
 use super::facts::Facts;
 use super::limit::{Ceiling, Limit};
 use super::model::{Judgement, Model};
+use super::name_lengths::NameLengths;
 use super::room;
+use super::stated::Stated;
+use crate::dir::Dir;
 
 /// Number of entries that a directory can hold, with the evidence.
 #[derive(Clone, Debug)]
@@ -51,4 +54,27 @@ impl Limits {
     pub fn most_used(&self) -> Option<&Ceiling> {
         self.ceilings.iter().max_by(|a, b| a.used.total_cmp(&b.used))
     }
+}
+
+/// Assumptions about the entries to come, beyond the evidence in the directory.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Name lengths of the entries to come; `None` samples the entries present.
+    pub names: Option<&'a NameLengths>,
+    /// Sample this directory instead.
+    pub like: Option<&'a Dir>,
+    /// Content size of each entry to come, bytes; `None` samples the entries present.
+    pub contents_bytes: Option<u64>,
+    /// Names come and go instead of staying.
+    pub churn: bool,
+    /// Count the entries instead of estimating them; reads the whole directory.
+    pub count: bool,
+    /// File system in place of the visible one.
+    pub stated: Option<&'a Stated>,
+}
+
+impl Asked<'_> {
+    /// More entries like those present.
+    pub const MORE_OF_THE_SAME: Self =
+        Self { names: None, like: None, contents_bytes: None, churn: false, count: false, stated: None };
 }

@@ -154,6 +154,17 @@ fn quoted(path: &Path) -> Option<String> {
     if text.chars().all(plain) { Some(text) } else { Some(format!("'{}'", text.replace('\'', r"'\''"))) }
 }
 
+/// A surprising property of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trap {
+    /// Short, stable name.
+    pub name: &'static str,
+    /// The property and its effect here, in a sentence or two.
+    pub text: String,
+    /// Remedies, best first.
+    pub cures: Vec<Cure>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::quoted;

@@ -5,8 +5,8 @@ use std::os::windows::io::AsHandle;
 
 use megadir_sys::windows::{facts as sys, volume};
 
+use super::answer::Asked;
 use super::answer::Limits;
-use super::asked::Asked;
 use super::basis::{Fact, Known, Span};
 use super::facts::{Contents, Details, Facts, Space};
 use super::sample::{Sample, of_size};
@@ -45,9 +45,10 @@ pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
         Some(like) => Sample::of(like, Known::Given, &space)?,
         None => Sample::of(directory, Known::Measured, &space)?,
     };
-    Ok(Facts {
+    let mut facts = Facts {
         path: directory.path().to_owned(),
         file_system,
+        seen_as: None,
         is_upper_layer: false,
         details: Details::None,
         directory_bytes: status.size_bytes,
@@ -66,7 +67,11 @@ pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
         quotas: Vec::new(),
         space,
         mount: None,
-    })
+    };
+    if let Some(stated) = asked.stated {
+        stated.apply(&mut facts);
+    }
+    Ok(facts)
 }
 
 fn space(told: volume::Size) -> Space {

@@ -13,6 +13,8 @@ pub struct Facts {
     pub path: PathBuf,
     /// File system; on overlayfs, the upper layer's if it is visible.
     pub file_system: FileSystem,
+    /// File system that is visible, if `file_system` is another, as the caller stated.
+    pub seen_as: Option<FileSystem>,
     /// `true` if the facts are of the upper layer of an overlayfs.
     pub is_upper_layer: bool,
     /// Facts that only some file systems have.

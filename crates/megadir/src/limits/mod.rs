@@ -15,7 +15,6 @@
 //! [`Basis`].
 
 mod answer;
-mod asked;
 mod basis;
 mod btrfs;
 mod cure;
@@ -35,18 +34,18 @@ mod others;
 mod room;
 #[cfg(any(target_os = "linux", windows))]
 mod sample;
+mod stated;
 #[cfg(test)]
 pub(crate) mod tests;
-mod tmpfs;
-mod trap;
 #[cfg(not(any(target_os = "linux", windows)))]
 mod unavailable;
 mod xfs;
 
+pub use answer::Asked;
 pub use answer::Limits;
-pub use asked::Asked;
 pub use basis::{Basis, Fact, Known, Span};
 pub use cure::Cure;
+pub use cure::Trap;
 #[cfg(any(target_os = "linux", windows))]
 pub use detect::{facts, limits};
 pub use explain::{Explanation, Refusal, Step, decide};
@@ -56,7 +55,7 @@ pub use facts::{BtrfsSpace, Contents, Details, Ext4, Ext4Features, Facts, Mount,
 pub use limit::{Ceiling, Gauge, Limit};
 pub use model::{Judgement, Model, Plan};
 pub use name_lengths::{NAME_BYTES_MAX, NameLengths};
-pub use trap::Trap;
+pub use stated::Stated;
 #[cfg(not(any(target_os = "linux", windows)))]
 pub use unavailable::limits;
 
@@ -67,7 +66,7 @@ pub static MODELS: &[&dyn Model] = &[
     &ext4::Ext4Model,
     &xfs::Xfs,
     &btrfs::Btrfs,
-    &tmpfs::Tmpfs,
+    &others::Tmpfs,
     &fat::ExFat,
     &fat::Fat,
     &others::Ntfs,

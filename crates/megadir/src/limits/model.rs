@@ -1,9 +1,9 @@
 //! Interface of the models of file systems.
 
 use super::basis::{Fact, Span};
+use super::cure::Trap;
 use super::facts::Facts;
 use super::limit::{Ceiling, Gauge};
-use super::trap::Trap;
 use crate::file_system::FileSystem;
 
 /// Model of the directories of one file system. Uses [`Facts`] and nothing else.

@@ -1,10 +1,10 @@
 //! NTFS, ZFS, overlayfs and NFS: a number from the format, or the reason why none is known.
 
 use super::basis::{Basis, Fact, Known, Span};
+use super::cure::Trap;
 use super::facts::{Details, Facts};
 use super::limit::{Ceiling, Limit};
 use super::model::{Judgement, Model};
-use super::trap::Trap;
 use crate::file_system::FileSystem;
 
 /// NTFS: a volume has 32-bit file numbers; a directory has no limit of its own. Documented, not tested.
@@ -97,5 +97,35 @@ impl Model for Nfs {
 
     fn judge(&self, _facts: &Facts, _churn: bool) -> Judgement {
         Judgement::default()
+    }
+}
+
+// tmpfs: a directory has up to 2^31 entries (`simple_offset_add`, Linux 6.6 and later); `nr_inodes` or memory
+// runs out first.
+
+const OFFSETS: u64 = 1 << 31;
+
+pub(super) struct Tmpfs;
+
+impl Model for Tmpfs {
+    fn file_system(&self) -> FileSystem {
+        FileSystem::Tmpfs
+    }
+
+    fn about(&self) -> &'static str {
+        "2^31 numbers for entries of a directory; nr_inodes (half of the memory's pages by default) ends first"
+    }
+
+    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
+        let basis = Basis::new(Known::Assumed, "2^31 numbers for entries (Linux 6.6 and later)");
+        let all = Span::exact(OFFSETS);
+        let now = facts.entries.as_ref().map_or(Span::exact(0), |now| now.value);
+        let used = now.likely as f64 / OFFSETS as f64;
+        let more = all.less(now);
+        Judgement {
+            ceilings: vec![Ceiling { limit: Limit::Numbers, more, used, basis: basis.clone() }],
+            capacity: Some(Fact { value: all, basis }),
+            ..Judgement::default()
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::cure;
+use super::cure::Trap;
 use super::facts::{BtrfsSpace, Details, Facts, Quota, Space};
 use super::limit::{Ceiling, Limit};
-use super::trap::Trap;
 use crate::file_system::FileSystem;
 
 const ROOM: &str = if cfg!(windows) { "room of the volume" } else { "statfs" };

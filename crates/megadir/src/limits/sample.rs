@@ -8,13 +8,6 @@ use crate::error::Result;
 use crate::file_type::FileType;
 
 #[cfg(target_os = "linux")]
-#[path = "sample/linux.rs"]
-mod system;
-#[cfg(windows)]
-#[path = "sample/windows.rs"]
-mod system;
-
-#[cfg(target_os = "linux")]
 pub(super) use self::system::allocated;
 #[cfg(windows)]
 pub(super) use self::system::of_size;
@@ -177,6 +170,89 @@ fn least(sizes: &[f64]) -> f64 {
 
 fn most(sizes: &[f64]) -> f64 {
     sizes.iter().copied().fold(0.0, f64::max)
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    //! Content size of a sampled entry on Linux.
+
+    use std::os::fd::AsFd;
+
+    use rustix::fs::{AtFlags, StatxFlags, statx};
+
+    use crate::dir::Dir;
+    use crate::limits::facts::Space;
+
+    pub(super) const BACKEND: &str = "getdents";
+    const STAT_BLOCK_BYTES: u64 = 512;
+
+    /// 0 if the contents fit in the inode.
+    pub(in crate::limits) fn allocated(bytes: u64, space: &Space) -> u64 {
+        match bytes {
+            _ if bytes <= space.inline_bytes_max => 0,
+            _ if bytes <= space.packed_bytes_max => bytes,
+            _ => bytes.next_multiple_of(space.unit_bytes.max(1)),
+        }
+    }
+
+    /// Space of an entry's contents, bytes, divided by the file's number of links. `None` if the entry has
+    /// vanished.
+    pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+        let want = StatxFlags::BLOCKS | StatxFlags::SIZE | StatxFlags::NLINK | StatxFlags::TYPE;
+        let status = statx(directory.as_fd(), name, flags, want).ok()?;
+        let kind = rustix::fs::FileType::from_raw_mode(u32::from(status.stx_mode));
+        let links = if kind.is_dir() { 1 } else { status.stx_nlink.max(1) };
+        let bytes = match status.stx_blocks {
+            // A file not yet written back has a size but no blocks.
+            0 if kind.is_file() => allocated(status.stx_size, space),
+            _ if kind.is_file() && status.stx_size <= space.packed_bytes_max => status.stx_size,
+            blocks => blocks * STAT_BLOCK_BYTES,
+        };
+        Some(bytes as f64 / f64::from(links))
+    }
+}
+
+#[cfg(windows)]
+mod system {
+    //! Content size of a sampled entry on Windows.
+
+    use std::os::windows::io::AsHandle;
+
+    use megadir_sys::windows::facts;
+    use megadir_sys::windows::open::Purpose;
+
+    use crate::dir::Dir;
+    use crate::directory_information::Found;
+    use crate::file_system::FileSystem;
+    use crate::file_type::FileType;
+    use crate::limits::facts::Space;
+
+    /// Backend that lists the sample.
+    pub(super) const BACKEND: &str = "by-handle";
+    /// NTFS stores smaller contents in the file's own 1 KiB record.
+    const RESIDENT_BYTES_MAX: u64 = 600;
+
+    /// Without the record, divided by the number of links. `None` if the entry has vanished or must not be opened.
+    pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
+        let entry = directory.open_entry(name, Purpose::Ask).ok()?;
+        let told = facts::of_open(entry.as_handle()).ok()?;
+        let found = Found { attributes: told.attributes, reparse_tag: told.reparse_tag, ..Found::default() };
+        let bytes = match found.kind() {
+            FileType::File => of_size(told.size_bytes, directory.file_system(), space),
+            // A directory's first entries are stored in its record; links have no contents.
+            _ => 0,
+        };
+        Some(bytes as f64 / f64::from(told.links.max(1)))
+    }
+
+    /// Space of contents of this size.
+    pub(in crate::limits) fn of_size(bytes: u64, file_system: FileSystem, space: &Space) -> u64 {
+        match file_system {
+            FileSystem::Ntfs if bytes <= RESIDENT_BYTES_MAX => 0,
+            _ => bytes.next_multiple_of(space.unit_bytes.max(1)),
+        }
+    }
 }
 
 #[cfg(test)]

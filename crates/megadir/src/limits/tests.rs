@@ -7,6 +7,7 @@ pub(crate) fn facts(names: &str) -> Facts {
     Facts {
         path: "dir".into(),
         file_system: FileSystem::Ext4,
+        seen_as: None,
         is_upper_layer: false,
         details: Details::None,
         directory_bytes: 4096,

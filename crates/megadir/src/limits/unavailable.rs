@@ -1,7 +1,7 @@
 //! Systems on which limits are not supported.
 
+use super::answer::Asked;
 use super::answer::Limits;
-use super::asked::Asked;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 

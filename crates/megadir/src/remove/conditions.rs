@@ -17,7 +17,7 @@ impl RemoveOptions<'_> {
 #[cfg(any(target_os = "linux", windows))]
 mod checks {
     use super::RemoveOptions;
-    use crate::attributes::{Attributes, Want};
+    use crate::attributes::{Attributes, StatMask};
     use crate::conditions::{Place, TimeKind};
     use crate::file_type::FileType;
 
@@ -32,9 +32,9 @@ mod checks {
         }
 
         /// Attributes to query just before a removal, besides the type.
-        pub(in crate::remove) fn want(&self) -> Want {
-            let newest = if self.keep_newest.is_some() { self.by().want() } else { Want::NOTHING };
-            newest | self.conditions.map_or(Want::NOTHING, crate::Conditions::want)
+        pub(in crate::remove) fn want(&self) -> StatMask {
+            let newest = if self.keep_newest.is_some() { self.by().want() } else { StatMask::NOTHING };
+            newest | self.conditions.map_or(StatMask::NOTHING, crate::Conditions::want)
         }
 
         pub(in crate::remove) fn by(&self) -> TimeKind {
@@ -43,7 +43,7 @@ mod checks {
 
         /// The listing does not decide: an attribute or the type has to be queried just before the removal.
         pub(in crate::remove) fn needs_look(&self) -> bool {
-            self.want() != Want::NOTHING
+            self.want() != StatMask::NOTHING
                 || self.conditions.is_some_and(|conditions| !conditions.types.is_empty())
         }
 

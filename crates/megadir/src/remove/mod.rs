@@ -45,11 +45,8 @@ mod back_off;
 mod conditions;
 #[cfg(any(target_os = "linux", windows))]
 mod engine;
-mod failures;
 pub mod policy;
 mod progress;
-#[cfg(not(any(target_os = "linux", windows)))]
-mod unavailable;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
@@ -57,7 +54,6 @@ use std::path::Path;
 pub use self::conditions::NameCondition;
 #[cfg(any(target_os = "linux", windows))]
 pub use self::engine::{remove_contents, remove_tree};
-pub use self::failures::Failures;
 pub use self::policy::Order;
 pub use self::progress::{Counts, Progress};
 #[cfg(not(any(target_os = "linux", windows)))]
@@ -65,6 +61,7 @@ pub use self::unavailable::{remove_contents, remove_tree};
 use crate::conditions::Conditions;
 use crate::error::Error;
 use crate::file_type::FileType;
+pub use progress::Failures;
 
 /// Callback with the path and type of an entry, see [`RemoveOptions::on_removal`].
 pub type RemovalObserver<'a> = &'a (dyn Fn(&Path, FileType) -> bool + Sync);
@@ -120,6 +117,28 @@ pub struct RemoveOptions<'a> {
     pub on_failure: &'a (dyn Fn(Error) + Sync),
 }
 
+impl<'a> RemoveOptions<'a> {
+    /// Removes everything on one file system, as fast as possible and in the policy's order. The workers share one
+    /// descriptor table.
+    pub fn new(workers: usize, on_failure: &'a (dyn Fn(Error) + Sync)) -> Self {
+        Self {
+            workers,
+            cross_mounts: false,
+            conditions: None,
+            name: None,
+            keep_newest: None,
+            dry_run: false,
+            keep: None,
+            entries_per_second_max: None,
+            back_off: false,
+            order: None,
+            own_tables: false,
+            on_removal: None,
+            on_failure,
+        }
+    }
+}
+
 /// Result of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removed {
@@ -148,5 +167,41 @@ impl std::fmt::Debug for RemoveOptions<'_> {
             .field("order", &self.order)
             .field("own_tables", &self.own_tables)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
+mod unavailable {
+    //! Systems on which removal is not supported.
+
+    use super::{Progress, RemoveOptions, Removed};
+    use crate::dir::Dir;
+    use crate::error::{Error, ErrorKind, Result};
+
+    /// Always fails: not supported on this system.
+    ///
+    /// # Errors
+    ///
+    /// Always [`ErrorKind::Unavailable`].
+    pub fn remove_tree(
+        parent: &Dir,
+        _name: &[u8],
+        _options: &RemoveOptions<'_>,
+        _progress: &Progress,
+    ) -> Result<Removed> {
+        remove_contents(parent, _options, _progress)
+    }
+
+    /// Always fails: not supported on this system.
+    ///
+    /// # Errors
+    ///
+    /// Always [`ErrorKind::Unavailable`].
+    pub fn remove_contents(
+        directory: &Dir,
+        _options: &RemoveOptions<'_>,
+        _progress: &Progress,
+    ) -> Result<Removed> {
+        Err(Error::new("remove", directory.path(), ErrorKind::Unavailable, "unavailable on this system"))
     }
 }

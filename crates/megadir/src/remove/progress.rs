@@ -1,10 +1,11 @@
 //! Counts of a running removal for another thread to read, and the flag that cancels it.
 
-#[cfg(any(target_os = "linux", windows))]
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::Error;
 #[cfg(any(target_os = "linux", windows))]
-use std::time::Instant;
+use crate::pace::Slots;
 
 /// Counts of a removal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,24 +32,15 @@ pub struct Counts {
 pub struct Progress {
     counters: Counters,
     cancelled: Flag,
-    /// Time slots of the rate limit.
+    /// Time slots of the rate limit, shared by all removals with the same progress.
     #[cfg(any(target_os = "linux", windows))]
     pub(super) slots: Slots,
-    /// Pauses by the time of the calls.
-    #[cfg(any(target_os = "linux", windows))]
-    pub(super) back_off: super::back_off::BackOff,
-}
-
-/// Time slots given out; shared by all removals with the same [`Progress`].
-#[cfg(any(target_os = "linux", windows))]
-#[derive(Debug, Default)]
-pub(super) struct Slots {
-    pub(super) started: OnceLock<Instant>,
-    /// Time of the next slot, nanoseconds after the start.
-    pub(super) next_ns: AtomicU64,
     /// Runs while a worker waits, in place of other processes.
     #[cfg(test)]
     pub(super) meanwhile: tests::Meanwhile,
+    /// Pauses by the time of the calls.
+    #[cfg(any(target_os = "linux", windows))]
+    pub(super) back_off: super::back_off::BackOff,
 }
 
 /// On its own cache line: every worker reads it at each entry.
@@ -159,5 +151,33 @@ pub(super) mod tests {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("Meanwhile")
         }
+    }
+}
+
+/// Collects failures: keeps the first ones and drops the rest ([`Counts::failures`](super::Counts) counts all).
+/// A message has a path of 16 KiB at most, which bounds the memory.
+#[derive(Debug)]
+pub struct Failures {
+    kept_max: usize,
+    kept: Mutex<Vec<Error>>,
+}
+
+impl Failures {
+    /// Creates a collector that keeps up to `kept_max` failures.
+    pub fn new(kept_max: usize) -> Self {
+        Self { kept_max, kept: Mutex::new(Vec::new()) }
+    }
+
+    /// Adds a failure; for [`RemoveOptions::on_failure`](super::RemoveOptions).
+    pub fn add(&self, failure: Error) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < self.kept_max {
+            kept.push(failure);
+        }
+    }
+
+    /// Takes the failures out of the collector, which then has space again.
+    pub fn take(&self) -> Vec<Error> {
+        std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -1,17 +1,17 @@
-//! Examiner `fstatat`: the classic system call, all fields at once, relative to the directory's descriptor.
+//! StatBackend `fstatat`: the classic system call, all fields at once, relative to the directory's descriptor.
 
 use rustix::fs::{AtFlags, FileType as Kind, major, minor, statat};
 
-use crate::attributes::{Attributes, Time, Want};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::batch::Batch;
 use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::Result;
-use crate::stat::{Examine, Examiner};
+use crate::stat::{Examine, StatBackend};
 
 pub(crate) struct Fstatat;
 
-impl Examiner for Fstatat {
+impl StatBackend for Fstatat {
     fn name(&self) -> &'static str {
         "fstatat"
     }
@@ -24,17 +24,17 @@ impl Examiner for Fstatat {
         Ok(())
     }
 
-    fn lacks(&self) -> Want {
-        Want::BORN | Want::MOUNT
+    fn lacks(&self) -> StatMask {
+        StatMask::BORN | StatMask::MOUNT
     }
 
-    fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+    fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
         Ok(Box::new(ByName { have: want.without(self.lacks()) }))
     }
 }
 
 struct ByName {
-    have: Want,
+    have: StatMask,
 }
 
 impl Examine for ByName {

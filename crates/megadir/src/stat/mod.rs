@@ -1,17 +1,13 @@
-//! Examiners: ways to read attributes, as backends are ways to list. A new one is a file in this folder and two
+//! Stat backends: ways to read attributes, as backends are ways to list. A new one is a file in this folder and two
 //! lines here.
 
 #[cfg(target_os = "linux")]
 mod bulk;
 #[cfg(unix)]
 mod fstatat;
-#[cfg(windows)]
-mod listed;
 #[cfg(target_os = "linux")]
 mod statx;
 mod std_metadata;
-#[cfg(all(target_os = "linux", feature = "io-uring"))]
-mod uring;
 #[cfg(windows)]
 mod windows_each;
 
@@ -19,14 +15,14 @@ mod windows_each;
 pub(crate) use self::statx::StatxRequest;
 #[cfg(windows)]
 pub(crate) use self::windows_each::of_open;
-use crate::attributes::{Attributes, Want};
+use crate::attributes::{Attributes, StatMask};
 use crate::batch::{Batch, Entry};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nearest::choices;
 
-/// Examiners of this system. The first is the reference that the conformance suite compares with.
-pub static EXAMINERS: &[&dyn Examiner] = &[
+/// Stat backends of this system. The first is the reference that the conformance suite compares with.
+pub static STAT_BACKENDS: &[&dyn StatBackend] = &[
     &std_metadata::StdMetadata,
     #[cfg(target_os = "linux")]
     &statx::Statx,
@@ -36,8 +32,6 @@ pub static EXAMINERS: &[&dyn Examiner] = &[
     &bulk::XfsBulkstat,
     #[cfg(target_os = "linux")]
     &bulk::BtrfsSearch,
-    #[cfg(all(target_os = "linux", feature = "io-uring"))]
-    &uring::Uring,
     #[cfg(windows)]
     &listed::Listed,
     #[cfg(windows)]
@@ -47,14 +41,14 @@ pub static EXAMINERS: &[&dyn Examiner] = &[
 ];
 
 /// A way to read attributes of entries.
-pub trait Examiner: Sync {
+pub trait StatBackend: Sync {
     /// Name in options and reports, such as `statx`.
     fn name(&self) -> &'static str;
 
     /// Description, one line.
     fn about(&self) -> &'static str;
 
-    /// Checks that the examiner works in this directory. Errors: [`ErrorKind::Unavailable`] with the reason.
+    /// Checks that the stat backend works in this directory. Errors: [`ErrorKind::Unavailable`] with the reason.
     fn probe(&self, directory: &Dir) -> Result<()>;
 
     /// `true` if it takes attributes from the listing, so that the directory must be opened by
@@ -64,8 +58,8 @@ pub trait Examiner: Sync {
     }
 
     /// Attributes that it never returns, on any file system.
-    fn lacks(&self) -> Want {
-        Want::NOTHING
+    fn lacks(&self) -> StatMask {
+        StatMask::NOTHING
     }
 
     /// `true` if threads are faster in distant parts of a directory than in neighbouring ones.
@@ -73,13 +67,18 @@ pub trait Examiner: Sync {
         false
     }
 
-    /// Prepares one thread for reading attributes in a directory. Errors: As [`Examiner::probe`], and errors of
+    /// Prepares one thread for reading attributes in a directory. Errors: As [`StatBackend::probe`], and errors of
     /// the system calls.
-    fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>>;
+    fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>>;
 
     /// Prepares `threads` threads for a directory, or for it and those below it. Returns one value per thread.
-    /// Work needed once per listing is done here. Errors: As [`Examiner::start`].
-    fn start_threads(&self, directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
+    /// Work needed once per listing is done here. Errors: As [`StatBackend::start`].
+    fn start_threads(
+        &self,
+        directory: &Dir,
+        want: StatMask,
+        threads: usize,
+    ) -> Result<Vec<Box<dyn Examine>>> {
         (0..threads).map(|_| self.start(directory, want)).collect()
     }
 }
@@ -88,31 +87,31 @@ pub trait Examiner: Sync {
 pub trait Examine: Send {
     /// Replaces `rows` by the attributes of each entry of the batch, in the batch's order. An entry whose
     /// attributes cannot be read gets a row with its error; the call itself succeeds. Errors:
-    /// [`ErrorKind::Unavailable`] if the examiner does not work in this directory; it may work in others. Any
+    /// [`ErrorKind::Unavailable`] if the stat backend does not work in this directory; it may work in others. Any
     /// other error means that further calls are useless.
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()>;
 }
 
-/// Finds an examiner by name.
+/// Finds a stat backend by name.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::UnknownBackend`], with the nearest name.
-pub fn by_name(name: &str) -> Result<&'static dyn Examiner> {
-    EXAMINERS.iter().copied().find(|examiner| examiner.name() == name).ok_or_else(|| {
-        let choices = choices(name, EXAMINERS.iter().map(|examiner| examiner.name()));
-        let reason = format!("unknown examiner '{name}': {choices}");
+pub fn by_name(name: &str) -> Result<&'static dyn StatBackend> {
+    STAT_BACKENDS.iter().copied().find(|stat_backend| stat_backend.name() == name).ok_or_else(|| {
+        let choices = choices(name, STAT_BACKENDS.iter().map(|stat_backend| stat_backend.name()));
+        let reason = format!("unknown stat backend '{name}': {choices}");
         Error::new("examine", "".as_ref(), ErrorKind::UnknownBackend, reason)
     })
 }
 
 /// In order of preference.
-pub(crate) fn preferred(directory: &Dir) -> Result<&'static dyn Examiner> {
+pub(crate) fn preferred(directory: &Dir) -> Result<&'static dyn StatBackend> {
     for name in ["listed", "statx", "fstatat"] {
-        if let Ok(examiner) = by_name(name)
-            && examiner.probe(directory).is_ok()
+        if let Ok(stat_backend) = by_name(name)
+            && stat_backend.probe(directory).is_ok()
         {
-            return Ok(examiner);
+            return Ok(stat_backend);
         }
     }
     by_name("std")
@@ -147,7 +146,7 @@ impl<'a> AttributeBatch<'a> {
     }
 }
 
-/// Reads a batch's attributes. Fails if the examiner did not return one row per entry, because names would get
+/// Reads a batch's attributes. Fails if the stat backend did not return one row per entry, because names would get
 /// wrong attributes.
 pub(crate) fn examine(
     examine: &mut dyn Examine,
@@ -159,7 +158,7 @@ pub(crate) fn examine(
     if rows.len() == batch.len() {
         return Ok(());
     }
-    let reason = format!("{} rows for {} entries: the examiner is faulty", rows.len(), batch.len());
+    let reason = format!("{} rows for {} entries: the stat backend is faulty", rows.len(), batch.len());
     Err(Error::new("examine", directory.path(), ErrorKind::Io, reason))
 }
 
@@ -174,7 +173,7 @@ impl Dir {
     /// # Errors
     ///
     /// See statx(2) or stat(2).
-    pub fn attributes(&self, want: Want) -> Result<Attributes> {
+    pub fn attributes(&self, want: StatMask) -> Result<Attributes> {
         #[cfg(target_os = "linux")]
         if statx::Statx.probe(self).is_ok() {
             return StatxRequest::new(want).itself(self);
@@ -185,5 +184,58 @@ impl Dir {
         std::fs::metadata(self.readable_path()?)
             .map(|metadata| std_metadata::attributes(&metadata, want))
             .map_err(|error| Error::io("stat", self.path(), error))
+    }
+}
+
+#[cfg(windows)]
+mod listed {
+    //! StatBackend `listed`: attributes that came with the listing. Entries of other batches, such as names of an
+    //! inventory, are opened one by one.
+
+    use crate::attributes::{Attributes, StatMask};
+    use crate::batch::Batch;
+    use crate::dir::Dir;
+    use crate::error::Result;
+    use crate::stat::windows_each::Opening;
+    use crate::stat::{Examine, StatBackend};
+
+    pub(crate) struct Listed;
+
+    impl StatBackend for Listed {
+        fn name(&self) -> &'static str {
+            "listed"
+        }
+
+        fn about(&self) -> &'static str {
+            "attributes from the listing: types, sizes, times, file IDs; no links"
+        }
+
+        fn probe(&self, _directory: &Dir) -> Result<()> {
+            Ok(())
+        }
+
+        fn is_listed(&self) -> bool {
+            true
+        }
+
+        fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
+            // Without link counts, which only opening yields.
+            Ok(Box::new(Copying { otherwise: Opening::new(want.without(StatMask::LINKS)) }))
+        }
+    }
+
+    struct Copying {
+        otherwise: Opening,
+    }
+
+    impl Examine for Copying {
+        fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
+            let Some(brought) = batch.attributes() else {
+                return self.otherwise.examine(directory, batch, rows);
+            };
+            rows.clear();
+            rows.extend_from_slice(brought);
+            Ok(())
+        }
     }
 }

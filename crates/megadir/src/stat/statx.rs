@@ -1,36 +1,36 @@
-//! Examiner `statx`: only the wanted fields. With `AT_STATX_DONT_SYNC` network file systems answer from the
+//! StatBackend `statx`: only the wanted fields. With `AT_STATX_DONT_SYNC` network file systems answer from the
 //! cache that the listing has just filled.
 
 use std::ffi::CStr;
 
 use rustix::fs::{AtFlags, StatxFlags, statx};
 
-use crate::attributes::{Attributes, Time, Want};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::batch::Batch;
 use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
-use crate::stat::{Examine, Examiner};
+use crate::stat::{Examine, StatBackend};
 
 pub(crate) struct Statx;
 
 /// Inode and the two devices come with every answer.
-const BITS: [(Want, StatxFlags); 12] = [
-    (Want::TYPE, StatxFlags::TYPE),
-    (Want::SIZE, StatxFlags::SIZE),
-    (Want::MODIFIED, StatxFlags::MTIME),
-    (Want::CHANGED, StatxFlags::CTIME),
-    (Want::BORN, StatxFlags::BTIME),
-    (Want::MODE, StatxFlags::MODE),
-    (Want::OWNER, StatxFlags::UID.union(StatxFlags::GID)),
-    (Want::LINKS, StatxFlags::NLINK),
-    (Want::INODE, StatxFlags::INO),
-    (Want::MOUNT, StatxFlags::MNT_ID),
-    (Want::ALLOCATED, StatxFlags::BLOCKS),
-    (Want::ACCESSED, StatxFlags::ATIME),
+const BITS: [(StatMask, StatxFlags); 12] = [
+    (StatMask::TYPE, StatxFlags::TYPE),
+    (StatMask::SIZE, StatxFlags::SIZE),
+    (StatMask::MODIFIED, StatxFlags::MTIME),
+    (StatMask::CHANGED, StatxFlags::CTIME),
+    (StatMask::BORN, StatxFlags::BTIME),
+    (StatMask::MODE, StatxFlags::MODE),
+    (StatMask::OWNER, StatxFlags::UID.union(StatxFlags::GID)),
+    (StatMask::LINKS, StatxFlags::NLINK),
+    (StatMask::INODE, StatxFlags::INO),
+    (StatMask::MOUNT, StatxFlags::MNT_ID),
+    (StatMask::ALLOCATED, StatxFlags::BLOCKS),
+    (StatMask::ACCESSED, StatxFlags::ATIME),
 ];
 
-impl Examiner for Statx {
+impl StatBackend for Statx {
     fn name(&self) -> &'static str {
         "statx"
     }
@@ -50,7 +50,7 @@ impl Examiner for Statx {
         }
     }
 
-    fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+    fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
         Ok(Box::new(StatxRequest::new(want)))
     }
 }
@@ -59,7 +59,7 @@ impl Examiner for Statx {
 const BLOCK_BYTES: u64 = 512;
 
 pub(crate) struct StatxRequest {
-    want: Want,
+    want: StatMask,
     mask: StatxFlags,
 }
 
@@ -79,7 +79,7 @@ pub(super) const FLAGS: AtFlags =
     AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
 impl StatxRequest {
-    pub(crate) fn new(want: Want) -> Self {
+    pub(crate) fn new(want: StatMask) -> Self {
         let mask = BITS.iter().filter(|row| want.contains(row.0)).map(|row| row.1).collect();
         Self { want, mask }
     }
@@ -113,7 +113,7 @@ impl StatxRequest {
         let time =
             |time: rustix::fs::StatxTimestamp| Time { seconds: time.tv_sec, nanoseconds: time.tv_nsec };
         Attributes {
-            have: (have | Want::DEVICE | Want::SPECIAL) & self.want,
+            have: (have | StatMask::DEVICE | StatMask::SPECIAL) & self.want,
             links: u64::from(status.stx_nlink),
             user: status.stx_uid,
             group: status.stx_gid,

@@ -1,15 +1,15 @@
-//! Examiner `std`: Rust's `std::fs::symlink_metadata` by path, the reference for all others.
+//! StatBackend `std`: Rust's `std::fs::symlink_metadata` by path, the reference for all others.
 
-use crate::attributes::{Attributes, Time, Want};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::names;
-use crate::stat::{Examine, Examiner};
+use crate::stat::{Examine, StatBackend};
 
 pub(crate) struct StdMetadata;
 
-impl Examiner for StdMetadata {
+impl StatBackend for StdMetadata {
     fn name(&self) -> &'static str {
         "std"
     }
@@ -22,17 +22,17 @@ impl Examiner for StdMetadata {
         Ok(())
     }
 
-    fn lacks(&self) -> Want {
-        Want::MOUNT
+    fn lacks(&self) -> StatMask {
+        StatMask::MOUNT
     }
 
-    fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+    fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
         Ok(Box::new(ByPath { want }))
     }
 }
 
 struct ByPath {
-    want: Want,
+    want: StatMask,
 }
 
 impl Examine for ByPath {
@@ -50,25 +50,25 @@ impl Examine for ByPath {
     }
 }
 
-pub(super) fn attributes(metadata: &std::fs::Metadata, want: Want) -> Attributes {
+pub(super) fn attributes(metadata: &std::fs::Metadata, want: StatMask) -> Attributes {
     let mut row = Attributes::NOTHING;
     row.kind = metadata.file_type().into();
     row.size_bytes = metadata.len();
-    let mut have = Want::TYPE | Want::SIZE;
+    let mut have = StatMask::TYPE | StatMask::SIZE;
     // Windows returns 0 (1601) for times that the file system does not keep.
     let is_kept =
         |time: &std::time::SystemTime| !cfg!(windows) || Time::from_system(*time) != Time::from_windows(0);
     if let Some(modified) = metadata.modified().ok().filter(is_kept) {
         row.modified = Time::from_system(modified);
-        have = have | Want::MODIFIED;
+        have = have | StatMask::MODIFIED;
     }
     if let Some(accessed) = metadata.accessed().ok().filter(is_kept) {
         row.accessed = Time::from_system(accessed);
-        have = have | Want::ACCESSED;
+        have = have | StatMask::ACCESSED;
     }
     if let Some(born) = metadata.created().ok().filter(is_kept) {
         row.born = Time::from_system(born);
-        have = have | Want::BORN;
+        have = have | StatMask::BORN;
     }
     #[cfg(unix)]
     {
@@ -81,8 +81,14 @@ pub(super) fn attributes(metadata: &std::fs::Metadata, want: Want) -> Attributes
         row.device = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
         row.allocated_bytes = metadata.blocks() * 512;
         row.special = (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
-        have = have | Want::MODE | Want::LINKS | Want::OWNER | Want::INODE | Want::CHANGED | Want::DEVICE;
-        have = have | Want::ALLOCATED | Want::SPECIAL;
+        have = have
+            | StatMask::MODE
+            | StatMask::LINKS
+            | StatMask::OWNER
+            | StatMask::INODE
+            | StatMask::CHANGED
+            | StatMask::DEVICE;
+        have = have | StatMask::ALLOCATED | StatMask::SPECIAL;
     }
     row.have = have & want;
     row

@@ -1,4 +1,4 @@
-//! Examiners `attributes-each` and `open-each`: a system call per entry, for comparison with the listing's
+//! Stat backends `attributes-each` and `open-each`: a system call per entry, for comparison with the listing's
 //! attributes.
 
 use std::os::windows::io::AsHandle;
@@ -6,22 +6,25 @@ use std::os::windows::io::AsHandle;
 use megadir_sys::windows::facts::{self, Facts};
 use megadir_sys::windows::open::Purpose;
 
-use crate::attributes::{Attributes, Want};
+use crate::attributes::{Attributes, StatMask};
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::directory_information::Found;
 use crate::error::{Error, Result};
 use crate::file_type::FileType;
 use crate::names;
-use crate::stat::{Examine, Examiner};
+use crate::stat::{Examine, StatBackend};
 
-const OF_PATH: Want =
-    Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::ACCESSED).union(Want::BORN);
-const OF_OPEN: Want = OF_PATH.union(Want::CHANGED).union(Want::INODE).union(Want::LINKS);
+const OF_PATH: StatMask = StatMask::TYPE
+    .union(StatMask::SIZE)
+    .union(StatMask::MODIFIED)
+    .union(StatMask::ACCESSED)
+    .union(StatMask::BORN);
+const OF_OPEN: StatMask = OF_PATH.union(StatMask::CHANGED).union(StatMask::INODE).union(StatMask::LINKS);
 
 pub(crate) struct AttributesEach;
 
-impl Examiner for AttributesEach {
+impl StatBackend for AttributesEach {
     fn name(&self) -> &'static str {
         "attributes-each"
     }
@@ -34,13 +37,13 @@ impl Examiner for AttributesEach {
         Ok(())
     }
 
-    fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+    fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
         Ok(Box::new(ByPath { want }))
     }
 }
 
 struct ByPath {
-    want: Want,
+    want: StatMask,
 }
 
 impl Examine for ByPath {
@@ -56,10 +59,10 @@ impl Examine for ByPath {
                 Ok(facts) => {
                     let mut row = found(&facts).attributes(self.want, OF_PATH);
                     // The call does not return the reparse tag.
-                    if row.have.contains(Want::TYPE) && facts.attributes & REPARSE_POINT != 0 {
+                    if row.have.contains(StatMask::TYPE) && facts.attributes & REPARSE_POINT != 0 {
                         row.kind = directory.kind_of(entry.name);
                         if row.kind == FileType::Unknown {
-                            row.have = row.have.without(Want::TYPE);
+                            row.have = row.have.without(StatMask::TYPE);
                         }
                     }
                     row
@@ -75,7 +78,7 @@ const REPARSE_POINT: u32 = 0x400;
 
 pub(crate) struct OpenEach;
 
-impl Examiner for OpenEach {
+impl StatBackend for OpenEach {
     fn name(&self) -> &'static str {
         "open-each"
     }
@@ -88,17 +91,17 @@ impl Examiner for OpenEach {
         Ok(())
     }
 
-    fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+    fn start(&self, _directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
         Ok(Box::new(Opening::new(want)))
     }
 }
 
 pub(super) struct Opening {
-    want: Want,
+    want: StatMask,
 }
 
 impl Opening {
-    pub(super) fn new(want: Want) -> Self {
+    pub(super) fn new(want: StatMask) -> Self {
         Self { want }
     }
 }
@@ -120,17 +123,17 @@ impl Examine for Opening {
     }
 }
 
-pub(super) fn of_directory(directory: &Dir, want: Want) -> Result<Attributes> {
+pub(super) fn of_directory(directory: &Dir, want: StatMask) -> Result<Attributes> {
     let facts = facts::of_open(directory.as_handle());
     let facts = facts.map_err(|error| Error::io("stat", directory.path(), error))?;
     let mut row = of_open(&facts, want);
     // The volume's serial number.
     row.device = (0, facts.volume);
-    row.have = row.have | (want & Want::DEVICE);
+    row.have = row.have | (want & StatMask::DEVICE);
     Ok(row)
 }
 
-pub(crate) fn of_open(facts: &Facts, want: Want) -> Attributes {
+pub(crate) fn of_open(facts: &Facts, want: StatMask) -> Attributes {
     let mut row = found(facts).attributes(want, OF_OPEN);
     row.links = facts.links.into();
     row

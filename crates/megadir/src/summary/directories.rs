@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::Total;
-use crate::attributes::{Attributes, Time, Want};
+use crate::attributes::{Attributes, StatMask, Time};
 
 /// Totals of one directory, without the directories below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub struct DirectoryRow {
 ///
 /// ```
 /// # fn main() -> megadir::Result<()> {
-/// use megadir::{Dir, DirectorySummary, EXAMINERS, Walk, WalkItem, WalkOptions};
-/// let examine = Some((EXAMINERS[0], DirectorySummary::WANT));
+/// use megadir::{Dir, DirectorySummary, STAT_BACKENDS, Walk, WalkItem, WalkOptions};
+/// let examine = Some((STAT_BACKENDS[0], DirectorySummary::WANT));
 /// let options = WalkOptions { examine, tell_ends: true, ..WalkOptions::new(1) };
 /// let mut walk = Walk::new(Dir::open("/etc")?, &options)?;
 /// let mut summary = DirectorySummary::new(10);
@@ -73,7 +73,7 @@ struct Candidate(DirectoryRow);
 
 impl DirectorySummary {
     /// Attributes needed.
-    pub const WANT: Want = Want::SIZE.union(Want::MODIFIED);
+    pub const WANT: StatMask = StatMask::SIZE.union(StatMask::MODIFIED);
 
     /// Creates an empty summary that lists the `top` directories with the most entries.
     pub fn new(top: usize) -> Self {
@@ -107,12 +107,12 @@ impl DirectorySummary {
         if attributes.has_vanished() {
             return;
         }
-        let has_size = attributes.have.contains(Want::SIZE);
+        let has_size = attributes.have.contains(StatMask::SIZE);
         totals.total.add(if has_size { attributes.size_bytes } else { 0 });
         if has_size {
             totals.largest_bytes = totals.largest_bytes.max(Some(attributes.size_bytes));
         }
-        if attributes.have.contains(Want::MODIFIED) {
+        if attributes.have.contains(StatMask::MODIFIED) {
             totals.newest = totals.newest.max(Some(attributes.modified));
         }
     }

@@ -20,7 +20,7 @@ pub use top::Ranked;
 use std::cmp::Reverse;
 
 use self::top::Top;
-use crate::attributes::{Attributes, Time, Want};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::batch::Entry;
 use crate::file_type::FileType;
 
@@ -93,7 +93,8 @@ pub struct Summary {
 
 impl Summary {
     /// Attributes needed. If one is missing, the figures that need it leave the entry out.
-    pub const WANT: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::LINKS);
+    pub const WANT: StatMask =
+        StatMask::TYPE.union(StatMask::SIZE).union(StatMask::MODIFIED).union(StatMask::LINKS);
 
     /// Creates an empty summary. `now_s` is the reference time for ages, in seconds since 1970-01-01 UTC. `top`
     /// is the number of largest, newest and oldest entries to list.
@@ -120,26 +121,26 @@ impl Summary {
             return;
         }
         let have = attributes.have;
-        let kind = if have.contains(Want::TYPE) { attributes.kind } else { entry.kind };
-        let size_bytes = if have.contains(Want::SIZE) { attributes.size_bytes } else { 0 };
+        let kind = if have.contains(StatMask::TYPE) { attributes.kind } else { entry.kind };
+        let size_bytes = if have.contains(StatMask::SIZE) { attributes.size_bytes } else { 0 };
         self.total.add(size_bytes);
         self.types[kind as usize].add(size_bytes);
         if attributes.error != 0 {
             self.unexamined += 1;
             return;
         }
-        if have.contains(Want::SIZE) {
+        if have.contains(StatMask::SIZE) {
             self.sizes.add(size_bytes);
             self.largest.offer(size_bytes, prefix, entry.name);
         }
-        if have.contains(Want::MODIFIED) {
+        if have.contains(StatMask::MODIFIED) {
             let modified = attributes.modified;
             self.ages.add(self.now_s.saturating_sub(modified.seconds), size_bytes);
             self.newest.offer(modified, prefix, entry.name);
             self.oldest.offer(Reverse(modified), prefix, entry.name);
         }
         // On many file systems a directory has a link for each subdirectory.
-        let linked = have.contains(Want::LINKS) && attributes.links > 1 && kind != FileType::Directory;
+        let linked = have.contains(StatMask::LINKS) && attributes.links > 1 && kind != FileType::Directory;
         self.linked += u64::from(linked);
     }
 
@@ -242,7 +243,7 @@ mod tests {
     fn what_could_not_be_examined_is_an_entry_without_size_and_age() {
         let mut summary = Summary::new(NOW_S, 5);
         summary.add(b"", &entry(b"denied"), &Attributes { error: 13, ..Attributes::NOTHING });
-        summary.add(b"", &entry(b"without time"), &Attributes { have: Want::SIZE, ..file(3, 0) });
+        summary.add(b"", &entry(b"without time"), &Attributes { have: StatMask::SIZE, ..file(3, 0) });
         assert_eq!((summary.total().entries, summary.unexamined()), (2, 1));
         assert_eq!((summary.sizes().entries(), summary.ages().entries()), (1, 0));
         assert_eq!((summary.largest().len(), summary.oldest().len()), (1, 0));

@@ -19,13 +19,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::attributes::{Attributes, Time, Want};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::batch::Entry;
 use crate::file_type::FileType;
 use crate::tree_path::TreePath;
 
 use self::links::Links;
-pub use self::read::{UsageEvent, read};
+pub use self::read::read;
 use self::subtree::Gathering;
 pub use self::subtree::Subtree;
 use self::tables::Tables;
@@ -46,6 +46,22 @@ pub enum By {
     Newest,
     /// Entry that was not modified for the longest time first.
     Oldest,
+}
+
+impl By {
+    /// All orders.
+    pub const ALL: [Self; 5] = [Self::Entries, Self::Allocated, Self::Apparent, Self::Newest, Self::Oldest];
+
+    /// Name in options and reports, such as `entries`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Entries => "entries",
+            Self::Allocated => "allocated",
+            Self::Apparent => "apparent",
+            Self::Newest => "newest",
+            Self::Oldest => "oldest",
+        }
+    }
 }
 
 /// Settings of a report.
@@ -139,15 +155,15 @@ pub struct Item<'a> {
 
 impl<'a> Item<'a> {
     /// Attributes needed.
-    pub const WANT: Want = Want::TYPE
-        .union(Want::SIZE)
-        .union(Want::ALLOCATED)
-        .union(Want::MODIFIED)
-        .union(Want::ACCESSED)
-        .union(Want::OWNER)
-        .union(Want::LINKS)
-        .union(Want::INODE)
-        .union(Want::DEVICE);
+    pub const WANT: StatMask = StatMask::TYPE
+        .union(StatMask::SIZE)
+        .union(StatMask::ALLOCATED)
+        .union(StatMask::MODIFIED)
+        .union(StatMask::ACCESSED)
+        .union(StatMask::OWNER)
+        .union(StatMask::LINKS)
+        .union(StatMask::INODE)
+        .union(StatMask::DEVICE);
 
     /// Converts a listed entry and its attributes.
     #[inline]
@@ -156,15 +172,15 @@ impl<'a> Item<'a> {
         let (major, minor) = attributes.device;
         Self {
             name: entry.name,
-            kind: if has(Want::TYPE) { attributes.kind } else { entry.kind },
-            size_bytes: has(Want::SIZE).then_some(attributes.size_bytes),
-            allocated_bytes: has(Want::ALLOCATED).then_some(attributes.allocated_bytes),
-            modified: has(Want::MODIFIED).then_some(attributes.modified),
-            accessed: has(Want::ACCESSED).then_some(attributes.accessed),
-            user: has(Want::OWNER).then_some(attributes.user),
-            links: has(Want::LINKS).then_some(attributes.links),
-            inode: has(Want::INODE).then_some((attributes.inode, 0)),
-            device: has(Want::DEVICE).then_some(u64::from(major) << 32 | u64::from(minor)),
+            kind: if has(StatMask::TYPE) { attributes.kind } else { entry.kind },
+            size_bytes: has(StatMask::SIZE).then_some(attributes.size_bytes),
+            allocated_bytes: has(StatMask::ALLOCATED).then_some(attributes.allocated_bytes),
+            modified: has(StatMask::MODIFIED).then_some(attributes.modified),
+            accessed: has(StatMask::ACCESSED).then_some(attributes.accessed),
+            user: has(StatMask::OWNER).then_some(attributes.user),
+            links: has(StatMask::LINKS).then_some(attributes.links),
+            inode: has(StatMask::INODE).then_some((attributes.inode, 0)),
+            device: has(StatMask::DEVICE).then_some(u64::from(major) << 32 | u64::from(minor)),
             is_unexamined: attributes.error != 0,
         }
     }

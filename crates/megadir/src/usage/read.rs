@@ -10,7 +10,7 @@ use crossbeam_channel::{RecvTimeoutError, Sender, unbounded};
 
 use super::{Item, Subtree, Tally, Usage};
 use crate::attribute_listing::{AttributeListing, policy as attribute_policy};
-use crate::attributes::{Attributes, Want};
+use crate::attributes::{Attributes, StatMask};
 use crate::batch::Entry;
 use crate::conditions::{Conditions, Place};
 use crate::dir::Dir;
@@ -18,32 +18,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::names;
 use crate::tree_path::TreePath;
-use crate::walk::{Walk, WalkContext, WalkItem, WalkOptions, WalkPart};
+use crate::walk::{TreeEvent, Walk, WalkContext, WalkItem, WalkOptions, WalkPart};
 
 /// Between progress events.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// Progress of a running [`read`].
-#[derive(Debug)]
-pub enum UsageEvent<'a> {
-    /// Number of entries read so far.
-    Read(u64),
-    /// A directory could not be opened or listed completely.
-    Failed(&'a Error),
-    /// Entries of a directory could not be examined.
-    Unexamined {
-        /// The directory.
-        directory: &'a Path,
-        /// Name of the first.
-        first: &'a [u8],
-        /// Its errno.
-        errno: i32,
-        /// Their number in the batch.
-        count: u64,
-    },
-    /// A directory on another mount, not entered.
-    OtherMount(&'a Path),
-}
 
 enum Message {
     Failed(Error),
@@ -68,16 +46,16 @@ struct Reader<'r> {
 }
 
 /// Reads the tree below a directory by [`WalkOptions::threads`] threads, including other mounts if the options request
-/// it. The options need an examiner for [`Item::WANT`] and what the conditions need; only entries that meet the conditions
+/// it. The options need a stat backend for [`Item::WANT`] and what the conditions need; only entries that meet the conditions
 /// count. Breaks if `watch` requested a stop.
 ///
 /// ```
 /// use megadir::usage::{By, Item, Usage, UsageOptions, read};
-/// use megadir::{Dir, EXAMINERS, WalkOptions};
+/// use megadir::{Dir, STAT_BACKENDS, WalkOptions};
 /// use std::ops::ControlFlow;
 ///
 /// let mut usage = Usage::new(UsageOptions { top: 5, depth: None, by: By::Entries, now_s: 1_800_000_000 });
-/// let options = WalkOptions { examine: Some((EXAMINERS[0], Item::WANT)), ..WalkOptions::new(2) };
+/// let options = WalkOptions { examine: Some((STAT_BACKENDS[0], Item::WANT)), ..WalkOptions::new(2) };
 /// let _ = read(&mut usage, Dir::open("src")?, options, &mut |_| ControlFlow::Continue(()))?;
 /// let report = usage.finish();
 /// println!("{} entries", report.total.amount.entries);
@@ -95,7 +73,7 @@ pub fn read(
     usage: &mut Usage,
     root: Dir,
     options: WalkOptions,
-    watch: &mut dyn FnMut(UsageEvent<'_>) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
     let options = WalkOptions { tell_ends: true, ..options };
     let subtree = usage.root(root.path().to_owned());
@@ -111,9 +89,9 @@ pub fn read(
         };
         let flow = match opened {
             Ok(Some(directory)) => walk(usage, (directory, subtree.below(&name)), &options, watch)?,
-            Ok(None) => watch(UsageEvent::OtherMount(&root.path().join(names::to_os(&name)?))),
+            Ok(None) => watch(TreeEvent::OtherMount(&root.path().join(names::to_os(&name)?))),
             Err(error) if error.kind() == ErrorKind::NotFound => ControlFlow::Continue(()),
-            Err(error) => watch(UsageEvent::Failed(&error)),
+            Err(error) => watch(TreeEvent::Failed(&error)),
         };
         if flow.is_break() {
             return Ok(flow);
@@ -124,8 +102,8 @@ pub fn read(
 
 /// `true` if a directory probably has no subdirectories. A walk would read it with one thread.
 fn is_flat(root: &Dir, options: &WalkOptions) -> bool {
-    let links = root.attributes(Want::LINKS);
-    options.threads > 1 && links.is_ok_and(|links| links.have.contains(Want::LINKS) && links.links == 2)
+    let links = root.attributes(StatMask::LINKS);
+    options.threads > 1 && links.is_ok_and(|links| links.have.contains(StatMask::LINKS) && links.links == 2)
 }
 
 /// Counts the entries of a directory that several threads read. Returns the names of the subdirectories to enter.
@@ -133,13 +111,13 @@ fn listing(
     usage: &mut Usage,
     (root, subtree): (&Dir, &Subtree),
     options: &WalkOptions,
-    watch: &mut dyn FnMut(UsageEvent<'_>) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>,
 ) -> Result<(ControlFlow<()>, Vec<Vec<u8>>)> {
     let conditions = options.conditions.as_deref();
-    let want = options.examine.map_or(Want::NOTHING, |examine| examine.1);
+    let want = options.examine.map_or(StatMask::NOTHING, |examine| examine.1);
     let mut choice = attribute_policy::choose(root, want, options.threads)?;
-    if let Some((examiner, _)) = options.examine {
-        choice.examiner = attribute_policy::fitting(examiner, choice.listing.backend)?;
+    if let Some((stat_backend, _)) = options.examine {
+        choice.stat_backend = attribute_policy::fitting(stat_backend, choice.listing.backend)?;
     }
     let mut listing = AttributeListing::with_choice(root.again()?, choice)?;
     let (mut tally, mut below, mut read) = (usage.tally(), Vec::new(), 0);
@@ -153,7 +131,7 @@ fn listing(
                 let directories = batch.entries().filter(|(entry, _)| entry.kind == FileType::Directory);
                 below.extend(directories.map(|(entry, _)| entry.name.to_vec()).filter(|name| enters(name)));
                 read += counted.entries;
-                flow = watch(UsageEvent::Read(read));
+                flow = watch(TreeEvent::Read(read));
                 if let Some(message) = counted.message(root.path()) {
                     flow = if flow.is_break() { flow } else { watch(message.event()) };
                 }
@@ -163,7 +141,7 @@ fn listing(
                 break;
             }
             Err(error) => {
-                flow = watch(UsageEvent::Failed(&error));
+                flow = watch(TreeEvent::Failed(&error));
                 break;
             }
         }
@@ -177,7 +155,7 @@ fn walk(
     usage: &mut Usage,
     (root, subtree): (Dir, Subtree),
     options: &WalkOptions,
-    watch: &mut dyn FnMut(UsageEvent<'_>) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
     let path = root.path().to_owned();
     let conditions = options.conditions.as_deref();
@@ -204,7 +182,7 @@ fn walk(
                 flow = watch(message.event());
             }
             if flow.is_continue() {
-                flow = watch(UsageEvent::Read(progress.read.load(Ordering::Relaxed)));
+                flow = watch(TreeEvent::Read(progress.read.load(Ordering::Relaxed)));
             }
             progress.stop.fetch_or(flow.is_break(), Ordering::Relaxed);
             if matches!(next, Err(RecvTimeoutError::Disconnected)) {
@@ -222,12 +200,12 @@ fn walk(
 }
 
 impl Message {
-    fn event(&self) -> UsageEvent<'_> {
+    fn event(&self) -> TreeEvent<'_> {
         match self {
-            Self::Failed(error) => UsageEvent::Failed(error),
-            Self::OtherMount(path) => UsageEvent::OtherMount(path),
+            Self::Failed(error) => TreeEvent::Failed(error),
+            Self::OtherMount(path) => TreeEvent::OtherMount(path),
             Self::Unexamined { directory, first, errno, count } => {
-                UsageEvent::Unexamined { directory, first, errno: *errno, count: *count }
+                TreeEvent::Unexamined { directory, first, errno: *errno, count: *count }
             }
         }
     }
@@ -295,7 +273,7 @@ fn count<'e>(
         if attributes.has_vanished() {
             continue;
         }
-        if conditions.is_some_and(|all| !all.accepts(&place, entry.name, entry.kind, attributes)) {
+        if conditions.is_some_and(|all| !all.may_accept(&place, entry.name, entry.kind, attributes)) {
             continue;
         }
         if attributes.error != 0 {

@@ -2,31 +2,29 @@
 //! never through a symbolic link. If the queue is full, a worker descends itself, so memory is bounded by queue
 //! and depth, not by the width of the tree. An unreadable directory is an item of the walk, not its end.
 
-mod context;
 mod parts;
 mod queue;
 mod worker;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use self::context::Opened;
-pub use self::context::WalkContext;
-pub use self::parts::WalkPart;
 use self::queue::{Pending, Queue};
 use self::worker::{Gathered, Output, Worker};
-use crate::attributes::{Attributes, Want};
+use crate::attributes::{Attributes, StatMask};
 use crate::batch::Batch;
 use crate::conditions::Conditions;
 use crate::dir::Dir;
 use crate::dir_path::DirPath;
 use crate::error::{Error, Result};
-use crate::stat::Examiner;
-use crate::threads::join;
+use crate::options::join;
+use crate::stat::StatBackend;
+
+pub use self::parts::WalkPart;
 
 /// Options of a walk.
 ///
@@ -59,7 +57,7 @@ pub struct WalkOptions {
     /// Enter other file systems mounted below the root.
     pub cross_mounts: bool,
     /// Examine each entry: the backend, and the attributes wanted.
-    pub examine: Option<(&'static dyn Examiner, Want)>,
+    pub examine: Option<(&'static dyn StatBackend, StatMask)>,
     /// Return [`WalkItem::End`] for each directory, for callers that keep state per directory.
     pub tell_ends: bool,
     /// Enter only directories that these conditions let see. Batches hold all entries: the caller checks them.
@@ -105,6 +103,30 @@ pub enum WalkItem<'a> {
     Error(Error),
     /// A directory on another mount, not entered.
     OtherMount(PathBuf),
+}
+
+/// Progress of an operation that reads a tree.
+#[derive(Debug)]
+pub enum TreeEvent<'a> {
+    /// Number of entries read so far.
+    Read(u64),
+    /// Number of rows written so far, if the operation writes rows after everything was read.
+    Written(u64),
+    /// A directory could not be opened or listed completely.
+    Failed(&'a Error),
+    /// Entries of a directory could not be examined.
+    Unexamined {
+        /// The directory.
+        directory: &'a Path,
+        /// Name of the first.
+        first: &'a [u8],
+        /// Its errno.
+        errno: i32,
+        /// Their number. A large directory may be reported in parts.
+        count: u64,
+    },
+    /// A directory on another mount, not entered.
+    OtherMount(&'a Path),
 }
 
 /// A walk in progress; the root itself is not among its entries.
@@ -198,7 +220,7 @@ fn workers<C: WalkContext>(root: Dir, context: C, options: &WalkOptions) -> Resu
     worker::check(options, root.dir_path())?;
     let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
     let mut examine = match options.examine {
-        Some((examiner, want)) => examiner.start_threads(&root, want, options.threads)?,
+        Some((stat_backend, want)) => stat_backend.start_threads(&root, want, options.threads)?,
         None => Vec::new(),
     };
     if queue.push(Pending::Root(Box::new(Opened { dir: Arc::new(root), context }))).is_err() {
@@ -263,4 +285,27 @@ impl Drop for Handles {
             let _ = thread.join();
         }
     }
+}
+
+/// State of a directory of a walk, derived from its parent's.
+///
+/// The walk keeps it until the directory is read and each directory in it was opened. A state that refers to its
+/// parent's by an [`Arc`] is therefore dropped when everything below has been read.
+pub trait WalkContext: Send + Sync + 'static {
+    /// Makes the state of the directory `name` in this directory.
+    #[must_use]
+    fn below(&self, name: &[u8]) -> Self;
+}
+
+/// No state.
+impl WalkContext for () {
+    fn below(&self, _name: &[u8]) -> Self {}
+}
+
+/// Open directory and its state.
+#[derive(Debug)]
+struct Opened<C> {
+    /// Shared with its reader.
+    dir: Arc<Dir>,
+    context: C,
 }

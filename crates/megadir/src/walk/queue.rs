@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::context::Opened;
+use super::Opened;
 
 #[derive(Debug)]
 pub(super) enum Pending<C> {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::WalkOptions;
-use super::context::{Opened, WalkContext};
 use super::queue::{Pending, Queue};
+use super::{Opened, WalkContext};
 use crate::attributes::Attributes;
 use crate::backend::{self, Backend, Reader};
 use crate::batch::Batch;
@@ -177,7 +177,7 @@ impl<C: WalkContext> Worker<C> {
         let directory = Arc::new(opened);
         let options = read_options(&self.options);
         let reader = match self.options.examine {
-            Some((examiner, want)) if examiner.is_listed() => {
+            Some((stat_backend, want)) if stat_backend.is_listed() => {
                 backend()?.open_with_attributes(&directory.dir, &options, want)?
             }
             _ => backend()?.open_again(&directory.dir, &options, std::mem::take(&mut self.spare_buffer))?,

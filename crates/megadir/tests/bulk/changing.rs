@@ -5,18 +5,18 @@ use std::io::Write;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use megadir::{Dir, Examiner, ReadOptions, Time, Want, backend, examiner};
-use megadir_testkit::examining::trees::{self, Truth};
+use megadir::{Dir, ReadOptions, StatBackend, StatMask, Time, backend, stat_backend};
 use megadir_testkit::mount::{Mount, XFS};
 use megadir_testkit::require;
+use megadir_testkit::stat_conformance::trees::{self, Truth};
 
 use crate::support::{SETTLED, assert_told, assert_true, places, various};
 
 /// Lists a directory, runs `change`, and then examines the listed entries.
-fn examined_after(examiner: &'static dyn Examiner, path: &Path, change: impl FnOnce()) -> Truth {
+fn examined_after(stat_backend: &'static dyn StatBackend, path: &Path, change: impl FnOnce()) -> Truth {
     let directory = Dir::open(path).unwrap();
     let options = ReadOptions { buffer_bytes: 1 << 20, threads: 1, shares: 1, resolve_types: false };
-    let mut examine = examiner.start(&directory, Want::ALL).unwrap();
+    let mut examine = stat_backend.start(&directory, StatMask::ALL).unwrap();
     let mut reader = backend("getdents").unwrap().open(&directory, &options).unwrap();
     let batch = reader.next_batch().unwrap().unwrap();
     change();
@@ -28,14 +28,14 @@ fn examined_after(examiner: &'static dyn Examiner, path: &Path, change: impl FnO
 
 #[test]
 fn names_that_changed_hands_are_told_as_they_are_now() {
-    for (examiner, mount) in require!(places()) {
+    for (stat_backend, mount) in require!(places()) {
         let path = mount.path().join("changing");
         fs::create_dir(&path).unwrap();
         for index in 0..2000 {
             fs::write(path.join(format!("{index:04}")), vec![1; index]).unwrap();
         }
         std::thread::sleep(SETTLED);
-        let told = examined_after(examiner, &path, || {
+        let told = examined_after(stat_backend, &path, || {
             for index in 0..1000 {
                 let name = path.join(format!("{index:04}"));
                 match index % 5 {
@@ -72,7 +72,7 @@ fn names_that_changed_hands_are_told_as_they_are_now() {
 
 #[test]
 fn what_was_written_a_moment_ago_is_told() {
-    for (examiner, mount) in require!(places()) {
+    for (stat_backend, mount) in require!(places()) {
         let path = mount.path().join("written");
         various(&path, 500);
         std::thread::sleep(SETTLED);
@@ -82,10 +82,10 @@ fn what_was_written_a_moment_ago_is_told() {
             file.write_all(&vec![1; 10_000 + index]).unwrap();
             file.set_times(FileTimes::new().set_modified(UNIX_EPOCH)).unwrap();
         }
-        assert_true(examiner, &path);
+        assert_true(stat_backend, &path);
         // Written long after it settled, and not flushed: only the sync at the beginning helps.
         std::thread::sleep(SETTLED);
-        assert_true(examiner, &path);
+        assert_true(stat_backend, &path);
     }
 }
 
@@ -95,7 +95,7 @@ fn on_xfs_what_is_written_while_it_is_listed_is_told() {
     let path = mount.path().join("written");
     various(&path, 500);
     std::thread::sleep(SETTLED);
-    let told = examined_after(examiner("xfs-bulkstat").unwrap(), &path, || {
+    let told = examined_after(stat_backend("xfs-bulkstat").unwrap(), &path, || {
         for index in 0..200 {
             let mut file = File::options().append(true).open(path.join(format!("file{index:028}"))).unwrap();
             file.write_all(&vec![1; 10_000 + index]).unwrap();

@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use megadir::{Attributes, Dir, ErrorKind, Examiner, Walk, WalkItem, WalkOptions, Want, examiner};
-use megadir_testkit::examining::trees;
+use megadir::{Attributes, Dir, ErrorKind, StatBackend, StatMask, Walk, WalkItem, WalkOptions, stat_backend};
 use megadir_testkit::mount::{BTRFS, Mount, XFS, run, unmount};
 use megadir_testkit::require;
+use megadir_testkit::stat_conformance::trees;
 
 use crate::support::{SETTLED, assert_told, assert_true, places, various};
 
@@ -31,7 +31,7 @@ impl Drop for Mounted {
 
 #[test]
 fn what_is_mounted_on_an_entry_is_told_not_what_it_hides() {
-    for (examiner, mount) in require!(places()) {
+    for (stat_backend, mount) in require!(places()) {
         let path = mount.path().join("mounts");
         various(&path, 300);
         let odd = path.join("a b\\c\td\ne");
@@ -41,7 +41,7 @@ fn what_is_mounted_on_an_entry_is_told_not_what_it_hides() {
         mounted.mount(&["--bind", "/proc/self/mountinfo"], &path.join("data"));
         mounted.mount(&["--bind", path.join("file0000000000000000000000000009").to_str().unwrap()], &odd);
         mounted.mount(&["-t", "tmpfs", "none"], &path.join("directory3"));
-        let told = assert_true(examiner, &path);
+        let told = assert_true(stat_backend, &path);
         assert_eq!(told[&b"data"[..]].size_bytes, 0);
         assert_ne!(told[&b"data"[..]].device, told[&b"char"[..]].device);
         assert_eq!(told[&b"a b\\c\td\ne"[..]].size_bytes, 9009);
@@ -53,7 +53,7 @@ fn what_is_mounted_on_an_entry_is_told_not_what_it_hides() {
 #[test]
 fn subvolumes_are_told_by_their_own_inode_and_device() {
     let mount = require!(Mount::make(&BTRFS));
-    let btrfs = examiner("btrfs-search").unwrap();
+    let btrfs = stat_backend("btrfs-search").unwrap();
     let root = mount.path();
     let subvolume = |words: &[&str]| run(Command::new("btrfs").arg("subvolume").args(words)).unwrap();
     // Numbers of subvolumes start at 256, as inode numbers do.
@@ -85,7 +85,7 @@ fn subvolumes_are_told_by_their_own_inode_and_device() {
 
 /// Walks a tree with two threads; returns the errors.
 fn walk(
-    examiner: &'static dyn Examiner,
+    stat_backend: &'static dyn StatBackend,
     root: &Path,
     cross_mounts: bool,
     mut each: impl FnMut(&Path, &str, &Attributes),
@@ -95,7 +95,7 @@ fn walk(
         threads: 2,
         queue_directories_max: 16,
         cross_mounts,
-        examine: Some((examiner, Want::ALL)),
+        examine: Some((stat_backend, StatMask::ALL)),
         tell_ends: false,
         conditions: None,
     };
@@ -130,7 +130,7 @@ fn a_walk_refuses_other_file_systems_once_each_and_goes_on_elsewhere() {
     fs::create_dir_all(xfs.path().join("tmpfs/below/deeper")).unwrap();
     mounted.mount(&["--bind", other.path().to_str().unwrap()], &xfs.path().join("xfs"));
     let mut seen = 0;
-    let errors = walk(examiner("xfs-bulkstat").unwrap(), &xfs.path(), true, |path, name, row| {
+    let errors = walk(stat_backend("xfs-bulkstat").unwrap(), &xfs.path(), true, |path, name, row| {
         assert_told(row, &trees::of(&path.join(name)), name.as_bytes());
         seen += 1;
     });

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 
-use megadir::{Dir, FileType, Want, examiner};
+use megadir::{Dir, FileType, StatMask, stat_backend};
 use megadir_testkit::mount::{BTRFS, Mount, XFS};
 use megadir_testkit::require;
 
@@ -11,7 +11,7 @@ use crate::support::{SETTLED, assert_true, places, various};
 
 #[test]
 fn settled_entries_of_every_type_are_told_truly() {
-    for (examiner, mount) in require!(places()) {
+    for (stat_backend, mount) in require!(places()) {
         let path = mount.path().join("various");
         various(&path, 5000);
         // Holes: a stretch of few distant inodes, one of none, and full ones.
@@ -19,9 +19,9 @@ fn settled_entries_of_every_type_are_told_truly() {
             fs::remove_file(path.join(format!("file{index:028}"))).unwrap();
         }
         std::thread::sleep(SETTLED);
-        let told = assert_true(examiner, &path);
+        let told = assert_true(stat_backend, &path);
         assert_eq!(told[&b"file0000000000000000000000000017"[..]].modified.seconds, -17 * 40_000 - 1);
-        assert!(told.values().all(|row| row.have == Want::ALL));
+        assert!(told.values().all(|row| row.have == StatMask::ALL));
     }
 }
 
@@ -41,11 +41,11 @@ fn entries_of_all_allocation_groups_are_told_truly() {
         }
     }
     std::thread::sleep(SETTLED);
-    let told = assert_true(examiner("xfs-bulkstat").unwrap(), &together);
+    let told = assert_true(stat_backend("xfs-bulkstat").unwrap(), &together);
     let largest = told.values().map(|row| row.inode).max().unwrap();
     let smallest = told.values().map(|row| row.inode).min().unwrap();
     assert!(largest - smallest > 1 << 18, "all in one group: {smallest} to {largest}");
-    assert_true(examiner("xfs-bulkstat").unwrap(), &apart);
+    assert_true(stat_backend("xfs-bulkstat").unwrap(), &apart);
 }
 
 #[test]
@@ -69,19 +69,19 @@ fn the_tree_is_searched_past_extents_and_directories() {
         fs::write(path.join(format!("after{after}")), vec![1; after * 50]).unwrap();
     }
     std::thread::sleep(SETTLED);
-    assert_true(examiner("btrfs-search").unwrap(), &path);
-    assert_true(examiner("btrfs-search").unwrap(), &path.join("large"));
+    assert_true(stat_backend("btrfs-search").unwrap(), &path);
+    assert_true(stat_backend("btrfs-search").unwrap(), &path.join("large"));
 }
 
 #[test]
 fn an_empty_directory_and_a_removed_one_have_no_entries() {
-    for (examiner, mount) in require!(places()) {
+    for (stat_backend, mount) in require!(places()) {
         let path = mount.path().join("empty");
         fs::create_dir(&path).unwrap();
-        assert!(assert_true(examiner, &path).is_empty());
+        assert!(assert_true(stat_backend, &path).is_empty());
         let directory = Dir::open(&path).unwrap();
         fs::remove_dir(&path).unwrap();
         assert_eq!(directory.kind_of(b"x"), FileType::Unknown);
-        examiner.start(&directory, Want::ALL).unwrap();
+        stat_backend.start(&directory, StatMask::ALL).unwrap();
     }
 }

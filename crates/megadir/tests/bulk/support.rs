@@ -5,27 +5,27 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use megadir::{Attributes, Examiner, Want, examiner};
-use megadir_testkit::examining::Ground;
-use megadir_testkit::examining::trees::{self, Truth};
-use megadir_testkit::examining::wrong;
+use megadir::{Attributes, StatBackend, StatMask, stat_backend};
 use megadir_testkit::mount::{BTRFS, Mount, Recipe, XFS};
+use megadir_testkit::stat_conformance::Ground;
+use megadir_testkit::stat_conformance::trees::{self, Truth};
+use megadir_testkit::stat_conformance::wrong;
 use rustix::fs::{CWD, FileType as Kind, Mode, makedev, mknodat};
 
 /// Inodes unchanged for this long are read in bulk.
 pub(crate) const SETTLED: Duration = Duration::from_millis(1100);
 
-/// The examiners and their file systems.
+/// The stat backends and their file systems.
 pub(crate) const PLACES: [(&str, &Recipe); 2] = [("xfs-bulkstat", &XFS), ("btrfs-search", &BTRFS)];
 
-pub(crate) fn places() -> Result<Vec<(&'static dyn Examiner, Mount)>, String> {
-    PLACES.iter().map(|(name, recipe)| Ok((examiner(name).unwrap(), Mount::make(recipe)?))).collect()
+pub(crate) fn places() -> Result<Vec<(&'static dyn StatBackend, Mount)>, String> {
+    PLACES.iter().map(|(name, recipe)| Ok((stat_backend(name).unwrap(), Mount::make(recipe)?))).collect()
 }
 
 /// Asserts that every strategy returns what `std` and statx return, and returns those rows.
 #[track_caller]
-pub(crate) fn assert_true(examiner: &'static dyn Examiner, path: &Path) -> Truth {
-    let ground = Ground::new(examiner, path);
+pub(crate) fn assert_true(stat_backend: &'static dyn StatBackend, path: &Path) -> Truth {
+    let ground = Ground::new(stat_backend, path);
     ground.check_path(path, 16 << 10);
     assert_eq!(ground.outcome().refused, 0);
     trees::oracle(path)
@@ -34,9 +34,9 @@ pub(crate) fn assert_true(examiner: &'static dyn Examiner, path: &Path) -> Truth
 /// Asserts a row of one entry.
 #[track_caller]
 pub(crate) fn assert_told(row: &Attributes, truth: &Attributes, name: &[u8]) {
-    let lacking = PLACES.iter().map(|(name, _)| examiner(name).unwrap().lacks());
-    let lacking = lacking.fold(Want::NOTHING, |all, one| all | one);
-    if let Some(wrong) = wrong(row, truth, Want::ALL, lacking) {
+    let lacking = PLACES.iter().map(|(name, _)| stat_backend(name).unwrap().lacks());
+    let lacking = lacking.fold(StatMask::NOTHING, |all, one| all | one);
+    if let Some(wrong) = wrong(row, truth, StatMask::ALL, lacking) {
         panic!("'{}': {wrong}", name.escape_ascii());
     }
 }

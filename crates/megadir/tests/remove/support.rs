@@ -9,21 +9,7 @@ use megadir::remove::{Counts, Progress, RemoveOptions, Removed, remove_contents,
 
 /// Options that remove everything and panic on failure.
 pub(crate) fn options(workers: usize) -> RemoveOptions<'static> {
-    RemoveOptions {
-        workers,
-        cross_mounts: false,
-        conditions: None,
-        name: None,
-        keep_newest: None,
-        back_off: false,
-        on_removal: None,
-        dry_run: false,
-        keep: None,
-        entries_per_second_max: None,
-        order: None,
-        own_tables: false,
-        on_failure: &|failure| panic!("{failure}"),
-    }
+    RemoveOptions::new(workers, &|failure| panic!("{failure}"))
 }
 
 /// Removes the entry at a path.

@@ -1,10 +1,10 @@
-//! Attributes from every listing and every examiner, for directories of all sizes.
+//! Attributes from every listing and every stat backend, for directories of all sizes.
 
 use std::fs::{File, FileTimes};
 use std::os::windows::fs::FileTimesExt as _;
 use std::time::{Duration, UNIX_EPOCH};
 
-use megadir::{AttributeChoice, BACKENDS, Dir, ErrorKind, Strategy, Walk, WalkItem, WalkOptions, Want};
+use megadir::{AttributeChoice, BACKENDS, Dir, ErrorKind, StatMask, Strategy, Walk, WalkItem, WalkOptions};
 use megadir_testkit::require;
 use megadir_testkit::tree::Flat;
 
@@ -32,7 +32,7 @@ fn every_listing_brings_what_the_standard_library_tells() {
                 assert!(rows.values().all(|row| row.have == backend.brings()), "{way}");
                 assert_same(&rows, &truth, TOLD, &way.to_string());
                 if let Some(asked) = &asked {
-                    assert_same(&rows, asked, Want::ALL, &way.to_string());
+                    assert_same(&rows, asked, StatMask::ALL, &way.to_string());
                 }
             }
         }
@@ -40,12 +40,12 @@ fn every_listing_brings_what_the_standard_library_tells() {
 }
 
 #[test]
-fn every_examiner_tells_what_the_standard_library_tells() {
+fn every_stat_backend_tells_what_the_standard_library_tells() {
     let scratch = tempfile::tempdir().unwrap();
     for entries in SIZES.into_iter().filter(|entries| *entries <= 2000 || require::full()) {
         let path = Flat::plain(entries).ensure(scratch.path());
         let (truth, directory) = (truth(&path), Dir::open(&path).unwrap());
-        for examiner in asking() {
+        for stat_backend in asking() {
             for strategy in [
                 Strategy::AtOnce,
                 Strategy::Chunks { threads: 3 },
@@ -53,7 +53,7 @@ fn every_examiner_tells_what_the_standard_library_tells() {
             ] {
                 let listing = megadir::backend("by-handle").unwrap();
                 let way =
-                    AttributeChoice { strategy, ..choice(&directory, listing, examiner.name(), 4 << 10) };
+                    AttributeChoice { strategy, ..choice(&directory, listing, stat_backend.name(), 4 << 10) };
                 assert_same(&examined(&path, &way).unwrap(), &truth, TOLD, &way.to_string());
             }
         }
@@ -94,8 +94,8 @@ fn times_to_100_ns_and_sizes_beyond_32_bits_are_told() {
         let way = choice(&directory, backend, "listed", 64 << 10);
         assert_same(&examined(path, &way).unwrap(), &truth, TOLD, &way.to_string());
     }
-    for examiner in asking() {
-        let way = choice(&directory, BACKENDS[0], examiner.name(), 64 << 10);
+    for stat_backend in asking() {
+        let way = choice(&directory, BACKENDS[0], stat_backend.name(), 64 << 10);
         assert_same(&examined(path, &way).unwrap(), &truth, TOLD, &way.to_string());
     }
 }
@@ -106,11 +106,11 @@ fn what_the_policy_picks_asks_nobody() {
     let path = Flat::plain(30).ensure(scratch.path());
     let directory = Dir::open(&path).unwrap();
     for threads in [1, 8] {
-        let picked = megadir::attribute_policy::choose(&directory, Want::ALL, threads).unwrap();
-        assert_eq!((picked.examiner.name(), picked.listing.backend.name()), ("listed", "by-handle"));
+        let picked = megadir::attribute_policy::choose(&directory, StatMask::ALL, threads).unwrap();
+        assert_eq!((picked.stat_backend.name(), picked.listing.backend.name()), ("listed", "by-handle"));
         let rows = examined(&path, &picked).unwrap();
         assert_same(&rows, &truth(&path), TOLD, "policy");
-        let all = TOLD | Want::CHANGED | Want::INODE | Want::ALLOCATED | Want::ACCESSED;
+        let all = TOLD | StatMask::CHANGED | StatMask::INODE | StatMask::ALLOCATED | StatMask::ACCESSED;
         assert!(rows.values().all(|row| row.have == all && row.inode != 0), "{rows:?}");
     }
 }
@@ -145,14 +145,14 @@ fn a_walk_tells_what_the_standard_library_tells() {
             std::fs::write(path.join(format!("{file}")), "x".repeat(index + file)).unwrap();
         }
     }
-    for examiner in megadir::EXAMINERS {
+    for stat_backend in megadir::STAT_BACKENDS {
         for threads in [1, 3] {
             let options = WalkOptions {
                 buffer_bytes: 4 << 10,
                 threads,
                 queue_directories_max: 1,
                 cross_mounts: false,
-                examine: Some((*examiner, Want::ALL)),
+                examine: Some((*stat_backend, StatMask::ALL)),
                 tell_ends: false,
                 conditions: None,
             };
@@ -166,7 +166,7 @@ fn a_walk_tells_what_the_standard_library_tells() {
             }
             assert_eq!(found.len(), 5, "directories that hold something");
             for (directory, rows) in found {
-                let what = format!("{} in {}", examiner.name(), directory.display());
+                let what = format!("{} in {}", stat_backend.name(), directory.display());
                 assert_same(&rows, &truth(&directory), TOLD, &what);
             }
         }

@@ -57,9 +57,9 @@ fn paths_beyond_260_characters_are_listed_opened_and_walked() {
         assert_eq!(found.len(), 20);
         same_rows(&examined(&deep, &way).unwrap(), &truth(&deep), TOLD, backend.name());
     }
-    for examiner in super::support::asking() {
-        let way = choice(&directory, BACKENDS[0], examiner.name(), 4 << 10);
-        same_rows(&examined(&deep, &way).unwrap(), &truth(&deep), TOLD, examiner.name());
+    for stat_backend in super::support::asking() {
+        let way = choice(&directory, BACKENDS[0], stat_backend.name(), 4 << 10);
+        same_rows(&examined(&deep, &way).unwrap(), &truth(&deep), TOLD, stat_backend.name());
     }
     let options = WalkOptions {
         buffer_bytes: 4 << 10,

@@ -13,21 +13,7 @@ use megadir_testkit::require;
 
 /// Options that remove everything and panic on failure.
 fn options(workers: usize) -> RemoveOptions<'static> {
-    RemoveOptions {
-        workers,
-        cross_mounts: false,
-        conditions: None,
-        name: None,
-        keep_newest: None,
-        back_off: false,
-        on_removal: None,
-        dry_run: false,
-        keep: None,
-        entries_per_second_max: None,
-        order: None,
-        own_tables: false,
-        on_failure: &|failure| panic!("{failure}"),
-    }
+    RemoveOptions::new(workers, &|failure| panic!("{failure}"))
 }
 
 fn remove(path: &Path, options: &RemoveOptions<'_>) -> megadir::Result<Removed> {

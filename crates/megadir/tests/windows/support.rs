@@ -6,15 +6,16 @@ use std::path::Path;
 
 use megadir::policy::{self, Choice};
 use megadir::{
-    AttributeChoice, AttributeListing, Attributes, Backend, Dir, ErrorKind, Examiner, FileType, ReadOptions,
-    Result, Strategy, Time, Want,
+    AttributeChoice, AttributeListing, Attributes, Backend, Dir, ErrorKind, FileType, ReadOptions, Result,
+    StatBackend, StatMask, Strategy, Time,
 };
 use megadir_testkit::require;
 
 pub(super) type Rows = BTreeMap<Vec<u8>, Attributes>;
 
 /// Attributes that the standard library returns.
-pub(super) const TOLD: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
+pub(super) const TOLD: StatMask =
+    StatMask::TYPE.union(StatMask::SIZE).union(StatMask::MODIFIED).union(StatMask::BORN);
 
 /// Rows of a directory by the standard library.
 pub(super) fn truth(directory: &Path) -> Rows {
@@ -50,11 +51,11 @@ fn time(ticks: u64) -> Time {
     }
 }
 
-/// Choice of a backend and an examiner, at once.
+/// Choice of a backend and a stat backend, at once.
 pub(super) fn choice(
     directory: &Dir,
     backend: &'static dyn Backend,
-    examiner: &str,
+    stat_backend: &str,
     buffer_bytes: usize,
 ) -> AttributeChoice {
     let picked = policy::choose(directory, 1).unwrap();
@@ -62,8 +63,8 @@ pub(super) fn choice(
     AttributeChoice {
         listing: Choice { backend, options, ..picked },
         strategy: Strategy::AtOnce,
-        examiner: megadir::examiner(examiner).unwrap(),
-        want: Want::ALL,
+        stat_backend: megadir::stat_backend(stat_backend).unwrap(),
+        want: StatMask::ALL,
         reason: "the test tries every way",
     }
 }
@@ -82,7 +83,7 @@ pub(super) fn examined(path: &Path, choice: &AttributeChoice) -> Result<Rows> {
 }
 
 /// Asserts equal rows for the attributes that both have.
-pub(super) fn assert_same(found: &Rows, expected: &Rows, fields: Want, what: &str) {
+pub(super) fn assert_same(found: &Rows, expected: &Rows, fields: StatMask, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (name, expected) in expected {
         let shown = name.escape_ascii();
@@ -91,12 +92,12 @@ pub(super) fn assert_same(found: &Rows, expected: &Rows, fields: Want, what: &st
         let both = fields & row.have & expected.have;
         let reduced = |row: &Attributes| Attributes {
             have: both,
-            kind: if both.contains(Want::TYPE) { row.kind } else { FileType::Unknown },
-            size_bytes: if both.contains(Want::SIZE) { row.size_bytes } else { 0 },
-            modified: if both.contains(Want::MODIFIED) { row.modified } else { Time::EPOCH },
-            changed: if both.contains(Want::CHANGED) { row.changed } else { Time::EPOCH },
-            born: if both.contains(Want::BORN) { row.born } else { Time::EPOCH },
-            inode: if both.contains(Want::INODE) { row.inode } else { 0 },
+            kind: if both.contains(StatMask::TYPE) { row.kind } else { FileType::Unknown },
+            size_bytes: if both.contains(StatMask::SIZE) { row.size_bytes } else { 0 },
+            modified: if both.contains(StatMask::MODIFIED) { row.modified } else { Time::EPOCH },
+            changed: if both.contains(StatMask::CHANGED) { row.changed } else { Time::EPOCH },
+            born: if both.contains(StatMask::BORN) { row.born } else { Time::EPOCH },
+            inode: if both.contains(StatMask::INODE) { row.inode } else { 0 },
             ..Attributes::NOTHING
         };
         assert_eq!(reduced(row), reduced(expected), "{what}: {shown}");
@@ -106,7 +107,7 @@ pub(super) fn assert_same(found: &Rows, expected: &Rows, fields: Want, what: &st
 /// Backends that return attributes here; unavailable ones are reported.
 pub(super) fn bringing(directory: &Dir) -> Vec<&'static dyn Backend> {
     let bring = |backend: &&dyn Backend| {
-        if backend.brings() == Want::NOTHING {
+        if backend.brings() == StatMask::NOTHING {
             return false;
         }
         let Err(refusal) = backend.probe(directory) else { return true };
@@ -117,7 +118,7 @@ pub(super) fn bringing(directory: &Dir) -> Vec<&'static dyn Backend> {
     megadir::BACKENDS.iter().copied().filter(bring).collect()
 }
 
-/// Examiners that ask for one entry at a time.
-pub(super) fn asking() -> impl Iterator<Item = &'static dyn Examiner> {
-    megadir::EXAMINERS.iter().copied().filter(|examiner| !examiner.is_listed())
+/// Stat backends that ask for one entry at a time.
+pub(super) fn asking() -> impl Iterator<Item = &'static dyn StatBackend> {
+    megadir::STAT_BACKENDS.iter().copied().filter(|stat_backend| !stat_backend.is_listed())
 }

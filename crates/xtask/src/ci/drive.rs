@@ -5,7 +5,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::ci::STAGES;
-use crate::workspace::{Workspace, cargo};
+use crate::process;
+use crate::workspace::Workspace;
 
 /// Time limit for a run from a clean clone on two cores; the full tier has none.
 const BUDGET: Duration = Duration::from_secs(25 * 60);
@@ -218,7 +219,7 @@ impl Report {
 
 impl Context {
     pub(crate) fn cargo(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(cargo());
+        let mut command = Command::new(process::cargo());
         command.current_dir(&self.workspace.root).args(words);
         command
     }

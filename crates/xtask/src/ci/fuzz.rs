@@ -70,7 +70,7 @@ fn has_address_sanitizer() -> bool {
 /// The target triple is passed even for the host: otherwise build scripts and macros would get the flags too.
 fn build(manifest: &Path, target: &Path) -> Result<PathBuf, String> {
     let host = process::output(Command::new("rustc").args(["--print", "host-tuple"]))?;
-    let mut command = Command::new(workspace::cargo());
+    let mut command = Command::new(process::cargo());
     command.args(["build", "--locked", "--release", "--bins", "--target", host.trim()]);
     command.args(["--config", "profile.release.debug-assertions=true"]).arg("--manifest-path").arg(manifest);
     command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", target);

@@ -1,7 +1,7 @@
 //! Stages that check the source without running it.
 
 use crate::ci::drive::{Context, Report};
-use crate::{process, tidy};
+use crate::{book, process, tidy};
 use std::process::Command;
 
 pub(crate) fn tidy(context: &Context) -> Result<Report, String> {
@@ -38,6 +38,18 @@ fn fuzz(context: &Context) -> Command {
     command.env("CARGO_TARGET_DIR", &context.workspace.target);
     command.env("CUSTOM_LIBFUZZER_PATH", context.workspace.target.join("libfuzzer.a"));
     command
+}
+
+/// Installs mdBook in the long tier only, because that takes minutes; a test holds the pages' links in any case.
+pub(crate) fn book(context: &Context) -> Result<Report, String> {
+    if !book::is_installed(&context.workspace) {
+        if !context.full {
+            let missing = "mdBook is not in target/tools: `cargo xtask book` and `--full` install it";
+            return Ok(Report { unavailable: vec![missing.to_owned()], ..Report::default() });
+        }
+        book::install(&context.workspace)?;
+    }
+    book::build(&context.workspace).map(Report::line)
 }
 
 pub(crate) fn docs(context: &Context) -> Result<Report, String> {

@@ -7,6 +7,7 @@ mod drive;
 mod fuzz;
 mod instructions;
 mod lints;
+mod package;
 mod packages;
 mod smoke;
 mod suites;
@@ -23,11 +24,13 @@ static STAGES: &[Stage] = &[
     stage("format", "formatting by rustfmt", lints::format),
     stage("clippy", "clippy, warnings are errors", lints::clippy),
     stage("docs", "documentation, warnings are errors", lints::docs),
+    stage("book", "the book of docs/ by mdBook, every link checked", lints::book),
     stage("windows", "clippy for the Windows target", windows::run),
     stage("test", "unit, integration and doc tests", suites::run_test),
     Stage { aside: true, ..stage("wine", "Windows test suites under Wine", wine::run) },
     Stage { aside: true, ..stage("fuzz", "each fuzz target for 20 s", fuzz::run) },
     stage("instructions", "instructions of the measurement loop, by callgrind", instructions::run),
+    stage("package", "the files of a release, tried in a new Debian and in an empty root", package::run),
     stage("smoke", "every study at its quick size", smoke::run),
     stage(
         "browser",

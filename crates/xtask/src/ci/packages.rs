@@ -34,10 +34,13 @@ static TOOLS: &[Tool] = &[
     tool("g++", "g++", "stage fuzz, and tests of std::filesystem"),
     tool("go", "golang-go", "test of layouts as Go code"),
     tool("pip3", "python3-pip", "test of inventories with DuckDB, which pip brings"),
+    tool("rsync", "rsync", "tests of recipes for copies and backups"),
+    tool("restic", "restic", "tests of recipes for backups"),
     tool("man", "man-db", "test of man pages"),
     tool("mandoc", "mandoc", "test of man pages"),
     tool("zsh", "zsh", "test of completions"),
     tool("fish", "fish", "test of completions"),
+    tool("busybox", "busybox-static", "test of root directories"),
     tool("chromium", "chromium", "stage browser"),
     tool("chromedriver", "chromium-driver", "stage browser"),
     tool("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "fonts-dejavu-core", "stage browser"),
@@ -54,6 +57,8 @@ static TOOLS: &[Tool] = &[
 /// Additional tools of the long tier: for timed tests, and network file systems with servers on this machine.
 static TOOLS_OF_FULL: &[Tool] = &[
     tool("gcc", "gcc", "cost of measuring a command, compared with a loop in C"),
+    tool("musl-gcc", "musl-tools", "stage package: the static program"),
+    tool("mmdebstrap", "mmdebstrap", "stage package: a new Debian"),
     tool("hyperfine", "hyperfine", "agreement of `bench commands` with hyperfine"),
     tool("ip", "iproute2", "tests on network file systems"),
     tool("nsenter", "util-linux", "tests on network file systems"),

@@ -1,7 +1,6 @@
 //! Linux: dropping caches and verifying the result.
 
 mod names;
-mod slab_counts;
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,7 +13,7 @@ use rustix::fs::{Advice, FileType, Mode, OFlags, fadvise, fdatasync, fstat, open
 use rustix::io::Errno;
 
 use crate::cache::linux::names::DROP_CACHES;
-use crate::cache::linux::slab_counts::{SLABINFO, is_known};
+use crate::cache::linux::names::{SLABINFO, is_known};
 use crate::cache::tree::{Found, each};
 use crate::cache::{ColdTarget, Directories, refused};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
@@ -160,7 +159,6 @@ fn because(found: &Found<'_>, error: &std::io::Error) -> WorkError {
 /// File systems that live in the page cache.
 const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 
-/// Reason for not unmounting the file system of a user's directory.
 const NOT_OURS: &str = "only file systems created for the run are unmounted; name some with --fs";
 
 /// `true` if file systems of this type live in memory.
@@ -168,7 +166,6 @@ pub(crate) fn is_memory(kind: &str) -> bool {
     IN_MEMORY.contains(&kind)
 }
 
-/// Returns a function from a state to the reason if it is unavailable on `directory`.
 pub(super) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
     let file_system = host::file_system(directory.as_fd()).kind;
     move |state| unavailable(state, &file_system)

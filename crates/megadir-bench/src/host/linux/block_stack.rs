@@ -4,11 +4,11 @@
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
-use megadir_sys::btrfs_info::file_system_identifier;
 use megadir_sys::btrfs_search::BtrfsDirectory;
+use megadir_sys::btrfs_search::file_system_identifier;
 use megadir_sys::ext4_features::Ext4Directory;
 use megadir_sys::xfs_bulkstat::XfsDirectory;
-use megadir_sys::{ext4_features, xfs_geometry};
+use megadir_sys::{ext4_features, xfs_bulkstat};
 
 const DEPTH_MAX: usize = 8;
 
@@ -151,7 +151,7 @@ pub(crate) fn features(directory: BorrowedFd<'_>) -> Option<Vec<String>> {
         return Some(words.into_iter().flat_map(|(mask, names)| named(mask, names)).collect());
     }
     if let Ok(directory) = XfsDirectory::check(directory) {
-        return Some(named(xfs_geometry::flags(directory).ok()?, XFS));
+        return Some(named(xfs_bulkstat::flags(directory).ok()?, XFS));
     }
     let id = file_system_identifier(BtrfsDirectory::check(directory).ok()?).ok()?;
     let digits: Vec<String> = id.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -21,7 +21,6 @@ const SETTINGS: [&str; 8] = [
     "vm.swappiness",
 ];
 
-/// Describes the machine, with the file system of `directory`.
 pub(crate) fn describe(directory: BorrowedFd<'_>, program: &Program) -> Machine {
     let cpu = read("/proc/cpuinfo").unwrap_or_default();
     Machine {
@@ -89,7 +88,6 @@ fn read(path: impl AsRef<Path>) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Returns the value of the first line `name : value`.
 fn field(text: &str, name: &str) -> Option<String> {
     let line = text.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
     Some(line.split_once(':')?.1.trim().to_owned())
@@ -175,7 +173,6 @@ pub(crate) fn file_system(directory: BorrowedFd<'_>) -> FileSystem {
     }
 }
 
-/// Returns the number of a directory's file system, which all its mounts and subvolumes share.
 pub(crate) fn file_system_number(directory: BorrowedFd<'_>) -> Option<u64> {
     mount(directory).map(|mount| rustix::fs::makedev(mount.number.0, mount.number.1))
 }

@@ -32,14 +32,12 @@ use crate::kind::WorkerCommand;
 
 /// Sent to the launcher when the program is to start.
 const GO: [u8; 1] = [1];
-/// Numbers of a result.
 const NUMBERS: usize = 7;
 /// Interval between checks for cancellation and the time limit.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// Buffer for the program's output.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// A program that ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
@@ -217,7 +215,6 @@ pub(super) fn describe(status: ExitStatus, errors: &File) -> String {
     }
 }
 
-/// Returns the last line of a file that is not blank.
 fn last_line(file: &File) -> Option<String> {
     use std::os::unix::fs::FileExt;
     const TAIL_BYTES: u64 = 4096;
@@ -229,7 +226,6 @@ fn last_line(file: &File) -> Option<String> {
     Some(line.chars().filter(|letter| !letter.is_control()).take(200).collect())
 }
 
-/// Returns the path that an open directory has now.
 pub(super) fn path_of(directory: &impl AsRawFd) -> io::Result<OsString> {
     let link = format!("/proc/self/fd/{}", directory.as_raw_fd());
     Ok(std::fs::read_link(link)?.into_os_string())

@@ -70,7 +70,6 @@ pub struct CommandGroup {
     pub changes: bool,
     /// Command line that prepares each run, untimed.
     pub prepare: Option<String>,
-    /// Exit code of success.
     #[serde(default)]
     pub exit_code: i32,
     #[serde(default = "timeout_s")]
@@ -112,7 +111,6 @@ impl CommandSpec {
         Ok(())
     }
 
-    /// Returns the first contradiction of a well-formed specification.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.groups.is_empty() {
             return Some("command.groups needs at least one group".into());
@@ -129,7 +127,6 @@ impl CommandSpec {
 }
 
 impl CommandGroup {
-    /// Returns the criterion of equal work.
     pub(crate) fn same(&self) -> SameWork {
         self.same.unwrap_or(if self.changes { SameWork::Left } else { SameWork::Lines })
     }

@@ -2,7 +2,7 @@
 
 use megadir_record::axes::grouped;
 use megadir_record::{
-    Axes, CellId, CommandWork, Data, DataId, DataSource, Group, GroupRule, Operation, OutputTo, Role,
+    ArmId, Axes, CommandWork, Data, DataId, DataSource, Group, GroupRule, Operation, OutputTo, Role,
     SameWork, Spread, Work,
 };
 
@@ -22,7 +22,7 @@ struct Installed<'a> {
 }
 
 /// Arms with the same name, on data sets of ascending size.
-type Series = Vec<(String, Vec<CellId>)>;
+type Series = Vec<(String, Vec<ArmId>)>;
 
 /// Adds the arms of every group on every data set; `sets` are the study's, of all sizes.
 pub(crate) fn commands(
@@ -68,7 +68,7 @@ fn installed<'a>(
         let own = arm.name.clone().unwrap_or_else(|| name_of(&arm.run));
         let taken = |name: &str| {
             installed.iter().any(|other| other.name == name)
-                || arms.cells.iter().any(|cell| cell.name == name)
+                || arms.planned.iter().any(|planned| planned.name == name)
         };
         let name = match taken(&own) {
             false => own,
@@ -89,7 +89,6 @@ fn installed<'a>(
     Ok(installed)
 }
 
-/// Returns the name of a command line in tables.
 fn name_of(line: &str) -> String {
     let words = line.split_whitespace().filter(|word| *word != "{dir}");
     words.collect::<Vec<_>>().join(" ").replace("{megadir}", "megadir")
@@ -193,7 +192,6 @@ fn on_data(
     arms.groups.push(Group::new(name, title, group.answers, GroupRule::Compare { baseline }));
 }
 
-/// Returns remarks for every result of a group.
 fn said(group: &CommandGroup) -> String {
     let unequal = (group.same() == SameWork::Unequal).then_some("unequal work, intended");
     let code = (group.same() == SameWork::ExitCode).then_some("only exit codes were compared");
@@ -205,11 +203,11 @@ fn said(group: &CommandGroup) -> String {
 }
 
 fn growth(group: &CommandGroup, series: Series, arms: &mut Arms<'_>) {
-    if series.iter().all(|(_, cells)| cells.len() < 2) {
+    if series.iter().all(|(_, planned_arms)| planned_arms.len() < 2) {
         return;
     }
     let name = format!("{}-growth", group.name);
-    for arm in series.iter().flat_map(|(_, cells)| cells.clone()) {
+    for arm in series.iter().flat_map(|(_, planned_arms)| planned_arms.clone()) {
         arms.join(arm, &name);
     }
     let title = format!("How does the time grow with the number of files? {}", group.title);

@@ -45,7 +45,6 @@ pub fn program_facts(kind: &Kind, path: Option<&OsStr>, itself: &str) -> Vec<Pro
     facts
 }
 
-/// Returns the first word of a command line; of a shell's line as far as it is plain.
 pub(super) fn first_word(line: &str) -> Option<String> {
     match CommandLine::parse(line, false) {
         Ok(words) => Some(words.program().to_owned()),
@@ -78,7 +77,6 @@ fn runs(file: &Path) -> bool {
     file.is_file()
 }
 
-/// Kills a child and its process group.
 #[cfg(target_os = "linux")]
 pub(super) fn kill_group(child: &Child) {
     use rustix::process::{Pid, Signal, kill_process_group};

@@ -12,14 +12,12 @@ const OF_SHELL: &[char] = &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?
 /// Program that interprets command lines.
 const SHELL: &str = "/bin/sh";
 
-/// A command line as words, which may contain placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
     words: Vec<String>,
     shell: bool,
 }
 
-/// Values of the placeholders.
 #[cfg(any(target_os = "linux", test))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placeholders<'a> {
@@ -60,7 +58,6 @@ impl CommandLine {
         self.words.iter().any(|word| word.contains(placeholder))
     }
 
-    /// Returns the words with their placeholders replaced; within a shell's line paths are quoted.
     #[cfg(any(target_os = "linux", test))]
     pub(crate) fn fill(&self, with: &Placeholders<'_>) -> Vec<OsString> {
         let number = OsString::from(with.entries.to_string());

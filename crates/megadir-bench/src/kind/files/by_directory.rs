@@ -2,27 +2,27 @@
 //! includes opening the directory (its first file) and filling the buffer (the first file in each; 32 KiB in
 //! glibc, 64 KiB on Windows).
 
-use std::io;
-
-use megadir::limits::Step;
-use stream::Stream;
-
-use crate::control::{RunControl, WorkError};
-use crate::kind::files::checksum::Checksum;
-use crate::kind::files::file::{FileOps, Outcome, is_of_one_file, make_directories};
-use crate::kind::files::order::Batch;
-use crate::kind::files::task::{Set, directory_key};
-use crate::kind::files::{explained, failed};
-use crate::measure::Operation;
-use crate::os;
-use crate::os::{At, Borrowed, Owned};
-
 #[cfg(target_os = "linux")]
 #[path = "listed/linux.rs"]
 mod stream;
 #[cfg(windows)]
 #[path = "listed/windows.rs"]
 mod stream;
+
+use std::io;
+
+use megadir::limits::Step;
+use stream::Stream;
+
+use crate::control::{RunControl, WorkError};
+use crate::dataset::{self, PlaceBuffer};
+use crate::kind::files::file::{FileOps, Outcome, is_of_one_file, make_directories};
+use crate::kind::files::order::Batch;
+use crate::kind::files::task::Checksum;
+use crate::kind::files::task::{Set, directory_key};
+use crate::kind::files::{explained, failed};
+use crate::measure::Operation;
+use crate::os::{self, At, Borrowed, Owned};
 
 fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
     if path.is_empty() { os::again(top) } else { os::open_below(top, path) }
@@ -38,7 +38,6 @@ pub(crate) struct Listed<'a, 'b> {
     pub(crate) control: RunControl<'b>,
 }
 
-/// Directory that is being listed.
 pub(crate) struct Open<'a> {
     path: &'a [u8],
     key: u64,
@@ -220,4 +219,61 @@ impl Operation for ByName<'_, '_> {
     fn between(&mut self) -> Result<(), WorkError> {
         Ok(self.control.check()?)
     }
+}
+
+pub(crate) struct Directories<'a> {
+    top: Borrowed<'a>,
+    all: dataset::Directories<'a>,
+    first: u64,
+    step: u64,
+    buffer: PlaceBuffer,
+    control: RunControl<'a>,
+}
+
+impl<'a> Directories<'a> {
+    /// Selects every `step`-th directory from number `first`; `None` if only a pass over all names reveals
+    /// them.
+    pub(crate) fn new(
+        top: Borrowed<'a>,
+        set: &'a Set,
+        first: u64,
+        step: u64,
+        control: RunControl<'a>,
+    ) -> Option<Self> {
+        let all = set.files.directories()?;
+        Some(Self { top, all, first, step, buffer: PlaceBuffer::new(), control })
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.all.count().saturating_sub(self.first).div_ceil(self.step)
+    }
+}
+
+impl Operation for Directories<'_> {
+    type Error = WorkError;
+
+    fn run(&mut self, index: u64) -> Result<u64, WorkError> {
+        let Some(path) = self.all.path(self.first + index * self.step, &mut self.buffer) else {
+            return Ok(1);
+        };
+        match make_directories(self.top, path) {
+            Ok(()) => Ok(0),
+            Err(met) => Err(explained(self.top, b"", met)),
+        }
+    }
+
+    fn between(&mut self) -> Result<(), WorkError> {
+        Ok(self.control.check()?)
+    }
+}
+
+pub(crate) fn make_all(top: Borrowed<'_>, set: &Set, control: RunControl<'_>) -> Result<(), WorkError> {
+    let Some(mut directories) = Directories::new(top, set, 0, 1, control) else { return Ok(()) };
+    for index in 0..directories.count() {
+        if index % 256 == 0 {
+            control.check()?;
+        }
+        directories.run(index)?;
+    }
+    Ok(())
 }

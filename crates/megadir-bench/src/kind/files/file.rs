@@ -12,13 +12,6 @@
 //! Rewrite closes the old file before it creates the new one, for systems where names go with the last handle.
 //! Conversion of names to UTF-16 is timed.
 
-#[cfg(target_os = "linux")]
-#[path = "file/linux.rs"]
-mod system;
-#[cfg(windows)]
-#[path = "file/windows.rs"]
-mod system;
-
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::atomic::AtomicU64;
@@ -133,7 +126,6 @@ impl<'a> FileOps<'a> {
         marked(self.heartbeat, WRITING_BACK, sync).map_err(met("fsync", Step::Write))
     }
 
-    /// `true` if the directory is synced after each file.
     pub(crate) fn syncs_directory(&self) -> bool {
         self.sync == SyncPolicy::FileAndDirectory
     }
@@ -151,7 +143,6 @@ impl<'a> FileOps<'a> {
         self.create(at, name, size_bytes, content)
     }
 
-    /// Reads a file to its end and returns its length.
     fn read(&mut self, at: Borrowed<'_>, name: impl Arg) -> Result<u64, Outcome> {
         let mut file =
             os::open_file(at, name, os::Access::Read).map_err(met("opening a file", Step::Create))?;
@@ -201,4 +192,160 @@ pub(crate) fn make_directories(top: Borrowed<'_>, path: &[u8]) -> Result<(), Out
         made => made,
     }
     .map_err(met("creating a directory", Step::MakeDirectory))
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    //! Linux: owner and mode, and the errors that mean that a file is not as expected.
+
+    use std::fs::File;
+    use std::io;
+
+    use megadir::FileType;
+    use megadir::limits::Step;
+    use megadir_record::FileWork;
+    use rustix::fs::{Gid, Mode, OFlags, Uid};
+    use rustix::io::Errno;
+
+    use super::{Outcome, met};
+    use crate::os::{self, Arg, Borrowed};
+
+    pub(crate) struct Owner {
+        user: Uid,
+        group: Gid,
+    }
+
+    pub(crate) fn own() -> Option<Owner> {
+        Some(Owner { user: rustix::process::geteuid(), group: rustix::process::getegid() })
+    }
+
+    impl Owner {
+        pub(crate) fn give(&self, file: &File) -> Result<(), Outcome> {
+            let (user, group) = (Some(self.user), Some(self.group));
+            rustix::fs::fchown(file, user, group)
+                .map_err(io::Error::from)
+                .map_err(met("fchown", Step::Write))?;
+            let mode = Mode::from_raw_mode(0o644);
+            rustix::fs::fchmod(file, mode).map_err(io::Error::from).map_err(met("fchmod", Step::Write))
+        }
+    }
+
+    /// Creates a file. If it gets owner and mode later, no other user may open it before that.
+    #[inline]
+    pub(crate) fn create(at: Borrowed<'_>, name: impl Arg, owner: Option<&Owner>) -> io::Result<File> {
+        if owner.is_none() {
+            return os::create(at, name);
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        Ok(rustix::fs::openat(at, name, flags, Mode::from_raw_mode(0o600))?.into())
+    }
+
+    /// Returns a file's size; `None` if it is not a regular file.
+    #[inline]
+    pub(crate) fn size_of(at: Borrowed<'_>, name: impl Arg) -> io::Result<Option<u64>> {
+        let status = os::status(at, name)?;
+        Ok((status.kind == FileType::File).then_some(status.size_bytes))
+    }
+
+    pub(crate) fn sync_directory(directory: Borrowed<'_>) -> io::Result<()> {
+        Ok(rustix::fs::fsync(directory)?)
+    }
+
+    /// `true` if an error only means that one file is not as expected: missing, already present, a link, a
+    /// directory.
+    pub(crate) fn is_of_one_file(error: &io::Error) -> bool {
+        let error = Errno::from_io_error(error);
+        matches!(error, Some(Errno::NOENT | Errno::EXIST | Errno::LOOP | Errno::ISDIR))
+    }
+
+    pub(crate) fn refused(_work: &FileWork, _directory: Borrowed<'_>) -> Option<String> {
+        None
+    }
+}
+
+#[cfg(windows)]
+mod system {
+    //! Windows: unavailable operations, and the errors that mean that a file is not as expected.
+
+    use std::fs::File;
+    use std::io::{self, ErrorKind};
+    use std::sync::OnceLock;
+
+    use megadir::FileType;
+    use megadir_record::{FileWork, SyncPolicy};
+    use megadir_sys::windows::system::wine_version;
+
+    use super::Outcome;
+    use crate::os::{self, Arg, Borrowed};
+
+    const DIRECTORY: u32 = 0x10;
+    const REPARSE_POINT: u32 = 0x400;
+
+    /// Never constructed: this system does not set owners.
+    pub(crate) enum Owner {}
+
+    /// Windows has no numeric owners.
+    pub(crate) fn own() -> Option<Owner> {
+        None
+    }
+
+    impl Owner {
+        pub(crate) fn give(&self, _file: &File) -> Result<(), Outcome> {
+            match *self {}
+        }
+    }
+
+    #[inline]
+    pub(crate) fn create(at: Borrowed<'_>, name: impl Arg, _owner: Option<&Owner>) -> io::Result<File> {
+        os::create(at, name)
+    }
+
+    /// Returns a file's size; `None` if it is not a regular file.
+    #[inline]
+    pub(crate) fn size_of(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Option<u64>> {
+        if !asks_by_name() {
+            let status = os::status(at, name)?;
+            return Ok((status.kind == FileType::File).then_some(status.size_bytes));
+        }
+        let facts = os::facts_of(at, name)?;
+        let kind = match facts.attributes {
+            // Only opening the file reveals the kind of a reparse point.
+            with if with & REPARSE_POINT != 0 => os::status(at, name)?.kind,
+            with if with & DIRECTORY != 0 => FileType::Directory,
+            _ => FileType::File,
+        };
+        Ok((kind == FileType::File).then_some(facts.size_bytes))
+    }
+
+    /// `true` if attributes can be queried by name relative to an open directory. Wine looks in the process's
+    /// current directory instead.
+    fn asks_by_name() -> bool {
+        static ASKS: OnceLock<bool> = OnceLock::new();
+        *ASKS.get_or_init(|| wine_version().is_none())
+    }
+
+    const NO_DIRECTORY_SYNC: &str = "Windows documents no call that syncs a directory";
+
+    pub(crate) fn sync_directory(_directory: Borrowed<'_>) -> io::Result<()> {
+        Err(io::Error::new(ErrorKind::Unsupported, NO_DIRECTORY_SYNC))
+    }
+
+    /// `true` if an error only means that one file is not as expected: missing, already present, a directory.
+    pub(crate) fn is_of_one_file(error: &io::Error) -> bool {
+        matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists | ErrorKind::IsADirectory)
+    }
+
+    pub(crate) fn refused(work: &FileWork, directory: Borrowed<'_>) -> Option<String> {
+        if work.owner_and_mode {
+            return Some("files on Windows have no owner and mode to set with chown and chmod".into());
+        }
+        match work.sync {
+            SyncPolicy::FileAndDirectory => Some(NO_DIRECTORY_SYNC.into()),
+            // Only a trial shows whether the volume can be flushed.
+            SyncPolicy::AtEnd => os::sync(directory).err().map(|error| {
+                format!("flushing a whole volume needs an administrator, and support by the system: {error}")
+            }),
+            SyncPolicy::Never | SyncPolicy::EachFile => None,
+        }
+    }
 }

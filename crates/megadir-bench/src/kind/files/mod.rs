@@ -10,10 +10,7 @@
 //! as gaps. Files are created with `O_EXCL`, and links are never followed.
 
 mod by_directory;
-mod checksum;
-mod directories;
 mod file;
-mod message;
 mod order;
 mod processes;
 mod task;
@@ -27,7 +24,7 @@ use file::Outcome;
 use megadir::Dir;
 use megadir::limits::{Limit, explain_at};
 use megadir_record::{
-    Access, Axes, CellId, Counted, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Made, Note,
+    Access, ArmId, Axes, Counted, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Made, Note,
     Phase, Refused, Role, Sharing, SyncPolicy, Work, WorkerKind, Workers,
 };
 use megadir_stats::permutation::SplitMix64;
@@ -55,7 +52,6 @@ pub(crate) struct Files<'a> {
     work: FileWork,
     data: Data,
     seed: u64,
-    /// Command that starts a worker process.
     command: Option<&'a WorkerCommand>,
     /// Workers prepared for a block.
     crew: Crew,
@@ -289,7 +285,7 @@ impl Arms<'_> {
         id
     }
 
-    pub(crate) fn files(&mut self, axes: Axes, role: Role, place: Place, work: FileWork) -> CellId {
+    pub(crate) fn files(&mut self, axes: Axes, role: Role, place: Place, work: FileWork) -> ArmId {
         self.push_at(axes, role, place.data, Work::Files(work), (place.chain, place.step))
     }
 }

@@ -26,7 +26,6 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// Returns the index in the set of the `nth` file to process.
     #[inline]
     pub(crate) fn get(&self, nth: u64) -> u64 {
         match self {
@@ -54,7 +53,6 @@ impl Order {
     }
 }
 
-/// Returns the files in listing order, directory by directory, or in inode order.
 fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Result<(Order, u64), WorkError> {
     let (directories, keys) = look_through(set, control)?;
     let mut numbers: Vec<(u64, u32)> = Vec::with_capacity(keys.len());
@@ -104,7 +102,6 @@ fn complete(numbers: &mut Vec<u32>, count: u64) {
 
 type Keys = Vec<(u64, u32)>;
 
-/// Returns the directories of a set in the order of their first file, and its files' keys.
 fn look_through(set: &Set, control: RunControl<'_>) -> Result<(Vec<Vec<u8>>, Keys), WorkError> {
     let mut keys = Vec::with_capacity(set.count() as usize);
     let directories = directories(set, control, |directory, file, nth| {
@@ -150,7 +147,6 @@ pub(crate) enum Bytes<'a> {
 }
 
 impl<'a> Planned<'a> {
-    /// Returns the path of the parent directory; empty for the top.
     pub(crate) fn directory(&self) -> &'a [u8] {
         &self.path.to_bytes()[..self.file_at.saturating_sub(1)]
     }

@@ -9,9 +9,9 @@ use megadir::Dir;
 
 use crate::control::{RunControl, WorkError};
 use crate::kind::WorkerCommand;
-use crate::kind::files::message::{Go, Said, Start};
 use crate::kind::files::task::Task;
 use crate::kind::files::transport::{Barrier, Guest, Host, Link};
+use crate::kind::files::transport::{Go, Said, Start};
 use crate::kind::files::worker::{Report, Worker};
 use crate::measure::{Calibration, Stopwatch};
 use crate::os::{At, Owned};

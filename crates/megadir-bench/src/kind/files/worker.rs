@@ -6,12 +6,12 @@ use megadir_sys::clock::shared_ns;
 use megadir_sys::usage::thread_usage;
 use serde::{Deserialize, Serialize};
 
+use super::by_directory::{Directories, make_all};
 use super::by_directory::{Entered, Listed, Made};
-use super::checksum::Checksum;
-use super::directories::{Directories, make_all};
 use super::failed;
 use super::file::FileOps;
 use super::order::Order;
+use super::task::Checksum;
 use super::task::{Set, Task};
 use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 use crate::kind::files::by_directory::ByName;

@@ -2,7 +2,6 @@
 
 mod format_long;
 mod ls_stat;
-mod name_arena;
 mod output;
 mod plan;
 mod run;
@@ -96,7 +95,6 @@ pub struct DecomposeSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepSpec {
-    /// Name of the factor that the step adds.
     pub factor: String,
     pub backend: Option<String>,
     /// Buffer from here on, bytes.
@@ -130,7 +128,6 @@ pub struct SeriesSpec {
 }
 
 impl ListSpec {
-    /// Returns the first contradiction of a well-formed specification.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.compare.is_empty() && self.decompose.is_empty() && self.grow.is_empty() {
             let text = "it has no group; add [[compare]], [[decompose]] or [[grow]]";
@@ -171,7 +168,6 @@ fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {
     stages_contradiction(&stages)
 }
 
-/// Returns a contradiction in a chain of stages: each stage needs the results of earlier ones.
 pub(crate) fn stages_contradiction(stages: &[Stage]) -> Option<String> {
     let has = |stage| stages.contains(&stage);
     if stages.first() != Some(&Stage::Read) {

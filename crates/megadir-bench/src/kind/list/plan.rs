@@ -1,7 +1,7 @@
 //! Arms and groups of a listing study: comparisons, decompositions and growth, from the study or from the
 //! user's options. A note replaces a group whose work is impossible here.
 
-use megadir_record::{CellId, DataId, Group, GroupRule, Stage, Work};
+use megadir_record::{ArmId, DataId, Group, GroupRule, Stage, Work};
 
 use crate::kind::arms::Arms;
 use crate::kind::list::{ArmSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, ListSpec, StepSpec};
@@ -10,7 +10,7 @@ use crate::request::{PlanError, Request, backend_fact, check_reading};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Base {
-    pub(crate) id: CellId,
+    pub(crate) id: ArmId,
     pub(crate) reading: Reading,
 }
 
@@ -90,7 +90,7 @@ fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), P
     if added > 0 {
         arms.join(baseline, &spec.name);
         // The A/A arm in each comparison shows its resolution.
-        arms.join(CellId(baseline.0 + 1), &spec.name);
+        arms.join(ArmId(baseline.0 + 1), &spec.name);
         let rule = GroupRule::Compare { baseline };
         arms.groups.push(Group::new(&spec.name, &spec.title, spec.answers, rule));
     }
@@ -120,7 +120,7 @@ fn decompose(spec: &DecomposeSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(
     let (Some(slow), Some(fast)) = (slow, fast) else {
         return Ok(());
     };
-    let mut add = |steps: Vec<(String, Work)>| -> Vec<(String, CellId)> {
+    let mut add = |steps: Vec<(String, Work)>| -> Vec<(String, ArmId)> {
         let arm = |(factor, work)| (factor, arms.arm(&spec.name, DataId(0), &work));
         steps.into_iter().map(arm).collect()
     };

@@ -11,9 +11,9 @@ use crate::control::{COMPUTING, RunControl, WorkError, marked};
 use crate::kind::Workload;
 
 use crate::kind::list::ls_stat::{self, Asked};
-use crate::kind::list::name_arena::NameArena;
+use crate::kind::list::output::NameArena;
 use crate::kind::list::output::RawFormat;
-use crate::kind::work_hash::{name_hash, repeat};
+use crate::kind::{name_hash, repeat};
 use crate::measure::Stopwatch;
 
 pub(crate) struct Listing {
@@ -38,7 +38,6 @@ impl Listing {
         Ok(Self { backend: megadir::backend(backend)?, options, stages: stages.clone() })
     }
 
-    /// Lists the directory once.
     pub(crate) fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted, WorkError> {
         let writes = self.has(Stage::Write);
         with_sink(writes, |sink| self.run_into(directory, control, sink))

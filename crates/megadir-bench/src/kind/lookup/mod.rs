@@ -3,7 +3,7 @@
 mod run;
 
 use megadir_record::axes::{call_words, grouped, keys_words, presence_word};
-use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Keys, LookupCall, Pair, Presence, Work};
+use megadir_record::{ArmId, DataId, DataSource, Group, GroupRule, Keys, LookupCall, Pair, Presence, Work};
 use serde::Deserialize;
 
 use crate::kind::arms::Arms;
@@ -34,7 +34,6 @@ pub(crate) fn system_calls() -> Vec<LookupCall> {
 }
 
 impl LookupSpec {
-    /// Returns the first contradiction of a well-formed specification.
     pub(crate) fn contradiction(&self) -> Option<String> {
         let empty = self.presence.is_empty() || self.keys.is_empty() || self.calls.is_empty();
         empty.then(|| "lookup.presence, lookup.keys and lookup.calls need at least one value each".into())
@@ -47,7 +46,7 @@ struct One {
     entries: u64,
     presence: Presence,
     keys: Keys,
-    arm: CellId,
+    arm: ArmId,
 }
 
 /// Adds the arms and groups of look-ups on every data set of `arms`.
@@ -90,7 +89,7 @@ fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
 fn compare(all: &[One], arms: &mut Arms<'_>) {
     let Some(baseline) = all.first().map(|one| one.arm) else { return };
     arms.join(baseline, "lookup");
-    arms.join(CellId(baseline.0 + 1), "lookup");
+    arms.join(ArmId(baseline.0 + 1), "lookup");
     let title = "How much does a lookup of a name cost?".to_owned();
     let rule = GroupRule::Compare { baseline };
     arms.groups.push(Group::new("lookup", title, false, rule));
@@ -159,7 +158,7 @@ fn by_name(all: &[One], arms: &mut Arms<'_>) {
 
 fn growth(all: &[One], arms: &mut Arms<'_>) {
     let sizes = arms.data.len();
-    let mut series: Vec<(String, Vec<CellId>)> = Vec::new();
+    let mut series: Vec<(String, Vec<ArmId>)> = Vec::new();
     for one in all {
         let name =
             format!("{}{} {}", presence_word(one.presence), call_words(one.call), keys_words(one.keys));
@@ -186,7 +185,6 @@ fn growth(all: &[One], arms: &mut Arms<'_>) {
     arms.groups.push(Group::new("growth", title, true, GroupRule::Grow { series }));
 }
 
-/// Returns all pairs of arms on the same directory that `together` selects.
 fn pairs(all: &[One], together: impl Fn(&One, &One) -> bool) -> Vec<(&One, &One)> {
     let of = |one: &One| all.iter().find(|other| other.data == one.data && together(one, other));
     all.iter().filter_map(|one| Some((one, of(one)?))).collect()

@@ -1,19 +1,30 @@
 //! Removing trees: by a loop in one thread, by `rm -rf`, and by the library with several workers.
 
-mod run;
+use std::time::Instant;
 
-use megadir_record::axes::directories;
+use megadir::Dir;
+use megadir::remove::{Failures, Progress, RemoveOptions, remove_contents};
+use megadir_record::axes::{self, directories};
 use megadir_record::{
-    Axes, CellId, FileOperation, FileOrder, Made, Operation, Order, Pair, RemoveWork, Remover, Role, Spread,
-    When, Work, axes,
+    ArmId, Axes, Counted, FileOperation, FileOrder, Made, Operation, Order, Pair, RemoveWork, Remover, Role,
+    Spread, When, Work,
 };
+use megadir_sys::usage::{Usage, process_usage};
 use serde::Deserialize;
 
+use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 use crate::kind::arms::Arms;
 use crate::kind::files::{Place, WORKERS_MAX, by_name};
+use crate::kind::{BlockKey, BlockUsage, Workload};
+use crate::measure::Stopwatch;
+use crate::os::At;
+use crate::os::removal::remove_content;
 use crate::request::PlanError;
 
-pub(crate) use run::Removal;
+#[cfg(target_os = "linux")]
+use linux as process;
+#[cfg(windows)]
+use windows as process;
 
 /// `[remove]` of a study: every remover on every shape, compared with a loop in one thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -25,7 +36,6 @@ pub struct RemoveSpec {
 }
 
 impl RemoveSpec {
-    /// Returns the first contradiction of a well-formed specification.
     pub(crate) fn contradiction(&self) -> Option<String> {
         let ascend = self.directories.is_sorted_by(|a, b| a < b) && self.workers.is_sorted_by(|a, b| a < b);
         let some = self.directories.first().is_some_and(|first| *first > 0) && !self.workers.is_empty();
@@ -34,12 +44,11 @@ impl RemoveSpec {
     }
 }
 
-/// Arm that removes.
 struct One {
     by: Remover,
     workers: u32,
     directories: u64,
-    arm: CellId,
+    arm: ArmId,
 }
 
 pub(crate) fn removals(
@@ -114,7 +123,7 @@ fn chain_of(
     role: Role,
     chain: u32,
     arms: &mut Arms<'_>,
-) -> CellId {
+) -> ArmId {
     let spread = Spread::PerDirectory { files: entries.div_ceil(directories) };
     let data = arms.add_data(entries, Made { spread, when: When::ByArms, ..made.clone() });
     let axes = Axes {
@@ -141,3 +150,198 @@ fn name(by: Remover, count: u32) -> String {
 fn workers(count: u32) -> String {
     axes::workers(count, None)
 }
+
+const STAGE: &str = "removing";
+
+pub(crate) struct Removal {
+    work: RemoveWork,
+    /// Names in the directory, as arguments of `rm`.
+    names: Vec<std::ffi::OsString>,
+    taken: Option<BlockUsage>,
+}
+
+impl Removal {
+    pub(crate) fn new(work: RemoveWork) -> Self {
+        Self { work, names: Vec::new(), taken: None }
+    }
+
+    fn by_library(&self, directory: &Dir, control: RunControl<'_>) -> Result<u64, WorkError> {
+        let failures = Failures::new(1);
+        let progress = Progress::new();
+        let on_failure = |failure| failures.add(failure);
+        // The workers share a descriptor table: a thread's own outlives `join` for a moment, and would make the unmount
+        // fail with EBUSY.
+        let options = RemoveOptions::new(self.work.workers as usize, &on_failure);
+        let removed =
+            remove_contents(directory, &options, &progress).map_err(|error| failed(error.into()))?;
+        control.check()?;
+        match failures.take().pop() {
+            Some(failure) => Err(failed(failure.into())),
+            None => Ok(removed.counts.entries),
+        }
+    }
+}
+
+fn failed(source: std::io::Error) -> WorkError {
+    WorkError::Stage { stage: STAGE, source }
+}
+
+impl Workload for Removal {
+    fn unavailable(&self, _directory: &Dir) -> Option<String> {
+        if self.work.by == Remover::Rm { process::unavailable() } else { None }
+    }
+
+    fn setup(
+        &mut self,
+        directory: &Dir,
+        _block: BlockKey,
+        _operations: u64,
+        _signals: RunControl<'_>,
+    ) -> Result<(), WorkError> {
+        let by_process = self.work.by == Remover::Rm;
+        self.names = if by_process { process::names(directory)? } else { Vec::new() };
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        directory: &Dir,
+        _operations: u64,
+        _stopwatch: &mut Stopwatch,
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        let (before, of_children) = (process_usage(), process::usage());
+        let started = Instant::now();
+        let entries = match self.work.by {
+            Remover::PlainLoop => {
+                let own = directory.reopen().map_err(|error| failed(error.into()))?;
+                remove_content(own.at(), b"", control.heartbeat).map_err(failed)?;
+                self.work.files
+            }
+            // Neither increments the heartbeat meanwhile; both take as long as the disk needs.
+            Remover::Library => {
+                marked(control.heartbeat, WRITING_BACK, || self.by_library(directory, control))?
+            }
+            Remover::Rm => {
+                marked(control.heartbeat, WRITING_BACK, || process::remove(directory, &self.names))?;
+                self.work.files
+            }
+        };
+        let elapsed_ns = started.elapsed().as_nanos() as u64;
+        let (own, children) = (process_usage().since(before), process::usage().since(of_children));
+        let usage = Usage {
+            user_ns: own.user_ns + children.user_ns,
+            system_ns: own.system_ns + children.system_ns,
+            read_bytes: own.read_bytes.zip(children.read_bytes).map(|(own, children)| own + children),
+        };
+        self.taken = Some(BlockUsage { elapsed_ns, usage, peak_bytes: None });
+        Ok(Counted { entries, hash: 0, calls: None, written_bytes: 0 })
+    }
+
+    fn usage(&self) -> Option<BlockUsage> {
+        self.taken
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    //! Linux: a process `rm -rf` in the open directory, with all its names as arguments.
+
+    use std::ffi::{OsStr, OsString};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::ffi::OsStrExt;
+    use std::process::{Command, Stdio};
+
+    use megadir::Dir;
+    use megadir_sys::usage::{Usage, children_usage};
+    use rustix::fs::RawDir;
+
+    use super::failed;
+    use crate::control::WorkError;
+
+    /// Upper bound of the arguments on one command line.
+    const NAMES_MAX: usize = 50_000;
+
+    fn rm() -> Command {
+        Command::new("rm")
+    }
+
+    pub(crate) fn unavailable() -> Option<String> {
+        let found = rm().arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        found.err().map(|error| format!("the program rm is missing: {error}"))
+    }
+
+    pub(crate) fn names(directory: &Dir) -> Result<Vec<OsString>, WorkError> {
+        let own = directory.reopen().map_err(|error| failed(error.into()))?;
+        let mut buffer = Vec::with_capacity(64 << 10);
+        let mut entries = RawDir::new(&own, buffer.spare_capacity_mut());
+        let mut names = Vec::new();
+        while let Some(entry) = entries.next() {
+            let entry = entry.map_err(|error| failed(error.into()))?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(OsStr::from_bytes(name).to_owned());
+            }
+        }
+        if names.len() > NAMES_MAX {
+            return Err(failed(std::io::Error::other("too many directories for one rm -rf")));
+        }
+        Ok(names)
+    }
+
+    pub(crate) fn remove(directory: &Dir, names: &[OsString]) -> Result<(), WorkError> {
+        // By descriptor, whatever the path means now: the child inherits a copy, and /proc/self is the child's own.
+        let own = directory.reopen().map_err(|error| failed(error.into()))?;
+        let mut rm = rm();
+        rm.args(["-rf", "--"]).args(names).current_dir(format!("/proc/self/fd/{}", own.as_raw_fd()));
+        let output = rm.stdin(Stdio::null()).stdout(Stdio::null()).output().map_err(failed)?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(failed(std::io::Error::other(format!(
+                "rm -rf: {}: {}",
+                output.status,
+                String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default()
+            )))),
+        }
+    }
+
+    /// Returns the processor time of all child processes that were waited for.
+    pub(crate) fn usage() -> Usage {
+        children_usage()
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    //! Windows has no `rm -rf`. Its nearest equivalent, `rmdir /s`, works by path, which may lead elsewhere than
+    //! the open directory.
+
+    use std::ffi::OsString;
+
+    use megadir::Dir;
+    use megadir_sys::usage::Usage;
+
+    use super::failed;
+    use crate::control::WorkError;
+
+    const REASON: &str = "rm -rf needs Linux";
+
+    pub(crate) fn unavailable() -> Option<String> {
+        Some(REASON.to_owned())
+    }
+
+    pub(crate) fn names(_directory: &Dir) -> Result<Vec<OsString>, WorkError> {
+        Ok(Vec::new())
+    }
+
+    pub(crate) fn remove(_directory: &Dir, _names: &[OsString]) -> Result<(), WorkError> {
+        Err(failed(std::io::Error::new(std::io::ErrorKind::Unsupported, REASON)))
+    }
+
+    pub(crate) fn usage() -> Usage {
+        Usage { user_ns: 0, system_ns: 0, read_bytes: Some(0) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

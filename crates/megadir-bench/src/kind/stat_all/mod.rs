@@ -1,13 +1,16 @@
 //! Reading name, size and time of every file of a directory, by each of this system's methods.
 
-mod plan;
 mod run;
 
+use megadir_record::axes::grouped;
+use megadir_record::{ArmId, DataId, DataSource, Group, GroupRule, Work};
 use serde::Deserialize;
 
-use crate::method::method_named;
+use crate::kind::arms::Arms;
+use crate::method::{METHODS, Method, MethodFact, Threads, method_named, system_of};
+use crate::note::NoteKind;
+use crate::request::{PlanError, Request};
 
-pub(crate) use plan::{ascending, attributes, baseline, work_of};
 pub(crate) use run::{Expected, FileAttributes};
 
 /// `[attributes]` of a study: every method on every directory, compared with the first method.
@@ -21,7 +24,6 @@ pub struct StatAllSpec {
 }
 
 impl StatAllSpec {
-    /// Returns the first contradiction of a well-formed specification.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.threads.is_empty() || self.threads.contains(&0) {
             return Some("attributes.threads needs at least one number, each at least 1".into());
@@ -29,3 +31,139 @@ impl StatAllSpec {
         self.methods.iter().find_map(|name| method_named(name).err())
     }
 }
+
+/// Adds the arms and groups of every method on every data set of `arms`.
+pub(crate) fn attributes(
+    spec: &StatAllSpec,
+    request: &Request<'_>,
+    arms: &mut Arms<'_>,
+) -> Result<(), PlanError> {
+    let ways = ways(spec, request, arms)?;
+    let Some((first, others)) = ways.split_first() else { return Ok(()) };
+    let mut series: Vec<(String, Vec<ArmId>)> = ways.iter().map(|way| (way_name(way), Vec::new())).collect();
+    let sets = ascending(arms);
+    let largest = sets.last().map(|(entries, _)| *entries);
+    for (entries, data) in sets {
+        let group = format!("{entries} files");
+        let baseline = arms.baseline(data, work(first, true));
+        arms.join(baseline, &group);
+        arms.join(ArmId(baseline.0 + 1), &group);
+        series[0].1.push(baseline);
+        for (place, way) in others.iter().enumerate() {
+            let arm = arms.arm(&group, data, &work(way, true));
+            series[place + 1].1.push(arm);
+        }
+        let title = format!("How fast are name, size and time of all {} files read?", grouped(entries));
+        let answers = Some(entries) == largest;
+        arms.groups.push(Group::new(group, title, answers, GroupRule::Compare { baseline }));
+    }
+    growth(series, arms);
+    Ok(())
+}
+
+pub(crate) fn ascending(arms: &Arms<'_>) -> Vec<(u64, DataId)> {
+    let mut sets: Vec<(u64, DataId)> = arms.data.iter().map(|data| (data.entries, data.id)).collect();
+    sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
+    sets
+}
+
+type Way = (&'static Method, u32);
+
+/// Returns the methods available here, each with all its thread counts.
+fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Result<Vec<Way>, PlanError> {
+    let all: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
+    let names: Vec<&str> =
+        if spec.methods.is_empty() { all } else { spec.methods.iter().map(String::as_str).collect() };
+    let threads = if request.threads.is_empty() { &spec.threads } else { &request.threads };
+    // Threads of the methods, not of a backend: on Windows no backend takes several.
+    if let Some(threads) =
+        threads.iter().find(|threads| !(1..=megadir::THREADS_MAX).contains(&(**threads as usize)))
+    {
+        let allowed = format!("expected 1 to {}", megadir::THREADS_MAX);
+        return Err(PlanError::Value { what: "the number of threads", value: threads.to_string(), allowed });
+    }
+    let mut ways = Vec::new();
+    let baseline = baseline(&names);
+    for (place, name) in names.into_iter().enumerate() {
+        match fact(request, name)? {
+            Err(reason) if place == baseline => {
+                return Err(PlanError::NoBaseline { name: name.to_owned(), reason });
+            }
+            Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("method {name}: {reason}")),
+            Ok(fact) => ways.extend(with_threads(fact, threads)),
+        }
+    }
+    let none_has_threads = ways.iter().all(|(method, _)| method.threads != Threads::Asked);
+    if let Some(threads) = request.threads.first().filter(|_| none_has_threads) {
+        let allowed = "no method available here has threads".to_owned();
+        return Err(PlanError::Value { what: "the number of threads", value: threads.to_string(), allowed });
+    }
+    Ok(ways)
+}
+
+/// Returns the index of the baseline method: the first that is not another system's.
+pub(crate) fn baseline(names: &[impl AsRef<str>]) -> usize {
+    names.iter().position(|name| system_of(name.as_ref()).is_none()).unwrap_or(0)
+}
+
+fn with_threads(fact: &MethodFact, asked: &[u32]) -> Vec<Way> {
+    match fact.method.threads {
+        Threads::One => vec![(fact.method, 1)],
+        Threads::Processors => vec![(fact.method, fact.processors)],
+        Threads::Asked => asked.iter().map(|threads| (fact.method, *threads)).collect(),
+    }
+}
+
+fn fact<'a>(request: &Request<'a>, name: &str) -> Result<Result<&'a MethodFact, String>, PlanError> {
+    if let Some(fact) = request.methods.iter().find(|fact| fact.method.name == name) {
+        return Ok(fact.unavailable.clone().map_or(Ok(fact), Err));
+    }
+    if let Some(system) = system_of(name) {
+        return Ok(Err(format!("a method for {system}")));
+    }
+    let unknown = method_named(name).err().unwrap_or_else(|| "it is unknown here".into());
+    Err(PlanError::Value { what: "the method", value: name.to_owned(), allowed: unknown })
+}
+
+/// Returns the work of listing by a method that a study names, without keeping results, with one thread or one
+/// per processor; or the reason why it is unavailable.
+pub(crate) fn work_of(request: &Request<'_>, name: &str) -> Result<Result<Work, String>, PlanError> {
+    Ok(fact(request, name)?.map(|fact| work(&with_threads(fact, &[1])[0], false)))
+}
+
+fn work(&(method, threads): &Way, keeps: bool) -> Work {
+    let method_name = method.name.to_owned();
+    Work::Attributes {
+        method: method_name,
+        buffer_bytes: method.buffer_bytes,
+        threads,
+        keeps,
+        expected: None,
+    }
+}
+
+fn way_name((method, threads): &Way) -> String {
+    match method.threads {
+        Threads::One => method.name.to_owned(),
+        Threads::Asked | Threads::Processors => format!("{}, {threads} threads", method.name),
+    }
+}
+
+fn growth(series: Vec<(String, Vec<ArmId>)>, arms: &mut Arms<'_>) {
+    if series.iter().all(|(_, planned_arms)| planned_arms.len() < 2) {
+        let why = match arms.data[0].source {
+            DataSource::Existing { .. } => "an existing directory has only one size",
+            DataSource::Made { .. } => "only one size was requested",
+        };
+        arms.note(NoteKind::GroupLeftOut, format!("group `growth`: {why}"));
+        return;
+    }
+    for arm in series.iter().flat_map(|(_, planned_arms)| planned_arms.clone()) {
+        arms.join(arm, "growth");
+    }
+    let title = "How does the time grow with the number of files?".to_owned();
+    arms.groups.push(Group::new("growth", title, false, GroupRule::Grow { series }));
+}
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,6 @@ use crate::os::open_same_mount;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Removes everything in `directory` except the entry `keep`.
 pub(crate) fn remove_content(directory: BorrowedFd<'_>, keep: &[u8], heartbeat: &Beat) -> io::Result<()> {
     remove_below(directory, keep, 0, heartbeat)
 }
@@ -50,7 +49,6 @@ fn remove_below(directory: BorrowedFd<'_>, keep: &[u8], depth: u32, heartbeat: &
     Err(io::Error::other("another process keeps creating files in the directory"))
 }
 
-/// Removes a directory below `parent` with everything in it.
 pub(crate) fn remove_directory(parent: BorrowedFd<'_>, name: &str, heartbeat: &Beat) -> io::Result<()> {
     remove_tree(parent, name, 0, heartbeat)
 }

@@ -4,8 +4,6 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(windows)]
-mod windows;
 
 use std::sync::atomic::AtomicU64;
 
@@ -22,3 +20,87 @@ const PASSES_MAX: u32 = 1_000;
 
 /// Heartbeat of long work, so that a watchdog can distinguish progress from a hang.
 pub(crate) type Beat = AtomicU64;
+
+#[cfg(windows)]
+mod windows {
+    //! Windows: relative to handles. Without POSIX semantics a name stays until the last handle to its file is
+    //! closed (e.g. by a virus scanner), so the removal waits a little for the remaining names.
+
+    use std::io::{self, ErrorKind};
+    use std::sync::atomic::Ordering;
+    use std::time::Duration;
+
+    use megadir::FileType;
+
+    use super::{Beat, DEPTH_MAX, PASSES_MAX};
+    use crate::os::{
+        At, Borrowed, each_entry, open_on_this_mount, remove_directory as remove_empty, remove_file,
+    };
+
+    /// Interval between checks for names held open by other processes.
+    const WAIT: Duration = Duration::from_millis(10);
+    /// Number of checks for an emptied directory.
+    const WAITS_MAX: u32 = 100;
+
+    pub(crate) fn remove_content(directory: Borrowed<'_>, keep: &[u8], heartbeat: &Beat) -> io::Result<()> {
+        remove_below(directory, keep, 0, heartbeat)
+    }
+
+    fn remove_below(directory: Borrowed<'_>, keep: &[u8], depth: u32, heartbeat: &Beat) -> io::Result<()> {
+        if depth > DEPTH_MAX {
+            return Err(io::Error::other("directories are nested deeper than this program creates them"));
+        }
+        for _ in 0..PASSES_MAX {
+            let (mut found, mut removed) = (false, false);
+            each_entry(directory, &mut |name, kind| {
+                if name == keep {
+                    return Ok(());
+                }
+                found = true;
+                heartbeat.fetch_add(1, Ordering::Relaxed);
+                let gone = match kind {
+                    FileType::Directory => remove_tree(directory, name, depth + 1, heartbeat),
+                    _ => remove_file(directory, name),
+                };
+                match gone {
+                    Ok(()) => removed = true,
+                    // Another process still has it open, or it has vanished.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+                Ok(())
+            })?;
+            if !found {
+                return Ok(());
+            }
+            if !removed {
+                std::thread::sleep(WAIT);
+            }
+        }
+        Err(io::Error::other("another process keeps creating files in the directory, or holds them open"))
+    }
+
+    pub(crate) fn remove_directory(parent: Borrowed<'_>, name: &str, heartbeat: &Beat) -> io::Result<()> {
+        remove_tree(parent, name.as_bytes(), 0, heartbeat)
+    }
+
+    fn remove_tree(parent: Borrowed<'_>, name: &[u8], depth: u32, heartbeat: &Beat) -> io::Result<()> {
+        let directory = open_on_this_mount(parent, name)?;
+        remove_below(directory.at(), b"", depth, heartbeat)?;
+        // If names go with the last handle, this handle would keep the directory.
+        drop(directory);
+        remove_emptied(parent, name)
+    }
+
+    /// Removes an emptied directory; retries, since its former entries may take a moment to disappear.
+    pub(crate) fn remove_emptied(parent: Borrowed<'_>, name: &[u8]) -> io::Result<()> {
+        for _ in 0..WAITS_MAX {
+            match remove_empty(parent, name) {
+                Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => std::thread::sleep(WAIT),
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+                removed => return removed,
+            }
+        }
+        remove_empty(parent, name)
+    }
+}

@@ -42,8 +42,8 @@ fn planned(
     plan(&built_in(study).unwrap(), &request)
 }
 
-fn cold(plan: &Plan) -> Vec<&Cell> {
-    plan.cells.iter().filter(|cell| cell.cache.is_cold()).collect()
+fn cold(plan: &Plan) -> Vec<&Arm> {
+    plan.arms.iter().filter(|planned| planned.cache.is_cold()).collect()
 }
 
 const BOTH: [CacheState; 2] = [CacheState::VfsCold, CacheState::Warm];
@@ -53,31 +53,37 @@ fn every_arm_has_a_cold_twin_in_groups_of_its_own() {
     for study in ["lookup", "listing"] {
         let warm = {
             let request = planned(study, &[CacheState::VfsCold], &facts(), None).unwrap().plan;
-            assert!(request.cells.iter().all(|cell| cell.cache == CacheState::VfsCold));
+            assert!(request.arms.iter().all(|planned| planned.cache == CacheState::VfsCold));
             assert!(request.groups.iter().all(|group| group.name.ends_with("-guest-vfs-cold")));
-            request.cells.len()
+            request.arms.len()
         };
         let plan = planned(study, &BOTH, &facts(), None).unwrap().plan;
-        assert_eq!((plan.cells.len(), cold(&plan).len()), (2 * warm, warm), "{study}");
-        assert!(plan.cells.iter().enumerate().all(|(place, cell)| cell.id.0 as usize == place));
+        assert_eq!((plan.arms.len(), cold(&plan).len()), (2 * warm, warm), "{study}");
+        assert!(plan.arms.iter().enumerate().all(|(place, planned)| planned.id.0 as usize == place));
         assert_eq!(plan.rules.rounds, COLD_ROUNDS_MIN);
-        for cell in &plan.cells {
-            assert!(cell.groups.iter().all(|name| plan.groups.iter().any(|group| group.name == *name)));
-            assert_eq!(cell.name.ends_with(", guest-vfs-cold"), cell.cache.is_cold(), "{}", cell.name);
+        for planned in &plan.arms {
+            assert!(planned.groups.iter().all(|name| plan.groups.iter().any(|group| group.name == *name)));
+            assert_eq!(
+                planned.name.ends_with(", guest-vfs-cold"),
+                planned.cache.is_cold(),
+                "{}",
+                planned.name
+            );
         }
         // An A/A arm in each state, next to a baseline in the same state.
-        let itself: Vec<&Cell> = plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself).collect();
+        let itself: Vec<&Arm> =
+            plan.arms.iter().filter(|planned| planned.role == Role::AgainstItself).collect();
         assert_eq!(itself.len(), 2);
-        for cell in itself {
-            let baseline = &plan.cells[cell.id.0 as usize - 1];
-            assert_eq!((baseline.role, baseline.cache), (Role::Baseline, cell.cache));
-            assert_eq!((&baseline.work, baseline.operations), (&cell.work, cell.operations));
+        for planned in itself {
+            let baseline = &plan.arms[planned.id.0 as usize - 1];
+            assert_eq!((baseline.role, baseline.cache), (Role::Baseline, planned.cache));
+            assert_eq!((&baseline.work, baseline.operations), (&planned.work, planned.operations));
         }
         let cache = plan.groups.iter().find(|group| group.name == "cache").unwrap();
         let GroupRule::Pairs { pairs } = &cache.rule else { panic!("{cache:?}") };
         assert_eq!(pairs.len(), warm - 1);
         for pair in pairs {
-            let [arm, to] = [pair.arm, pair.to].map(|id| &plan.cells[id.0 as usize]);
+            let [arm, to] = [pair.arm, pair.to].map(|id| &plan.arms[id.0 as usize]);
             assert_eq!((arm.cache, to.cache), (CacheState::VfsCold, CacheState::Warm));
             assert_eq!((&arm.work, arm.data), (&to.work, to.data));
         }
@@ -87,16 +93,21 @@ fn every_arm_has_a_cold_twin_in_groups_of_its_own() {
 #[test]
 fn one_drop_is_for_few_names_each_asked_for_once() {
     let plan = planned("lookup", &BOTH, &facts(), None).unwrap().plan;
-    for cell in cold(&plan) {
-        let entries = plan.data[cell.data.0 as usize].entries;
-        let operations = cell.operations.unwrap();
-        let fixed = matches!(cell.work, Work::Lookup { keys: Keys::Fixed, .. });
-        assert!(operations == 1 || !fixed && operations <= entries / 100, "{}", cell.name);
+    for planned in cold(&plan) {
+        let entries = plan.data[planned.data.0 as usize].entries;
+        let operations = planned.operations.unwrap();
+        let fixed = matches!(planned.work, Work::Lookup { keys: Keys::Fixed, .. });
+        assert!(operations == 1 || !fixed && operations <= entries / 100, "{}", planned.name);
     }
-    assert!(cold(&plan).iter().any(|cell| cell.operations == Some(500)));
-    assert!(plan.cells.iter().filter(|cell| !cell.cache.is_cold()).all(|cell| cell.operations.is_none()));
+    assert!(cold(&plan).iter().any(|planned| planned.operations == Some(500)));
+    assert!(
+        plan.arms
+            .iter()
+            .filter(|planned| !planned.cache.is_cold())
+            .all(|planned| planned.operations.is_none())
+    );
     let listing = planned("listing", &BOTH, &facts(), Some(20)).unwrap().plan;
-    assert!(cold(&listing).iter().all(|cell| cell.operations == Some(1)));
+    assert!(cold(&listing).iter().all(|planned| planned.operations == Some(1)));
     assert_eq!(listing.rules.rounds, 20);
 }
 
@@ -115,11 +126,15 @@ fn small_directories_of_the_runs_own_can_be_made_anew_before_every_block() {
     let planned =
         plan(&built_in("lookup").unwrap(), &Request { cache_facts: &facts, ..request(made) }).unwrap().plan;
     let of = |entries: u64| {
-        let cells = cold(&planned).into_iter();
-        cells.filter(|cell| planned.data[cell.data.0 as usize].entries == entries).count()
+        let planned_arms = cold(&planned).into_iter();
+        planned_arms.filter(|arm| planned.data[arm.data.0 as usize].entries == entries).count()
     };
     assert_eq!((of(10_001), of(10_000) > 0, of(1) > 0), (0, true, true));
-    assert!(cold(&planned).iter().all(|cell| cell.name.ends_with(", unseen") && cell.operations.is_some()));
+    assert!(
+        cold(&planned)
+            .iter()
+            .all(|planned| planned.name.ends_with(", unseen") && planned.operations.is_some())
+    );
     assert_eq!(planned.rules.rounds, COLD_ROUNDS_MIN);
     let existing = Target::Existing { path: "/d".into(), entries: 1000 };
     for target in [existing, Target::Made { entries: vec![20_000] }] {

@@ -66,28 +66,28 @@ fn every_arm_has_its_like_on_every_file_system() {
     let Planned { plan, notes } = planned("lookup", &facts, &[]).unwrap();
     assert_eq!(notes, []);
     let alone = planned("lookup", &facts[..1], &[]).unwrap().plan;
-    assert_eq!(plan.cells.len(), 3 * alone.cells.len());
+    assert_eq!(plan.arms.len(), 3 * alone.arms.len());
     assert_eq!(plan.data.len(), 3 * alone.data.len());
-    let names: BTreeSet<&str> = plan.cells.iter().map(|cell| cell.name.as_str()).collect();
-    assert_eq!(names.len(), plan.cells.len());
-    for (place, cell) in plan.cells.iter().enumerate() {
-        assert_eq!(cell.id.0 as usize, place);
-        let of = plan.file_system_of(cell.data).unwrap();
-        assert_eq!(of.id.0 as usize, place / alone.cells.len());
-        let like = &alone.cells[place % alone.cells.len()];
-        assert_eq!(cell.name, format!("{}, {}", like.name, of.label));
-        assert_eq!((&cell.work, cell.role), (&like.work, like.role));
+    let names: BTreeSet<&str> = plan.arms.iter().map(|planned| planned.name.as_str()).collect();
+    assert_eq!(names.len(), plan.arms.len());
+    for (place, planned) in plan.arms.iter().enumerate() {
+        assert_eq!(planned.id.0 as usize, place);
+        let of = plan.file_system_of(planned.data).unwrap();
+        assert_eq!(of.id.0 as usize, place / alone.arms.len());
+        let like = &alone.arms[place % alone.arms.len()];
+        assert_eq!(planned.name, format!("{}, {}", like.name, of.label));
+        assert_eq!((&planned.work, planned.role), (&like.work, like.role));
     }
     assert_eq!(plan.file_systems[1].label, "ext2 (ext4 driver)");
     let groups: Vec<&str> = plan.groups.iter().map(|group| group.name.as_str()).collect();
     let of_study = alone.groups[0].name.as_str();
     assert_eq!(groups.iter().filter(|name| name.starts_with(of_study)).count(), 3, "{groups:?}");
     // Every arm except the A/A arms, on every file system but the first.
-    let own = alone.cells.iter().filter(|cell| cell.role != Role::AgainstItself).count();
+    let own = alone.arms.iter().filter(|planned| planned.role != Role::AgainstItself).count();
     let GroupRule::Pairs { pairs } = &plan.groups.last().unwrap().rule else { panic!("{groups:?}") };
     assert_eq!((groups.last(), pairs.len()), (Some(&FILE_SYSTEM_GROUP), 2 * own));
     for pair in pairs {
-        let [arm, to] = [pair.arm, pair.to].map(|id| &plan.cells[id.0 as usize]);
+        let [arm, to] = [pair.arm, pair.to].map(|id| &plan.arms[id.0 as usize]);
         assert_eq!((&arm.work, to.name.as_str()), (&to.work, format!("{}, ext4", pair.at).as_str()));
         assert!(
             arm.groups.iter().any(|name| name == FILE_SYSTEM_GROUP)
@@ -104,7 +104,7 @@ fn one_file_system_alone_is_planned_as_a_directory_is() {
     let backends = &facts[0].found.as_ref().unwrap().backends;
     let request = Request { facts: backends, ..Request::bare(Preset::Quick, 7) };
     let in_directory = plan(&built_in("listing").unwrap(), &request).unwrap().plan;
-    assert_eq!((&on_one.cells, &on_one.groups), (&in_directory.cells, &in_directory.groups));
+    assert_eq!((&on_one.arms, &on_one.groups), (&in_directory.arms, &in_directory.groups));
     assert_eq!(on_one.data[0].on, Some(FsId(0)));
     assert_eq!(on_one.rules, in_directory.rules);
 }
@@ -114,12 +114,12 @@ fn what_one_cannot_do_is_left_out_there_alone() {
     let facts = [image("ext4"), found("tmpfs", Backing::Memory { bytes_max: 8 * GIB })];
     let states = [CacheState::Warm, CacheState::FsCold];
     let Planned { plan, notes } = planned("listing", &facts, &states).unwrap();
-    let set = |cell: &Cell| plan.data[cell.data.0 as usize].on;
-    let on = |id: u32| plan.cells.iter().filter(move |cell| set(cell) == Some(FsId(id)));
-    let splits = |cell: &&Cell| matches!(&cell.work, Work::List { backend, .. } if backend == "split");
-    assert!(on(0).any(|cell| splits(&cell)) && !on(1).any(|cell| splits(&cell)));
-    assert!(on(0).any(|cell| cell.cache == CacheState::FsCold));
-    assert!(!on(1).any(|cell| cell.cache.is_cold()));
+    let set = |planned: &Arm| plan.data[planned.data.0 as usize].on;
+    let on = |id: u32| plan.arms.iter().filter(move |planned| set(planned) == Some(FsId(id)));
+    let splits = |planned: &&Arm| matches!(&planned.work, Work::List { backend, .. } if backend == "split");
+    assert!(on(0).any(|planned| splits(&planned)) && !on(1).any(|planned| splits(&planned)));
+    assert!(on(0).any(|planned| planned.cache == CacheState::FsCold));
+    assert!(!on(1).any(|planned| planned.cache.is_cold()));
     assert!(notes.iter().all(|note| note.text.starts_with("tmpfs: ")), "{notes:?}");
     assert!(notes.iter().any(|note| note.text.contains("it stores its data in the cache")), "{notes:?}");
     assert!(plan.unavailable.is_empty());
@@ -164,7 +164,7 @@ fn chains_of_file_systems_are_chains_of_their_own() {
     let facts = [image("ext4"), image("xfs")];
     let plan = planned("smallfile", &facts, &[]).unwrap().plan;
     let chains: BTreeSet<(u32, Option<FsId>)> =
-        plan.cells.iter().map(|cell| (cell.chain, plan.data[cell.data.0 as usize].on)).collect();
+        plan.arms.iter().map(|planned| (planned.chain, plan.data[planned.data.0 as usize].on)).collect();
     let numbers: BTreeSet<u32> = chains.iter().map(|(chain, _)| *chain).collect();
     assert_eq!(chains.len(), numbers.len());
     assert_eq!(plan.rules.order, Order::Chains);
@@ -225,9 +225,9 @@ fn what_lies_in_memory_comes_last_and_what_is_written_for_a_states_sake_is_in_no
     let plan = plan(&built_in("smallfile").unwrap(), &request).unwrap().plan;
     let labels: Vec<&str> = plan.file_systems.iter().map(|of| of.label.as_str()).collect();
     assert_eq!(labels, ["ext4", "xfs", "tmpfs"]);
-    let extra = |cell: &&Cell| cell.name.contains("(for ") && cell.role != Role::AgainstItself;
-    assert!(plan.cells.iter().filter(extra).count() > 0);
-    assert!(plan.cells.iter().filter(extra).all(|cell| cell.groups.is_empty()));
+    let extra = |planned: &&Arm| planned.name.contains("(for ") && planned.role != Role::AgainstItself;
+    assert!(plan.arms.iter().filter(extra).count() > 0);
+    assert!(plan.arms.iter().filter(extra).all(|planned| planned.groups.is_empty()));
     let group = plan.groups.iter().find(|group| group.name == FILE_SYSTEM_GROUP).unwrap();
     let GroupRule::Pairs { pairs } = &group.rule else { panic!("{group:?}") };
     assert!(pairs.iter().all(|pair| pair.than == "ext4"), "{pairs:?}");
@@ -248,9 +248,9 @@ fn what_is_too_small_for_the_files_is_left_out_with_figures() {
             !plan.groups.iter().any(|group| group.name == FILE_SYSTEM_GROUP),
             "nothing is left to contrast"
         );
-        for (place, cell) in plan.cells.iter().enumerate() {
-            assert_eq!(cell.id.0 as usize, place);
-            assert_eq!(plan.file_system_of(cell.data).unwrap().name, "ext4");
+        for (place, planned) in plan.arms.iter().enumerate() {
+            assert_eq!(planned.id.0 as usize, place);
+            assert_eq!(plan.file_system_of(planned.data).unwrap().name, "ext4");
         }
     }
     let device = found("btrfs", Backing::Device { path: "/dev/x".into(), bytes: 9 * GIB });
@@ -262,11 +262,11 @@ fn what_is_too_small_for_the_files_is_left_out_with_figures() {
 fn a_baseline_that_is_gone_on_one_takes_that_one_alone() {
     let whole = planned("lookup", &[image("ext4"), image("xfs")], &[]).unwrap().plan;
     let on = |plan: &Plan, name: &str| {
-        plan.cells.iter().filter(|cell| plan.file_system_of(cell.data).unwrap().name == name).count()
+        plan.arms.iter().filter(|planned| plan.file_system_of(planned.data).unwrap().name == name).count()
     };
     let baseline = |name: &str| {
-        let of = |cell: &&Cell| cell.role == Role::Baseline && cell.name.ends_with(name);
-        whole.cells.iter().find(of).unwrap().id
+        let of = |planned: &&Arm| planned.role == Role::Baseline && planned.name.ends_with(name);
+        whole.arms.iter().find(of).unwrap().id
     };
     let gone = [(baseline("xfs"), "it is unavailable".to_owned())];
     let left = prune(whole.clone(), &gone).unwrap();
@@ -282,7 +282,7 @@ fn a_file_system_that_goes_takes_its_arms_and_leaves_the_rest_in_order() {
     let whole = planned("smallfile", &facts, &[]).unwrap().plan;
     let left = without(whole.clone(), &[(FsId(1), "its index is full".into())]).unwrap();
     let alone = planned("smallfile", &[image("ext4"), image("btrfs")], &[]).unwrap().plan;
-    let names = |plan: &Plan| plan.cells.iter().map(|cell| cell.name.clone()).collect::<Vec<_>>();
+    let names = |plan: &Plan| plan.arms.iter().map(|planned| planned.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&left), names(&alone));
     let groups = |plan: &Plan| plan.groups.clone();
     assert_eq!(groups(&left), groups(&alone));
@@ -292,7 +292,6 @@ fn a_file_system_that_goes_takes_its_arms_and_leaves_the_rest_in_order() {
     assert!(without(whole, &all).unwrap_err().to_string().contains("no file system is available"));
 }
 
-/// Returns the names of reformatted file systems in a plan, and the notes on the others.
 fn lives(study: &str, facts: &[FileSystemFact]) -> (Vec<String>, Vec<String>) {
     let Planned { plan, notes } = planned(study, facts, &[CacheState::Warm]).unwrap();
     let anew = plan.file_systems.iter().filter(|of| of.made_anew).map(|of| of.name.clone());

@@ -15,7 +15,6 @@ use super::*;
 use crate::plan::{Request, Target, plan};
 use crate::study::built_in;
 
-/// Returns a plan with these data sets and one arm that does not use them.
 fn plan_of(sets: Vec<(MadeSource, u64)>) -> Plan {
     let facts = crate::backend_facts(&Dir::open(".").unwrap());
     let request = Request {
@@ -65,7 +64,7 @@ fn workers_have_trees_of_their_own_or_share_one() {
     let parent = tempfile::tempdir().unwrap();
     for (sharing, names) in [(Sharing::Own, vec!["w0", "w1", "w2"]), (Sharing::Same, vec![])] {
         let mut plan = plan_of(vec![(MadeSource::flat(NameScheme::Hex, 1), 100)]);
-        plan.cells[0].work = Work::Files(FileWork {
+        plan.arms[0].work = Work::Files(FileWork {
             operation: FileOperation::Read,
             from: 0,
             to: 100,

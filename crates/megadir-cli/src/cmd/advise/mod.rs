@@ -2,7 +2,6 @@
 
 mod json;
 mod measuring;
-mod page;
 mod text;
 
 use std::path::PathBuf;
@@ -15,11 +14,13 @@ use megadir::limits::{Asked, NameLengths};
 use megadir_advise::code::{Language, snippet};
 use megadir_advise::measure::{Run, TIME_MIN};
 use megadir_advise::{Advice, Look, Pattern, Question, advise, candidates, look};
+use megadir_report::page::{Conclusion, with_conclusion};
 
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
 use crate::parse;
 use crate::ui::message::quoted;
+use crate::ui::new_file::NewPage;
 use crate::ui::output::Output;
 
 const WRITERS_MAX: u32 = 256;
@@ -97,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         };
     }
     check(args)?;
-    let page = args.report.as_deref().map(page::Page::prepare).transpose()?;
+    let page = args.report.as_deref().map(|path| NewPage::prepare("report", "measured", path)).transpose()?;
     let Some(answer) = interruptible(|interrupt| ask(args, interrupt))? else {
         eprintln!("megadir: interrupted; the test files have been removed");
         return Ok(exit::INTERRUPTED);
@@ -113,11 +114,27 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
     // An output error must not prevent the page, nor the reverse.
     let printed = output.flush();
-    let written = page.map_or(Ok(exit::DONE), |page| page.write(&answer));
+    let written = page.map_or(Ok(exit::DONE), |page| write(page, &answer));
     match printed {
         Ok(()) => written,
         Err(ended) => ended.code(),
     }
+}
+
+/// Writes the report of the measurement, with the advice as the headline; returns the exit code.
+fn write(page: NewPage, answer: &Answer) -> Result<u8, CliError> {
+    let run = match &answer.run {
+        Ok(run) => run,
+        Err(why) => {
+            eprintln!("megadir: no report written, because nothing was measured: {why}");
+            return Ok(exit::SOME_FAILED);
+        }
+    };
+    let because = text::rows(answer).into_iter().map(|(label, value)| format!("{label}: {value}"));
+    let because = text::below_headline(answer).into_iter().chain(because).collect();
+    let conclusion = Conclusion { sentence: text::first_line(answer), because };
+    page.write(&with_conclusion(&run.report, Some(&conclusion)))?;
+    Ok(exit::DONE)
 }
 
 fn code(text: &mut Vec<u8>, layout: &Layout, language: Language) -> Result<(), CliError> {
@@ -143,6 +160,7 @@ fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
         contents_bytes: args.size,
         churn: args.churn,
         count: false,
+        stated: None,
     };
     let look = look(&directory, &asked)?;
     let question = Question {

@@ -60,6 +60,9 @@ pub(crate) struct Args {
     /// Print every arm and warning, as --format table
     #[arg(short, long, conflicts_with = "format")]
     verbose: bool,
+    /// Print only the reasons why --fail-if does not pass, and errors
+    #[arg(short, long, requires = "fail_if", conflicts_with_all = ["verbose", "format"])]
+    pub(super) quiet: bool,
 }
 
 /// Fraction; `None`: the equivalence band.
@@ -99,11 +102,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
     let name = if args.verbose { AT_LENGTH } else { &args.format };
     let format = format_named(name).ok_or_else(|| CliError::usage(format!("unknown format '{name}'")))?;
-    print(&(format.render)(&compared, &view()))?;
+    if !args.quiet {
+        print(&(format.render)(&compared, &view()))?;
+    }
     let damaged = old.iter().chain(&new).any(|loaded| loaded.opened.damaged);
     Ok(match compared.gate {
         None if damaged => exit::SOME_FAILED,
         None => exit::DONE,
+        Some(gate) if args.quiet && gate.says == GateSays::Passed => exit::DONE,
         Some(gate) => code(&gate),
     })
 }

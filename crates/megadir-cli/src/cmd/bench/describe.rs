@@ -35,7 +35,7 @@ pub(super) fn describe(resolved: &Resolved) -> String {
         "rounds: at least {} to warm up, {most}{} measured; {} arms, {most}{blocks} blocks\n",
         rules.warm_up_rounds_min,
         rules.rounds,
-        plan.cells.len(),
+        plan.arms.len(),
     ));
     if rules.epochs > 1 {
         let epochs = rules.epochs;
@@ -73,7 +73,7 @@ fn data_sets(plan: &Plan) -> String {
     lines.chunk_by(|one, other| one == other).map(times).collect()
 }
 
-struct Arm<'a> {
+struct ArmLine<'a> {
     id: u32,
     name: String,
     groups: String,
@@ -82,25 +82,25 @@ struct Arm<'a> {
 
 /// Arms that differ only in the file system share a line.
 fn arms(plan: &Plan) -> String {
-    let mut arms: Vec<Arm<'_>> = Vec::new();
-    for cell in &plan.cells {
-        let on = plan.data.iter().find(|data| data.id == cell.data).and_then(|data| data.on);
+    let mut arms: Vec<ArmLine<'_>> = Vec::new();
+    for planned in &plan.arms {
+        let on = plan.data.iter().find(|data| data.id == planned.data).and_then(|data| data.on);
         let of = on.and_then(|id| plan.file_systems.iter().find(|of| of.id == id));
         let label = of.map_or("", |of| of.label.as_str());
-        let name = cell.bare_name();
+        let name = planned.bare_name();
         let of_study = |name: &'_ String| {
             let group = plan.groups.iter().find(|group| group.name == *name);
             group.and_then(|group| group.of.clone()).unwrap_or_else(|| name.clone())
         };
-        let groups: Vec<String> = cell.groups.iter().map(of_study).collect();
+        let groups: Vec<String> = planned.groups.iter().map(of_study).collect();
         let groups = groups.join(", ");
         match arms.iter_mut().find(|arm| arm.name == name && !label.is_empty()) {
             Some(arm) => arm.on.push(label),
-            None => arms.push(Arm { id: cell.id.0, name, groups, on: vec![label] }),
+            None => arms.push(ArmLine { id: planned.id.0, name, groups, on: vec![label] }),
         }
     }
     let width = arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0);
-    let line = |arm: &Arm<'_>| {
+    let line = |arm: &ArmLine<'_>| {
         let all = plan.file_systems.len() < 2 || arm.on.len() == plan.file_systems.len();
         let on = if all { String::new() } else { format!("  on {}", arm.on.join(", ")) };
         let line = format!("  {:3}  {:width$}  {}{on}", arm.id, arm.name, arm.groups);

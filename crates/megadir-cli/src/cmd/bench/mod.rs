@@ -51,11 +51,11 @@ impl Args {
         match &self.command {
             Command::Report(args) => args.output.is_none(),
             Command::Clean(args) => args.dry_run,
+            Command::Compare(args) => !args.quiet,
             Command::Worker(_) => false,
             Command::List(_)
             | Command::Run(_)
             | Command::Commands(_)
-            | Command::Compare(_)
             | Command::Filesystems(_)
             | Command::Null(_) => true,
         }

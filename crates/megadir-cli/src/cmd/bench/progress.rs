@@ -7,10 +7,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use megadir_bench::note::NoteKind;
 use megadir_bench::schedule::Block;
 use megadir_bench::{Event, Listener};
-use megadir_record::{CellId, Note, Phase, Plan, Sample};
+use megadir_record::{ArmId, Note, Phase, Plan, Sample};
 use terminal_size::terminal_size;
 
 use crate::cmd::limits::amount::grouped;
+use crate::ui::message;
 
 /// Narrower terminals have no room for a bar, columns.
 const WIDE: usize = 110;
@@ -19,7 +20,7 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     room: usize,
     /// Duration of each arm's last block, nanoseconds.
-    last_ns: HashMap<CellId, u64>,
+    last_ns: HashMap<ArmId, u64>,
     blocks: u64,
     /// Before now, and before the current epoch.
     done: u64,
@@ -43,7 +44,8 @@ impl Progress {
         let columns = terminal_size().map_or(WIDE, |(width, _)| width.0.into());
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let (bar, room) = bar(target, columns);
-        let blocks = u64::from(plan.rules.rounds) * plan.cells.len() as u64;
+        message::begin_line(&bar);
+        let blocks = u64::from(plan.rules.rounds) * plan.arms.len() as u64;
         let epochs = plan.rules.epochs;
         let epoch = if epochs > 1 { format!("epoch 1 of {epochs}: ") } else { String::new() };
         Self {
@@ -61,8 +63,8 @@ impl Progress {
     }
 
     fn starts(&mut self, plan: &Plan, block: &Block) {
-        let arms = plan.cells.len() as u64;
-        let name = &plan.cells[block.cell.0 as usize].name;
+        let arms = plan.arms.len() as u64;
+        let name = &plan.arms[block.arm.0 as usize].name;
         let (position, message) = match block.phase {
             Phase::WarmUp => {
                 (self.before, format!("{}warming up, round {}: {name}", self.epoch, block.round + 1))
@@ -80,14 +82,16 @@ impl Progress {
         self.say(&message);
     }
 
-    /// Prints a note; of those about other work on the machine only the first.
+    /// Prints a note; of those about other work on the machine only the first, and on terminals no others.
     fn note(&mut self, note: &Note) {
         let busy = BUSY.iter().any(|kind| kind.name() == note.kind);
-        if !self.notes || busy && std::mem::replace(&mut self.busy, true) {
+        // On a terminal the last screen has the others, and a run that fails says why.
+        let is_later = !busy && !self.bar.is_hidden();
+        if !self.notes || is_later || busy && std::mem::replace(&mut self.busy, true) {
             return;
         }
         let advice = if busy { " Stop other work, or differences may stay undecided." } else { "" };
-        self.bar.suspend(|| eprintln!("megadir: {}{advice}", note.text));
+        eprintln!("megadir: {}{advice}", note.text);
     }
 
     fn say(&self, message: &str) {
@@ -98,12 +102,12 @@ impl Progress {
     fn left_ns(&self, plan: &Plan, block: &Block) -> u64 {
         let round_ns: u64 = self.last_ns.values().sum();
         let rounds = u64::from(plan.rules.rounds - block.round);
-        let arms = plan.cells.len() as u64;
+        let arms = plan.arms.len() as u64;
         (rounds * round_ns).saturating_sub(round_ns * u64::from(block.place) / arms)
     }
 
     fn measured(&mut self, sample: &Sample) {
-        self.last_ns.insert(sample.cell, sample.elapsed_ns);
+        self.last_ns.insert(sample.arm, sample.elapsed_ns);
     }
 }
 
@@ -119,7 +123,7 @@ impl Listener for Progress {
             Event::Measured(sample) => self.measured(sample),
             Event::Noted(note) => self.note(note),
             Event::Started(header) => {
-                self.blocks = u64::from(header.plan.rules.rounds) * header.plan.cells.len() as u64;
+                self.blocks = u64::from(header.plan.rules.rounds) * header.plan.arms.len() as u64;
             }
             Event::Epoch(epoch) => {
                 self.before = self.done;
@@ -140,7 +144,7 @@ impl Listener for Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        message::clear_line();
     }
 }
 
@@ -171,7 +175,7 @@ mod tests {
     use indicatif::ProgressDrawTarget;
 
     use super::{bar, cut};
-    use crate::cmd::bar::screen::Screen;
+    use crate::cmd::progress::screen::Screen;
 
     #[test]
     fn a_message_is_whole_or_ends_with_an_ellipsis() {

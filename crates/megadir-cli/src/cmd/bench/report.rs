@@ -11,7 +11,7 @@ use crate::exit::{self, CliError};
 use crate::ui::message::reason;
 use crate::ui::new_file::NewFile;
 use crate::ui::output::print_with;
-use crate::ui::{is_unicode, takes_escapes};
+use crate::ui::{is_unicode, wants_color};
 
 const WIDTH: usize = 100;
 /// Format of the first screen, and of everything.
@@ -276,12 +276,8 @@ fn replace(path: &Path, text: &str) -> Result<(), CliError> {
 
 pub(crate) fn view() -> View {
     let terminal = io::stdout().is_terminal();
-    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    let never = set("NO_COLOR") || std::env::var_os("CLICOLOR").is_some_and(|value| value == "0");
     let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    let color = terminal && !never && !dumb && takes_escapes();
-    let style = Style { color, unicode: !terminal || is_unicode() };
+    let style = Style { color: wants_color(terminal), unicode: !terminal || is_unicode() };
     View { width: if terminal { width.unwrap_or(WIDTH) } else { WIDTH }, style }
 }
 

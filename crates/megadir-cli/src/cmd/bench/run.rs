@@ -280,7 +280,7 @@ fn announce(resolved: &Resolved) {
     match &plan.data[0].source {
         DataSource::Existing { path } => {
             let entries = plan.data[0].entries;
-            let programs = plan.cells.iter().any(|cell| matches!(cell.work, Work::Command(_)));
+            let programs = plan.arms.iter().any(|planned| matches!(planned.work, Work::Command(_)));
             // Nothing keeps a program from writing.
             let read_only = if programs { "with the programs as they are" } else { "read-only" };
             eprintln!("megadir: measuring '{path}' itself ({entries} entries), {read_only}; {about}");
@@ -311,7 +311,7 @@ fn announce(resolved: &Resolved) {
 
 /// Number of blocks that begin with a drop of all caches.
 fn drops(plan: &Plan) -> u64 {
-    let arms = plan.cells.iter().filter(|cell| cell.cache == CacheState::VfsCold).count();
+    let arms = plan.arms.iter().filter(|planned| planned.cache == CacheState::VfsCold).count();
     arms as u64 * u64::from(plan.rules.rounds)
 }
 

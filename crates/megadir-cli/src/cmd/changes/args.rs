@@ -1,12 +1,13 @@
 //! Options of `megadir changes`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use megadir::nearest::choices;
 use megadir_inventory::changes::ChangeKind;
 
 use crate::cmd::conditions::{self, Asked};
-use crate::cmd::values::{memory, threads};
+use crate::cmd::values::{memory, threads, top};
 use crate::exit::{CliError, directory_parser};
 
 fn kind(text: &str) -> Result<ChangeKind, String> {
@@ -15,6 +16,8 @@ fn kind(text: &str) -> Result<ChangeKind, String> {
 }
 
 /// Show changes of a tree since its inventory was written
+///
+/// With two inventories, the newer one second, shows the changes between them; no tree is needed.
 ///
 /// Prints one line per change: `added`, `removed`, `modified` (with the differing attributes), `renamed`,
 /// `type-changed` or `suspect`. A suspect is a file without differences that was modified so shortly before the scan
@@ -27,15 +30,15 @@ fn kind(text: &str) -> Result<ChangeKind, String> {
 /// with 'megadir scan' and conditions apply as well.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done; 1 some entries could not be compared; 2 usage, or not the directory that was scanned; 3 the \
+Exit codes: 0 done; 1 some entries could not be compared; 2 usage, not the directory that was scanned, or inventories that are not comparable; 3 the \
 inventory or the tree could not be opened; 10 --quiet: changes or suspects exist; 130 interrupted. Errors go to standard \
 error, one line each, at most ten of each kind and then a count.")]
 pub(crate) struct Args {
     /// Inventory written by 'megadir scan'
     #[arg(value_name = "INVENTORY", value_parser = directory_parser())]
     pub(super) inventory: PathBuf,
-    /// Present path of the tree [default: the path that was scanned]
-    #[arg(value_name = "PATH", value_parser = directory_parser())]
+    /// Present path of the tree, or a newer inventory of it [default: the path that was scanned]
+    #[arg(value_name = "PATH|INVENTORY", value_parser = directory_parser())]
     pub(super) path: Option<PathBuf>,
     /// End records with NUL: kind, tab, path; renamed entries have a second record: `from`, tab, path
     #[arg(short = '0', long)]
@@ -52,10 +55,21 @@ pub(crate) struct Args {
     pub(super) only: Vec<ChangeKind>,
     /// Print the path of each changed entry and nothing else, relative to the tree: for rsync --files-from and tar -T
     ///
-    /// A renamed entry has its new path, a removed one its old path. With --null, paths end with NUL. docs/inventory.md
+    /// A renamed entry has its new path, a removed one its old path. With --null, paths end with NUL. docs/backup.md
     /// has recipes.
     #[arg(long, conflicts_with_all = ["json", "quiet"])]
     pub(super) paths: bool,
+    /// Print the directories that gained the most instead of the changes, by this figure [default: entries]
+    ///
+    /// The figures are those of everything below a directory, now minus before. A renamed directory is lost at its old path and
+    /// gained at its new one. Sizes do not include directories, and hard links count for each of their names. With --json one
+    /// object per directory: v, path, entries, allocated (null if an inventory lacks it), apparent.
+    #[arg(long, value_name = "FIGURE", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "entries",
+        conflicts_with_all = ["paths", "null", "quiet", "only", "files0_from"])]
+    pub(super) gains: Option<By>,
+    /// With --gains, number of directories to list [default: 10; 1000 with --json]
+    #[arg(short = 'n', long, value_name = "N", value_parser = top, requires = "gains")]
+    pub(super) top: Option<usize>,
     /// Print no changes; exit with code 10 if there are any
     #[arg(short, long, conflicts_with_all = ["null", "json"])]
     pub(in crate::cmd) quiet: bool,
@@ -92,7 +106,38 @@ pub(crate) struct Args {
     pub(super) threads: Option<usize>,
 }
 
+/// The names of `--gains`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum By {
+    /// Number of entries
+    Entries,
+    /// Space on disk
+    Allocated,
+    /// Sum of sizes
+    Apparent,
+}
+
 impl Args {
+    /// The second inventory.
+    pub(super) fn newer(&self) -> Option<&Path> {
+        self.path.as_deref().filter(|path| path.is_file())
+    }
+
+    fn check_two(&self) -> Result<(), CliError> {
+        let reading = [
+            ("--update", self.update, "the second inventory is the current one; keep it instead"),
+            ("--verify", self.verify, "two inventories have no contents to hash; give the path of the tree"),
+            ("--files0-from", self.files0_from.is_some(), "select entries with --path-match"),
+            ("--list-all", self.list_all, "nothing is listed"),
+        ];
+        match reading.iter().find(|(_, is_given, _)| *is_given) {
+            Some((option, _, hint)) => {
+                Err(CliError::usage(format!("{option} cannot be used with two inventories: {hint}")))
+            }
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn check(&self, roots: usize) -> Result<(), CliError> {
         if self.paths && roots != 1 {
             return Err(CliError::usage(format!(
@@ -100,6 +145,7 @@ impl Args {
             )));
         }
         match self.path {
+            Some(_) if self.newer().is_some() => self.check_two(),
             Some(_) if roots != 1 => Err(CliError::usage(format!(
                 "PATH: the inventory has {roots} trees, so a single path is ambiguous; leave PATH out"
             ))),

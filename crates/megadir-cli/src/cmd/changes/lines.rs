@@ -57,7 +57,7 @@ impl Lines {
         output.flush()
     }
 
-    fn path(&self, root: u32, relative: &TreePath) -> Vec<u8> {
+    pub(super) fn path(&self, root: u32, relative: &TreePath) -> Vec<u8> {
         let mut path = self.prefixes.get(root as usize).cloned().unwrap_or_default();
         if !relative.is_empty() {
             let separator = std::path::MAIN_SEPARATOR as u8;

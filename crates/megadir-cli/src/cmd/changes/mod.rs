@@ -1,30 +1,32 @@
 //! `megadir changes`: changes in a tree since its inventory was made.
 
 mod args;
+mod gains;
 mod lines;
 mod paths;
 mod selection;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use megadir::{Dir, FileSystem};
 use megadir_bench::control::{COMPUTING, WRITING_BACK};
 use megadir_inventory::changes::{ChangeKind, CompareOptions, Compared, Hashing, Keep, Kept, Watch};
-use megadir_inventory::changes::{compare, compare_only, verify};
-use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Rows, ScanEvent, WriteOptions, Writer};
+use megadir_inventory::changes::{compare, compare_inventories, compare_only, verify};
+use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Root, Rows, WriteOptions, Writer};
 
 pub(crate) use self::args::Args;
+use self::args::By;
 use self::lines::Lines;
 use self::selection::Selection;
 use super::error_limiter::ErrorLimiter;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::examined::MEMORY_BYTES;
 use super::list::source::processors;
+use super::progress::Progress;
 use super::scan::args::spill_directory;
-use super::scan::progress::Progress;
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::output::Output;
@@ -51,24 +53,26 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let inventory = Inventory::open(&args.inventory)?;
     let metadata = inventory.metadata().clone();
     args.check(metadata.roots.len())?;
-    let roots = match &args.path {
-        Some(path) => vec![path.clone()],
-        None => {
-            let recorded = metadata.roots.iter();
-            let paths = recorded.map(|root| Ok(PathBuf::from(&*megadir::names::to_os(&root.path)?)));
-            paths.collect::<megadir::Result<_>>()?
-        }
+    let newer = args.newer().map(Inventory::open).transpose()?;
+    let roots = match (&newer, &args.path) {
+        (Some(newer), _) => recorded_roots(newer.metadata())?,
+        (None, Some(path)) => vec![path.clone()],
+        (None, None) => recorded_roots(&metadata)?,
     };
     let selection = Selection::new(args, &metadata, &roots)?;
     let threads = args.threads.unwrap_or_else(processors);
     let complaints = ErrorLimiter::new(args.all_errors);
     let mut run = Run { args, metadata, roots, selection, threads, failures: 0, complaints };
-    run.warn_of(&inventory);
+    run.warn_of(&args.inventory, &inventory);
     let mut exclude: Vec<_> = inventory.excluded().into_iter().collect();
+    if let (Some(path), Some(newer)) = (args.newer(), &newer) {
+        run.warn_of(path, newer);
+        exclude.extend(newer.excluded());
+    }
     let writer = if args.update { Some(run.writer()?) } else { None };
     exclude.extend(writer.iter().flat_map(Writer::excluded));
     run.warn_of_tmpfs();
-    let compared = run.compare(inventory, exclude, interrupt);
+    let compared = run.compare((inventory, newer), exclude, interrupt);
     if interrupt.asked() {
         return Ok(interrupted(args));
     }
@@ -79,10 +83,15 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     run.selection.choose(&mut compared.changes);
     compared.changes.retain(|change| args.only.is_empty() || args.only.contains(&change.kind));
     run.complain(&compared);
+    run.check_gains(&compared)?;
     if !args.quiet {
         let mut output = Output::new()?;
         let lines = Lines::new(args, &run.roots, output.is_terminal());
-        if let Err(ended) = lines.write(&compared.changes, &mut output) {
+        let written = match (args.gains, &compared.gains) {
+            (Some(by), Some(gains)) => gains::write(gains, by, args, &lines, &mut output),
+            _ => lines.write(&compared.changes, &mut output),
+        };
+        if let Err(ended) = written {
             // The inventory is not updated, so the next run prints these changes again.
             return ended.code();
         }
@@ -100,20 +109,26 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     })
 }
 
+fn recorded_roots(metadata: &Metadata) -> Result<Vec<PathBuf>, CliError> {
+    let path = |root: &Root| Ok(PathBuf::from(&*megadir::names::to_os(&root.path)?));
+    Ok(metadata.roots.iter().map(path).collect::<megadir::Result<_>>()?)
+}
+
 impl Run<'_> {
     /// Prints what an incomplete or older inventory cannot show.
-    fn warn_of(&self, inventory: &Inventory) {
-        if !self.metadata.is_complete() {
-            let failed = self.metadata.failed.max(self.metadata.unread_directories);
+    fn warn_of(&self, path: &Path, inventory: &Inventory) {
+        let metadata = inventory.metadata();
+        if !metadata.is_complete() {
+            let failed = metadata.failed.max(metadata.unread_directories);
             eprintln!(
                 "megadir: {} is incomplete: {failed} entries could not be read during the scan",
-                quoted(&self.args.inventory)
+                quoted(path)
             );
         }
         if !inventory.has_footer_checksum() {
             eprintln!(
                 "megadir: {} has no checksum of its metadata because an older version wrote it: damage to its times would not be detected",
-                quoted(&self.args.inventory)
+                quoted(path)
             );
         }
     }
@@ -124,9 +139,11 @@ impl Run<'_> {
 
     /// Timestamps are less reliable on tmpfs.
     fn warn_of_tmpfs(&self) {
-        let is_tmpfs =
-            |root: &&PathBuf| Dir::open(root).is_ok_and(|root| root.file_system() == FileSystem::Tmpfs);
-        if let Some(root) = self.roots.iter().find(is_tmpfs) {
+        let is_tmpfs = |(root, recorded): &(&PathBuf, &Root)| match self.args.newer() {
+            Some(_) => FileSystem::from_name(&recorded.file_system) == FileSystem::Tmpfs,
+            None => Dir::open(root).is_ok_and(|root| root.file_system() == FileSystem::Tmpfs),
+        };
+        if let Some((root, _)) = self.roots.iter().zip(&self.metadata.roots).find(is_tmpfs) {
             eprintln!(
                 "megadir: {} is on tmpfs, where writes through a memory mapping change no times: they are not detected",
                 quoted(root)
@@ -136,7 +153,7 @@ impl Run<'_> {
 
     fn compare(
         &mut self,
-        inventory: Inventory,
+        (inventory, newer): (Inventory, Option<Inventory>),
         exclude: Vec<megadir_inventory::Excluded>,
         interrupt: &Interrupt,
     ) -> Result<Compared, CliError> {
@@ -150,22 +167,40 @@ impl Run<'_> {
             }),
             exclude,
             conditions: self.selection.sight(),
+            gains: self.args.gains.map(|_| self.selection.counted()),
         };
         let watch = Watch { stop: Arc::clone(&interrupt.stop), entries: AtomicU64::new(0) };
-        let roots = self.open();
-        let compared =
-            Progress::new("compared", self.args.all_errors).of(&watch.entries, || -> Result<_, CliError> {
-                let Some(list) = &self.args.files0_from else {
-                    return Ok((compare(inventory, roots, &options, &watch)?, Vec::new()));
-                };
-                let (paths, unknown) = paths::read(list, &self.roots)?;
-                Ok((compare_only(inventory, roots, paths, &options, &watch)?, unknown))
-            });
+        let roots = if newer.is_some() { Vec::new() } else { self.open() };
+        let progress = Progress::new("entries compared");
+        if self.args.files0_from.is_none() {
+            progress.counter().expect(Some(self.metadata.rows), true);
+        }
+        let compared = progress.of(&watch.entries, || -> Result<_, CliError> {
+            if let Some(newer) = newer {
+                return Ok((compare_inventories(inventory, newer, &options, &watch)?, Vec::new()));
+            }
+            let Some(list) = &self.args.files0_from else {
+                return Ok((compare(inventory, roots, &options, &watch)?, Vec::new()));
+            };
+            let (paths, unknown) = paths::read(list, &self.roots)?;
+            Ok((compare_only(inventory, roots, paths, &options, &watch)?, unknown))
+        });
         let (compared, unknown) = compared?;
         for (path, why) in unknown {
             self.fail_one(why, &format!("compare {}: {why}", quoted(&path)));
         }
         Ok(compared)
+    }
+
+    /// Refuses to rank by space that an inventory lacks.
+    fn check_gains(&self, compared: &Compared) -> Result<(), CliError> {
+        let lacks = compared.gains.as_ref().is_some_and(|gains| !gains.has_allocated);
+        match self.args.gains == Some(By::Allocated) && lacks {
+            true => Err(CliError::usage(
+                "--gains=allocated: the space on disk is not recorded; use --gains=apparent, or scan again",
+            )),
+            false => Ok(()),
+        }
     }
 
     fn verify(&self, compared: &mut Compared) {
@@ -217,9 +252,11 @@ impl Run<'_> {
             );
         }
         let suspect = compared.count(ChangeKind::Suspect);
-        if suspect > 0 && !self.args.verify && !self.args.quiet && !self.args.json && !self.args.null {
+        let is_listed = self.args.gains.is_none() && !self.args.quiet && !self.args.json && !self.args.null;
+        if suspect > 0 && !self.args.verify && is_listed {
+            let hint = if self.args.newer().is_some() { "" } else { " (--verify may decide)" };
             eprintln!(
-                "megadir: {}: modified within one clock tick of the scan, or during it (--verify may decide)",
+                "megadir: {}: modified within one clock tick of the scan, or during it{hint}",
                 suspects(suspect as u64)
             );
         }
@@ -257,7 +294,7 @@ impl Run<'_> {
         let roots =
             if self.args.verify { self.open().into_iter().map(Result::ok).collect() } else { Vec::new() };
         let mut sink = Hashing::new(writer, roots, now.metadata().started_ns)?;
-        let mut watch = |_: ScanEvent<'_>| match interrupt.asked() {
+        let mut watch = |_: megadir::TreeEvent<'_>| match interrupt.asked() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         };

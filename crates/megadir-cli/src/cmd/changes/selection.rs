@@ -3,30 +3,32 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use megadir::{Conditions, FileType, Globs, TimeKind};
-use megadir_inventory::changes::Change;
+use megadir::{Conditions, FileType, Globs};
+use megadir_inventory::changes::{Change, Counted};
 use megadir_inventory::{Facts, Metadata, TreePath};
 
 use super::Args;
+use crate::cmd::conditions::refuse_access_times;
 use crate::exit::CliError;
 use crate::ui::message::quoted;
 
 /// A change is reported if one of its sides meets all of these.
 pub(super) struct Selection {
+    chosen: Arc<Chosen>,
+    /// Conditions on what exists on both sides; `None` for everything.
+    sight: Option<Arc<Conditions>>,
+}
+
+struct Chosen {
     asked: Option<Conditions>,
     /// Directories have rows whether they meet them or not.
     recorded: Option<Conditions>,
-    /// Conditions on what exists on both sides; `None` for everything.
-    sight: Option<Arc<Conditions>>,
 }
 
 impl Selection {
     pub(super) fn new(args: &Args, metadata: &Metadata, roots: &[PathBuf]) -> Result<Self, CliError> {
         let asked = args.conditions.conditions(roots.iter().map(PathBuf::as_path), false)?;
-        if asked.want().contains(TimeKind::Accessed.want()) {
-            let reason = "--by atime: inventories record no access times; use mtime, ctime or btime";
-            return Err(CliError::usage(reason));
-        }
+        refuse_access_times(&asked)?;
         let asked = Some(asked).filter(|asked| !asked.is_none());
         let selected = metadata.scanned.selected.as_ref();
         let recorded = selected.map(|selected| recorded(selected, args)).transpose()?;
@@ -37,7 +39,7 @@ impl Selection {
         let depth_max = all().filter_map(|conditions| conditions.depth_max).min();
         let sight = Conditions { exclude, depth_max, ..Conditions::default() };
         let sight = all().next().is_some().then(|| Arc::new(sight));
-        Ok(Self { asked, recorded, sight })
+        Ok(Self { chosen: Arc::new(Chosen { asked, recorded }), sight })
     }
 
     pub(super) fn sight(&self) -> Option<Arc<Conditions>> {
@@ -49,11 +51,20 @@ impl Selection {
         if self.sight.is_some() {
             changes.retain(|change| {
                 let before = change.from.as_ref().unwrap_or(&change.path);
-                self.accepts(&change.path, change.new.as_ref()) || self.accepts(before, change.old.as_ref())
+                self.chosen.accepts(&change.path, change.new.as_ref())
+                    || self.chosen.accepts(before, change.old.as_ref())
             });
         }
     }
 
+    /// Entries of either side that count.
+    pub(super) fn counted(&self) -> Counted {
+        let chosen = Arc::clone(&self.chosen);
+        Counted(Arc::new(move |path, facts| chosen.accepts(path, Some(facts))))
+    }
+}
+
+impl Chosen {
     fn accepts(&self, path: &TreePath, facts: Option<&Facts>) -> bool {
         let Some(facts) = facts else { return false };
         let (row, (parent, name)) = (facts.attributes(), path.split());

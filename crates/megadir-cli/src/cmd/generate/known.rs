@@ -5,7 +5,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, Command, ValueHint};
 use megadir::layout::PRESETS;
-use megadir::{BACKENDS, EXAMINERS, FileType};
+use megadir::{BACKENDS, FileType, STAT_BACKENDS};
 use megadir_bench::dataset::CONTENTS;
 use megadir_bench::lab::FILE_SYSTEMS;
 use megadir_bench::study::BUILT_IN;
@@ -24,7 +24,7 @@ static KNOWN: &[Known] = &[
     ("cache", || CacheState::ALL.map(CacheState::name).to_vec()),
     ("chart", || CHARTS.iter().map(|chart| chart.name()).collect()),
     ("content", || CONTENTS.iter().map(|(name, ..)| *name).collect()),
-    ("examiner", || EXAMINERS.iter().map(|examiner| examiner.name()).collect()),
+    ("stat_backend", || STAT_BACKENDS.iter().map(|stat_backend| stat_backend.name()).collect()),
     ("fields", list::field::names),
     ("fs", file_systems),
     ("layout", || std::iter::once("flat").chain(PRESETS.iter().map(|preset| preset.name)).collect()),

@@ -15,6 +15,7 @@ pub(super) fn object(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
     }
     object.string("file_system", &facts.file_system.to_string());
     object.optional("mounted_as", facts.mount.as_ref().map(|mount| mount.kind.as_str()));
+    object.optional("seen_as", facts.seen_as.map(|seen| seen.to_string()).as_deref());
     object.raw("upper_layer", facts.is_upper_layer);
     object.optional("model", limits.model.map(megadir::limits::Model::about));
     object.raw("block_bytes", facts.space.block_bytes);

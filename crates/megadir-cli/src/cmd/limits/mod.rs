@@ -2,17 +2,19 @@
 
 pub(super) mod amount;
 mod json;
+mod metrics;
 pub(super) mod text;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
-use megadir::limits::{Asked, Limits, NameLengths, limits};
+use megadir::limits::{Asked, Limits, NameLengths, Stated, limits};
 use megadir::{Dir, Time};
 
 use self::amount::interval;
 use crate::cmd::interrupt::{Interrupt, interruptible};
+use crate::cmd::prometheus::{Metrics, Prometheus, Textfile};
 use crate::exit::{self, CliError};
 use crate::parse;
 use crate::ui::message::quoted;
@@ -48,6 +50,13 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Entries to come")]
     churn: bool,
 
+    /// Judge as if DIR were on this file system, e.g. ext4:block=4k,large_dir or xfs: a server's, behind NFS or Lustre
+    ///
+    /// A name (ext4, xfs, btrfs, tmpfs, vfat, exfat, ntfs, zfs), then options: block=SIZE (of ext4, and directory blocks
+    /// of xfs), and of ext4 dir_index, large_dir, metadata_csum, dir_nlink, casefold and encrypt, each as mke2fs sets it
+    /// unless named, and ^large_dir etc. without it. Entries, names, blocks and inodes are those that the client sees.
+    #[arg(long = "as", value_name = "FS")]
+    stated: Option<Stated>,
     /// Count the entries instead of estimating; reads the whole directory
     #[arg(long)]
     count: bool,
@@ -69,6 +78,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "INTERVAL", num_args = 0..=1, require_equals = true, default_missing_value = "60s")]
     #[arg(value_parser = interval_s)]
     watch: Option<u64>,
+    #[command(flatten)]
+    prometheus: Prometheus,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -80,6 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         contents_bytes: args.size,
         churn: args.churn,
         count: args.count,
+        stated: args.stated.as_ref(),
     };
     match args.watch {
         Some(seconds) => {
@@ -91,12 +103,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 }
 
 fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
-    let mut pass = Pass::new(args);
+    let mut pass = Pass::new(args)?;
     if args.quiet {
         for path in &args.directories {
             pass.check(path, asked);
         }
-        return pass.code();
+        return pass.end();
     }
     let mut output = Output::new()?;
     let look = text::Look::new(output.is_terminal());
@@ -114,7 +126,7 @@ fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
             return ended.code();
         }
     }
-    pass.code()
+    pass.end()
 }
 
 /// One line per interval, until the threshold is reached or Ctrl-C.
@@ -123,7 +135,7 @@ fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt)
     let mut next = Instant::now();
     let mut ever_seen = false;
     loop {
-        let mut pass = Pass::new(args);
+        let mut pass = Pass::new(args)?;
         for path in &args.directories {
             interrupt.beat.fetch_add(1, Ordering::Relaxed);
             let Some(limits) = pass.check(path, asked) else { continue };
@@ -140,8 +152,10 @@ fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt)
         }
         ever_seen |= pass.seen > 0;
         // A directory that was never readable ends the loop; one that vanishes may return.
-        if pass.reached || !ever_seen {
-            return pass.code();
+        let is_last = pass.reached || !ever_seen;
+        let code = pass.end()?;
+        if is_last {
+            return Ok(code);
         }
         next = (next + every).max(Instant::now());
         while Instant::now() < next {
@@ -176,19 +190,25 @@ fn now() -> String {
 
 struct Pass {
     warn_at: Option<f64>,
+    metrics: Option<(Textfile, Metrics)>,
     seen: usize,
     failed: Option<u8>,
     reached: bool,
 }
 
 impl Pass {
-    fn new(args: &Args) -> Self {
-        Self { warn_at: args.warn_at, seen: 0, failed: None, reached: false }
+    fn new(args: &Args) -> Result<Self, CliError> {
+        let metrics = args.prometheus.prepare()?.map(|file| (file, Metrics::default()));
+        Ok(Self { warn_at: args.warn_at, metrics, seen: 0, failed: None, reached: false })
     }
 
     /// Prints the error and returns `None` on failure.
     fn check(&mut self, path: &Path, asked: &Asked<'_>) -> Option<Limits> {
-        match Dir::open(path).and_then(|directory| limits(&directory, asked)) {
+        let checked = Dir::open(path).and_then(|directory| limits(&directory, asked));
+        if let Some((_, metrics)) = &mut self.metrics {
+            metrics::add(metrics, path, checked.as_ref().ok(), self.warn_at);
+        }
+        match checked {
             Ok(limits) => {
                 self.seen += 1;
                 self.warn(path, &limits);
@@ -212,8 +232,11 @@ impl Pass {
         }
     }
 
-    /// A reached threshold takes precedence over a missing directory.
-    fn code(&self) -> Result<u8, CliError> {
+    /// Writes the metrics. A reached threshold takes precedence over a missing directory.
+    fn end(self) -> Result<u8, CliError> {
+        if let Some((file, metrics)) = self.metrics {
+            file.write(&metrics)?;
+        }
         Ok(match self.failed {
             _ if self.reached => exit::CONDITION_MET,
             Some(code) if self.seen == 0 => code,

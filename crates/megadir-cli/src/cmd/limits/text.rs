@@ -1,5 +1,6 @@
 //! Text output: the answer, its basis, then hazards and remedies.
 
+use megadir::FileSystem;
 use megadir::limits::{Ceiling, Cure, Details, Known, Limit, Limits};
 
 use super::amount::{amount, bytes, interval, percent};
@@ -97,6 +98,7 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
     rows.push(("names to come", format!("{} ({})", facts.names.value, facts.names.basis)));
     if let Some(gauge) = &limits.judgement.gauge {
         let note = match facts.details {
+            _ if facts.seen_as.is_some_and(|seen| seen != FileSystem::Nfs) => "computed from the entries",
             Details::Ext4(_) => "the directory's size, which never shrinks",
             Details::Xfs(_) | Details::Btrfs(_) | Details::Overlay(_) | Details::None => {
                 "the directory's size"
@@ -128,6 +130,9 @@ fn file_system(limits: &Limits) -> String {
     let mut text = facts.file_system.to_string();
     if let Some(kind) = mounted.filter(|kind| *kind != text) {
         text = format!("{text}, mounted as {kind}");
+    }
+    if let Some(seen) = facts.seen_as {
+        text = format!("{text}, as stated (the client sees {seen})");
     }
     if facts.is_upper_layer {
         text = format!("{text}, upper layer of overlay");

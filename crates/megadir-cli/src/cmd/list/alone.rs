@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use megadir::{Attributes, BatchBuilder, Dir, EXAMINERS, Error, ErrorKind, FileType, Want, names};
+use megadir::{Attributes, BatchBuilder, Dir, Error, ErrorKind, FileType, STAT_BACKENDS, StatMask, names};
 
 use super::{Run, Stop};
 
@@ -32,7 +32,7 @@ impl Alone {
         let label = run.lines.label_of_parent(&self.parent);
         let parent = if self.parent.as_os_str().is_empty() { Path::new(".") } else { &self.parent };
         let directory = Dir::open(parent)?;
-        let want = run.want().unwrap_or(Want::NOTHING) | Want::TYPE | Want::INODE;
+        let want = run.want().unwrap_or(StatMask::NOTHING) | StatMask::TYPE | StatMask::INODE;
         let rows = self.examine(run, &directory, want)?;
         let row = rows.first().copied().unwrap_or(Attributes::NOTHING);
         if row.has_vanished() {
@@ -46,12 +46,12 @@ impl Alone {
         }
     }
 
-    fn examine(&self, run: &Run<'_>, directory: &Dir, want: Want) -> Result<Vec<Attributes>, Stop> {
+    fn examine(&self, run: &Run<'_>, directory: &Dir, want: StatMask) -> Result<Vec<Attributes>, Stop> {
         let able =
-            || EXAMINERS.iter().copied().find(|able| !able.is_listed() && able.probe(directory).is_ok());
-        let Some(examiner) = run.args.examiner.or_else(able) else { return Ok(Vec::new()) };
+            || STAT_BACKENDS.iter().copied().find(|able| !able.is_listed() && able.probe(directory).is_ok());
+        let Some(stat_backend) = run.args.stat_backend.or_else(able) else { return Ok(Vec::new()) };
         let mut rows = Vec::new();
-        examiner.start(directory, want)?.examine(
+        stat_backend.start(directory, want)?.examine(
             directory,
             self.built(0, FileType::Unknown).batch(),
             &mut rows,

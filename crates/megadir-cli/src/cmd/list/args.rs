@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use megadir::{Backend, Examiner};
+use megadir::{Backend, StatBackend};
 
 use crate::cmd::conditions::{self, Asked};
-use crate::cmd::values::{backend, buffer, examiner, memory, threads, top};
+use crate::cmd::prometheus::Prometheus;
+use crate::cmd::values::{backend, buffer, memory, stat_backend, threads, top};
 use crate::exit::{self, CliError};
 use crate::parse;
 
@@ -129,6 +130,8 @@ pub(crate) struct Args {
     #[arg(conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Output")]
     pub(super) estimate: bool,
+    #[command(flatten)]
+    pub(super) prometheus: Prometheus,
     /// Print every error (default: the first ten of each kind, then a count)
     #[arg(long, help_heading = "Output")]
     pub(super) all_errors: bool,
@@ -136,7 +139,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     pub(super) explain: bool,
 
-    /// Number of threads, 1 to 256 [default: by file system, up to 8]
+    /// Number of threads, 1 to 256 [default: by file system, up to 8; 32 on FUSE]
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     #[arg(allow_negative_numbers = true)]
     pub(super) threads: Option<usize>,
@@ -148,13 +151,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", value_parser = backend, conflicts_with = "recursive")]
     #[arg(help_heading = "Reading")]
     pub(super) backend: Option<&'static dyn Backend>,
-    /// Examiner that queries attributes ('megadir backends' lists them) [default: by file system]
+    /// Stat backend that queries attributes ('megadir backends' lists them) [default: by file system]
     ///
     /// xfs-bulkstat and btrfs-search need root and query hundreds of inodes per call. They sync the file system
     /// first, which may take long if much is being written. Entries that change during the listing may have their
     /// earlier attributes.
-    #[arg(long, value_name = "NAME", value_parser = examiner, help_heading = "Reading")]
-    pub(super) examiner: Option<&'static dyn Examiner>,
+    #[arg(long, alias = "examiner", value_name = "NAME", value_parser = stat_backend, help_heading = "Reading")]
+    pub(super) stat_backend: Option<&'static dyn StatBackend>,
 
     /// Print help; -h alone prints a summary
     #[arg(long, action = clap::ArgAction::Help)]
@@ -243,6 +246,9 @@ impl Args {
         if self.cross_mounts && !self.recursive {
             return Err(CliError::usage("--cross-mounts needs --recursive"));
         }
+        if self.prometheus.is_given() && !self.estimate {
+            return Err(CliError::usage("--prometheus needs --estimate"));
+        }
         self.check_summary()?;
         if !self.shows_attributes() && (self.human || self.time_style.is_some()) {
             let reason = "--human and --time-style need --long, --fields or --summary";
@@ -269,8 +275,8 @@ impl Args {
         if self.conditions.max_depth.is_some() && !self.recursive {
             return Err(CliError::usage("--max-depth needs --recursive"));
         }
-        if self.examiner.is_some() && !self.needs_attributes() {
-            let reason = "--examiner needs --long, --fields, --summary or a condition on attributes";
+        if self.stat_backend.is_some() && !self.needs_attributes() {
+            let reason = "--stat-backend needs --long, --fields, --summary or a condition on attributes";
             return Err(CliError::usage(reason));
         }
         let Some(backend) = self.backend else { return Ok(()) };

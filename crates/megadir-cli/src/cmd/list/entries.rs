@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use megadir::{Attributes, Batch, Conditions, DirPath, Entry, Place, Want};
+use megadir::{Attributes, Batch, Conditions, DirPath, Entry, Place, StatMask};
 
 use super::examined::{Complaint, Examined};
 use super::lines::Label;
@@ -44,7 +44,7 @@ impl Run<'_> {
         directory: &DirPath,
     ) -> Result<(), Stop> {
         for (mut entry, row) in rows {
-            if row.have.contains(Want::TYPE) {
+            if row.have.contains(StatMask::TYPE) {
                 entry.kind = row.kind;
             }
             // Deleted after it was listed: treated as deleted before.

@@ -3,7 +3,7 @@
 use std::collections::BinaryHeap;
 use std::io;
 
-use megadir::{Attributes, DirPath, Entry, Time, Want};
+use megadir::{Attributes, DirPath, Entry, StatMask, Time};
 use megadir_inventory::Sorter;
 
 use super::Stop;
@@ -88,15 +88,15 @@ impl Examined {
         })
     }
 
-    pub(super) fn want(&self) -> Want {
+    pub(super) fn want(&self) -> StatMask {
         let for_sorting = match self.sorting.as_ref().map(|sorting| sorting.sort) {
-            Some(Sort::Size) => Want::SIZE,
-            Some(Sort::Allocated) => Want::ALLOCATED,
-            Some(Sort::Mtime) => Want::MODIFIED,
-            Some(Sort::Atime) => Want::ACCESSED,
-            _ => Want::NOTHING,
+            Some(Sort::Size) => StatMask::SIZE,
+            Some(Sort::Allocated) => StatMask::ALLOCATED,
+            Some(Sort::Mtime) => StatMask::MODIFIED,
+            Some(Sort::Atime) => StatMask::ACCESSED,
+            _ => StatMask::NOTHING,
         };
-        for_sorting | self.long.as_ref().map_or(Want::NOTHING, Long::want)
+        for_sorting | self.long.as_ref().map_or(StatMask::NOTHING, Long::want)
     }
 
     /// Or holds it back for sorting; `true` if a line was appended.
@@ -176,19 +176,19 @@ impl Examined {
 fn key(key: &mut Vec<u8>, sort: Sort, label: &Label, entry: &Entry<'_>, row: &Attributes) {
     match sort {
         Sort::None | Sort::Name => {}
-        Sort::Inode if row.have.contains(Want::INODE) => key.extend_from_slice(&row.inode.to_be_bytes()),
+        Sort::Inode if row.have.contains(StatMask::INODE) => key.extend_from_slice(&row.inode.to_be_bytes()),
         Sort::Inode => key.extend_from_slice(&entry.inode.to_be_bytes()),
         // Largest and newest first, unknown values last.
         Sort::Size => {
-            key.push(u8::from(!row.have.contains(Want::SIZE)));
+            key.push(u8::from(!row.have.contains(StatMask::SIZE)));
             key.extend_from_slice(&(!row.size_bytes).to_be_bytes());
         }
         Sort::Allocated => {
-            key.push(u8::from(!row.have.contains(Want::ALLOCATED)));
+            key.push(u8::from(!row.have.contains(StatMask::ALLOCATED)));
             key.extend_from_slice(&(!row.allocated_bytes).to_be_bytes());
         }
-        Sort::Mtime => newest_first(key, row.have.contains(Want::MODIFIED), row.modified),
-        Sort::Atime => newest_first(key, row.have.contains(Want::ACCESSED), row.accessed),
+        Sort::Mtime => newest_first(key, row.have.contains(StatMask::MODIFIED), row.modified),
+        Sort::Atime => newest_first(key, row.have.contains(StatMask::ACCESSED), row.accessed),
     }
     key.extend_from_slice(label.prefix());
     key.extend_from_slice(entry.name);

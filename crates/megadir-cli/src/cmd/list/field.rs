@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use megadir::nearest::choices;
-use megadir::{Attributes, Entry, FileType, Want};
+use megadir::{Attributes, Entry, FileType, StatMask};
 
 use crate::cmd::times::TimeStyle;
 use crate::ui::escape;
@@ -39,24 +39,24 @@ pub(super) enum Field {
 }
 
 /// Name, required attributes, `true` if right-aligned.
-const FIELDS: [(Field, &str, Want, bool); 17] = [
-    (Field::Name, "name", Want::NOTHING, false),
-    (Field::Type, "type", Want::TYPE, false),
-    (Field::Size, "size", Want::SIZE, true),
-    (Field::Modified, "mtime", Want::MODIFIED, true),
-    (Field::Changed, "ctime", Want::CHANGED, true),
-    (Field::Born, "btime", Want::BORN, true),
-    (Field::Mode, "mode", Want::MODE, false),
-    (Field::User, "user", Want::OWNER, false),
-    (Field::Group, "group", Want::OWNER, false),
-    (Field::Links, "links", Want::LINKS, true),
-    (Field::Inode, "inode", Want::INODE, true),
-    (Field::Device, "device", Want::DEVICE, true),
-    (Field::Mount, "mount", Want::MOUNT, true),
-    (Field::Target, "target", Want::TYPE, false),
-    (Field::Allocated, "allocated", Want::ALLOCATED, true),
-    (Field::Accessed, "atime", Want::ACCESSED, true),
-    (Field::Special, "rdev", Want::SPECIAL, true),
+const FIELDS: [(Field, &str, StatMask, bool); 17] = [
+    (Field::Name, "name", StatMask::NOTHING, false),
+    (Field::Type, "type", StatMask::TYPE, false),
+    (Field::Size, "size", StatMask::SIZE, true),
+    (Field::Modified, "mtime", StatMask::MODIFIED, true),
+    (Field::Changed, "ctime", StatMask::CHANGED, true),
+    (Field::Born, "btime", StatMask::BORN, true),
+    (Field::Mode, "mode", StatMask::MODE, false),
+    (Field::User, "user", StatMask::OWNER, false),
+    (Field::Group, "group", StatMask::OWNER, false),
+    (Field::Links, "links", StatMask::LINKS, true),
+    (Field::Inode, "inode", StatMask::INODE, true),
+    (Field::Device, "device", StatMask::DEVICE, true),
+    (Field::Mount, "mount", StatMask::MOUNT, true),
+    (Field::Target, "target", StatMask::TYPE, false),
+    (Field::Allocated, "allocated", StatMask::ALLOCATED, true),
+    (Field::Accessed, "atime", StatMask::ACCESSED, true),
+    (Field::Special, "rdev", StatMask::SPECIAL, true),
 ];
 
 /// As `ls -l`; on Windows only fields that a listing returns.
@@ -67,7 +67,7 @@ pub(super) const DEFAULT: &[Field] = if cfg!(windows) {
 };
 
 impl Field {
-    fn row(self) -> &'static (Self, &'static str, Want, bool) {
+    fn row(self) -> &'static (Self, &'static str, StatMask, bool) {
         // Runs for each value of each line.
         &FIELDS[self as usize]
     }
@@ -76,12 +76,12 @@ impl Field {
         self.row().1
     }
 
-    pub(super) fn want(self) -> Want {
+    pub(super) fn want(self) -> StatMask {
         match self {
             // The first letter of the mode is the type.
-            Self::Mode => Want::MODE | Want::TYPE,
+            Self::Mode => StatMask::MODE | StatMask::TYPE,
             // Other entries stand for none.
-            Self::Special => Want::SPECIAL | Want::TYPE,
+            Self::Special => StatMask::SPECIAL | StatMask::TYPE,
             _ => self.row().2,
         }
     }
@@ -224,7 +224,7 @@ impl Names {
 
 /// From the attributes if known, else from the listing.
 pub(super) fn kind(entry: &Entry<'_>, row: &Attributes) -> FileType {
-    if row.have.contains(Want::TYPE) { row.kind } else { entry.kind }
+    if row.have.contains(StatMask::TYPE) { row.kind } else { entry.kind }
 }
 
 fn is_device(kind: FileType) -> bool {

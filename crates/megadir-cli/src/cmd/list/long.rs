@@ -1,6 +1,6 @@
 //! Long lines: aligned columns, tab-separated values, or JSON.
 
-use megadir::{Attributes, Entry, FileType, Want, names};
+use megadir::{Attributes, Entry, FileType, StatMask, names};
 
 use super::args::{Args, Sort};
 use super::field::{self, Field, Values};
@@ -60,7 +60,7 @@ impl Long {
         })
     }
 
-    pub(super) fn want(&self) -> Want {
+    pub(super) fn want(&self) -> StatMask {
         self.fields.iter().map(|field| field.want()).collect()
     }
 
@@ -186,7 +186,7 @@ impl Long {
         }
         if !self.fields.contains(&Field::Inode) {
             text.extend_from_slice(b",\"inode\":");
-            let inode = if row.have.contains(Want::INODE) { row.inode } else { entry.inode };
+            let inode = if row.have.contains(StatMask::INODE) { row.inode } else { entry.inode };
             text.extend_from_slice(itoa::Buffer::new().format(inode).as_bytes());
         }
         for index in 0..self.fields.len() {

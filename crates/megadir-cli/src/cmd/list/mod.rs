@@ -14,7 +14,7 @@ pub(super) mod summary;
 use std::path::Path;
 use std::sync::Arc;
 
-use megadir::{AttributeListing, Conditions, Dir, Listing, Place, Walk, WalkItem, Want};
+use megadir::{AttributeListing, Conditions, Dir, Listing, Place, StatMask, Walk, WalkItem};
 
 use self::alone::Alone;
 pub(crate) use self::args::Args;
@@ -25,6 +25,8 @@ use self::sorted::Collected;
 use self::summary::Summarizing;
 use super::conditions::refuse_lacking;
 use super::error_limiter::{ErrorLimiter, OTHER_MOUNT};
+use super::progress::{Progress, estimate};
+use super::prometheus::{Labels, Metrics, Textfile};
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::output::{Ended, Output};
@@ -61,6 +63,10 @@ struct Run<'a> {
     examined: Option<Examined>,
     complaint: Option<Complaint>,
     summary: Option<Summarizing>,
+    /// While nothing is printed.
+    progress: Option<Progress>,
+    /// Samples of the estimates, and their file.
+    metrics: Option<(Textfile, Metrics)>,
     left: u64,
     counted: u64,
     /// At least in part.
@@ -80,7 +86,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let mut run = Run::new(args)?;
     let mut ended = Ok(());
     for path in &args.directories {
-        match run.directory(path) {
+        let listed = run.directory(path);
+        if let (Some((_, metrics)), Ok(()) | Err(Stop::Directory(_))) = (&mut run.metrics, &listed) {
+            metrics.gauge(ESTIMATED_OK, &directory_label(path), u8::from(listed.is_ok()));
+        }
+        match listed {
             Ok(()) => run.listed += 1,
             Err(Stop::Directory(error)) => {
                 run.listed += usize::from(run.began);
@@ -96,6 +106,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
             }
         }
     }
+    if let Some((file, metrics)) = run.metrics.take() {
+        file.write(&metrics)?;
+    }
     match ended.and_then(|()| run.finish()) {
         Ok(()) => {
             run.complaints.print_rest();
@@ -103,6 +116,22 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         }
         Err(ended) => ended.code(),
     }
+}
+
+/// Likely number, and its bounds.
+#[cfg(target_os = "linux")]
+const ESTIMATED: [(&str, &str); 3] = [
+    ("megadir_list_estimated_entries", "Number of entries in the directory, estimated."),
+    ("megadir_list_estimated_entries_low", "Lower bound of the 95 % interval of the number of entries."),
+    ("megadir_list_estimated_entries_high", "Upper bound of the 95 % interval of the number of entries."),
+];
+#[cfg(target_os = "linux")]
+const ESTIMATED_AT: (&str, &str) = ("megadir_list_estimate_timestamp_seconds", "Time of the estimate.");
+const ESTIMATED_OK: (&str, &str) =
+    ("megadir_list_estimate_success", "1 if the number of entries could be estimated, otherwise 0.");
+
+fn directory_label(path: &Path) -> Labels {
+    Labels::default().with_path("directory", megadir::names::from_os(path.as_os_str()))
 }
 
 impl<'a> Run<'a> {
@@ -121,8 +150,8 @@ impl<'a> Run<'a> {
             with_path: args.recursive || args.directories.len() > 1,
         };
         let conditions = Arc::new(args.conditions.conditions(args.directories.iter().map(Path::new), false)?);
-        if let Some(examiner) = args.examiner {
-            refuse_lacking(examiner, &conditions)?;
+        if let Some(stat_backend) = args.stat_backend {
+            refuse_lacking(stat_backend, &conditions)?;
         }
         let examines = args.needs_attributes() || args.memory.is_some() || args.keeps_best();
         let examined = if examines { Some(Examined::new(args, &lines, is_terminal)?) } else { None };
@@ -136,6 +165,8 @@ impl<'a> Run<'a> {
             examined,
             complaint: None,
             summary: Summarizing::new(args, is_terminal),
+            progress: progress(args),
+            metrics: args.prometheus.prepare()?.map(|file| (file, Metrics::default())),
             left: args.limit.unwrap_or(u64::MAX),
             counted: 0,
             listed: 0,
@@ -188,6 +219,7 @@ impl<'a> Run<'a> {
         }
         let mut listing = Listing::with_choice(directory, choice)?;
         while let Some(batch) = listing.next_batch()? {
+            self.read(batch.len());
             self.batch(batch, label)?;
         }
         Ok(())
@@ -208,6 +240,7 @@ impl<'a> Run<'a> {
                     if self.lines.relabel(&mut label, directory) {
                         self.place = self.conditions.place(directory.below());
                     }
+                    self.read(batch.len());
                     match self.want() {
                         Some(_) => self.rows(batch.entries().zip(attributes), &label, directory)?,
                         None => self.batch(batch, &label)?,
@@ -231,20 +264,26 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    fn read(&self, entries: usize) {
+        if let Some(progress) = &self.progress {
+            progress.counter().add(entries as u64);
+        }
+    }
+
     /// Types that the listing leaves unknown must then be queried.
     fn needs_types(&self) -> bool {
         !self.conditions.types.is_empty()
     }
 
     /// `None` if entries are not examined.
-    fn want(&self) -> Option<Want> {
-        let types = if self.needs_types() || self.args.json { Want::TYPE } else { Want::NOTHING };
+    fn want(&self) -> Option<StatMask> {
+        let types = if self.needs_types() || self.args.json { StatMask::TYPE } else { StatMask::NOTHING };
         let examined = self.examined.as_ref().filter(|_| self.args.needs_attributes());
-        let summary = self.summary.as_ref().map_or(Want::NOTHING, Summarizing::want);
+        let summary = self.summary.as_ref().map_or(StatMask::NOTHING, Summarizing::want);
         examined.map(|examined| examined.want() | self.conditions.want() | types | summary)
     }
 
-    fn flat_examined(&mut self, directory: Dir, label: &Label, want: Want) -> Result<(), Stop> {
+    fn flat_examined(&mut self, directory: Dir, label: &Label, want: StatMask) -> Result<(), Stop> {
         let choice = source::choose_examined(&directory, self.args, want)?;
         if self.args.explain {
             eprintln!("megadir: {}: {choice}", quoted(directory.path()));
@@ -252,6 +291,7 @@ impl<'a> Run<'a> {
         let path = directory.dir_path().clone();
         let mut listing = AttributeListing::with_choice(directory, choice)?;
         while let Some(batch) = listing.next_batch()? {
+            self.read(batch.len());
             self.rows(batch.entries(), label, &path)?;
         }
         Ok(())
@@ -260,6 +300,13 @@ impl<'a> Run<'a> {
     #[cfg(target_os = "linux")]
     fn estimate(&mut self, directory: &Dir) -> Result<(), Stop> {
         let estimate = megadir::estimate(directory)?;
+        if let Some((_, metrics)) = &mut self.metrics {
+            let labels = directory_label(directory.path());
+            let (low, high) = estimate.interval;
+            let values = [estimate.entries, low, high];
+            ESTIMATED.into_iter().zip(values).for_each(|(name, value)| metrics.gauge(name, &labels, value));
+            metrics.gauge(ESTIMATED_AT, &labels, super::times::now_s());
+        }
         self.lines.estimate(&mut self.output.text, &estimate, directory.path());
         Ok(self.output.pause()?)
     }
@@ -293,15 +340,15 @@ impl<'a> Run<'a> {
     fn finish(&mut self) -> Result<(), Ended> {
         self.complain();
         if let Some(examined) = self.examined.take() {
+            self.progress = None;
             examined.finish(&self.lines, &mut self.output, self.left)?;
         }
         if let Some(collected) = self.collected.take() {
-            collected.sort(self.args.threads.unwrap_or_else(source::processors)).write(
-                &self.lines,
-                &mut self.output,
-                self.left,
-            )?;
+            let sorted = collected.sort(self.args.threads.unwrap_or_else(source::processors));
+            self.progress = None;
+            sorted.write(&self.lines, &mut self.output, self.left)?;
         }
+        self.progress = None;
         self.output.flush()
     }
 
@@ -312,6 +359,19 @@ impl<'a> Run<'a> {
             _ => exit::SOME_FAILED,
         }
     }
+}
+
+/// `None` if entries are printed as they are read.
+fn progress(args: &Args) -> Option<Progress> {
+    let what = "entries read";
+    let is_mute = args.count || args.summary.is_some() || args.sort != Sort::None;
+    is_mute.then(|| match &args.directories[..] {
+        [path] if !args.recursive => {
+            let path = path.clone();
+            Progress::with_estimate(what, move || estimate(&Dir::open(path).ok()?))
+        }
+        _ => Progress::new(what),
+    })
 }
 
 /// Converts a limit to `usize`, saturating.

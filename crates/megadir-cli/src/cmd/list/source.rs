@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use megadir::policy::{self, Choice};
-use megadir::{AttributeChoice, Backend, Conditions, Dir, Strategy, WalkOptions, Want, attribute_policy};
+use megadir::{AttributeChoice, Backend, Conditions, Dir, StatMask, Strategy, WalkOptions, attribute_policy};
 
 use super::Args;
 use super::args::Of;
@@ -19,13 +19,20 @@ pub(in crate::cmd) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(policy::THREADS_PICKED_MAX)
 }
 
-/// As requested, or as many as help on the file system.
-fn threads_for(directory: &Dir, args: &Args) -> usize {
-    args.threads.unwrap_or_else(|| policy::threads(directory.file_system(), processors()))
+/// As requested, or as many as help on the file system to read names, or attributes too.
+fn threads_for(directory: &Dir, asked: Option<usize>, examines: bool) -> usize {
+    let threads = if examines { attribute_policy::threads } else { policy::threads };
+    asked.unwrap_or_else(|| threads(directory.file_system(), processors()))
+}
+
+/// As requested, or one per processor, or as many as wait for a server.
+pub(in crate::cmd) fn walk_threads(root: &Dir, asked: Option<usize>) -> usize {
+    let waiting = attribute_policy::row(root.file_system()).waiting_threads;
+    asked.unwrap_or_else(|| processors().max(waiting))
 }
 
 pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<Choice, CliError> {
-    let threads = threads_for(directory, args);
+    let threads = threads_for(directory, args.threads, false);
     let mut choice = policy::choose(directory, threads)?;
     if let Some(backend) = args.backend {
         choice = backend_asked_for(choice, backend, args, threads);
@@ -60,12 +67,16 @@ fn backend_asked_for(choice: Choice, backend: &'static dyn Backend, args: &Args,
     Choice { backend, options, reason: "chosen with --backend", ..choice }
 }
 
-pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Result<AttributeChoice, CliError> {
-    let threads = threads_for(directory, args);
+pub(super) fn choose_examined(
+    directory: &Dir,
+    args: &Args,
+    want: StatMask,
+) -> Result<AttributeChoice, CliError> {
+    let threads = threads_for(directory, args.threads, true);
     let mut choice = attribute_policy::choose(directory, want, threads)?;
     if args.backend.is_some() || args.buffer.is_some() {
         choice.listing = choose(directory, args, false)?;
-        choice.examiner = attribute_policy::fitting(choice.examiner, choice.listing.backend)?;
+        choice.stat_backend = attribute_policy::fitting(choice.stat_backend, choice.listing.backend)?;
         choice.strategy = match (choice.listing.backend.name(), choice.strategy) {
             ("split", _) => Strategy::Shares,
             (_, Strategy::Shares) if threads > 1 => Strategy::Chunks { threads },
@@ -78,9 +89,9 @@ pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Resul
             None => "as fits the listing with the buffer of --buffer",
         };
     }
-    if let Some(examiner) = args.examiner {
-        examiner.probe(directory)?;
-        choice.examiner = examiner;
+    if let Some(stat_backend) = args.stat_backend {
+        stat_backend.probe(directory)?;
+        choice.stat_backend = stat_backend;
     }
     Ok(choice)
 }
@@ -88,18 +99,18 @@ pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Resul
 pub(super) fn walk_options(
     root: &Dir,
     args: &Args,
-    want: Option<Want>,
+    want: Option<StatMask>,
     conditions: &Arc<Conditions>,
 ) -> Result<WalkOptions, CliError> {
     raise_descriptor_limit();
-    let examine = match (want, args.examiner) {
+    let examine = match (want, args.stat_backend) {
         (None, _) => None,
-        (Some(want), Some(examiner)) => Some((examiner.probe(root).map(|()| examiner)?, want)),
-        (Some(want), None) => Some((attribute_policy::choose(root, want, 1)?.examiner, want)),
+        (Some(want), Some(stat_backend)) => Some((stat_backend.probe(root).map(|()| stat_backend)?, want)),
+        (Some(want), None) => Some((attribute_policy::choose(root, want, 1)?.stat_backend, want)),
     };
     Ok(WalkOptions {
         buffer_bytes: args.buffer.unwrap_or(WALK_BUFFER_BYTES),
-        threads: args.threads.unwrap_or_else(processors),
+        threads: walk_threads(root, args.threads),
         queue_directories_max: WALK_QUEUE_MAX,
         cross_mounts: args.cross_mounts,
         examine,
@@ -114,7 +125,7 @@ pub(super) fn explain_walk(options: &WalkOptions) -> String {
         several => (format!("{several} threads"), "threads read different directories"),
     };
     let examined = match options.examine {
-        Some((examiner, _)) => format!(" and examined with {} by the same thread", examiner.name()),
+        Some((stat_backend, _)) => format!(" and examined with {} by the same thread", stat_backend.name()),
         None => String::new(),
     };
     let backend = if cfg!(windows) { "by-handle" } else { "getdents" };

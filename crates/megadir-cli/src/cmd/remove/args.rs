@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use megadir::FileType;
 
 use crate::cmd::conditions::{self, Asked};
-use crate::cmd::values::threads;
+use crate::cmd::values::{self, threads};
 use crate::exit::CliError;
 use crate::parse;
 
@@ -185,11 +185,7 @@ fn rate(text: &str) -> Result<Rate, String> {
     if text == "auto" {
         return Ok(Rate::Auto);
     }
-    let number = text.strip_suffix("/s").unwrap_or(text);
-    match parse::count(number) {
-        Ok(rate @ 1..) => Ok(Rate::Fixed(rate)),
-        _ => Err("expected entries per second, 1/s or more, such as 500/s or 10k/s, or auto".into()),
-    }
+    values::rate(text).map(|rate| Rate::Fixed(rate.get().into())).map_err(|error| format!("{error}, or auto"))
 }
 
 #[cfg(test)]

@@ -19,7 +19,6 @@ pub(super) fn remove(
     target: &Target,
     options: &RemoveOptions<'_>,
     progress: &Progress,
-    say: &dyn Fn(&str),
 ) -> Result<(), Error> {
     let (parent, name) = (&*target.parent, target.name.as_slice());
     let left = left(args, target)?;
@@ -30,7 +29,7 @@ pub(super) fn remove(
         (false, _) => None,
     };
     for aside in now.iter().chain(&left) {
-        one(aside, target, options, progress, say)?;
+        one(aside, target, options, progress)?;
     }
     if !target.is_directory && !target.is_missing {
         remove_tree(parent, name, options, progress)?;
@@ -71,12 +70,11 @@ fn one(
     target: &Target,
     options: &RemoveOptions<'_>,
     progress: &Progress,
-    say: &dyn Fn(&str),
 ) -> Result<(), Error> {
     let removed = aside.remove(options, progress)?;
     if !removed.complete {
         let path = names::to_os(aside.name()).map(|name| target.parent.path().join(name))?;
-        say(&format!("megadir: the rest of {} is in {}", quoted(&target.path), quoted(&path)));
+        eprintln!("megadir: the rest of {} is in {}", quoted(&target.path), quoted(&path));
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use megadir::remove::aside::leftovers;
 use megadir::{
-    Attributes, Batch, Conditions, Dir, DirPath, Entry, Error, ErrorKind, Place, Walk, WalkItem, WalkOptions,
-    Want,
+    Attributes, Batch, Conditions, Dir, DirPath, Entry, Error, ErrorKind, Place, StatMask, Walk, WalkItem,
+    WalkOptions,
 };
 
 use super::args::Args;
@@ -15,6 +15,7 @@ use super::refusal::NoTarget;
 use super::system;
 use super::target::{Target, shown};
 use crate::cmd::limits::amount::amount;
+use crate::cmd::progress::estimate;
 use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, reason};
 
@@ -38,8 +39,8 @@ pub(super) struct Counted {
 }
 
 /// With the type, which may be unknown from the listing.
-fn needed(conditions: &Conditions) -> Want {
-    conditions.want() | if conditions.types.is_empty() { Want::NOTHING } else { Want::TYPE }
+fn needed(conditions: &Conditions) -> StatMask {
+    conditions.want() | if conditions.types.is_empty() { StatMask::NOTHING } else { StatMask::TYPE }
 }
 
 /// Not a directory.
@@ -116,7 +117,7 @@ impl Counted {
             Ok((again, directory)) => {
                 self.count(again, args, conditions);
                 if self.is_many() && conditions.is_none() {
-                    self.estimate = system::estimate(&directory);
+                    self.estimate = estimate(&directory);
                 }
             }
             Err(error) => self.failed(&error),
@@ -124,10 +125,11 @@ impl Counted {
     }
 
     fn count(&mut self, directory: Dir, args: &Args, conditions: Option<&Arc<Conditions>>) {
-        let examine = conditions.map(|conditions| needed(conditions)).filter(|want| *want != Want::NOTHING);
+        let examine =
+            conditions.map(|conditions| needed(conditions)).filter(|want| *want != StatMask::NOTHING);
         let examine = match examine.map(|want| (want, megadir::attribute_policy::choose(&directory, want, 1)))
         {
-            Some((want, Ok(choice))) => Some((choice.examiner, want)),
+            Some((want, Ok(choice))) => Some((choice.stat_backend, want)),
             Some((_, Err(error))) => return self.failed(&error),
             None => None,
         };

@@ -6,7 +6,6 @@ mod confirm;
 mod guards;
 mod listed;
 mod log;
-mod progress;
 mod refusal;
 mod run;
 mod source;

@@ -7,14 +7,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use megadir::remove::{Progress, RemoveOptions, remove_contents, remove_tree};
+use megadir::remove::{self, Counts, RemoveOptions, remove_contents, remove_tree};
 use megadir::{Conditions, Error};
 
 use super::args::{Args, Rate};
 use super::aside;
 use super::guards::Guards;
 use super::log::Log;
-use super::progress::Display;
 use super::source::{BadPath, Source};
 use super::summary::{Failure, Summary};
 use super::system;
@@ -22,6 +21,7 @@ use super::target::Target;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::interrupt::{Interrupt, REMOVING};
 use crate::cmd::list::source::processors;
+use crate::cmd::progress::{Progress, estimate};
 use crate::exit::{CliError, describe};
 use crate::ui::message::reason;
 
@@ -29,7 +29,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 struct Results {
     summary: Mutex<Summary>,
-    shown: Display,
+    shown: Progress,
     complaints: Mutex<ErrorLimiter>,
     log: Log,
 }
@@ -38,9 +38,26 @@ impl Results {
     /// At once, and keeps it for the summary.
     fn fail(&self, failure: Failure, message: &str) {
         if lock(&self.complaints).take(failure.reason(), 1) {
-            self.shown.say(&format!("megadir: {message}"));
+            eprintln!("megadir: {message}");
         }
         lock(&self.summary).failed(failure);
+    }
+
+    /// Estimates the number of entries if all of one directory goes.
+    fn begin(&self, args: &Args, target: &Target) {
+        let is_all = !args.has_conditions() && args.files0_from.is_none() && args.paths.len() == 1;
+        if self.shown.is_drawn() && is_all && target.is_directory {
+            let directory = target.parent.open_below(&target.name).ok();
+            self.shown.counter().expect(directory.and_then(|directory| estimate(&directory)), true);
+        }
+    }
+
+    fn draw(&self, counts: &Counts) {
+        self.shown.counter().set(counts.entries + counts.directories);
+        if counts.directories > 0 {
+            // A tree, which holds more than its root.
+            self.shown.counter().expect(None, false);
+        }
     }
 
     fn failed(&self, error: &Error) {
@@ -62,11 +79,11 @@ pub(super) fn run(
     let started = Instant::now();
     let results = Results {
         summary: Mutex::new(Summary::new(args)),
-        shown: Display::new(args),
+        shown: Progress::new("entries removed"),
         complaints: Mutex::new(ErrorLimiter::new(args.all_errors)),
         log: Log::open(args)?,
     };
-    let progress = Progress::new();
+    let progress = remove::Progress::new();
     interrupt.beat.fetch_or(REMOVING, Ordering::Relaxed);
     let ended = AtomicBool::new(false);
     let done = std::thread::scope(|scope| {
@@ -79,7 +96,7 @@ pub(super) fn run(
         each(args, &mut source, here, conditions, &results, &progress)
     });
     interrupt.beat.fetch_and(!REMOVING, Ordering::Relaxed);
-    results.shown.clear();
+    drop(results.shown);
     lock(&results.complaints).print_rest();
     let mut summary = results.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
     summary.finish(progress.counts(), started.elapsed(), interrupt.asked());
@@ -102,7 +119,7 @@ impl Drop for Ends<'_> {
 }
 
 /// Forwards an interrupt until the work ends.
-fn watch(results: &Results, progress: &Progress, interrupt: &Interrupt, ended: &AtomicBool) {
+fn watch(results: &Results, progress: &remove::Progress, interrupt: &Interrupt, ended: &AtomicBool) {
     let mut last = progress.counts();
     while !ended.load(Ordering::Acquire) {
         std::thread::park_timeout(LOOK_EVERY);
@@ -114,7 +131,7 @@ fn watch(results: &Results, progress: &Progress, interrupt: &Interrupt, ended: &
             interrupt.beat.fetch_add(1, Ordering::Relaxed);
             last = counts;
         }
-        results.shown.draw(&counts);
+        results.draw(&counts);
     }
 }
 
@@ -124,26 +141,23 @@ fn each(
     here: &Guards,
     conditions: &Conditions,
     results: &Results,
-    progress: &Progress,
+    progress: &remove::Progress,
 ) -> Result<(), CliError> {
     let announce = |path: &Path, kind| results.log.goes(path, kind);
+    let on_failure = |error| results.failed(&error);
     let options = RemoveOptions {
-        workers: args.threads.unwrap_or_else(processors),
         cross_mounts: args.cross_mounts,
         conditions: Some(conditions),
-        name: None,
         keep_newest: args.keep_newest,
         back_off: args.rate == Some(Rate::Auto) && !args.dry_run,
         on_removal: if results.log.is_none() { None } else { Some(&announce) },
         dry_run: args.dry_run,
-        keep: None,
         entries_per_second_max: args.rate.and_then(|rate| match rate {
             Rate::Fixed(rate) => NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX)),
             Rate::Auto => None,
         }),
-        order: None,
         own_tables: cfg!(target_os = "linux"),
-        on_failure: &|error| results.failed(&error),
+        ..RemoveOptions::new(args.threads.unwrap_or_else(processors), &on_failure)
     };
     while !progress.is_cancelled() {
         let target = match source.next(args, here)? {
@@ -156,8 +170,8 @@ fn each(
             }
         };
         lock(&results.summary).attempted += 1;
-        results.shown.begin(&target);
-        if let Err(error) = one(args, &target, &options, results, progress) {
+        results.begin(args, &target);
+        if let Err(error) = one(args, &target, &options, progress) {
             results.failed(&error);
         }
     }
@@ -168,15 +182,13 @@ fn one(
     args: &Args,
     target: &Target,
     options: &RemoveOptions<'_>,
-    results: &Results,
-    progress: &Progress,
+    progress: &remove::Progress,
 ) -> Result<(), Error> {
     if args.puts_aside() && args.dry_run {
         return aside::would_remove(args, target, options, progress);
     }
     if args.puts_aside() {
-        let say = |line: &str| results.shown.say(line);
-        return aside::remove(args, target, options, progress, &say);
+        return aside::remove(args, target, options, progress);
     }
     if !args.contents {
         return remove_tree(&target.parent, &target.name, options, progress).map(drop);
@@ -189,7 +201,7 @@ fn one(
     }
     remove_contents(&directory, options, progress)?;
     if let Some(advice) = aside::advise_renew(&directory).filter(|_| !args.quiet) {
-        results.shown.say(&format!("megadir: {advice}"));
+        eprintln!("megadir: {advice}");
     }
     Ok(())
 }

@@ -1,15 +1,16 @@
 //! Options of `megadir scan`, and reading options shared with the other inventory commands.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use megadir::{Conditions, Examiner};
+use megadir::{BUFFER_BYTES_MIN, Conditions, StatBackend};
 use megadir_inventory::{Excluded, ScanOptions};
 
 use crate::cmd::conditions::{Asked, refuse_lacking};
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, processors, raise_descriptor_limit};
-use crate::cmd::values::{examiner, memory, threads};
+use crate::cmd::values::{ListLimits, list_limits, memory, rate, stat_backend, threads};
 use crate::exit::{self, CliError};
 
 /// Write an inventory of trees: a Parquet file with one row per entry, sorted by directory and name
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     /// Write the inventory to FILE: .csv and .jsonl as text, other names as Parquet
     ///
     /// Names of other formats, such as .tsv or .csv.gz, are refused. With --jsonl or --csv, '-' is standard output. The inventory leaves out FILE itself.
-    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["jsonl", "csv", "dry_run"])]
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["jsonl", "csv", "dry_run", "lists"])]
     pub(super) output: Option<PathBuf>,
     /// Write one JSON object per line with the same columns, to standard output unless --output is given
     ///
@@ -42,6 +43,18 @@ pub(crate) struct Args {
     /// Write comma-separated values (RFC 4180, with a header), to standard output unless --output is given
     #[arg(long)]
     pub(super) csv: bool,
+    /// Instead of an inventory, write lists of paths for parallel copies into the new directory DIR
+    ///
+    /// The files files-000001, files-000002, ... have the paths of everything but directories in the order of inodes, relative
+    /// to PATH and each terminated by NUL; the file directories has those of the directories. DIR appears when all lists are complete; it
+    /// must not exist, or be an empty directory. docs/parallel.md has recipes for rsync, tar and cp.
+    #[arg(long, value_name = "DIR", requires = "split", conflicts_with_all = ["output", "jsonl", "csv", "dry_run", "hash_suspects"])]
+    pub(super) lists: Option<PathBuf>,
+    /// Largest number of entries and largest sum of sizes of a list, e.g. 100k,100GB or only one of them
+    ///
+    /// Sizes end with B. Lists have about equal work; one may exceed the limits by its last file.
+    #[arg(long, value_name = "ENTRIES,SIZE", value_parser = list_limits, requires = "lists")]
+    pub(super) split: Option<ListLimits>,
     /// Read everything, write nothing, and print the number of entries and the time
     #[arg(long, conflicts_with_all = ["output", "jsonl", "csv"])]
     pub(super) dry_run: bool,
@@ -72,14 +85,14 @@ impl Args {
     /// `None` without conditions.
     pub(super) fn conditions(&self) -> Result<Option<Arc<Conditions>>, CliError> {
         let conditions = self.conditions.conditions(self.paths.iter().map(PathBuf::as_path), false)?;
-        if let Some(examiner) = self.reading.examiner {
-            refuse_lacking(examiner, &conditions)?;
+        if let Some(stat_backend) = self.reading.stat_backend {
+            refuse_lacking(stat_backend, &conditions)?;
         }
         Ok((!conditions.is_none()).then(|| Arc::new(conditions)))
     }
 
     pub(in crate::cmd) fn prints(&self) -> bool {
-        self.file().is_none() && !self.dry_run
+        self.file().is_none() && !self.dry_run && self.lists.is_none()
     }
 }
 
@@ -92,9 +105,15 @@ pub(in crate::cmd) struct Reading {
     /// Number of threads, 1 to 256 [default: one per processor, up to 8]
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     pub(in crate::cmd) threads: Option<usize>,
-    /// Examiner that queries attributes ('megadir backends' lists them) [default: by file system]
-    #[arg(long, value_name = "NAME", value_parser = examiner, help_heading = "Reading")]
-    pub(in crate::cmd) examiner: Option<&'static dyn Examiner>,
+    /// Stat backend that queries attributes ('megadir backends' lists them) [default: by file system]
+    #[arg(long, alias = "examiner", value_name = "NAME", value_parser = stat_backend, help_heading = "Reading")]
+    pub(in crate::cmd) stat_backend: Option<&'static dyn StatBackend>,
+    /// Limit the rate for all threads together, entries per second, e.g. 500/s or 10k/s
+    #[arg(long, value_name = "N/s", value_parser = rate, help_heading = "Reading")]
+    pub(in crate::cmd) rate: Option<NonZeroU32>,
+    /// Use idle I/O priority, as ionice -c idle; the effect depends on the I/O scheduler
+    #[arg(long, help_heading = "Reading")]
+    pub(in crate::cmd) idle: bool,
     /// Sort in at most this much memory, then in temporary files next to the output [default: 256MiB]
     ///
     /// Without an output file, temporary files are in TMPDIR (TMP on Windows).
@@ -118,13 +137,15 @@ impl Reading {
         ScanOptions {
             threads: self.threads(),
             cross_mounts: self.cross_mounts,
-            examiner: self.examiner,
-            buffer_bytes: WALK_BUFFER_BYTES,
+            stat_backend: self.stat_backend,
+            // Small, because a thread examines a whole buffer between two pauses.
+            buffer_bytes: if self.rate.is_some() { BUFFER_BYTES_MIN } else { WALK_BUFFER_BYTES },
             queue_directories_max: WALK_QUEUE_MAX,
             memory_bytes: self.memory.unwrap_or(MEMORY_BYTES),
             spill_directory: spill_directory(output),
             exclude,
             conditions,
+            entries_per_second_max: self.rate,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! `megadir scan`: writes an inventory of trees.
 
 pub(super) mod args;
+#[cfg(unix)]
+mod lists;
 pub(super) mod progress;
 mod text;
 
@@ -17,7 +19,7 @@ use megadir_bench::control::WRITING_BACK;
 use megadir_inventory::changes::Hashing;
 use megadir_inventory::{GROUP_ROWS, Metadata, Row, ScanOptions, Sink, WriteOptions, Writer, scan};
 
-use self::progress::Progress;
+use self::progress::Watched;
 use self::text::{Form, TextSink};
 use super::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
@@ -32,6 +34,16 @@ type Asked = Option<Arc<Conditions>>;
 pub(super) const LEVEL: i32 = 1;
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    #[cfg(not(unix))]
+    if let Some(limits) = args.split {
+        match limits {}
+    }
+    #[cfg(unix)]
+    if let (Some(directory), Some(limits)) = (&args.lists, args.split) {
+        let conditions = args.conditions()?;
+        lists::check(args, directory)?;
+        return interruptible(|interrupt| lists::write(args, (directory, limits), conditions, interrupt));
+    }
     let form = form(args)?;
     let conditions = args.conditions()?;
     interruptible(|interrupt| match (args.dry_run, form) {
@@ -187,8 +199,13 @@ fn timed(
     sink: &mut dyn Sink,
 ) -> (Result<Option<Metadata>, CliError>, Instant) {
     let started = Instant::now();
-    let mut progress = Progress::new("read", args.all_errors);
-    let mut watch = |event: megadir_inventory::ScanEvent<'_>| {
+    if args.reading.idle
+        && let Err(error) = megadir::io_priority::make_idle()
+    {
+        return (Err(error.into()), Instant::now());
+    }
+    let mut progress = Watched::new(args.all_errors);
+    let mut watch = |event: megadir::TreeEvent<'_>| {
         interrupt.beat.fetch_add(1, Ordering::Relaxed);
         progress.tell(&event);
         if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -216,13 +233,20 @@ fn interrupted(output: Option<&Path>) -> u8 {
 
 /// The elapsed time includes writing.
 fn conclude(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option<(&Path, u64)>) -> u8 {
+    let written = written.map(|(path, bytes)| {
+        let mut size = Vec::new();
+        sizes::human(&mut size, bytes);
+        format!("{}, {}", quoted(path), String::from_utf8_lossy(&size))
+    });
+    concluded(args, metadata, elapsed, written)
+}
+
+fn concluded(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option<String>) -> u8 {
     let rows = metadata.rows;
     let rate = rows as f64 / elapsed.as_secs_f64().max(1e-9);
     let mut text = format!("{rows} entries in {:.2} s, {rate:.0} per second", elapsed.as_secs_f64());
-    if let Some((path, bytes)) = written {
-        let mut size = Vec::new();
-        sizes::human(&mut size, bytes);
-        text.push_str(&format!("; {}, {}", quoted(path), String::from_utf8_lossy(&size)));
+    if let Some(written) = written {
+        text.push_str(&format!("; {written}"));
     }
     if !(args.quiet && metadata.is_complete()) {
         eprintln!("megadir: {text}");

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
-use megadir_inventory::{CSV_HEADER, Excluded, Replacement, Row, Sink};
+use megadir_inventory::{CSV_HEADER, Excluded, FileKind, Replacement, Row, Sink};
 
 use crate::exit::CliError;
 use crate::ui::escape::{json_member, json_string};
@@ -40,7 +40,7 @@ impl TextSink {
     ) -> std::result::Result<Self, CliError> {
         let target = match output {
             Some(path) => {
-                let file = Box::new(BufWriter::new(Replacement::create(path)?));
+                let file = Box::new(BufWriter::new(Replacement::create(path, FileKind::Inventory)?));
                 Target::File { file, path: path.to_owned() }
             }
             None => Target::Stdout(Output::new()?),

@@ -2,11 +2,17 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-use megadir::Examiner;
+use std::sync::Arc;
 
-use crate::cmd::values::{examiner, threads, top};
-use crate::exit::directory_parser;
+use clap::ArgAction;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use megadir::usage::By;
+use megadir::{Conditions, StatBackend};
+
+use crate::cmd::conditions::{Asked, refuse_lacking, time_or_rank};
+use crate::cmd::prometheus::Prometheus;
+use crate::cmd::values::{stat_backend, threads, top};
+use crate::exit::{CliError, directory_parser};
 
 /// Show which directories hold the entries and the space
 ///
@@ -15,6 +21,7 @@ use crate::exit::directory_parser;
 /// 'megadir scan', with the same answer. Hard links count once in space and sizes, in the first directory by name. The figures
 /// of a directory do not include the directory itself, which counts in its parent.
 #[derive(clap::Args)]
+#[command(mut_arg("by", |by| by.action(ArgAction::Append).value_parser(time_or_rank)))]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some directories or entries could not be read; 2 usage; 3 nothing could be opened; 130 interrupted. \
 Errors go to standard error, one line each, at most ten of each kind and then a count.")]
@@ -28,9 +35,11 @@ pub(crate) struct Args {
     /// List directories down to this many levels below PATH [default: all]
     #[arg(short, long, value_name = "N")]
     pub(super) depth: Option<u32>,
-    /// Rank directories by this figure of everything below them
-    #[arg(long, value_name = "FIGURE", value_enum, default_value_t = By::Entries)]
-    pub(super) by: By,
+    /// Rank directories by this figure of everything below them [default: entries]
+    ///
+    /// '--by FIGURE' means the same.
+    #[arg(long, value_name = "FIGURE", value_parser = figure())]
+    sort: Option<By>,
     /// Also enter mounted file systems
     #[arg(long)]
     pub(super) cross_mounts: bool,
@@ -52,50 +61,16 @@ pub(crate) struct Args {
     /// Print every error (default: the first ten of each kind, then a count)
     #[arg(long)]
     pub(super) all_errors: bool,
-    /// Number of threads, 1 to 256 [default: one per processor, up to 8]
+    /// Number of threads, 1 to 256 [default: one per processor, up to 8; 32 on FUSE]
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     pub(super) threads: Option<usize>,
-    /// Examiner that queries attributes ('megadir backends' lists them) [default: by file system]
-    #[arg(long, value_name = "NAME", value_parser = examiner, help_heading = "Reading")]
-    pub(super) examiner: Option<&'static dyn Examiner>,
-}
-
-/// The names of `--by`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum By {
-    /// Number of entries
-    Entries,
-    /// Space on disk
-    Allocated,
-    /// Sum of sizes
-    Apparent,
-    /// Newest entry
-    Newest,
-    /// Oldest entry
-    Oldest,
-}
-
-impl By {
-    pub(super) fn figure(self) -> megadir::usage::By {
-        use megadir::usage::By as Figure;
-        match self {
-            Self::Entries => Figure::Entries,
-            Self::Allocated => Figure::Allocated,
-            Self::Apparent => Figure::Apparent,
-            Self::Newest => Figure::Newest,
-            Self::Oldest => Figure::Oldest,
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Entries => "entries",
-            Self::Allocated => "allocated",
-            Self::Apparent => "apparent",
-            Self::Newest => "newest",
-            Self::Oldest => "oldest",
-        }
-    }
+    /// Stat backend that queries attributes ('megadir backends' lists them) [default: by file system]
+    #[arg(long, alias = "examiner", value_name = "NAME", value_parser = stat_backend, help_heading = "Reading")]
+    pub(super) stat_backend: Option<&'static dyn StatBackend>,
+    #[command(flatten)]
+    conditions: Asked,
+    #[command(flatten)]
+    pub(super) prometheus: Prometheus,
 }
 
 /// Lines of the tree on a screen.
@@ -104,6 +79,32 @@ const TOP: usize = 10;
 const TOP_ALL: usize = 1000;
 
 impl Args {
+    /// The order of the directories.
+    pub(super) fn by(&self) -> Result<By, CliError> {
+        match (self.sort, self.conditions.rank()?) {
+            (Some(sort), Some(rank)) => Err(CliError::usage(format!(
+                "--sort {} --by {}: both name the order of the directories; leave one out",
+                sort.name(),
+                rank.name()
+            ))),
+            (sort, rank) => Ok(sort.or(rank).unwrap_or_default()),
+        }
+    }
+
+    /// The conditions as words.
+    pub(super) fn selection(&self) -> String {
+        self.conditions.words()
+    }
+
+    /// `None` without conditions. `named`: the trees.
+    pub(super) fn conditions(&self, named: &[PathBuf]) -> Result<Option<Arc<Conditions>>, CliError> {
+        let conditions = self.conditions.conditions(named.iter().map(PathBuf::as_path), false)?;
+        if let Some(stat_backend) = self.stat_backend {
+            refuse_lacking(stat_backend, &conditions)?;
+        }
+        Ok((!conditions.is_none()).then(|| Arc::new(conditions)))
+    }
+
     /// Directories in the printed list.
     pub(super) fn printed(&self) -> usize {
         self.top.unwrap_or(if self.json || self.csv { TOP_ALL } else { TOP })
@@ -113,4 +114,17 @@ impl Args {
     pub(super) fn mapped(&self) -> usize {
         self.top.unwrap_or(TOP_ALL)
     }
+}
+
+fn figure() -> impl TypedValueParser<Value = By> {
+    let about = |by| match by {
+        By::Entries => "Number of entries",
+        By::Allocated => "Space on disk",
+        By::Apparent => "Sum of sizes",
+        By::Newest => "Newest entry",
+        By::Oldest => "Oldest entry",
+    };
+    let values = By::ALL.map(|by| PossibleValue::new(by.name()).help(about(by)));
+    PossibleValuesParser::new(values)
+        .map(|name| By::ALL.into_iter().find(|by| by.name() == name).unwrap_or_default())
 }

@@ -10,7 +10,7 @@ use crate::ui::escape;
 pub(super) fn write(text: &mut Vec<u8>, answer: &Answer<'_>) {
     let Answer { args, report, .. } = answer;
     let has_allocated = report.has_allocated();
-    push(text, &format!("{{\"v\":1,\"by\":\"{}\",\"now_s\":{}", args.by.name(), answer.now_s));
+    push(text, &format!("{{\"v\":1,\"by\":\"{}\",\"now_s\":{}", report.by.name(), answer.now_s));
     sum(text, &report.total, has_allocated);
     for (key, count) in [
         ("linked", report.linked_entries),

@@ -3,44 +3,55 @@
 mod args;
 mod csv;
 mod json;
+mod metrics;
 mod page;
 mod text;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 pub(crate) use self::args::Args;
-use self::page::Page;
+use self::metrics::Tree;
+use super::conditions::refuse_access_times;
 use super::interrupt::{Interrupt, interruptible};
-use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, processors, raise_descriptor_limit};
-use super::scan::progress::Progress;
+use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
+use super::scan::progress::Watched;
 use super::times::now_s;
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
+use crate::ui::new_file::NewPage;
 use crate::ui::output::Output;
-use megadir::usage::{Item, Report, Usage, UsageEvent, UsageOptions, read};
-use megadir::{Dir, WalkOptions, attribute_policy};
-use megadir_inventory::{Inventory, Rows, ScanEvent};
+use megadir::usage::{By, Item, Report, Usage, UsageOptions, read};
+use megadir::{Conditions, Dir, StatMask, TreeEvent, WalkOptions, attribute_policy, names};
+use megadir_inventory::{Inventory, Rows};
 
 /// A report and what it lacks.
 pub(super) struct Answer<'a> {
     pub(super) args: &'a Args,
+    /// Not every entry counts.
+    pub(super) is_selection: bool,
     pub(super) report: Report,
     pub(super) now_s: i64,
     /// Directories that could not be read completely.
     pub(super) unread: u64,
     pub(super) mounts_not_entered: u64,
+    /// As named, also those that could not be opened.
+    trees: Vec<Tree>,
     /// Errors, each reported on standard error.
     failures: u64,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let inventory = inventory(&args.paths)?;
-    let page = args.html.as_deref().map(Page::prepare).transpose()?;
+    let by = args.by()?;
+    let page = args.html.as_deref().map(|path| NewPage::prepare("page", "read", path)).transpose()?;
+    let textfile = args.prometheus.prepare()?;
     let answer = interruptible(|interrupt| match inventory {
-        Some(path) => from_inventory(args, path, interrupt),
-        None => from_trees(args, interrupt),
+        Some(path) => from_inventory(args, by, path, interrupt),
+        None => from_trees(args, by, interrupt),
     })?;
     let answer = match answer {
         Ok(answer) => answer,
@@ -55,8 +66,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
             text::write(&mut output.text, &answer, is_terminal);
         }
     }
+    if let Some(textfile) = textfile {
+        textfile.write(&metrics::metrics(&answer))?;
+    }
     if let Some(page) = page {
-        page.write(&answer)?;
+        page.write(&page::document(&answer))?;
     }
     match output.flush() {
         Ok(()) if answer.failures + answer.unread + answer.report.unexamined() == 0 => Ok(exit::DONE),
@@ -96,52 +110,50 @@ fn check_apart(paths: &[PathBuf]) -> Result<(), CliError> {
     Ok(())
 }
 
-fn options(args: &Args) -> UsageOptions {
+fn options(args: &Args, by: By) -> UsageOptions {
     let top = if args.html.is_some() { args.mapped().max(args.printed()) } else { args.printed() };
-    UsageOptions { top, depth: args.depth, by: args.by.figure(), now_s: now_s() }
+    UsageOptions { top, depth: args.depth, by, now_s: now_s() }
 }
 
 /// Exit code if there is no answer.
 type Answered<'a> = Result<Answer<'a>, u8>;
 
-fn from_trees<'a>(args: &'a Args, interrupt: &Interrupt) -> Result<Answered<'a>, CliError> {
+fn from_trees<'a>(args: &'a Args, by: By, interrupt: &Interrupt) -> Result<Answered<'a>, CliError> {
+    let conditions = args.conditions(&args.paths)?;
     raise_descriptor_limit();
-    let mut progress = Progress::new("read", args.all_errors);
-    let mut usage = Usage::new(options(args));
+    let mut progress = Watched::new(args.all_errors);
+    let mut usage = Usage::new(options(args, by));
     let (mut failures, mut unread, mut mounts_not_entered, mut before) = (0, 0, 0, 0);
     let (mut code, mut opened) = (exit::NOTHING_RAN, 0);
+    let mut trees = Vec::new();
     for path in &args.paths {
+        let started = Instant::now();
         let root = Dir::open(path).map_err(CliError::from);
-        let root = root.and_then(|root| Ok((walk_options(&root, args)?, root)));
+        let root = root.and_then(|root| Ok((walk_options(&root, args, conditions.as_ref())?, root)));
         let (options, root) = match root {
             Ok(root) => root,
             Err(error) => {
                 eprintln!("megadir: {error}");
                 (failures, code) = (failures + 1, error.code);
+                trees.push(Tree { path: path.clone(), is_complete: false, took: None, read_s: now_s() });
                 continue;
             }
         };
         opened += 1;
-        let mut read_here = 0;
-        let mut watch = |event: UsageEvent<'_>| {
+        let (mut read_here, mut is_complete) = (0, true);
+        let mut watch = |mut event: TreeEvent<'_>| {
             interrupt.beat.fetch_add(1, Ordering::Relaxed);
-            match event {
-                UsageEvent::Read(read) => {
-                    read_here = read;
-                    progress.tell(&ScanEvent::Read(before + read));
+            match &mut event {
+                TreeEvent::Read(read) => {
+                    read_here = *read;
+                    *read += before;
                 }
-                UsageEvent::Failed(error) => {
-                    unread += 1;
-                    progress.tell(&ScanEvent::Failed(error));
-                }
-                UsageEvent::OtherMount(path) => {
-                    mounts_not_entered += 1;
-                    progress.tell(&ScanEvent::OtherMount(path));
-                }
-                UsageEvent::Unexamined { directory, first, errno, count } => {
-                    progress.tell(&ScanEvent::Unexamined { directory, first, errno, count });
-                }
+                TreeEvent::Failed(_) => (unread, is_complete) = (unread + 1, false),
+                TreeEvent::OtherMount(_) => mounts_not_entered += 1,
+                TreeEvent::Unexamined { .. } => is_complete = false,
+                TreeEvent::Written(_) => {}
             }
+            progress.tell(&event);
             if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         if read(&mut usage, root, options, &mut watch)?.is_break() {
@@ -149,35 +161,49 @@ fn from_trees<'a>(args: &'a Args, interrupt: &Interrupt) -> Result<Answered<'a>,
             return Ok(Err(interrupted()));
         }
         before += read_here;
+        let took = Some(started.elapsed());
+        trees.push(Tree { path: path.clone(), is_complete, took, read_s: now_s() });
     }
     progress.finish();
     if opened == 0 {
         return Ok(Err(code));
     }
-    let report = usage.finish();
-    Ok(Ok(Answer { args, report, now_s: now_s(), unread, mounts_not_entered, failures }))
+    let (report, is_selection) = (usage.finish(), conditions.is_some());
+    let now_s = now_s();
+    Ok(Ok(Answer { args, is_selection, report, now_s, unread, mounts_not_entered, trees, failures }))
 }
 
-fn walk_options(root: &Dir, args: &Args) -> Result<WalkOptions, CliError> {
-    let threads = args.threads.unwrap_or_else(processors);
-    let examiner = match args.examiner {
-        Some(examiner) => examiner.probe(root).map(|()| examiner)?,
-        None => attribute_policy::choose(root, Item::WANT, 1)?.examiner,
+fn walk_options(
+    root: &Dir,
+    args: &Args,
+    conditions: Option<&Arc<Conditions>>,
+) -> Result<WalkOptions, CliError> {
+    let want = Item::WANT | conditions.map_or(StatMask::NOTHING, |conditions| conditions.want());
+    let threads = walk_threads(root, args.threads);
+    let stat_backend = match args.stat_backend {
+        Some(stat_backend) => stat_backend.probe(root).map(|()| stat_backend)?,
+        None => attribute_policy::choose(root, want, 1)?.stat_backend,
     };
     Ok(WalkOptions {
         buffer_bytes: WALK_BUFFER_BYTES,
         queue_directories_max: WALK_QUEUE_MAX,
         cross_mounts: args.cross_mounts,
-        examine: Some((examiner, Item::WANT)),
+        examine: Some((stat_backend, want)),
+        conditions: conditions.map(Arc::clone),
         ..WalkOptions::new(threads)
     })
 }
 
-fn from_inventory<'a>(args: &'a Args, path: &Path, interrupt: &Interrupt) -> Result<Answered<'a>, CliError> {
+fn from_inventory<'a>(
+    args: &'a Args,
+    by: By,
+    path: &Path,
+    interrupt: &Interrupt,
+) -> Result<Answered<'a>, CliError> {
     for (given, option) in [
         (args.cross_mounts, "--cross-mounts"),
         (args.threads.is_some(), "--threads"),
-        (args.examiner.is_some(), "--examiner"),
+        (args.stat_backend.is_some(), "--stat-backend"),
     ] {
         if given {
             let path = quoted(path);
@@ -186,22 +212,36 @@ fn from_inventory<'a>(args: &'a Args, path: &Path, interrupt: &Interrupt) -> Res
             )));
         }
     }
-    let mut inventory = Inventory::open(path).map_err(|error| CliError::nothing_ran(describe(&error)))?;
-    let mut progress = Progress::new("read", args.all_errors);
-    let mut usage = Usage::new(options(args));
+    let inventory = Inventory::open(path).map_err(|error| CliError::nothing_ran(describe(&error)))?;
+    let roots = inventory.metadata().roots.iter();
+    let roots: Vec<PathBuf> = roots
+        .map(|root| Ok(names::to_os(&root.path)?.into_owned().into()))
+        .collect::<megadir::Result<_>>()?;
+    let read_s = inventory.metadata().ended_ns.div_euclid(1_000_000_000);
+    let conditions = args.conditions(&roots)?;
+    if let Some(conditions) = &conditions {
+        refuse_access_times(conditions)?;
+    }
+    let mut progress = Watched::new(args.all_errors);
+    progress.expect(inventory.metadata().rows);
+    let mut usage = Usage::new(options(args, by));
     let mut watch = |read| {
         interrupt.beat.fetch_add(1, Ordering::Relaxed);
-        progress.tell(&ScanEvent::Read(read));
+        progress.tell(&TreeEvent::Read(read));
         if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let flow = megadir_inventory::usage(&mut inventory, &mut usage, &mut watch);
+    let flow = megadir_inventory::usage(inventory, conditions.as_ref(), &mut usage, &mut watch);
     progress.finish();
-    if flow?.is_break() {
-        return Ok(Err(interrupted()));
-    }
-    let (report, metadata) = (usage.finish(), inventory.metadata());
-    let (unread, mounts_not_entered) = (metadata.unread_directories, metadata.scanned.mounts_not_entered);
-    Ok(Ok(Answer { args, report, now_s: now_s(), unread, mounts_not_entered, failures: 0 }))
+    let lacking = match flow? {
+        ControlFlow::Continue(lacking) => lacking,
+        ControlFlow::Break(()) => return Ok(Err(interrupted())),
+    };
+    let (unread, mounts_not_entered) = (lacking.unread_directories, lacking.mounts_not_entered);
+    let (report, is_selection) = (usage.finish(), conditions.is_some());
+    let is_complete = unread + report.unexamined() == 0;
+    let trees = roots.into_iter().map(|path| Tree { path, is_complete, took: None, read_s }).collect();
+    let now_s = now_s();
+    Ok(Ok(Answer { args, is_selection, report, now_s, unread, mounts_not_entered, trees, failures: 0 }))
 }
 
 fn interrupted() -> u8 {

@@ -1,7 +1,7 @@
 //! The report as one HTML page, without scripts and external resources. Each directory has its own map; links with
 //! `:target` descend and come back.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use megadir::names;
 use megadir::usage::{Amount, By, Report, Sum};
@@ -9,9 +9,6 @@ use megadir::usage::{Amount, By, Report, Sum};
 use super::Answer;
 use super::text::{Table, escaped, human, sentence, tables};
 use crate::cmd::limits::amount::{grouped, percent};
-use crate::exit::{self, CliError};
-use crate::ui::message::{quoted, reason};
-use crate::ui::new_file::NewFile;
 
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 const STYLE: &str = include_str!("page.css");
@@ -25,33 +22,6 @@ const LIST: usize = 200;
 const ROWS: usize = 25;
 /// Width of the map, in heights.
 const ASPECT: f64 = 16.0 / 9.0;
-
-pub(super) struct Page {
-    path: PathBuf,
-    file: NewFile,
-}
-
-impl Page {
-    /// Before the tree is read, so that errors show early.
-    pub(super) fn prepare(path: &Path) -> Result<Self, CliError> {
-        let file = NewFile::create(path).map_err(|error| {
-            let (path, reason) = (quoted(path), reason(&error));
-            CliError::nothing_ran(format!("cannot write the page {path}: {reason}; nothing was read"))
-        })?;
-        Ok(Self { path: path.to_owned(), file })
-    }
-
-    pub(super) fn write(self, answer: &Answer<'_>) -> Result<(), CliError> {
-        let page = document(answer);
-        let path = &self.path;
-        self.file.finish(|file| file.write_all(page.as_bytes())).map_err(|error| {
-            let message = format!("cannot write the page {}: {}", quoted(path), reason(&error));
-            CliError { message, code: exit::SOME_FAILED }
-        })?;
-        eprintln!("megadir: wrote the page {}; open it in a browser", quoted(path));
-        Ok(())
-    }
-}
 
 /// A directory of the page. The first stands for all trees.
 struct Node<'a> {
@@ -89,7 +59,7 @@ fn add<'a>(nodes: &mut Vec<Node<'a>>, parent: usize, name: String, sum: &'a Sum)
     own
 }
 
-fn document(answer: &Answer<'_>) -> String {
+pub(super) fn document(answer: &Answer<'_>) -> String {
     let report = &answer.report;
     let nodes = nodes(report);
     let what = match report.by {

@@ -25,7 +25,7 @@ pub(super) fn write(text: &mut Vec<u8>, answer: &Answer<'_>, is_terminal: bool) 
         Some(terminal) => paragraph::wrapped(&mut answered, terminal.width, ("", ""), &sentence),
         None => answered = sentence,
     }
-    push(text, &format!("{answered}\n\n"));
+    push(text, &format!("{}\n\n", answered.trim_end()));
     tree(text, answer, look);
     let tables = tables(&answer.report);
     text.push(b'\n');
@@ -48,10 +48,13 @@ pub(super) fn sentence(answer: &Answer<'_>, is_short: bool) -> String {
     };
     let has = if report.roots.len() == 1 { "has" } else { "have" };
     let total = &report.total;
-    let entries = match total.amount.entries {
-        1 => "1 entry".to_owned(),
-        entries => format!("{} entries", number(entries)),
+    let (mut entries, meet) = match total.amount.entries {
+        1 => ("1 entry".to_owned(), "meets"),
+        entries => (format!("{} entries", number(entries)), "meet"),
     };
+    if answer.is_selection {
+        entries.push_str(&format!(" that {meet} the conditions"));
+    }
     let mut sentence = format!("{who} {has} {entries}");
     if report.has_allocated() && total.amount.entries > 0 {
         sentence.push_str(&format!(", {} on disk", human(total.amount.allocated)));
@@ -149,8 +152,13 @@ fn tree(text: &mut Vec<u8>, answer: &Answer<'_>, look: Look) {
         line(text, cells.each_ref().map(String::as_str), &drawn, &name);
     }
     if rest.amount.entries > 0 && !listed.is_empty() {
-        let directories = look.counted(rest.directories, "directory", "directories");
-        let name = format!("not listed: {directories}, and files");
+        let name = match answer.is_selection {
+            true => "not listed".to_owned(),
+            false => {
+                let directories = look.counted(rest.directories, "directory", "directories");
+                format!("not listed: {directories}, and files")
+            }
+        };
         line(text, rest_cells.each_ref().map(String::as_str), "", &name);
     }
 }
@@ -164,7 +172,8 @@ fn rest(report: &Report, listed: &[&Directory]) -> Sum {
         rest.amount.inodes -= inodes;
         rest.amount.allocated -= allocated;
         rest.amount.apparent -= apparent;
-        rest.directories -= directory.sum.directories + 1;
+        // A listed directory may not meet the conditions, and then is not among the entries.
+        rest.directories = rest.directories.saturating_sub(directory.sum.directories + 1);
     }
     rest
 }

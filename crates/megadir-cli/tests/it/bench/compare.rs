@@ -46,7 +46,7 @@ fn like(record: &Record, start: u64, factor: f64) -> Record {
     for sample in &mut record.samples {
         let round = u64::from(sample.round);
         // Each arm has its own order, so there is no trend.
-        let jitter = (round * 5 + u64::from(sample.cell.0) * 7 + start * 3) % ROUNDS;
+        let jitter = (round * 5 + u64::from(sample.arm.0) * 7 + start * 3) % ROUNDS;
         let ns = (1e6 * factor).round() as u64 + jitter * 500;
         sample.elapsed_ns = ns * sample.operations;
     }
@@ -89,9 +89,9 @@ fn a_gate_is_green_only_over_what_was_measured_on_equal_work() {
         write(at, name, &record);
         gate(name, &["--single-run"])
     };
-    let arm = quiet.header.plan.cells.iter().find(|cell| cell.role == Role::Arm).expect("an arm").id;
+    let arm = quiet.header.plan.arms.iter().find(|planned| planned.role == Role::Arm).expect("an arm").id;
     let unequal = changed("unequal", &|record| {
-        record.samples.iter_mut().filter(|sample| sample.cell == arm).for_each(|sample| {
+        record.samples.iter_mut().filter(|sample| sample.arm == arm).for_each(|sample| {
             sample.counted.entries -= 1;
             sample.elapsed_ns *= 3;
         });
@@ -102,21 +102,20 @@ fn a_gate_is_green_only_over_what_was_measured_on_equal_work() {
         record.end = None;
     });
     says(&cut, 11, "the gate cannot be judged: the new run has 3 of 12 rounds");
-    let dropped = changed("dropped", &|record| record.samples.retain(|sample| sample.cell != arm));
+    let dropped = changed("dropped", &|record| record.samples.retain(|sample| sample.arm != arm));
     says(&dropped, 11, "the new run measured 0 of 12 rounds: ");
-    let renamed =
-        changed("renamed", &|record| record.header.plan.cells[arm.0 as usize].name = "other".into());
+    let renamed = changed("renamed", &|record| record.header.plan.arms[arm.0 as usize].name = "other".into());
     says(&renamed, 11, "the gate cannot be judged: only in the old run: ");
     says(&gate("old", &["--single-run"]), 11, "the new run is the old run once more");
 
     // The record's warnings are above the table, and only the matching option waives them.
     let itself =
-        quiet.header.plan.cells.iter().find(|cell| cell.role == Role::AgainstItself).expect("one").id;
+        quiet.header.plan.arms.iter().find(|planned| planned.role == Role::AgainstItself).expect("one").id;
     let warned = changed("warned", &|record| {
         record
             .samples
             .iter_mut()
-            .filter(|sample| sample.cell == itself)
+            .filter(|sample| sample.arm == itself)
             .for_each(|sample| sample.elapsed_ns *= 2);
     });
     says(&warned, 11, "against itself came out DIFFERENT");
@@ -206,7 +205,7 @@ fn runs_of_two_studies_are_refused_without_a_way_that_leads_nowhere() {
     let listing = quiet();
     let mut other = like(&listing, 60, 1.0);
     other.header.plan.study = "lookup".into();
-    other.header.plan.cells.iter_mut().for_each(|cell| cell.name = format!("of {}", cell.name));
+    other.header.plan.arms.iter_mut().for_each(|planned| planned.name = format!("of {}", planned.name));
     write(at, "listing", &listing);
     write(at, "lookup", &other);
     for across in [&[][..], &["--across"]] {

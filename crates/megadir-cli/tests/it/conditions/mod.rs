@@ -32,7 +32,7 @@ fn the_options_are_described_alike() {
     };
     for option in ["exclude", "path-match", "max-depth", "older-than", "newer-than", "by", "owner"] {
         let first = about("list", option);
-        for command in ["scan", "changes", "remove"] {
+        for command in ["scan", "changes", "usage", "remove"] {
             assert!(first.len() > 30);
             assert_eq!(about(command, option), first, "{command} --{option}");
         }
@@ -47,7 +47,7 @@ fn conditions_without_a_meaning_are_refused_in_one_line() {
     run(at, &["scan", "--quiet", "--output", "all.parquet", "t"]).quiet();
     run(at, &["scan", "--quiet", "--output", "some.parquet", "--exclude", "d", "t"]).quiet();
     run(at, &["scan", "--quiet", "--output", "new.parquet", "--newer-than", "1d", "t"]).quiet();
-    let cases: [(&[&str], &[&str]); 15] = [
+    let cases: [(&[&str], &[&str]); 22] = [
         (&["list", "--by", "atime", "t"], &["--by needs --older-than or --newer-than"]),
         (&["list", "--max-depth", "1", "t"], &["--max-depth needs --recursive"]),
         (&["list", "-r", "--max-depth", "0", "t"], &["--max-depth", "level 1"]),
@@ -62,8 +62,15 @@ fn conditions_without_a_meaning_are_refused_in_one_line() {
         (&["changes", "new.parquet"], &["conditions on time, size or owner", "count as added"]),
         (&["changes", "all.parquet", "--older-than", "1d", "--by", "atime"], &["no access times"]),
         (&["remove", "--type", "unknown", "t"], &["--type unknown"]),
+        (&["list", "-r", "--by", "entries", "t"], &["'entries'", "ctime"]),
+        (&["usage", "--by", "atime", "t"], &["--by needs --older-than or --newer-than"]),
+        (&["usage", "--by", "newst", "t"], &["'newst'", "newest"]),
+        (&["usage", "--by", "newest", "--by", "oldest", "t"], &["--by newest and --by oldest", "one figure"]),
+        (&["usage", "--by", "newest", "--sort", "entries", "t"], &["--sort entries --by newest"]),
+        (&["usage", "--older-than", "1d", "--by", "atime", "all.parquet"], &["no access times"]),
+        (&["usage", "--exclude", "t/d", "t"], &["--exclude 't/d'", "write '/d'"]),
         (
-            &["list", "--examiner", "fstatat", "--older-than", "1d", "--by", "btime", "t"],
+            &["list", "--stat-backend", "fstatat", "--older-than", "1d", "--by", "btime", "t"],
             &["never returns btime"],
         ),
     ];
@@ -88,6 +95,7 @@ fn an_excluded_directory_is_not_opened_by_any_command() {
         &["list", "-r", "t"][..],
         &["scan", "--dry-run", "t"],
         &["changes", "--list-all", "all.parquet"],
+        &["usage", "t"],
         &["remove", "--dry-run", "t"],
         &["remove", "--yes", "--quiet", "t"],
     ] {

@@ -219,6 +219,45 @@ def check_scan(conditions, threads):
     same(arguments, found, [path for path, status in tree.items() if goes(path, status)])
 
 
+def check_usage(conditions, threads):
+    """Live, and from an inventory of everything: the entries below each directory that has some."""
+    tree = snapshot(SCRATCH + b"/t")
+    chosen = [path for path, status in tree.items() if conditions.accepts(path, status)]
+    expected, files = {}, {}
+    for path in chosen:
+        names = path.split(b"/")
+        for length in range(len(names)):
+            above = b"/".join(names[:length])
+            expected[above] = expected.get(above, 0) + 1
+    read = [path for path, status in tree.items() if stat.S_ISDIR(status.st_mode) and conditions.sees(path)
+            and (conditions.depth is None or path.count(b"/") + 1 < conditions.depth)]
+    for path in [b""] + read:
+        held = sum(not stat.S_ISDIR(tree[one].st_mode) for one in chosen if os.path.dirname(one) == path)
+        files[held] = files.get(held, 0) + 1
+    size = sum(tree[path].st_size for path in chosen)
+    run("scan", "--output", "usage.parquet", "t")
+    for source in ["t", "usage.parquet"] if conditions.by != "atime" else ["t"]:
+        rank = RNG.choice(["--by=entries", "--sort=entries", "--by=newest", "--sort=allocated"])
+        threaded = ["-j", threads] if source == "t" else []
+        arguments = ["usage", "--json", *threaded, rank, *conditions.options(), source]
+        report = json.loads(run(*arguments))
+        if report["by"] != rank.split("=")[1]:
+            fail(arguments, report["by"])
+        found = {}
+        for row in report["directories"]:
+            path = member(row, "dir").rpartition(b"/t/")[2]
+            found[path.removeprefix(b"t/")] = row["entries"]
+        if found != {path: entries for path, entries in expected.items() if path}:
+            fail(arguments, f"{found}\nexpected {expected}")
+        if (report["entries"], report["apparent"]) != (len(chosen), size):
+            fail(arguments, f"{report['entries']} entries, {report['apparent']} bytes\nexpected {len(chosen)}, {size}")
+        # Counts below 10 have a row for none and a row for the others.
+        held = {row["from"]: row["directories"] for row in report["files_per_directory"] if row["directories"]}
+        few = {0: files.get(0, 0), 1: sum(count for held, count in files.items() if held)}
+        if held != {start: count for start, count in few.items() if count}:
+            fail(arguments, f"files per directory {held}\nexpected {few}")
+
+
 def check_remove(conditions, threads):
     build(SCRATCH + b"/r")
     before = snapshot(SCRATCH + b"/r")
@@ -305,5 +344,6 @@ for _ in range(6):
     THREADS = RNG.choice(["1", "2", "3"])
     check_list(Conditions(times=("mtime", "atime")), THREADS)
     check_scan(Conditions(times=("mtime", "atime")), THREADS)
+    check_usage(Conditions(times=("mtime", "atime")), THREADS)
     check_remove(Conditions(times=("mtime", "atime")), THREADS)
 check_changes(RNG.choice(["1", "2"]))

@@ -97,7 +97,7 @@ fn studies_run_on_every_file_system_of_this_machine() {
         ];
         assert_eq!(labels, wanted, "{study}: {:?}", plan.unavailable);
         for of in &plan.file_systems {
-            let data = |sample: &megadir_record::Sample| plan.cells[sample.cell.0 as usize].data;
+            let data = |sample: &megadir_record::Sample| plan.arms[sample.arm.0 as usize].data;
             let on = |sample: &&megadir_record::Sample| plan.data[data(sample).0 as usize].on == Some(of.id);
             assert!(record.samples.iter().filter(on).count() > 0, "{study}: nothing on {}", of.label);
             if let Place::Image { direct_io, .. } = of.place {

@@ -160,3 +160,36 @@ fn mount_free_bytes(path: &Path) -> f64 {
     let free = rustix::fs::statvfs(path).unwrap();
     (free.f_bfree * free.f_frsize) as f64
 }
+
+#[test]
+fn a_stated_file_system_is_judged_as_a_real_one() {
+    let real = require!(Mount::make(&super::refused::FULL_SOON));
+    let elsewhere = scratch();
+    let (here, there) = (real.path().join("d"), elsewhere.path().join("d"));
+    for directory in [&here, &there] {
+        std::fs::create_dir(directory).unwrap();
+        (0..3000)
+            .for_each(|name| drop(std::fs::File::create(directory.join(format!("{name:032}"))).unwrap()));
+    }
+    let judged = |at: &Path, more: &[&str]| -> Value {
+        let ran = run(at, &[&["limits", "--json", "."], more].concat());
+        serde_json::from_slice(&ran.quiet()).unwrap()
+    };
+    let seen = judged(&here, &[]);
+    let stated = judged(&there, &["--as", "ext4:block=1k"]);
+    assert_eq!(stated["capacity"]["likely"], seen["capacity"]["likely"]);
+    assert_eq!(stated["index"]["full_bytes"], seen["index"]["full_bytes"]);
+    let (used, real_used) =
+        (stated["index"]["used"].as_f64().unwrap(), seen["index"]["used"].as_f64().unwrap());
+    assert!((used / real_used - 1.0).abs() < 0.35, "{used} computed, {real_used} on disk");
+    assert_eq!((&seen["seen_as"], &stated["file_system"]), (&Value::Null, &"ext4".into()));
+    assert_eq!(stated["ext4"]["basis"]["how"], "as stated");
+    let text = crate::support::text(&run(&there, &["limits", "--as", "ext4:block=1k,large_dir"]).quiet());
+    assert!(
+        text.contains("ext4, as stated (the client sees ") && text.contains("blocks of 1024 bytes"),
+        "{text}"
+    );
+    assert!(!text.contains("tune2fs -O large_dir"), "{text}");
+    let bad = run(&there, &["limits", "--as", "ext4:larg_dir"]);
+    bad.complains(2, &["'larg_dir' of ext4", "did you mean 'large_dir'?"]);
+}

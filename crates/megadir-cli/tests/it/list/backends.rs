@@ -1,6 +1,6 @@
 //! `megadir backends`: available and unavailable backends of a directory, and the chosen backend.
 
-use megadir::{BACKENDS, EXAMINERS};
+use megadir::{BACKENDS, STAT_BACKENDS};
 use megadir_testkit::mount::{BTRFS, EXT4, Mount, TMPFS, XFS};
 use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Kinds, Names};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{fill, run, scratch};
 
-/// Lines about backends or about examiners.
+/// Lines about backends or about stat backends.
 fn lines(directory: &std::path::Path, of: &str, ways: &str) -> Vec<Value> {
     let lines = run(directory, &["backends", "--json", of]).lines();
     let lines = lines.iter().map(|line| serde_json::from_slice(line).unwrap());
@@ -26,21 +26,24 @@ fn every_backend_is_shown_with_what_it_is() {
         text.lines().any(|line| line.starts_with("'megadir list' reads '.' with getdents on ")),
         "{text}"
     );
-    for examiner in EXAMINERS {
-        assert!(text.contains(examiner.name()) && text.contains(examiner.about()), "{text}");
+    for stat_backend in STAT_BACKENDS {
+        assert!(text.contains(stat_backend.name()) && text.contains(stat_backend.about()), "{text}");
     }
     assert!(
         text.lines().last().unwrap().starts_with("'megadir list --long' queries attributes with statx "),
         "{text}"
     );
-    let (backends, examiners) =
-        (lines(scratch.path(), ".", "backend"), lines(scratch.path(), ".", "examiner"));
+    let (backends, stat_backends) =
+        (lines(scratch.path(), ".", "backend"), lines(scratch.path(), ".", "stat_backend"));
     let names = |lines: &[Value], key: &str| -> Vec<String> {
         lines.iter().map(|line| line[key].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(names(&backends, "backend"), BACKENDS.iter().map(|way| way.name()).collect::<Vec<_>>());
-    assert_eq!(names(&examiners, "examiner"), EXAMINERS.iter().map(|way| way.name()).collect::<Vec<_>>());
-    for line in backends.iter().chain(&examiners) {
+    assert_eq!(
+        names(&stat_backends, "stat_backend"),
+        STAT_BACKENDS.iter().map(|way| way.name()).collect::<Vec<_>>()
+    );
+    for line in backends.iter().chain(&stat_backends) {
         assert_eq!(line["available"] == true, line["reason"].is_null(), "{line}");
         assert_eq!(line.as_object().unwrap().len(), 6, "{line}");
     }
@@ -67,12 +70,13 @@ fn what_is_said_to_be_available_works_and_the_rest_is_refused_with_that_reason()
                 }
             }
             assert_eq!(picked.len(), 1, "{}: {directory}", recipe.name);
-            for line in lines(&mount.path(), directory, "examiner") {
-                let name = line["examiner"].as_str().unwrap();
-                let ran = run(&mount.path(), &["list", "--examiner", name, "--larger-than", "5", directory]);
+            for line in lines(&mount.path(), directory, "stat_backend") {
+                let name = line["stat_backend"].as_str().unwrap();
+                let ran =
+                    run(&mount.path(), &["list", "--stat-backend", name, "--larger-than", "5", directory]);
                 match line["reason"].as_str() {
                     None => drop(ran.quiet()),
-                    Some(reason) => ran.complains(3, &[reason, "(omit --examiner or choose another)"]),
+                    Some(reason) => ran.complains(3, &[reason, "(omit --stat-backend or choose another)"]),
                 }
                 assert_eq!(line["picked"], name == "statx", "{}: {directory}", recipe.name);
             }

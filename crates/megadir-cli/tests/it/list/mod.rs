@@ -4,7 +4,6 @@
 mod backends;
 mod bad_input;
 mod estimate;
-mod examiner;
 mod explained;
 mod golden;
 mod habits;
@@ -18,6 +17,7 @@ mod output;
 mod raw;
 mod recursive;
 mod sort;
+mod stat_backend;
 mod streaming;
 mod summary;
 mod terminal;

@@ -4,7 +4,7 @@
 use std::io::BufReader;
 use std::path::PathBuf;
 
-use megadir_record::{Cell, Plan, Work, jsonl};
+use megadir_record::{Arm, Plan, Work, jsonl};
 use megadir_report::summary::{Comparison, Contrast, GroupReading, Outcome};
 use megadir_report::{Report, Style, View, format_named, text};
 
@@ -61,13 +61,13 @@ impl Published {
         }
     }
 
-    fn cell(&self, row: &Contrast) -> &Cell {
-        &self.plan().cells[row.arm.0 as usize]
+    fn planned(&self, row: &Contrast) -> &Arm {
+        &self.plan().arms[row.arm.0 as usize]
     }
 
     /// Other programs of a group: the name, and their time divided by megadir's.
     fn others(&self, comparison: &Comparison) -> Vec<(String, String)> {
-        let program = |row: &Contrast| match &self.cell(row).work {
+        let program = |row: &Contrast| match &self.planned(row).work {
             Work::Command(work) => Some(work.program()),
             _ => None,
         };
@@ -85,7 +85,7 @@ impl Published {
                 Outcome::TooFewRounds { ratio } => text::ratio(*ratio, None) + " (no interval)",
                 Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
             };
-            Some((short_name(self.cell(row)), shown.replacen('x', "", 1)))
+            Some((short_name(self.planned(row)), shown.replacen('x', "", 1)))
         };
         comparison.rows.iter().filter_map(row).collect()
     }
@@ -113,8 +113,8 @@ impl Published {
 }
 
 /// Name of an arm without the words that make it unique in the study.
-fn short_name(cell: &Cell) -> String {
-    let own = cell.bare_name();
+fn short_name(planned: &Arm) -> String {
+    let own = planned.bare_name();
     let without =
         [", pipe", ", tree", ", one directory", ", all fields"].iter().find_map(|end| own.strip_suffix(end));
     without.unwrap_or(&own).replace('|', "\\|")

@@ -18,9 +18,17 @@ enum Held {
 }
 
 const PACKAGE: Held = Elsewhere("builds the program again, for minutes");
+const PACKAGES: Held =
+    Elsewhere("a file of a release; `cargo xtask ci --full --only package` makes and tries them");
+const COMPLETIONS: Held =
+    Elsewhere("writes into the home directory; the module generate tries completions in shells");
 const WINDOWS: Held = Elsewhere("for Windows, or builds the program for it");
 const CODE: Held = Elsewhere("a function that the program prints; the goldens of megadir-advise hold it");
 const QUERY: Held = Elsewhere("another program, which reads the file: DuckDB");
+
+const BACKED_UP: Held = Elsewhere("needs an inventory from before; the tests `backup` run it");
+
+const IN_PARALLEL: Held = Elsewhere("needs the lists and tools; the tests `parallel` run it");
 
 /// A run of a few seconds.
 const QUICK: (&str, &str) = ("bench run listing", "bench run listing --quick --entries 50 --rounds 7");
@@ -33,13 +41,8 @@ const BLOCKS: &[Block] = &[
     (
         "README.md",
         &[
-            ("cargo install --path crates/megadir-cli", PACKAGE),
-            ("megadir make demo --entries 1M", Smaller(&[("1M", "2000")])),
-            ("time ls -U demo | wc -l", Runs),
-            ("time megadir list demo | wc -l", Runs),
-            ("megadir bench run listing --dir demo", Smaller(&[("listing", "listing --rounds 7")])),
-            // A terminal asks for confirmation above 1000 entries; there is none here.
-            ("megadir remove demo", Smaller(&[("demo", "--yes demo")])),
+            ("cargo install --locked --path crates/megadir-cli", PACKAGE),
+            ("megadir bench run listing --quick", Smaller(&[("--quick", "--quick --entries 50 --rounds 7")])),
         ],
     ),
     (
@@ -75,47 +78,52 @@ const BLOCKS: &[Block] = &[
         )],
     ),
     (
-        "README.md",
+        "docs/backup.md",
         &[
-            ("cargo install --path crates/megadir-cli", PACKAGE),
+            ("megadir scan --quiet project -o today.parquet", Runs),
             (
-                "megadir generate bash --output ~/.local/share/bash-completion/completions",
-                Elsewhere("writes into the home directory; the module generate tries completions in shells"),
+                "megadir changes last.parquet today.parquet --only added,modified --paths -0 | rsync -a --from0 --files-from=- project/ uploads/",
+                BACKED_UP,
+            ),
+            ("mv today.parquet last.parquet", Runs),
+        ],
+    ),
+    (
+        "docs/backup.md",
+        &[(
+            "megadir changes last.parquet today.parquet --only added,modified --paths -0 | tar -C project --null --verbatim-files-from --no-recursion -T - -cf changed.tar",
+            BACKED_UP,
+        )],
+    ),
+    (
+        "docs/backup.md",
+        &[
+            ("cd project", BACKED_UP),
+            (
+                "megadir changes ../last.parquet ../today.parquet --only added,modified --type f,l --paths -0 | restic -r ../repository backup --files-from-raw -",
+                BACKED_UP,
             ),
         ],
     ),
     (
-        "docs/bench.md",
-        &[(
-            "sudo megadir bench run smallfile --fs ext4,xfs,btrfs,tmpfs",
-            Elsewhere(
-                "needs root, the tools of four file systems and minutes; the smoke stage of CI runs it",
+        "docs/changes.md",
+        &[
+            ("megadir scan project --output project.parquet", Runs),
+            ("megadir changes project.parquet", Runs),
+            ("megadir changes project.parquet --update", Runs),
+        ],
+    ),
+    ("docs/choose-layout.md", &[("megadir advise files --files 10M --time 10s", Smaller(&[("10s", "0s")]))]),
+    (
+        "docs/choose-layout.md",
+        &[
+            ("megadir make tree --entries 100k --layout digest:2", Smaller(&[("100k", "2000")])),
+            (
+                "megadir bench run layout --layout flat,digest:2",
+                Smaller(&[("run layout", "run layout --quick --entries 50 --rounds 7")]),
             ),
-        )],
+        ],
     ),
-    (
-        "docs/bench.md",
-        &[(
-            "- run: megadir bench commands -N old -N new './megadir-old list {dir}' './megadir-new list {dir}' --fail-if slower:5%",
-            Elsewhere("a step of a service with two programs; the tests of `bench commands` have a gate"),
-        )],
-    ),
-    (
-        "docs/bench.md",
-        &[(
-            "mkdir old new\n",
-            Smaller(&[
-                ("1 2 3 4 5", "1 2 3"),
-                ("./megadir-old", "megadir"),
-                ("./megadir-new", "megadir"),
-                QUICK,
-                // On a loaded machine, runs of one program differ or have warnings: 10 and 11 are valid results
-                // too.
-                ("slower:5%", "slower:5% || test $? -ge 10"),
-            ]),
-        )],
-    ),
-    ("docs/bench.md", &[("- run: |\n", Elsewhere("the block above as steps of a service"))]),
     (
         "docs/commands.md",
         &[(
@@ -143,23 +151,94 @@ const BLOCKS: &[Block] = &[
             ("megadir remove --dry-run --older-than 90d --by atime --exclude keep cache", Runs),
         ],
     ),
-    ("docs/inventory.md", &[("SELECT path, size", QUERY)]),
     (
-        "docs/inventory.md",
-        &[
-            (
-                "megadir changes project.parquet --only added,modified --paths -0 | rsync -a --from0 --files-from=- project/ uploads/",
-                Elsewhere("needs an inventory from before; the tests `backup` run it"),
+        "docs/file-systems.md",
+        &[(
+            "sudo megadir bench run smallfile --fs ext4,xfs,btrfs,tmpfs",
+            Elsewhere(
+                "needs root, the tools of four file systems and minutes; the smoke stage of CI runs it",
             ),
+        )],
+    ),
+    (
+        "docs/growth.md",
+        &[
+            ("megadir scan --quiet project -o monday.parquet", Runs),
+            ("megadir scan --quiet project -o today.parquet", Runs),
+            ("megadir changes monday.parquet today.parquet --gains", Runs),
+        ],
+    ),
+    (
+        "docs/growth.md",
+        &[(
+            "megadir changes monday.parquet --gains=allocated -n 20",
+            Elsewhere("needs the inventory of the block before; the tests `inventories` rank gains"),
+        )],
+    ),
+    (
+        "docs/install.md",
+        &[
+            ("cargo install --locked --path crates/megadir-cli", PACKAGE),
+            ("megadir generate bash --output ~/.local/share/bash-completion/completions", COMPLETIONS),
+        ],
+    ),
+    (
+        "docs/install.md",
+        &[
+            ("sha256sum --check --ignore-missing SHA256SUMS", PACKAGES),
+            ("sudo apt install ./megadir_0.1.0-1_amd64.deb", PACKAGES),
+        ],
+    ),
+    (
+        "docs/install.md",
+        &[
+            ("tar -xf megadir-0.1.0-x86_64-unknown-linux-musl.tar.gz", PACKAGES),
+            ("sudo install -D -t /usr/local/bin megadir-0.1.0-x86_64-unknown-linux-musl/megadir", PACKAGES),
+        ],
+    ),
+    (
+        "docs/install.md",
+        &[
+            ("tar -xf megadir-0.1.0-vendored.tar.gz", PACKAGES),
+            ("cd megadir-0.1.0-vendored", PACKAGES),
+            ("cargo install --offline --locked --path crates/megadir-cli", PACKAGES),
+        ],
+    ),
+    ("docs/inventory.md", &[("SELECT path, size", QUERY)]),
+    ("docs/layouts.md", &[("# Path of a file below", CODE)]),
+    ("docs/limits.md", &[("megadir limits cache", Runs)]),
+    ("docs/limits.md", &[("megadir limits --as ext4:block=4k,large_dir cache", Runs)]),
+    ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
+    (
+        "docs/parallel.md",
+        &[
+            ("megadir scan project --split 100k,100GB --lists lists", Runs),
             (
-                "megadir changes project.parquet --only added,modified --paths -0 | tar -C project --null --verbatim-files-from --no-recursion -T - -cf changed.tar",
-                Elsewhere("needs an inventory from before; the tests `backup` run it"),
+                "ls lists/files-* | xargs -P8 -I LIST rsync -a --from0 --files-from=LIST project/ uploads/",
+                IN_PARALLEL,
+            ),
+            ("rsync -a --from0 --files-from=lists/directories project/ uploads/", IN_PARALLEL),
+        ],
+    ),
+    (
+        "docs/parallel.md",
+        &[(
+            r#"ls lists/files-* | xargs -P8 -I LIST sh -c 'tar -cf "parts/$(basename LIST).tar" -C project --null --verbatim-files-from --no-recursion -T LIST'"#,
+            IN_PARALLEL,
+        )],
+    ),
+    (
+        "docs/parallel.md",
+        &[
+            ("(cd uploads && xargs -0 -r -a ../lists/directories mkdir -p --)", IN_PARALLEL),
+            ("cd project", IN_PARALLEL),
+            (
+                "ls ../lists/files-* | xargs -P8 -I LIST xargs -0 -a LIST cp -a --parents -t ../uploads --",
+                IN_PARALLEL,
             ),
         ],
     ),
-    ("docs/layouts.md", &[("# Path of a file below", CODE)]),
-    ("docs/limits.md", &[("megadir limits cache", Runs)]),
-    ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
+    ("docs/parallel.md", &[("megadir scan project -o project.parquet --rate 2k/s --idle", Runs)]),
     (
         "docs/purge.md",
         &[
@@ -175,6 +254,29 @@ const BLOCKS: &[Block] = &[
         )],
     ),
     ("docs/purge.md", &[("megadir remove --yes --keep-newest 10 --match '*.tar.gz' cache", Runs)]),
+    (
+        "docs/regressions.md",
+        &[(
+            "- run: megadir bench commands -N old -N new './megadir-old list {dir}' './megadir-new list {dir}' --fail-if slower:5%",
+            Elsewhere("a step of a service with two programs; the tests of `bench commands` have a gate"),
+        )],
+    ),
+    (
+        "docs/regressions.md",
+        &[(
+            "mkdir old new\n",
+            Smaller(&[
+                ("1 2 3 4 5", "1 2 3"),
+                ("./megadir-old", "megadir"),
+                ("./megadir-new", "megadir"),
+                QUICK,
+                // On a loaded machine, runs of one program differ or have warnings: 10 and 11 are valid results
+                // too.
+                ("slower:5%", "slower:5% || test $? -ge 10"),
+            ]),
+        )],
+    ),
+    ("docs/regressions.md", &[("- run: |\n", Elsewhere("the block above as steps of a service"))]),
     (
         "docs/remove.md",
         &[
@@ -193,12 +295,22 @@ const BLOCKS: &[Block] = &[
             ("find . -name core -print0 | megadir remove --yes --files0-from -", Runs),
         ],
     ),
+    ("docs/start.md", &[("megadir advise files --files 10M --time 10s", Smaller(&[("10s", "0s")]))]),
+    ("docs/start.md", &[("megadir usage project", Runs), ("megadir limits project", Runs)]),
+    (
+        "docs/start.md",
+        &[("megadir scan project --output project.parquet", Runs), ("megadir changes project.parquet", Runs)],
+    ),
+    (
+        "docs/start.md",
+        &[("megadir bench run listing --quick", Smaller(&[("--quick", "--quick --entries 50 --rounds 7")]))],
+    ),
     ("docs/usage.md", &[("megadir usage project", Runs)]),
     (
         "docs/usage.md",
         &[
             ("megadir scan --quiet project -o project.parquet", Runs),
-            ("megadir usage project.parquet --by allocated", Runs),
+            ("megadir usage project.parquet --sort allocated", Runs),
             ("megadir usage project.parquet --html usage.html", Runs),
         ],
     ),
@@ -213,6 +325,19 @@ const BLOCKS: &[Block] = &[
             ]),
         )],
     ),
+    (
+        "docs/watching.md",
+        &[
+            // The test machine's own file system may be fuller.
+            (
+                "megadir limits --quiet --warn-at 80% spool --prometheus limits.prom",
+                Smaller(&[("80%", "100%")]),
+            ),
+            ("megadir usage spool --prometheus usage.prom", Runs),
+            ("megadir list --estimate spool --prometheus list.prom", Runs),
+        ],
+    ),
+    ("docs/watching.md", &[("groups:\n", Elsewhere("rules of Prometheus, which reads them"))]),
     ("docs/windows.md", &[("cargo test --package=megadir", WINDOWS)]),
     ("docs/windows.md", &[("cargo build --release -p megadir-cli", WINDOWS)]),
 ];
@@ -230,7 +355,7 @@ fn blocks(text: &str) -> Vec<Vec<String>> {
             }
             "sh" | "bash" | "yaml" | "sql" | "" => found.push(vec![block.join("\n")]),
             // Text that no program runs, and functions in other languages.
-            "text" | "json" | "toml" | "rust" | "python" | "go" => {}
+            "text" | "json" | "toml" | "ini" | "rust" | "python" | "go" => {}
             other => panic!("commands or text? add '{other}' here"),
         }
     }

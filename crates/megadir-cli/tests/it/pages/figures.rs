@@ -57,8 +57,11 @@ pub(super) fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
 /// Pages for users, by name.
 pub(super) fn pages() -> Vec<(String, String)> {
     let named = |name: &str| (name.to_owned(), read(&root().join(name)));
+    // Pages of the reference are made from sources that are held themselves.
+    let reference = root().join("docs/reference");
     let docs = files(&root().join("docs"), "md")
         .into_iter()
+        .filter(|path| !path.starts_with(&reference))
         .map(|path| (format!("docs/{}", path.file_name().expect("a name").to_string_lossy()), read(&path)));
     ["README.md", "METHODOLOGY.md"].into_iter().map(named).chain(docs).collect()
 }

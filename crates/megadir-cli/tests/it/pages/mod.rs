@@ -8,6 +8,10 @@ mod fenced;
 #[cfg(target_os = "linux")]
 mod figures;
 #[cfg(target_os = "linux")]
+mod links;
+#[cfg(target_os = "linux")]
+mod reference;
+#[cfg(target_os = "linux")]
 mod stated;
 
 use std::path::Path;
@@ -168,6 +172,15 @@ fn two_runs_are_compared_and_what_is_slower_can_fail() {
     let fails = |records: [&str; 2], condition| compare(&[&records[..], &gate, &[condition]].concat());
     says(&fails(["fast", "slow"], "slower:3%"), 10, "slower than before: getdents");
     says(&fails(["slow", "fast"], "slower"), 0, "faster");
+    let quiet = |records: [&str; 2]| compare(&[&records[..], &gate, &["slower:3%", "--quiet"]].concat());
+    let (passed, failed) = (quiet(["slow", "fast"]), quiet(["fast", "slow"]));
+    assert!(passed.status.success() && passed.stdout.is_empty(), "{passed:?}");
+    // Records as older programs wrote them have a note of their own.
+    let lines = String::from_utf8_lossy(&passed.stderr).into_owned();
+    assert!(lines.lines().all(|line| line.contains("has no checksums")), "{lines}");
+    assert!(failed.stdout.is_empty(), "{failed:?}");
+    says(&failed, 10, "slower than before: getdents");
+    says(&compare(&["old", "new", "--quiet"]), 2, "--fail-if");
     let other =
         without_checksums(&read(at.join("old"))).replacen("\"kernel\":\"Linux", "\"kernel\":\"Other", 1);
     std::fs::write(at.join("other"), other).expect("writable");

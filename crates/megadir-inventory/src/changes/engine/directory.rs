@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use megadir::{
-    Attributes, Backend, Conditions, Dir, Error, ErrorKind, FileType, ReadOptions, Result, Want, names,
+    Attributes, Backend, Conditions, Dir, Error, ErrorKind, FileType, ReadOptions, Result, StatMask, names,
 };
 
 use super::Tree;
@@ -35,6 +35,8 @@ pub(super) struct Live {
 pub(super) enum At {
     Open(Arc<Dir>),
     Below(Arc<Dir>, Box<[u8]>),
+    /// In the newer of two inventories; the error if it could not be listed at that scan.
+    Recorded(Option<Box<str>>),
 }
 
 /// Result of opening.
@@ -53,23 +55,34 @@ impl Live {
         Self { root, path: TreePath::root(), at, old, is_same: true, was_read: true, new: tree.facts }
     }
 
-    pub(super) fn open(&self, cross_mounts: bool) -> Opened {
-        let (parent, name) = match &self.at {
-            At::Open(directory) => return Opened::Here(Arc::clone(directory)),
-            At::Below(parent, name) => (parent, name),
-        };
-        let opened = match cross_mounts {
-            true => parent.open_below(name).map(Some),
-            false => parent.open_below_on_this_mount(name),
-        };
-        match opened {
-            Ok(Some(directory)) => Opened::Here(Arc::new(directory)),
-            Ok(None) => Opened::OtherMount(parent.path().join(names::to_os(name).unwrap_or_default())),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Opened::Vanished
-            }
-            Err(error) => Opened::Failed(error),
+    /// The block of its entries has the facts.
+    pub(super) fn recorded_root(root: u32) -> Self {
+        let (path, at, new) = (TreePath::root(), At::Recorded(None), Facts::NOTHING);
+        Self { root, path, at, old: Some(new), is_same: true, was_read: true, new }
+    }
+
+    /// `None` if it is recorded.
+    pub(super) fn open(&self, cross_mounts: bool) -> Option<Opened> {
+        Some(match &self.at {
+            At::Open(directory) => Opened::Here(Arc::clone(directory)),
+            At::Below(parent, name) => open_below(parent, name, cross_mounts),
+            At::Recorded(_) => return None,
+        })
+    }
+}
+
+fn open_below(parent: &Dir, name: &[u8], cross_mounts: bool) -> Opened {
+    let opened = match cross_mounts {
+        true => parent.open_below(name).map(Some),
+        false => parent.open_below_on_this_mount(name),
+    };
+    match opened {
+        Ok(Some(directory)) => Opened::Here(Arc::new(directory)),
+        Ok(None) => Opened::OtherMount(parent.path().join(names::to_os(name).unwrap_or_default())),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Opened::Vanished
         }
+        Err(error) => Opened::Failed(error),
     }
 }
 
@@ -77,6 +90,8 @@ impl Live {
 #[derive(Debug)]
 pub(super) enum Names {
     OfRows,
+    /// Names of the newer inventory, with their facts.
+    Recorded(Arc<Block>),
     /// Listed, with attributes if the listing delivers them, in its order.
     Listed {
         bytes: Vec<u8>,
@@ -97,7 +112,7 @@ pub(super) struct Listed {
 pub(super) fn list(
     directory: &Arc<Dir>,
     directory_bytes: Option<u64>,
-    bring: Option<Want>,
+    bring: Option<StatMask>,
 ) -> Result<Option<Names>> {
     // Directory sizes on NTFS say nothing.
     let large = cfg!(windows) || directory_bytes.is_some_and(|bytes| bytes > 64 << 10);
@@ -161,7 +176,8 @@ fn backend() -> Result<&'static dyn Backend> {
 /// Shared by several threads if large.
 pub(super) struct Task {
     pub(super) live: Box<Live>,
-    pub(super) directory: Arc<Dir>,
+    /// `None` if it is recorded.
+    pub(super) directory: Option<Arc<Dir>>,
     pub(super) block: Arc<Block>,
     pub(super) names: Names,
     /// An entry was added, removed or replaced.
@@ -174,6 +190,7 @@ impl Task {
     pub(super) fn len(&self) -> usize {
         match &self.names {
             Names::OfRows => self.block.len(),
+            Names::Recorded(now) => now.len(),
             Names::Listed { places, .. } => places.len(),
         }
     }
@@ -183,10 +200,19 @@ impl Task {
     pub(super) fn name(&self, index: usize) -> (&[u8], FileType) {
         match &self.names {
             Names::OfRows => (self.block.name(index), self.block.kind(index)),
+            Names::Recorded(now) => (now.name(index), now.kind(index)),
             Names::Listed { bytes, places, .. } => {
                 let Listed { start, length, kind, .. } = places[index];
                 (&bytes[start..start + usize::from(length)], kind)
             }
+        }
+    }
+
+    /// Facts of the newer inventory.
+    pub(super) fn recorded(&self, index: usize) -> Option<Facts> {
+        match &self.names {
+            Names::Recorded(now) => Some(now.facts(index)),
+            _ => None,
         }
     }
 
@@ -202,7 +228,7 @@ impl Task {
     pub(super) fn rows(&self, names: &Range<usize>) -> Range<usize> {
         let from = |index: usize| match &self.names {
             Names::OfRows => index,
-            Names::Listed { .. } => self.block.lower_bound(self.name(index).0),
+            Names::Listed { .. } | Names::Recorded(_) => self.block.lower_bound(self.name(index).0),
         };
         let start = if names.start == 0 { 0 } else { from(names.start) };
         let end = if names.end == self.len() { self.block.len() } else { from(names.end) };

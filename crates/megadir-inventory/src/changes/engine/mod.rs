@@ -6,11 +6,11 @@ mod table;
 mod worker;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-use megadir::{Conditions, Dir, Error, ErrorKind, Examiner, FileSystem, Result};
+use megadir::{Conditions, Dir, Error, ErrorKind, FileSystem, Result, StatBackend, names};
 
 use self::directory::{Live, Task};
 use self::table::{Fate, Joined, Table};
@@ -20,7 +20,7 @@ use super::keep::Keeping;
 use super::proof::Proof;
 use super::racy::Racy;
 use super::settle::Seen;
-use super::source::Source;
+use super::source::{Both, Source};
 use crate::block::Block;
 use crate::metadata::Metadata;
 use crate::path::{Place, TreePath};
@@ -46,21 +46,24 @@ pub(crate) struct Tree {
 impl Tree {
     /// Refuses a root that is not the directory that was scanned.
     pub(crate) fn check(&self, old: &Facts) -> Result<()> {
-        let (path, new) = (self.directory.path(), &self.facts);
-        // The device number may change at each mount. It counts only if inode numbers are enough for identity
-        // (NTFS): there it is the lasting volume number, and the roots of all volumes have the same inode.
-        let device = old.device.filter(|_| self.proof.unique_numbers);
-        if fields::is_same_file(&Facts { device, ..*old }, new, self.proof) {
-            return Ok(());
-        }
-        let inode = |facts: &Facts| facts.inode.map_or_else(String::new, |inode| format!(" (inode {inode})"));
-        let reason = format!(
-            "not the directory that was scanned{}, but another{}: give the path of that directory, or scan this one",
-            inode(old),
-            inode(new)
-        );
-        Err(Error::new("compare", path, ErrorKind::BadOption, reason))
+        is_scanned_root(self.directory.path(), (old, &self.facts), self.proof)
     }
+}
+
+fn is_scanned_root(path: &Path, (old, new): (&Facts, &Facts), proof: Proof) -> Result<()> {
+    // The device number may change at each mount. It counts only if inode numbers are enough for identity
+    // (NTFS): there it is the lasting volume number, and the roots of all volumes have the same inode.
+    let device = old.device.filter(|_| proof.unique_numbers);
+    if fields::is_same_file(&Facts { device, ..*old }, new, proof) {
+        return Ok(());
+    }
+    let inode = |facts: &Facts| facts.inode.map_or_else(String::new, |inode| format!(" (inode {inode})"));
+    let reason = format!(
+        "not the directory that was scanned{}, but another{}: give the path of that directory, or scan this one",
+        inode(old),
+        inode(new)
+    );
+    Err(Error::new("compare", path, ErrorKind::BadOption, reason))
 }
 
 /// Input of a comparison.
@@ -68,12 +71,16 @@ pub(crate) struct Comparing<'a> {
     pub(crate) metadata: &'a Metadata,
     /// `None` for trees that are not compared.
     pub(crate) trees: Vec<Option<Tree>>,
+    /// The newer of two inventories, which stands in for the trees.
+    pub(crate) now: Option<&'a Metadata>,
+    /// By root.
+    pub(crate) proofs: Vec<Proof>,
     pub(crate) exclude: Vec<Excluded>,
     /// Entries that exist for the comparison; the rows are those of such entries.
     pub(crate) conditions: Option<&'a Conditions>,
     /// Nanoseconds since 1970-01-01 UTC.
     pub(crate) started_ns: i64,
-    pub(crate) examiner: &'static dyn Examiner,
+    pub(crate) stat_backend: &'static dyn StatBackend,
     /// Including the caller's.
     pub(crate) threads: usize,
     /// If the file system allows that.
@@ -128,7 +135,7 @@ impl Found {
 }
 
 enum Job {
-    Directory(Box<Live>, Arc<Block>),
+    Directory(Box<Live>, Both),
     Names(Arc<Task>, std::ops::Range<usize>),
     /// Entries of a directory that is gone.
     Gone(Arc<Block>),
@@ -139,7 +146,8 @@ enum Job {
 impl Job {
     fn rows(&self) -> usize {
         match self {
-            Self::Directory(_, block) | Self::Gone(block) | Self::Unread(block) => block.len(),
+            Self::Directory(_, rows) => rows.rows(),
+            Self::Gone(block) | Self::Unread(block) => block.len(),
             Self::Names(_, range) => range.len(),
         }
     }
@@ -163,8 +171,8 @@ struct Shared<'a, S> {
     keep: Option<&'a Keeping>,
     /// By root: `true` if unchanged directories need no listing.
     may_skip: Vec<bool>,
-    /// By root: device number in the inventory.
-    device_before: Vec<OnceLock<Option<u64>>>,
+    /// By root: device number in the inventory, and now.
+    root_devices: Vec<OnceLock<(Option<u64>, Option<u64>)>>,
     /// Translation of device numbers.
     volumes: RwLock<Volumes>,
     state: Mutex<State<S>>,
@@ -184,19 +192,22 @@ pub(crate) fn compare<S: Source>(
     });
     let mut table = Table::new();
     for (root, tree) in comparing.trees.iter().enumerate() {
-        let fate = match tree {
-            Some(tree) => Fate::Here(Box::new(Live::root(root as u32, tree))),
-            None => Fate::Unread,
+        let fate = match (tree, comparing.now) {
+            (Some(tree), _) => Fate::Here(Box::new(Live::root(root as u32, tree))),
+            (None, Some(_)) => Fate::Here(Box::new(Live::recorded_root(root as u32))),
+            (None, None) => Fate::Unread,
         };
         let waits = table.found((root as u32, TreePath::root()), fate).is_none();
         debug_assert!(waits, "nothing has been read yet");
     }
     let state =
         State { table, ready: Vec::new(), ready_rows: 0, source: Some(source), working: 0, failed: None };
-    let device_before = comparing.trees.iter().map(|_| OnceLock::new()).collect();
+    let root_devices = comparing.trees.iter().map(|_| OnceLock::new()).collect();
     let (may_skip, state) = (may_skip.collect(), Mutex::new(state));
-    let volumes = RwLock::new(Volumes::new(comparing.metadata));
-    let shared = Shared { comparing, keep, may_skip, device_before, volumes, state, changed: Condvar::new() };
+    let is_translatable = comparing.now.is_none_or(|now| now.volumes.is_some());
+    let volumes = if is_translatable { Volumes::new(comparing.metadata) } else { Volumes::default() };
+    let volumes = RwLock::new(volumes);
+    let shared = Shared { comparing, keep, may_skip, root_devices, volumes, state, changed: Condvar::new() };
     let mut found = Found::default();
     let ended: Result<()> = std::thread::scope(|scope| {
         let shared = &shared;
@@ -285,7 +296,7 @@ impl<S: Source> Shared<'_, S> {
         while rows < READ_ROWS {
             match source.next_block() {
                 Ok(Some(block)) => {
-                    rows += block.len() + 1 + block.path.len() / ROW_BYTES;
+                    rows += block.rows() + 1 + block.before.path.len() / ROW_BYTES;
                     blocks.push(block);
                 }
                 Ok(None) => {
@@ -319,7 +330,9 @@ impl<S: Source> Shared<'_, S> {
         for (place, fate) in children.drain(..) {
             // A new directory has no rows to wait for.
             let joined = match fate {
-                Fate::Here(live) if live.old.is_none() => Some((place, Fate::Here(live), None)),
+                Fate::Here(live) if live.old.is_none() && self.comparing.now.is_none() => {
+                    Some((place, Fate::Here(live), None))
+                }
                 fate => state.table.found(place, fate),
             };
             if let Some(joined) = joined {
@@ -332,13 +345,13 @@ impl<S: Source> Shared<'_, S> {
 
     fn ready(&self, state: &mut State<S>, (place, fate, block): Joined<Box<Live>>) {
         let job = match (fate, block) {
-            (Fate::Here(live), Some(block)) => Job::Directory(live, block),
+            (Fate::Here(live), Some(rows)) => Job::Directory(live, rows),
             (Fate::Here(live), None) => {
                 let started_ns = self.comparing.metadata.started_ns;
-                Job::Directory(live, Arc::new(Block::empty(place.0, place.1, started_ns)))
+                Job::Directory(live, Both::before(Arc::new(Block::empty(place.0, place.1, started_ns))))
             }
-            (Fate::Gone, Some(block)) => Job::Gone(block),
-            (Fate::Unread, Some(block)) => Job::Unread(block),
+            (Fate::Gone, Some(rows)) => Job::Gone(rows.before),
+            (Fate::Unread, Some(rows)) => Job::Unread(rows.before),
             (Fate::Gone | Fate::Unread, None) => return,
         };
         state.ready_rows += job.rows();
@@ -360,12 +373,28 @@ impl<S: Source> Shared<'_, S> {
     }
 
     fn proof(&self, root: u32) -> Proof {
-        self.tree(root).map_or(Proof::COMMON, |tree| tree.proof)
+        self.comparing.proofs.get(root as usize).copied().unwrap_or(Proof::COMMON)
     }
 
     fn devices(&self, root: u32) -> (Option<u64>, Option<u64>) {
         let now = self.tree(root).and_then(|tree| tree.facts.device);
-        (self.device_before[root as usize].get().copied().unwrap_or(now), now)
+        self.root_devices[root as usize].get().copied().unwrap_or((now, now))
+    }
+
+    fn recorded_volume(&self, device: u64) -> Option<String> {
+        let volumes = self.comparing.now?.volumes.as_ref()?;
+        volumes.iter().find(|volume| volume.device == device).map(|volume| volume.fsid.clone())
+    }
+
+    /// Path for messages.
+    fn shown(&self, root: u32, path: &TreePath) -> PathBuf {
+        let roots = &self.comparing.now.unwrap_or(self.comparing.metadata).roots;
+        let mut shown = roots.get(root as usize).map_or_else(Vec::new, |root| root.path.clone());
+        if !path.is_empty() {
+            shown.push(b'/');
+            path.push_to(&mut shown);
+        }
+        PathBuf::from(names::to_os(&shown).unwrap_or_default().into_owned())
     }
 
     fn racy(&self, block: &Block) -> Racy {

@@ -2,9 +2,8 @@
 //! waits here. A directory that the inventory has passed has no rows.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::block::Block;
+use crate::changes::source::Both;
 use crate::path::{Place, TreePath};
 
 #[derive(Debug, PartialEq, Eq)]
@@ -17,12 +16,12 @@ pub(super) enum Fate<L> {
 #[derive(Debug)]
 pub(super) struct Table<L> {
     waiting: BTreeMap<Place, Fate<L>>,
-    early: BTreeMap<Place, Arc<Block>>,
+    early: BTreeMap<Place, Both>,
     /// Directories before this one have been read; `None` at the end.
     read_to: Option<Place>,
 }
 
-pub(super) type Joined<L> = (Place, Fate<L>, Option<Arc<Block>>);
+pub(super) type Joined<L> = (Place, Fate<L>, Option<Both>);
 
 impl<L> Table<L> {
     pub(super) fn new() -> Self {
@@ -36,8 +35,8 @@ impl<L> Table<L> {
 
     /// Returned if its rows are known.
     pub(super) fn found(&mut self, place: Place, fate: Fate<L>) -> Option<Joined<L>> {
-        if let Some(block) = self.early.remove(&place) {
-            return Some((place, fate, Some(block)));
+        if let Some(rows) = self.early.remove(&place) {
+            return Some((place, fate, Some(rows)));
         }
         if self.read_to.as_ref().is_none_or(|read_to| place < *read_to) {
             return Some((place, fate, None));
@@ -47,12 +46,12 @@ impl<L> Table<L> {
     }
 
     /// Returned with the directory if that is known.
-    pub(super) fn read(&mut self, block: Arc<Block>) -> Option<Joined<L>> {
-        let place = (block.root, block.path.clone());
+    pub(super) fn read(&mut self, rows: Both) -> Option<Joined<L>> {
+        let place = (rows.before.root, rows.before.path.clone());
         match self.waiting.remove(&place) {
-            Some(fate) => Some((place, fate, Some(block))),
+            Some(fate) => Some((place, fate, Some(rows))),
             None => {
-                self.early.insert(place, block);
+                self.early.insert(place, rows);
                 None
             }
         }
@@ -74,14 +73,17 @@ impl<L> Table<L> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::block::Block;
 
     fn place(path: &str) -> Place {
         (0, path.as_bytes().into())
     }
 
-    fn block(path: &str) -> Arc<Block> {
-        Arc::new(Block::empty(0, path.into(), 0))
+    fn block(path: &str) -> Both {
+        Both::before(Arc::new(Block::empty(0, path.into(), 0)))
     }
 
     #[test]

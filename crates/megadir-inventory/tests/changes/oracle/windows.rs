@@ -4,7 +4,7 @@
 use std::os::windows::fs::MetadataExt;
 use std::path::Path;
 
-use megadir::{BatchBuilder, Dir, FileType, Want};
+use megadir::{BatchBuilder, Dir, FileType, StatMask};
 use megadir_inventory::{Facts, Row};
 
 use super::Meta;
@@ -51,7 +51,7 @@ fn asked(path: &Path) -> Facts {
     let mut batch = BatchBuilder::new(1024, false);
     assert!(batch.push(megadir::names::from_os(path.file_name().unwrap()), 0, FileType::Unknown, 0));
     let directory = Dir::open(path.parent().unwrap()).unwrap();
-    let mut examine = megadir::examiner("open-each").unwrap().start(&directory, Want::ALL).unwrap();
+    let mut examine = megadir::stat_backend("open-each").unwrap().start(&directory, StatMask::ALL).unwrap();
     let mut rows = Vec::new();
     examine.examine(&directory, batch.batch(), &mut rows).unwrap();
     assert_eq!(rows[0].error, 0, "{}", path.display());

@@ -18,7 +18,7 @@ pub(super) fn has_hard_links(seed: u64) -> bool {
     seed % 2 == 1
 }
 
-/// Scans by listing, or by opening each file like `scan --examiner open-each`; `changes` then uses the same
+/// Scans by listing, or by opening each file like `scan --stat-backend open-each`; `changes` then uses the same
 /// method.
 pub(super) fn scan(path: &PathBuf, threads: usize, seed: u64) -> Snapshot {
     if !has_hard_links(seed) {
@@ -27,18 +27,19 @@ pub(super) fn scan(path: &PathBuf, threads: usize, seed: u64) -> Snapshot {
     let options = ScanOptions {
         threads,
         cross_mounts: false,
-        examiner: Some(megadir::examiner("open-each").unwrap()),
+        stat_backend: Some(megadir::stat_backend("open-each").unwrap()),
         buffer_bytes: 64 << 10,
         queue_directories_max: 16,
         memory_bytes: 1 << 20,
         spill_directory: std::env::temp_dir(),
         exclude: Vec::new(),
         conditions: None,
+        entries_per_second_max: None,
     };
     let file = path.with_extension("opened");
     let written = WriteOptions { threads: 0, level: 1, group_rows: 1000 };
     let mut writer = Writer::create(&file, vec![root_path(path).unwrap()], written).unwrap();
-    let mut watch = |_: megadir_inventory::ScanEvent<'_>| ControlFlow::Continue(());
+    let mut watch = |_: megadir::TreeEvent<'_>| ControlFlow::Continue(());
     let metadata =
         scan_trees(std::slice::from_ref(path), &options, &mut watch, &mut writer).unwrap().unwrap();
     writer.finish(&metadata).unwrap();

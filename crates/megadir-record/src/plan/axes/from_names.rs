@@ -8,8 +8,8 @@ use super::{AccessBy, Axes, Operation};
 use crate::claims;
 use crate::data::MakeDirectories;
 use crate::files::{Access, FileOperation, FileWork, Remover, SyncPolicy, WorkerKind};
-use crate::group::{Group, GroupRule, Pair};
-use crate::plan::{Cell, Plan, Stage, Work};
+use crate::plan::{Arm, Plan, Stage, Work};
+use crate::plan::{Group, GroupRule, Pair};
 
 /// Suffix of an A/A arm.
 const ITSELF: &str = " (itself)";
@@ -18,25 +18,24 @@ const WALL_TIME: &str = ", wall time per file";
 
 /// Completes a plan; a plan whose arms have axes is left alone.
 pub fn complete(plan: &mut Plan) {
-    if plan.cells.iter().any(|cell| !cell.axes.is_empty()) {
+    if plan.arms.iter().any(|planned| !planned.axes.is_empty()) {
         return;
     }
     plan.claims = plan.claims.take().or_else(|| claims::of_earlier(&plan.study));
-    let axes: Vec<Axes> = plan.cells.iter().map(|cell| of_cell(plan, cell)).collect();
-    for (cell, axes) in plan.cells.iter_mut().zip(axes) {
-        cell.axes = axes;
+    let axes: Vec<Axes> = plan.arms.iter().map(|planned| of_cell(plan, planned)).collect();
+    for (planned, axes) in plan.arms.iter_mut().zip(axes) {
+        planned.axes = axes;
     }
-    let (cells, names) = (&plan.cells, plan.file_systems.iter().map(|of| (&of.name, &of.label)));
+    let (planned_arms, names) = (&plan.arms, plan.file_systems.iter().map(|of| (&of.name, &of.label)));
     let names: Vec<_> = names.collect();
     for group in &mut plan.groups {
         group.of = of_group(group, &names);
         if let GroupRule::Pairs { pairs } = &mut group.rule {
-            pairs.iter_mut().for_each(|pair| complete_pair(pair, cells));
+            pairs.iter_mut().for_each(|pair| complete_pair(pair, planned_arms));
         }
     }
 }
 
-/// Returns the study's name of a group that is for one of several file systems.
 fn of_group(group: &Group, file_systems: &[(&String, &String)]) -> Option<String> {
     let suffixes = file_systems.iter().flat_map(|(name, label)| [label, name]);
     let mut own = suffixes.filter_map(|suffix| group.name.strip_suffix(suffix.as_str())?.strip_suffix('-'));
@@ -44,9 +43,10 @@ fn of_group(group: &Group, file_systems: &[(&String, &String)]) -> Option<String
 }
 
 /// Moves the file system and the kind of time from the conditions of a pair to fields.
-fn complete_pair(pair: &mut Pair, cells: &[Cell]) {
-    let file_system =
-        |arm: crate::CellId| cells.get(arm.0 as usize).and_then(|cell| cell.axes.file_system.clone());
+fn complete_pair(pair: &mut Pair, planned_arms: &[Arm]) {
+    let file_system = |arm: crate::ArmId| {
+        planned_arms.get(arm.0 as usize).and_then(|planned| planned.axes.file_system.clone())
+    };
     let (on, to) = (file_system(pair.arm), file_system(pair.to));
     if let Some(on) = on.filter(|on| to.as_ref() == Some(on)) {
         without_suffix(&mut pair.at, &on);
@@ -66,9 +66,9 @@ fn without_suffix(text: &mut String, part: &str) -> bool {
     found
 }
 
-fn of_cell(plan: &Plan, cell: &Cell) -> Axes {
-    let mut name = cell.name.clone();
-    let label = plan.file_system_of(cell.data).map(|of| of.label.clone());
+fn of_cell(plan: &Plan, planned: &Arm) -> Axes {
+    let mut name = planned.name.clone();
+    let label = plan.file_system_of(planned.data).map(|of| of.label.clone());
     let file_system = label.filter(|label| without_suffix(&mut name, label));
     let itself = name.contains(ITSELF);
     name = name.replacen(ITSELF, "", 1);
@@ -77,11 +77,13 @@ fn of_cell(plan: &Plan, cell: &Cell) -> Axes {
         (suffixes.for_cache, name) = (Some(state.to_owned()), rest.to_owned());
     }
     let state = name.rsplit_once(", ").map(|(_, state)| state.to_owned());
-    if let Some(state) = state.filter(|state| cell.cache.is_cold() && state.ends_with(cell.cache.name())) {
+    if let Some(state) =
+        state.filter(|state| planned.cache.is_cold() && state.ends_with(planned.cache.name()))
+    {
         without_suffix(&mut name, &state);
         suffixes.cache = Some(state);
     }
-    suffixes.aged = plan.data[cell.data.0 as usize].source.made().is_some_and(|made| made.aged_files > 0)
+    suffixes.aged = plan.data[planned.data.0 as usize].source.made().is_some_and(|made| made.aged_files > 0)
         && without_suffix(&mut name, "aged");
     let suffixed = |axes: Axes| Axes {
         aged: suffixes.aged,
@@ -91,17 +93,16 @@ fn of_cell(plan: &Plan, cell: &Cell) -> Axes {
         itself,
         ..axes
     };
-    let axes = suffixed(of_work(plan, cell, &name));
-    if axes.name() == cell.name {
+    let axes = suffixed(of_work(plan, planned, &name));
+    if axes.name() == planned.name {
         return axes;
     }
     suffixed(Axes { operation: axes.operation, label: Some(name), ..Axes::default() })
 }
 
-/// Returns the axes of an arm's work that its bare name mentions.
-fn of_work(plan: &Plan, cell: &Cell, name: &str) -> Axes {
-    let entries = Some(plan.data[cell.data.0 as usize].entries);
-    match &cell.work {
+fn of_work(plan: &Plan, planned: &Arm, name: &str) -> Axes {
+    let entries = Some(plan.data[planned.data.0 as usize].entries);
+    match &planned.work {
         Work::List { backend, buffer_bytes, threads, stages, .. } => {
             let thread = super::workers(*threads, Some(WorkerKind::Thread));
             let has_threads = name.contains(&format!(", {thread}"));
@@ -131,11 +132,10 @@ fn of_work(plan: &Plan, cell: &Cell, name: &str) -> Axes {
         | Work::FillUntilRefused { .. }
         | Work::Attributes { .. }
         | Work::Ask { .. }
-        | Work::Command(_) => Axes::of_work(&cell.work, entries),
+        | Work::Command(_) => Axes::of_work(&planned.work, entries),
     }
 }
 
-/// Returns the number before a word, whose digits may be grouped.
 fn number_before(text: &str, word: &str) -> Option<u64> {
     let before = &text[..text.find(word)?];
     let digits = before.rsplit(", ").next()?.replace(' ', "");
@@ -196,7 +196,6 @@ fn of_files(work: &FileWork, name: &str, entries: Option<u64>) -> Axes {
     }
 }
 
-/// Returns the axes of an arm that writes a tree for a remover.
 fn of_tree(tree: &str) -> Axes {
     let by = [Remover::PlainLoop, Remover::Rm, Remover::Library].map(Remover::name);
     let method = by.into_iter().find(|by| tree.starts_with(by));

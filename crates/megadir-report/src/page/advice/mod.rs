@@ -63,10 +63,9 @@ fn rules(summary: &Summary) -> Vec<String> {
     told.into_iter().map(one).collect()
 }
 
-/// Returns the label of a group's file system.
 fn place(summary: &Summary, group: &GroupSummary) -> String {
-    let of_group = summary.arms.iter().find(|arm| arm.cell.groups.contains(&group.name));
-    of_group.map_or("?", |arm| summary.place(arm.cell.id)).to_owned()
+    let of_group = summary.arms.iter().find(|arm| arm.planned.groups.contains(&group.name));
+    of_group.map_or("?", |arm| summary.place(arm.planned.id)).to_owned()
 }
 
 fn of_group(group: &GroupSummary) -> Option<String> {

@@ -60,7 +60,6 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// Returns the decided choice: the action, the arm, and its ratio.
     fn decide(&self) -> Option<(Action, String, f64)> {
         let faster = |outcome: &Outcome| match outcome {
             Outcome::Judged { ratio, verdict: Verdict::Faster { negligible: false }, .. } => {
@@ -100,7 +99,7 @@ impl Choice<'_> {
 fn compare(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Option<Step> {
     let baseline = comparison.baseline;
     let way = |row: &&Contrast| {
-        let arm = summary.arm(row.arm).is_some_and(|arm| arm.cell.role == Role::Arm);
+        let arm = summary.arm(row.arm).is_some_and(|arm| arm.planned.role == Role::Arm);
         arm && summary.are_alternatives(row.arm, baseline)
     };
     let ways = comparison.rows.iter().filter(way);
@@ -206,7 +205,6 @@ fn sentence(summary: &Summary, merged: &Merged, several: bool) -> String {
 /// More kinds of work than this are counted, not named.
 const ROWS_NAMED_MAX: usize = 6;
 
-/// Returns advice for a run on several comparable file systems.
 pub(super) fn of_file_systems(summary: &Summary) -> Vec<String> {
     let Some(overview) = &summary.overview else { return Vec::new() };
     let comparable: Vec<usize> = overview.comparable().collect();

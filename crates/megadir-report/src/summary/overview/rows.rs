@@ -1,7 +1,7 @@
 //! The rows of an overview: which arms do the same work, in which order they stand, and what the work is called.
 
 use megadir_record::{
-    Access, CacheState, Cell, CellId, FileOperation, FileWork, FsId, Operation, Plan, Role, SyncPolicy, Work,
+    Access, Arm, ArmId, CacheState, FileOperation, FileWork, FsId, Operation, Plan, Role, SyncPolicy, Work,
     WorkerKind,
 };
 use megadir_stats::Beyond;
@@ -12,38 +12,37 @@ use crate::text;
 
 /// The arms of one kind of work, one a column.
 pub(super) struct RowArms<'a> {
-    pub(super) first: &'a Cell,
-    pub(super) arms: Vec<Option<CellId>>,
+    pub(super) first: &'a Arm,
+    pub(super) arms: Vec<Option<ArmId>>,
 }
 
 /// Returns the arms that do the same, in the order in which a reader looks for them.
 pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
     let mut rows: Vec<(String, RowArms<'_>)> = Vec::new();
     // Writing for the sake of what follows is measured elsewhere.
-    let counts = |cell: &&Cell| cell.role != Role::AgainstItself && !cell.groups.is_empty();
-    for cell in plan.cells.iter().filter(counts) {
-        let Some(on) = plan.data.get(cell.data.0 as usize).and_then(|data| data.on) else { continue };
+    let counts = |planned: &&Arm| planned.role != Role::AgainstItself && !planned.groups.is_empty();
+    for planned in plan.arms.iter().filter(counts) {
+        let Some(on) = plan.data.get(planned.data.0 as usize).and_then(|data| data.on) else { continue };
         if plan.file_system(on).is_none() {
             continue;
         }
-        let name = cell.bare_name();
+        let name = planned.bare_name();
         let place = rows.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-            rows.push((name, RowArms { first: cell, arms: vec![None; columns] }));
+            rows.push((name, RowArms { first: planned, arms: vec![None; columns] }));
             rows.len() - 1
         });
         let FsId(column) = on;
         if let Some(arm) = rows[place].1.arms.get_mut(column as usize) {
-            *arm = Some(cell.id);
+            *arm = Some(planned.id);
         }
     }
     rows.sort_by_key(|(_, row)| order(row.first));
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Returns the sort key of rows; rows of other studies stay in the plan's order.
-fn order(cell: &Cell) -> (u8, Option<usize>, bool, u8, u32) {
-    let Work::Files(work) = &cell.work else { return (0, None, false, 0, 0) };
-    let state = CacheState::ALL.iter().position(|state| *state == cell.cache);
+fn order(planned: &Arm) -> (u8, Option<usize>, bool, u8, u32) {
+    let Work::Files(work) = &planned.work else { return (0, None, false, 0, 0) };
+    let state = CacheState::ALL.iter().position(|state| *state == planned.cache);
     let operation = match work.operation {
         FileOperation::MakeDirectories => 0,
         FileOperation::Create => 1,
@@ -62,14 +61,15 @@ fn order(cell: &Cell) -> (u8, Option<usize>, bool, u8, u32) {
 }
 
 /// Returns the name of a kind of work, and `true` if it counts in the result over all kinds: work by name repeats work by listing.
-pub(super) fn named(cell: &Cell) -> (String, String, bool) {
-    let Work::Files(work) = &cell.work else { return (String::new(), cell.bare_name(), true) };
+pub(super) fn named(planned: &Arm) -> (String, String, bool) {
+    let Work::Files(work) = &planned.work else { return (String::new(), planned.bare_name(), true) };
     // Steps in the life of files are many; a section for each operation and state keeps them apart.
-    let is_of_life = cell.axes.workers.is_some() && cell.axes.operation.is_some_and(Operation::is_of_life);
+    let is_of_life =
+        planned.axes.workers.is_some() && planned.axes.operation.is_some_and(Operation::is_of_life);
     if !is_of_life {
-        return (String::new(), cell.bare_name(), true);
+        return (String::new(), planned.bare_name(), true);
     }
-    let state = cell.axes.cache.clone();
+    let state = planned.axes.cache.clone();
     let parts = [Some(workers(work)), sync(work), by_name(work)];
     let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     // Cold and warm are apart: times from a device would hide times from memory.
@@ -116,7 +116,7 @@ pub(super) fn set(evidence: &Evidence<'_>, overview: &mut Overview) {
         pairs.push(Pair { row: None, of: overall.of, than: overall.than });
         family.push(mean_log_ratios(evidence, &common(evidence, &overview.rows, overall.of, overall.than)));
     }
-    let candidates: Vec<Vec<(usize, CellId)>> =
+    let candidates: Vec<Vec<(usize, ArmId)>> =
         overview.rows.iter().map(|row| candidates(evidence, overview, row)).collect();
     for (row, arms) in candidates.iter().enumerate() {
         for (place, (of, arm)) in arms.iter().enumerate() {
@@ -150,21 +150,20 @@ pub(super) fn set(evidence: &Evidence<'_>, overview: &mut Overview) {
     }
 }
 
-/// Returns the columns of a row that may be the fastest, with their arms.
-fn candidates(evidence: &Evidence<'_>, overview: &Overview, row: &OverviewRow) -> Vec<(usize, CellId)> {
+fn candidates(evidence: &Evidence<'_>, overview: &Overview, row: &OverviewRow) -> Vec<(usize, ArmId)> {
     let arm = |column: usize| Some((column, row.cells.get(column)?.as_ref()?.arm));
     overview.comparable().filter_map(arm).filter(|(_, arm)| evidence.is_equal(*arm)).collect()
 }
 
-fn mark(row: &mut OverviewRow, shown: &[(usize, usize)], arms: &[(usize, CellId)]) {
+fn mark(row: &mut OverviewRow, shown: &[(usize, usize)], arms: &[(usize, ArmId)]) {
     let others = arms.len().saturating_sub(1);
     let beats = |column: usize| shown.iter().filter(|(faster, _)| *faster == column).count();
     row.fastest =
         arms.iter().map(|(column, _)| *column).find(|column| others > 0 && beats(*column) == others);
     for (column, _) in arms {
         let beaten = shown.iter().any(|(_, slower)| slower == column);
-        if let Some(cell) = row.cells[*column].as_mut() {
-            cell.best = !beaten;
+        if let Some(planned) = row.cells[*column].as_mut() {
+            planned.best = !beaten;
         }
     }
 }

@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use megadir_sys::getdents::getdents64;
+use megadir_sys::readdir::getdents64;
 
 use super::super::linux_getdents::malformed;
 use crate::attributes::Attributes;

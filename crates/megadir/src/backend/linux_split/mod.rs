@@ -14,20 +14,18 @@ mod buffer;
 mod contention;
 mod reader;
 mod share;
-mod shares;
 pub(crate) mod space;
-mod throughput;
 
 use self::reader::SplitReader;
 use self::space::Space;
 use super::{Backend, Reader};
-use crate::attributes::Want;
+use crate::attributes::StatMask;
 use crate::backend::resolve::Resolving;
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::options::ReadOptions;
 use crate::stat::AttributeReader;
-use crate::stat::Examiner;
+use crate::stat::StatBackend;
 
 pub(crate) struct Split;
 
@@ -66,8 +64,8 @@ impl Backend for Split {
 pub(crate) fn open_examined(
     directory: &Dir,
     options: &ReadOptions,
-    examiner: &'static dyn Examiner,
-    want: Want,
+    stat_backend: &'static dyn StatBackend,
+    want: StatMask,
 ) -> Result<Box<dyn AttributeReader>> {
-    Ok(Box::new(SplitReader::open(directory, options, Some((examiner, want)))?))
+    Ok(Box::new(SplitReader::open(directory, options, Some((stat_backend, want)))?))
 }

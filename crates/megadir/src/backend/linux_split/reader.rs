@@ -10,19 +10,19 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::buffer::Filled;
 use super::contention::Contention;
+use super::contention::Throughput;
 use super::share::ShareReader;
-use super::shares::Shared;
+use super::share::Shared;
 use super::space::{self, Space};
-use super::throughput::Throughput;
-use crate::attributes::Want;
+use crate::attributes::StatMask;
 use crate::backend::Reader;
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::options::ReadOptions;
+use crate::options::join;
 use crate::stat::{AttributeBatch, AttributeReader};
-use crate::stat::{Examine, Examiner};
-use crate::threads::join;
+use crate::stat::{Examine, StatBackend};
 
 pub(super) struct SplitReader {
     shared: Arc<Shared>,
@@ -32,7 +32,7 @@ pub(super) struct SplitReader {
     phase: Phase,
     threads: Vec<JoinHandle<()>>,
     /// One per thread not started, and one for the caller; empty if entries are only listed.
-    examiners: Vec<Box<dyn Examine>>,
+    stat_backends: Vec<Box<dyn Examine>>,
     /// Overrides the measured baseline, for tests.
     throughput: Option<Throughput>,
 }
@@ -57,19 +57,19 @@ enum Phase {
 }
 
 impl SplitReader {
-    /// `examination`: examiner and wanted attributes, if any.
+    /// `examination`: stat backend and wanted attributes, if any.
     pub(super) fn open(
         directory: &Dir,
         options: &ReadOptions,
-        examination: Option<(&'static dyn Examiner, Want)>,
+        examination: Option<(&'static dyn StatBackend, StatMask)>,
     ) -> Result<Self> {
         options.check("split", directory.dir_path())?;
         let space = Space::of(directory)?;
-        let examiners = match examination {
-            Some((examiner, want)) => examiner.start_threads(directory, want, options.threads + 1)?,
+        let stat_backends = match examination {
+            Some((stat_backend, want)) => stat_backend.start_threads(directory, want, options.threads + 1)?,
             None => Vec::new(),
         };
-        let apart = examination.is_some_and(|(examiner, _)| examiner.works_apart());
+        let apart = examination.is_some_and(|(stat_backend, _)| stat_backend.works_apart());
         let regions = if apart { options.threads } else { 1 };
         let serial = directory.again()?;
         let shared = Shared {
@@ -88,7 +88,7 @@ impl SplitReader {
             spare: None,
             phase: Phase::First { serial, options: *options },
             threads: Vec::new(),
-            examiners,
+            stat_backends,
             throughput: None,
         })
     }
@@ -119,7 +119,7 @@ impl SplitReader {
             }
             None => unreachable!("no thread has been started yet"),
         }
-        let is_certain = self.shared.space != Space::Numbers || !self.examiners.is_empty();
+        let is_certain = self.shared.space != Space::Numbers || !self.stat_backends.is_empty();
         let measured = (!is_certain).then(|| Throughput::new(alone.0, alone.1));
         self.start(serial, options, self.throughput.or(measured))
     }
@@ -131,7 +131,7 @@ impl SplitReader {
         let (empty, empty_out) = bounded(options.threads * 2);
         for index in 0..others {
             let directory = first.again()?;
-            let examine = self.examiners.pop();
+            let examine = self.stat_backends.pop();
             let mut reader = ShareReader::new(Arc::clone(&self.shared), directory, examine, throughput);
             reader.contention = matches!(self.shared.space, Space::Offsets { .. }).then(Contention::new);
             let (filled, empty_out) = (filled_in.clone(), empty_out.clone());
@@ -145,7 +145,7 @@ impl SplitReader {
             }
         }
         // The last one examines the first batch.
-        let examine = self.examiners.pop();
+        let examine = self.stat_backends.pop();
         let own = Box::new(ShareReader::new(Arc::clone(&self.shared), first, examine, None));
         self.spare = Some(Filled::new(options.buffer_bytes));
         self.phase = Phase::Shares { own, filled, empty };
@@ -156,7 +156,7 @@ impl SplitReader {
     fn advance(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.phase, Phase::Ended) {
             Phase::First { serial, options } => {
-                let examined = !self.examiners.is_empty();
+                let examined = !self.stat_backends.is_empty();
                 let of_first = examined.then(|| serial.again()).transpose()?;
                 self.first(serial, &options)?;
                 self.examine_here(of_first.as_ref())
@@ -223,7 +223,7 @@ impl SplitReader {
 impl SplitReader {
     fn examine_here(&mut self, directory: Option<&Dir>) -> Result<bool> {
         let Some(current) = self.current.as_mut() else { return Ok(false) };
-        if let (Some(directory), Some(examine)) = (directory, self.examiners.first_mut()) {
+        if let (Some(directory), Some(examine)) = (directory, self.stat_backends.first_mut()) {
             current.examine(directory, examine.as_mut())?;
         }
         Ok(!current.is_empty())

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use megadir_sys::getdents::getdents64;
+use megadir_sys::readdir::getdents64;
 use rustix::fs::{IFlags, SeekFrom, seek};
 
 use super::buffer::Scanned;

@@ -10,7 +10,7 @@ use megadir_sys::windows::enumerate::{self as sys, Buffer};
 use megadir_sys::windows::is_not_known;
 
 use super::Gathered;
-use crate::attributes::Want;
+use crate::attributes::StatMask;
 use crate::backend::{Backend, Reader};
 use crate::batch::Batch;
 use crate::dir::Dir;
@@ -87,7 +87,7 @@ impl Backend for Enumerate {
         true
     }
 
-    fn brings(&self) -> Want {
+    fn brings(&self) -> StatMask {
         self.layout.attributes()
     }
 
@@ -123,7 +123,7 @@ impl Backend for Enumerate {
         &self,
         directory: &Arc<Dir>,
         options: &ReadOptions,
-        want: Want,
+        want: StatMask,
     ) -> Result<Box<dyn Reader>> {
         self.start(Source::Lent(Arc::clone(directory)), directory, options, Some(want))
     }
@@ -135,7 +135,7 @@ impl Enumerate {
         source: Source,
         directory: &Dir,
         options: &ReadOptions,
-        want: Option<Want>,
+        want: Option<StatMask>,
     ) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name, directory.dir_path())?;
         self.probe(directory)?;

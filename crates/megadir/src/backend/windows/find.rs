@@ -7,7 +7,7 @@ use std::sync::Arc;
 use megadir_sys::windows::find::Search;
 
 use super::Gathered;
-use crate::attributes::Want;
+use crate::attributes::StatMask;
 use crate::backend::{Backend, Reader};
 use crate::batch::Batch;
 use crate::dir::Dir;
@@ -21,7 +21,8 @@ const BATCH_BYTES: usize = 128 << 10;
 const RECORD_BYTES_MAX: usize = 800;
 
 /// Change times and file IDs are missing.
-const AVAILABLE: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
+const AVAILABLE: StatMask =
+    StatMask::TYPE.union(StatMask::SIZE).union(StatMask::MODIFIED).union(StatMask::BORN);
 
 pub(in crate::backend) struct Find {
     name: &'static str,
@@ -75,7 +76,7 @@ impl Backend for Find {
         self.start(directory, options, None)
     }
 
-    fn brings(&self) -> Want {
+    fn brings(&self) -> StatMask {
         AVAILABLE
     }
 
@@ -83,7 +84,7 @@ impl Backend for Find {
         &self,
         directory: &Arc<Dir>,
         options: &ReadOptions,
-        want: Want,
+        want: StatMask,
     ) -> Result<Box<dyn Reader>> {
         self.start(directory, options, Some((want, AVAILABLE)))
     }
@@ -94,7 +95,7 @@ impl Find {
         &self,
         directory: &Dir,
         options: &ReadOptions,
-        want: Option<(Want, Want)>,
+        want: Option<(StatMask, StatMask)>,
     ) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name, directory.dir_path())?;
         let pattern = directory.readable_path()?.join("*");

@@ -3,7 +3,7 @@
 pub(super) mod enumerate;
 pub(super) mod find;
 
-use crate::attributes::{Attributes, Want};
+use crate::attributes::{Attributes, StatMask};
 use crate::batch::{Batch, BatchBuilder};
 use crate::directory_information::Found;
 use crate::names;
@@ -12,7 +12,7 @@ use crate::names;
 struct Gathered {
     builder: BatchBuilder,
     /// Wanted, and returned by the listing.
-    want: Option<(Want, Want)>,
+    want: Option<(StatMask, StatMask)>,
     rows: Vec<Attributes>,
     name: Vec<u8>,
 }
@@ -21,7 +21,7 @@ struct Gathered {
 struct BadName;
 
 impl Gathered {
-    fn new(bytes: usize, want: Option<(Want, Want)>) -> Self {
+    fn new(bytes: usize, want: Option<(StatMask, StatMask)>) -> Self {
         Self { builder: BatchBuilder::new(bytes, false), want, rows: Vec::new(), name: Vec::new() }
     }
 

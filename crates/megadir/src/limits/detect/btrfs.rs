@@ -3,8 +3,8 @@
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use megadir_sys::btrfs_info::file_system_identifier;
 use megadir_sys::btrfs_search::BtrfsDirectory;
+use megadir_sys::btrfs_search::file_system_identifier;
 
 use crate::dir::Dir;
 use crate::limits::facts::BtrfsSpace;

@@ -3,7 +3,7 @@
 
 use std::os::fd::AsFd;
 
-use megadir_sys::getdents::getdents64;
+use megadir_sys::readdir::getdents64;
 
 use super::span;
 use crate::backend::linux_getdents::malformed;

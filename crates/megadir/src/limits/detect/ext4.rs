@@ -183,7 +183,7 @@ mod tests {
             let made = require!(Made::make(&recipe));
             let directory = Dir::open(made.path()).unwrap();
             let device = std::fs::metadata(made.path()).unwrap().dev();
-            let mount = super::super::mount_table::mount_of(&directory).unwrap();
+            let mount = super::super::overlay::mount_of(&directory).unwrap();
             let read = superblock(&mount.source, device).unwrap();
             assert_eq!(decoded(read.masks, read.legacy_hash), expected, "{}", recipe.name);
             // Kernels before 6.18 have only the superblock.

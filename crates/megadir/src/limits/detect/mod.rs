@@ -4,23 +4,24 @@
 mod btrfs;
 mod entries;
 mod ext4;
-mod mount_table;
 mod overlay;
-mod quotas;
 
 use std::os::fd::AsFd;
 
-use megadir_sys::xfs_bulkstat::XfsDirectory;
-use megadir_sys::xfs_geometry::directory_block_bytes;
+use megadir_sys::btrfs_search::{BtrfsDirectory, file_system_identifier, subvolume};
+use megadir_sys::quota::{Owner, project, quota};
+use megadir_sys::xfs_bulkstat::{XfsDirectory, directory_block_bytes};
+use rustix::fs::Stat;
+use rustix::process::{getegid, geteuid};
 
-use super::answer::Limits;
-use super::asked::Asked;
+use super::answer::{Asked, Limits};
 use super::basis::{Fact, Known, Span};
 use super::facts::{Contents, Details, Facts, Mount, Space};
 use super::sample::{Sample, allocated};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::file_system::FileSystem;
+use crate::limits::facts::{Quota, QuotaOf};
 
 /// Finds how many entries fit a directory and which limit is reached first.
 ///
@@ -49,11 +50,19 @@ pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
 ///
 /// As [`limits`].
 pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
-    let mount = mount_table::mount_of(directory);
+    let mut facts = visible(directory, asked)?;
+    if let Some(stated) = asked.stated {
+        stated.apply(&mut facts);
+    }
+    Ok(facts)
+}
+
+fn visible(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
+    let mount = overlay::mount_of(directory);
     if directory.file_system() == FileSystem::Overlay {
         match overlay::upper(directory, mount.as_ref()) {
             Ok(upper) => {
-                let mut facts = of_layer(&upper.directory, asked, mount_table::mount_of(&upper.directory))?;
+                let mut facts = of_layer(&upper.directory, asked, overlay::mount_of(&upper.directory))?;
                 upper.adjust(&mut facts);
                 facts.path = directory.path().to_owned();
                 facts.is_upper_layer = true;
@@ -101,6 +110,7 @@ fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
     Ok(Facts {
         path: directory.path().to_owned(),
         file_system,
+        seen_as: None,
         is_upper_layer: false,
         details,
         directory_bytes: status.st_size as u64,
@@ -113,7 +123,7 @@ fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<
         },
         directory_share: sample.directory_share,
         contents: asked.contents_bytes.map_or(sample.contents, |bytes| given_contents(bytes, &space)),
-        quotas: quotas::quotas(directory, file_system, &status),
+        quotas: quotas(directory, file_system, &status),
         space,
         mount,
     })
@@ -160,6 +170,62 @@ fn given_contents(bytes: u64, space: &Space) -> Fact<Contents> {
 
 fn span(estimate: &crate::estimate::Estimate) -> Span {
     Span { likely: estimate.entries, low: estimate.interval.0, high: estimate.interval.1 }
+}
+
+// Quotas that apply to new entries of this process: on btrfs from sysfs (Linux 5.9 and later), else by
+// quotactl_fd(2) (Linux 5.14 and later). A quota that cannot be read counts as not set.
+
+const SET_GROUP_ID: u32 = 0o2000;
+
+fn quotas(directory: &Dir, file_system: FileSystem, status: &Stat) -> Vec<Quota> {
+    if file_system == FileSystem::Btrfs {
+        return of_subvolume(directory).into_iter().collect();
+    }
+    let group = if status.st_mode & SET_GROUP_ID != 0 { status.st_gid } else { getegid().as_raw() };
+    let mut owners = vec![
+        (QuotaOf::User(geteuid().as_raw()), Owner::User(geteuid().as_raw())),
+        (QuotaOf::Group(group), Owner::Group(group)),
+    ];
+    if let Ok(number @ 1..) = project(directory.as_fd()) {
+        owners.push((QuotaOf::Project(number), Owner::Project(number)));
+    }
+    owners.into_iter().filter_map(|(of, owner)| of_owner(directory, of, owner)).collect()
+}
+
+fn of_owner(directory: &Dir, of: QuotaOf, owner: Owner) -> Option<Quota> {
+    let found = quota(directory.as_fd(), owner).ok()?;
+    let limited = |used, max| (max > 0).then_some((used, max));
+    let (bytes, inodes) = (limited(found.bytes, found.bytes_max), limited(found.inodes, found.inodes_max));
+    (bytes.is_some() || inodes.is_some()).then_some(Quota { of, bytes, inodes })
+}
+
+/// The nearer of its limits on referenced and on exclusive bytes.
+fn of_subvolume(directory: &Dir) -> Option<Quota> {
+    let on = BtrfsDirectory::check(directory.as_fd()).ok()?;
+    let (identifier, number) = (file_system_identifier(on).ok()?, subvolume(on).ok()?);
+    let group = format!("/sys/fs/btrfs/{}/qgroups/0_{number}", hyphenated(&identifier));
+    let read = |name: &str| -> Option<u64> {
+        std::fs::read_to_string(format!("{group}/{name}")).ok()?.trim().parse().ok()
+    };
+    let limited = |used: &str, max: &str| match read(max)? {
+        // 0 or, after removal of a limit, all ones.
+        0 | u64::MAX => None,
+        max => Some((read(used)?, max)),
+    };
+    let pairs = [limited("referenced", "max_referenced"), limited("exclusive", "max_exclusive")];
+    let nearest = pairs.into_iter().flatten().min_by_key(|(used, max)| max.saturating_sub(*used))?;
+    Some(Quota { of: QuotaOf::Subvolume(number), bytes: Some(nearest), inodes: None })
+}
+
+fn hyphenated(identifier: &[u8; 16]) -> String {
+    let mut text = String::new();
+    for (index, byte) in identifier.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
 }
 
 #[cfg(test)]

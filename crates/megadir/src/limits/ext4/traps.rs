@@ -2,9 +2,9 @@
 
 use super::{GROWN_MIN, Past, Shape, is_linear};
 use crate::limits::cure;
+use crate::limits::cure::Trap;
 use crate::limits::facts::{Ext4, Facts};
 use crate::limits::model::Judgement;
-use crate::limits::trap::Trap;
 
 /// Warn from this share of the index.
 const NEARLY_FULL: f64 = 0.75;

@@ -6,7 +6,8 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, FlockOperation, Mode, RenameFlags};
 use rustix::io::Errno;
 
-use super::{Aside, Why, likeness, name};
+use super::super::aside;
+use super::{Aside, Why, likeness};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::remove::engine::component;
@@ -112,7 +113,7 @@ impl<'a> Entry<'a> {
     }
 
     fn fresh_name(&self, why: Why) -> CString {
-        CString::new(name::fresh(why, self.name.to_bytes())).unwrap_or_default()
+        CString::new(aside::fresh(why, self.name.to_bytes())).unwrap_or_default()
     }
 
     /// Another process may have replaced it.

@@ -6,7 +6,8 @@ use std::os::windows::io::{AsHandle, OwnedHandle};
 
 use megadir_sys::windows::{change, mutex};
 
-use super::{Aside, Why, name};
+use super::super::aside;
+use super::{Aside, Why};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names;
@@ -42,7 +43,7 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
         }
         error => Error::io("open", &path, error.into()),
     })?;
-    let aside = name::fresh(Why::Detached, name);
+    let aside = aside::fresh(Why::Detached, name);
     let failed = |reason| Error::new("rename", &path, ErrorKind::Unavailable, reason);
     let lock = lock(aside.as_bytes()).ok_or_else(|| failed("cannot lock it"))?;
     let wide: Vec<u16> = aside.encode_utf16().collect();

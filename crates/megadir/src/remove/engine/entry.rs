@@ -4,11 +4,11 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::names::Names;
 use super::node::{KEPT, Node};
 use super::system::{self, Directory, Errno};
+use super::window::Names;
 use super::worker::{Frame, Worker};
-use crate::attributes::{Attributes, Want};
+use crate::attributes::{Attributes, StatMask};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 
@@ -133,8 +133,8 @@ impl Worker<'_, '_, '_> {
         if kind == FileType::Directory {
             return Examined::Directory;
         }
-        let lacks = facts.map_or(Want::NOTHING, |facts| options.want().without(facts.have));
-        if may_go && lacks != Want::NOTHING {
+        let lacks = facts.map_or(StatMask::NOTHING, |facts| options.want().without(facts.have));
+        if may_go && lacks != StatMask::NOTHING {
             self.fail(node, name.to_bytes(), "stat", unknown(lacks));
             return Examined::Stays;
         }
@@ -145,7 +145,7 @@ impl Worker<'_, '_, '_> {
             return Examined::Stays;
         }
         // Only then is the size of directories known as well.
-        let all_known = options.dry_run || options.want() != Want::NOTHING;
+        let all_known = options.dry_run || options.want() != StatMask::NOTHING;
         Examined::Goes(facts.filter(|_| all_known).map_or(Space::default(), |facts| Space::of(&facts)))
     }
 
@@ -191,8 +191,8 @@ impl Worker<'_, '_, '_> {
             let mut goes = options.accepts_name(parent.place(options.conditions), name.to_bytes())
                 && options.accepts_type(FileType::Directory)
                 // A directory that something was removed from is newer, and may be smaller, than it was.
-                && !(self.shared.is_repeated && want != Want::NOTHING);
-            if goes && (options.dry_run || want != Want::NOTHING) {
+                && !(self.shared.is_repeated && want != StatMask::NOTHING);
+            if goes && (options.dry_run || want != StatMask::NOTHING) {
                 match system::facts_of_open(&opened) {
                     Ok(facts) if !facts.have.contains(want) => {
                         let lacks = want.without(facts.have);
@@ -270,13 +270,13 @@ impl Worker<'_, '_, '_> {
 }
 
 /// The file system does not report an attribute that decides.
-fn unknown(lacks: Want) -> std::io::Error {
+fn unknown(lacks: StatMask) -> std::io::Error {
     let names = [
-        (Want::MODIFIED, "modification time"),
-        (Want::ACCESSED, "access time"),
-        (Want::CHANGED, "change time"),
-        (Want::BORN, "creation time"),
-        (Want::SIZE, "size"),
+        (StatMask::MODIFIED, "modification time"),
+        (StatMask::ACCESSED, "access time"),
+        (StatMask::CHANGED, "change time"),
+        (StatMask::BORN, "creation time"),
+        (StatMask::SIZE, "size"),
     ];
     let name = names.iter().find(|(want, _)| lacks.contains(*want)).map_or("owner", |(_, name)| name);
     std::io::Error::other(format!("its {name} is unknown, so it stays"))

@@ -4,9 +4,9 @@ use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::names::Names;
 use super::node::{FAILED, Node};
 use super::system::{self, Directory, Errno, Opener};
+use super::window::Names;
 use super::worker::{Frame, Worker};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, SeekFrom, Statx, StatxFlags};
 
-use crate::attributes::{Attributes, Want};
+use crate::attributes::{Attributes, StatMask};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::stat::StatxRequest;
@@ -148,15 +148,15 @@ fn mount(directory: BorrowedFd<'_>) -> Result<Option<u64>, Errno> {
 }
 
 /// Attributes requested for an entry, only if they matter.
-const WANTED: Want = Want::TYPE
-    .union(Want::MODIFIED)
-    .union(Want::ACCESSED)
-    .union(Want::CHANGED)
-    .union(Want::BORN)
-    .union(Want::SIZE)
-    .union(Want::ALLOCATED)
-    .union(Want::OWNER)
-    .union(Want::LINKS);
+const WANTED: StatMask = StatMask::TYPE
+    .union(StatMask::MODIFIED)
+    .union(StatMask::ACCESSED)
+    .union(StatMask::CHANGED)
+    .union(StatMask::BORN)
+    .union(StatMask::SIZE)
+    .union(StatMask::ALLOCATED)
+    .union(StatMask::OWNER)
+    .union(StatMask::LINKS);
 
 /// Follows no link.
 pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Attributes, Errno> {
@@ -230,7 +230,7 @@ impl Reader {
         if let Some(position) = from {
             rustix::fs::seek(directory, SeekFrom::Start(position))?;
         }
-        megadir_sys::getdents::getdents64(directory.as_fd(), to)
+        megadir_sys::readdir::getdents64(directory.as_fd(), to)
     }
 }
 

@@ -4,7 +4,6 @@ mod entry;
 mod leave;
 #[cfg(target_os = "linux")]
 pub(super) mod linux;
-mod names;
 mod newest;
 mod node;
 mod pace;

@@ -1,20 +1,18 @@
-//! Rate limit in entries per second for all workers together.
+//! Waits of the workers: the rate limit and the pauses of backing off.
 
 use std::num::NonZeroU32;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::worker::Worker;
+use crate::pace::interval_ns;
 use crate::remove::Progress;
 
 /// Cancellation is checked after each sleep.
 const SLEEP_MAX: Duration = Duration::from_millis(50);
 /// Shorter pauses are added up.
 const SLEEP_MIN: Duration = Duration::from_millis(1);
-/// Unused time that is saved up.
-const SAVED: Duration = Duration::from_millis(10);
 
-/// Gives out time slots.
+/// Rate limit whose slots are in [`Progress`].
 #[derive(Debug)]
 pub(super) struct Pace {
     interval_ns: u64,
@@ -22,35 +20,15 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new(entries_per_second: NonZeroU32) -> Self {
-        Self { interval_ns: 1_000_000_000 / u64::from(entries_per_second.get()) }
+        Self { interval_ns: interval_ns(entries_per_second) }
     }
 
     /// `false` if the removal is cancelled.
     #[must_use]
     pub(super) fn wait(&self, progress: &Progress) -> bool {
-        let slots = &progress.slots;
         #[cfg(test)]
-        slots.meanwhile.happens(progress);
-        let started = slots.started.get_or_init(Instant::now);
-        let earliest = started.elapsed().saturating_sub(SAVED).as_nanos() as u64;
-        let mut mine = slots.next_ns.load(Ordering::Relaxed);
-        loop {
-            let slot = mine.max(earliest);
-            let after = slot + self.interval_ns;
-            let next = &slots.next_ns;
-            match next.compare_exchange_weak(mine, after, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => break mine = slot,
-                Err(other) => mine = other,
-            }
-        }
-        let at = Duration::from_nanos(mine);
-        while let Some(left) = at.checked_sub(started.elapsed())
-            && !left.is_zero()
-            && !progress.is_cancelled()
-        {
-            std::thread::sleep(left.min(SLEEP_MAX));
-        }
-        !progress.is_cancelled()
+        progress.meanwhile.happens(progress);
+        progress.slots.wait(self.interval_ns, 1, || progress.is_cancelled())
     }
 }
 

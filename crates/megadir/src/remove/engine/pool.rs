@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::names::Names;
 use super::node::Node;
+use super::window::Names;
 
 /// Directories of one parent, which count as one part of it ([`Node::end_part`]). Without a descriptor, which
 /// would mean another file in another worker's table; the taker opens the parent by names and checks its

@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicUsize;
 
 use super::Shared;
 use super::leave::{KEEPS_MATCHING, PASSES_MAX};
-use super::names::Names;
 use super::node::{FAILED, Node};
 use super::pace::Pace;
 use super::pool::Pool;
 use super::system::{self, Directory, Errno, Identity, Opener, Reader};
+use super::window::Names;
 use super::worker::{Frame, Worker};
 use crate::conditions::Place;
 use crate::decode::Records;
@@ -44,21 +44,8 @@ const LOOK_BYTES: usize = 32 << 10;
 /// use megadir::remove::{Failures, Progress, RemoveOptions, remove_tree};
 /// std::fs::create_dir_all(scratch.path().join("old/a/b")).unwrap();
 /// let failures = Failures::new(100);
-/// let options = RemoveOptions {
-///     workers: 2,
-///     cross_mounts: false,
-///     conditions: None,
-///     name: None,
-///     keep_newest: None,
-///     back_off: false,
-///     on_removal: None,
-///     dry_run: false,
-///     keep: None,
-///     entries_per_second_max: None,
-///     order: None,
-///     own_tables: false,
-///     on_failure: &|failure| failures.add(failure),
-/// };
+/// let on_failure = |failure| failures.add(failure);
+/// let options = RemoveOptions::new(2, &on_failure);
 /// let parent = Dir::open(scratch.path())?;
 /// let removed = remove_tree(&parent, b"old", &options, &Progress::new())?;
 /// assert!(removed.complete && failures.take().is_empty());

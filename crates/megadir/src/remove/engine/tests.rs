@@ -24,27 +24,17 @@ fn old() -> Conditions {
 
 fn options(conditions: &Conditions) -> RemoveOptions<'_> {
     RemoveOptions {
-        workers: 1,
-        cross_mounts: false,
         conditions: Some(conditions),
-        name: None,
-        keep_newest: None,
-        back_off: false,
-        on_removal: None,
-        dry_run: false,
-        keep: None,
         // A rate so high that no worker sleeps.
         entries_per_second_max: NonZeroU32::new(u32::MAX),
-        order: None,
-        own_tables: false,
-        on_failure: &|failure| panic!("{failure}"),
+        ..RemoveOptions::new(1, &|failure| panic!("{failure}"))
     }
 }
 
 /// Calls `call` with the number of each wait, starting at 1.
 fn meanwhile(mut call: impl FnMut(u32, &Progress) + Send + 'static) -> Progress {
     let (progress, mut waits) = (Progress::new(), 0);
-    *progress.slots.meanwhile.0.lock().unwrap() = Some(Box::new(move |progress| {
+    *progress.meanwhile.0.lock().unwrap() = Some(Box::new(move |progress| {
         waits += 1;
         call(waits, progress);
     }));

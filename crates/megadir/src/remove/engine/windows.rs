@@ -6,7 +6,6 @@
 //! 383 in a path). A reader's position is lost with its handle. Under Wine, an entry whose real path differs
 //! from its name stays (`dir/wine.rs`).
 
-mod errno;
 mod reader;
 
 use std::ffi::CStr;
@@ -17,14 +16,14 @@ use std::time::Duration;
 use megadir_sys::windows::open::{Purpose, below};
 use megadir_sys::windows::{change, facts};
 
-use crate::attributes::{Attributes, Want};
+use crate::attributes::{Attributes, StatMask};
 use crate::dir::wine;
 use crate::directory_information::Found;
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::names;
 
-pub(in crate::remove) use errno::Errno;
+pub(in crate::remove) use reader::Errno;
 pub(super) use reader::{CALL_BYTES, Reader};
 
 pub(in crate::remove) use std::os::windows::io::AsHandle as Open;
@@ -140,8 +139,8 @@ pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Attributes, Errno> {
     }
     let facts::Space { allocated_bytes, links } = facts::space(file.as_handle())?;
     let kind = kind(told.attributes, told.reparse_tag);
-    let row = crate::stat::of_open(&told, Want::ALL);
-    Ok(Attributes { have: row.have | Want::ALLOCATED, kind, allocated_bytes, links, ..row })
+    let row = crate::stat::of_open(&told, StatMask::ALL);
+    Ok(Attributes { have: row.have | StatMask::ALLOCATED, kind, allocated_bytes, links, ..row })
 }
 
 /// Another program provides the entries (a cloud folder); no stand-in for another path.

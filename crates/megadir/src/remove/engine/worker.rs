@@ -6,10 +6,10 @@ use std::thread::Scope;
 use std::time::Duration;
 
 use super::Shared;
-use super::names::Names;
 use super::node::{FAILED, KEPT, Node};
 use super::pool::Job;
 use super::system::{self, Directory, Errno};
+use super::window::Names;
 use super::window::Window;
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;

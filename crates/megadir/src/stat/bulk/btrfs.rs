@@ -1,4 +1,4 @@
-//! Examiner `btrfs-search`: the inodes of a batch by `BTRFS_IOC_TREE_SEARCH_V2`, with everything stored between
+//! StatBackend `btrfs-search`: the inodes of a batch by `BTRFS_IOC_TREE_SEARCH_V2`, with everything stored between
 //! them. An entry may hold the number of a subvolume, so directories are read by statx. Changed inodes reach
 //! the tree late, new ones at once.
 
@@ -8,15 +8,15 @@ use megadir_sys::btrfs_search::{BtrfsDirectory, InodeItem, Search};
 
 use super::worth::Terms;
 use super::{Answer, Bulk, Wanted, refusal};
-use crate::attributes::{Attributes, Time, Want};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::mounts::Mount;
-use crate::stat::{Examine, Examiner};
+use crate::stat::{Examine, StatBackend};
 
 pub(crate) struct BtrfsSearch;
 
-impl Examiner for BtrfsSearch {
+impl StatBackend for BtrfsSearch {
     fn name(&self) -> &'static str {
         "btrfs-search"
     }
@@ -29,15 +29,20 @@ impl Examiner for BtrfsSearch {
         super::probe::<TreeSearch>(directory)
     }
 
-    fn lacks(&self) -> Want {
+    fn lacks(&self) -> StatMask {
         super::LACKING
     }
 
-    fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+    fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
         super::start_one::<TreeSearch>(directory, want)
     }
 
-    fn start_threads(&self, directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
+    fn start_threads(
+        &self,
+        directory: &Dir,
+        want: StatMask,
+        threads: usize,
+    ) -> Result<Vec<Box<dyn Examine>>> {
         super::start::<TreeSearch>(directory, want, threads)
     }
 }

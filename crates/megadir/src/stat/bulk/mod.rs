@@ -1,4 +1,4 @@
-//! Examiners that read many inodes by number in one call. They need privileges and are used only if named.
+//! Stat backends that read many inodes by number in one call. They need privileges and are used only if named.
 //!
 //! These calls return an inode by number, in the state on disk or in a transaction. Entries that need more are
 //! read by statx: names of mount points (from the mount table when the listing begins), inodes that are
@@ -24,7 +24,7 @@ pub(super) use self::xfs::XfsBulkstat;
 use self::worth::{Terms, Worth};
 use super::Examine;
 use super::statx::StatxRequest;
-use crate::attributes::{Attributes, Time, Want};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::batch::Batch;
 use crate::decode::Records;
 use crate::dir::Dir;
@@ -82,7 +82,7 @@ struct Volume {
     device: (u32, u32),
     mount: u64,
     /// Attributes that are returned.
-    have: Want,
+    have: StatMask,
     /// Changes before this time are returned correctly.
     settled: Time,
 }
@@ -95,7 +95,7 @@ impl Volume {
 
 /// Shared by the threads of a listing.
 struct Shared {
-    want: Want,
+    want: StatMask,
     mounts: Mounts,
     /// Volumes of the directories seen so far.
     volumes: Mutex<Vec<Volume>>,
@@ -115,20 +115,20 @@ struct BulkReader<B> {
 }
 
 fn probe<B: Bulk>(directory: &Dir) -> Result<()> {
-    Shared::new(directory, Want::NOTHING)?.probe::<B>(directory).map(|_| ())
+    Shared::new(directory, StatMask::NOTHING)?.probe::<B>(directory).map(|_| ())
 }
 
-fn start_one<B: Bulk>(directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+fn start_one<B: Bulk>(directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
     let mut one = start::<B>(directory, want, 1)?;
     Ok(one.remove(0))
 }
 
 /// Prepares `threads` threads. Syncs the file system once for all of them.
-fn start<B: Bulk>(directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
+fn start<B: Bulk>(directory: &Dir, want: StatMask, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
     Ok(readers::<B>(directory, want, threads)?.into_iter().map(|reader| Box::new(reader) as _).collect())
 }
 
-fn readers<B: Bulk>(directory: &Dir, want: Want, threads: usize) -> Result<Vec<BulkReader<B>>> {
+fn readers<B: Bulk>(directory: &Dir, want: StatMask, threads: usize) -> Result<Vec<BulkReader<B>>> {
     let shared = Arc::new(Shared::new(directory, want)?);
     let volume = shared.volume::<B>(directory)?;
     let reader = |_| BulkReader {
@@ -144,7 +144,7 @@ fn readers<B: Bulk>(directory: &Dir, want: Want, threads: usize) -> Result<Vec<B
 }
 
 impl Shared {
-    fn new(directory: &Dir, want: Want) -> Result<Self> {
+    fn new(directory: &Dir, want: StatMask) -> Result<Self> {
         let mounts = Mounts::read()
             .map_err(|error| unavailable(directory, format!("cannot read the mount table ({error})")))?;
         Ok(Self { want, mounts, volumes: Mutex::new(Vec::new()) })
@@ -184,7 +184,7 @@ impl Shared {
             Some(known) => known.settled,
             None => {
                 let now = SystemTime::now();
-                if B::ALL_IS_LATE || self.want.contains(Want::SIZE) {
+                if B::ALL_IS_LATE || self.want.contains(StatMask::SIZE) {
                     rustix::fs::syncfs(directory)
                         .map_err(|error| Error::io("sync", directory.path(), error.into()))?;
                 }
@@ -197,10 +197,10 @@ impl Shared {
 }
 
 /// Not among the values that are taken from the calls.
-pub(super) const LACKING: Want = Want::ALLOCATED.union(Want::ACCESSED).union(Want::SPECIAL);
+pub(super) const LACKING: StatMask = StatMask::ALLOCATED.union(StatMask::ACCESSED).union(StatMask::SPECIAL);
 
 /// Attributes that identify a device and mount.
-const VOLUME_ID: Want = Want::DEVICE.union(Want::MOUNT);
+const VOLUME_ID: StatMask = StatMask::DEVICE.union(StatMask::MOUNT);
 
 impl<B: Bulk> BulkReader<B> {
     /// Switches to the directory's device and mount: in a tree they may differ.

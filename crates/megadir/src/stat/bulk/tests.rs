@@ -13,7 +13,7 @@ use super::{Bulk, BulkReader, UNSETTLED, readers};
 use crate::batch::Batch;
 use crate::mounts::Mount;
 use crate::stat::Examine;
-use crate::{BatchBuilder, Dir, FileType, ReadOptions, Want, backend};
+use crate::{BatchBuilder, Dir, FileType, ReadOptions, StatMask, backend};
 
 /// Creates files and waits until the newest is settled.
 fn settled(directory: &Path, files: u64) -> Dir {
@@ -39,7 +39,7 @@ fn all<B: Bulk>(bulk: &mut BulkReader<B>, directory: &Dir) -> u64 {
 }
 
 fn one<B: Bulk>(directory: &Dir) -> BulkReader<B> {
-    readers(directory, Want::ALL, 1).unwrap().pop().unwrap()
+    readers(directory, StatMask::ALL, 1).unwrap().pop().unwrap()
 }
 
 fn in_bulk<B: Bulk>(mounted: &Mounted) {
@@ -129,7 +129,7 @@ fn what_is_not_as_it_was_listed_is_asked_for_singly() {
 fn threads_sync_once_and_know_the_same() {
     let mounted = require!(Mounted::make(&XFS));
     let directory = settled(&mounted.path().join("files"), 10);
-    let mut readers = readers::<Bulkstat>(&directory, Want::ALL, 3).unwrap();
+    let mut readers = readers::<Bulkstat>(&directory, StatMask::ALL, 3).unwrap();
     let settled = readers[0].volume.settled;
     let below = mounted.path().join("below");
     std::fs::create_dir(&below).unwrap();

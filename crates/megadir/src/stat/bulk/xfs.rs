@@ -1,4 +1,4 @@
-//! Examiner `xfs-bulkstat`: the inodes of a batch by `XFS_IOC_BULKSTAT`. Numbers of a batch are mostly close
+//! StatBackend `xfs-bulkstat`: the inodes of a batch by `XFS_IOC_BULKSTAT`. Numbers of a batch are mostly close
 //! together. The call returns the inode in memory, as statx does, except for the size, which is the one on
 //! disk.
 
@@ -8,15 +8,15 @@ use megadir_sys::xfs_bulkstat::{RECORDS_MAX, Record, Records, XfsDirectory};
 
 use super::worth::Terms;
 use super::{Answer, Bulk, Wanted, refusal};
-use crate::attributes::{Attributes, Time, Want};
+use crate::attributes::{Attributes, StatMask, Time};
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::mounts::Mount;
-use crate::stat::{Examine, Examiner};
+use crate::stat::{Examine, StatBackend};
 
 pub(crate) struct XfsBulkstat;
 
-impl Examiner for XfsBulkstat {
+impl StatBackend for XfsBulkstat {
     fn name(&self) -> &'static str {
         "xfs-bulkstat"
     }
@@ -35,15 +35,20 @@ impl Examiner for XfsBulkstat {
         true
     }
 
-    fn lacks(&self) -> Want {
+    fn lacks(&self) -> StatMask {
         super::LACKING
     }
 
-    fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+    fn start(&self, directory: &Dir, want: StatMask) -> Result<Box<dyn Examine>> {
         super::start_one::<Bulkstat>(directory, want)
     }
 
-    fn start_threads(&self, directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
+    fn start_threads(
+        &self,
+        directory: &Dir,
+        want: StatMask,
+        threads: usize,
+    ) -> Result<Vec<Box<dyn Examine>>> {
         super::start::<Bulkstat>(directory, want, threads)
     }
 }

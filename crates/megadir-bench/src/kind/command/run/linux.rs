@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use megadir::Dir;
-use megadir_record::{Cell, CommandWork, Counted, OutputTo, Plan, SameWork};
+use megadir_record::{Arm, CommandWork, Counted, OutputTo, Plan, SameWork};
 use rustix::fs::MemfdFlags;
 
 use crate::control::{RunControl, WorkError};
@@ -44,7 +44,6 @@ pub(crate) struct Program<'a> {
     taken: Option<BlockUsage>,
 }
 
-/// Paths of one run.
 struct Paths {
     directory: OsString,
     out: OsString,
@@ -57,13 +56,8 @@ fn failed(source: impl Into<std::io::Error>) -> WorkError {
 }
 
 impl<'a> Program<'a> {
-    pub(crate) fn of(
-        plan: &Plan,
-        cell: &Cell,
-        work: &CommandWork,
-        worker: Option<&'a WorkerCommand>,
-    ) -> Self {
-        let data = &plan.data[cell.data.0 as usize];
+    pub(crate) fn of(plan: &Plan, arm: &Arm, work: &CommandWork, worker: Option<&'a WorkerCommand>) -> Self {
+        let data = &plan.data[arm.data.0 as usize];
         let own = data.source.made().is_some();
         Self { work: work.clone(), entries: data.entries, own, worker, cold: false, taken: None }
     }
@@ -129,7 +123,6 @@ impl<'a> Program<'a> {
         Ok(Counted { entries, hash, calls: None, written_bytes: lines.bytes })
     }
 
-    /// Returns what counts of the result.
     fn counted(
         &self,
         to: OutputTo,
@@ -256,7 +249,6 @@ impl Workload for Program<'_> {
     }
 }
 
-/// Returns the path of a name in a directory's parent.
 fn beside(directory: &OsStr, name: &str) -> OsString {
     Path::new(directory).parent().unwrap_or(Path::new("/")).join(name).into_os_string()
 }

@@ -45,7 +45,6 @@ fn calls(work: &FileWork, data: &Data, top: &Path) -> BTreeMap<String, u64> {
     counts
 }
 
-/// Returns the number of calls of each kind that 2000 more files cost, omitting zeros.
 fn each(
     work: &FileWork,
     data: &Data,

@@ -114,7 +114,6 @@ fn path_of(files: &dataset::Files, index: u64) -> PathBuf {
     PathBuf::from(String::from_utf8(place.path().to_vec()).unwrap())
 }
 
-/// Returns a file's inode number after checking owner, mode and links.
 fn number_of(path: &Path) -> u64 {
     let directory = os::open_directory(path.parent().unwrap()).unwrap();
     let status = os::status(directory.at(), path.file_name().unwrap().as_encoded_bytes()).unwrap();

@@ -11,19 +11,16 @@ use super::*;
 const ROLE: &str = "role=";
 const THIS: &str = "kind::files::tests::workers::";
 
-/// Returns the role of this process, if it has one.
 fn role() -> Option<String> {
     std::env::args().find_map(|word| word.strip_prefix(ROLE).map(str::to_owned))
 }
 
-/// Returns the command that runs one test of this program in a role.
 fn again(role: &str, test: &str) -> WorkerCommand {
     let words = ["--exact".into(), format!("{THIS}{test}"), format!("{ROLE}{role}"), "--nocapture".into()];
     let arguments = words.into_iter().map(Into::into).collect();
     WorkerCommand { program: std::env::current_exe().unwrap(), arguments }
 }
 
-/// Returns the command that runs this program as a worker.
 pub(crate) fn command() -> WorkerCommand {
     again("worker", "this_program_as_a_worker")
 }
@@ -177,7 +174,6 @@ fn a_program_that_is_no_worker_is_noticed() {
     assert!(matches!(error, WorkError::Stopped) && took < PATIENCE, "{error} {took:?}");
 }
 
-/// Returns work that takes longer than any test.
 fn endless() -> (FileWork, Data) {
     let entries = 5_000_000;
     let made = Made::flat(NameScheme::Md5, 0);
@@ -214,7 +210,6 @@ fn wait_for_files(path: &Path) {
     }
 }
 
-/// Returns the child processes of `parent`.
 #[cfg(target_os = "linux")]
 fn children_of(parent: u32) -> Vec<u32> {
     let status = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/status")).ok();

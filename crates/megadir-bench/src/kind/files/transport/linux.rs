@@ -15,7 +15,7 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::super::message::{LOOK, Lines, say};
+use super::{LOOK, Lines, say};
 use crate::kind::WorkerCommand;
 use crate::os::{Borrowed, Owned};
 

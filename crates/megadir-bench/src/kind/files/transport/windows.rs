@@ -12,7 +12,7 @@ use megadir_sys::windows::process::{Gate, Given, Job, give, take};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::super::message::{LOOK, Lines, say};
+use super::{LOOK, Lines, say};
 use crate::kind::WorkerCommand;
 use crate::os::{Borrowed, Owned};
 

@@ -3,28 +3,21 @@
 //! are hashed alike in every method; the oracle (Rust's standard library) gives the expected hash of what the
 //! method reports.
 
-#[cfg(target_os = "linux")]
-#[path = "linux.rs"]
-mod system;
-#[cfg(windows)]
-#[path = "windows.rs"]
-mod system;
-
 use megadir::policy::Choice;
 use megadir::{
-    AttributeChoice, AttributeListing, Dir, FileType, ReadOptions, Strategy, Time, Want, attribute_policy,
-    names,
+    AttributeChoice, AttributeListing, Dir, FileType, ReadOptions, StatMask, Strategy, Time,
+    attribute_policy, names,
 };
 use megadir_record::{Counted, ExpectedFiles};
 
 use crate::control::{COMPUTING, RunControl, WorkError, marked};
 use crate::kind::Workload;
-use crate::kind::work_hash::{name_hash, repeat};
+use crate::kind::{name_hash, repeat};
 use crate::measure::Stopwatch;
 use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
 
 /// Requested attributes of each entry.
-const WANT: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED);
+const WANT: StatMask = StatMask::TYPE.union(StatMask::SIZE).union(StatMask::MODIFIED);
 /// Buffer passed to backends that use their own, bytes: the smallest allowed.
 const NO_BUFFER: u64 = 4 << 10;
 /// Entries between two heartbeats.
@@ -183,7 +176,7 @@ impl FileAttributes {
     }
 
     fn choice(&self, directory: &Dir) -> Result<AttributeChoice, WorkError> {
-        let Way::Examined { backend, examiner, order } = self.method.way else {
+        let Way::Examined { backend, stat_backend, order } = self.method.way else {
             return Ok(attribute_policy::choose(directory, WANT, self.threads)?);
         };
         let threads = self.threads;
@@ -200,7 +193,13 @@ impl FileAttributes {
             AskingOrder::Chunks => Strategy::Chunks { threads },
             AskingOrder::Inode => Strategy::Windows { entries: attribute_policy::WINDOW_ENTRIES, threads },
         };
-        Ok(AttributeChoice { listing, strategy, examiner: megadir::examiner(examiner)?, want: WANT, reason })
+        Ok(AttributeChoice {
+            listing,
+            strategy,
+            stat_backend: megadir::stat_backend(stat_backend)?,
+            want: WANT,
+            reason,
+        })
     }
 }
 
@@ -243,6 +242,93 @@ impl Workload for FileAttributes {
         control: RunControl<'_>,
     ) -> Result<Counted, WorkError> {
         repeat(operations, || self.once(directory, control))
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    //! Linux: attributes of each entry by its path, and times as the kernel reports them.
+
+    use std::ffi::CStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::MetadataExt;
+
+    use megadir::{Dir, ReadOptions, Time};
+    use rustix::io::Errno;
+
+    use super::{Files, failed};
+    use crate::control::{RunControl, WorkError};
+
+    /// Lists by readdir and reads the attributes of each entry by path, as the programs under study do.
+    pub(crate) fn by_path(
+        directory: &Dir,
+        options: &ReadOptions,
+        files: &mut Files,
+        control: RunControl<'_>,
+    ) -> Result<(), WorkError> {
+        let again = Dir::open(directory.path())?;
+        let mut reader = megadir::backend("readdir")?.open(&again, options)?;
+        let mut path = directory.path().as_os_str().as_bytes().to_vec();
+        path.push(b'/');
+        let prefix = path.len();
+        let mut asked = 0;
+        while let Some(batch) = reader.next_batch()? {
+            control.check()?;
+            for entry in batch.entries() {
+                path.truncate(prefix);
+                path.extend_from_slice(entry.name);
+                path.push(0);
+                let path = CStr::from_bytes_with_nul(&path)
+                    .map_err(|error| failed("lstat")(std::io::Error::other(error)))?;
+                asked += 1;
+                match rustix::fs::lstat(path) {
+                    Ok(status) => {
+                        if rustix::fs::FileType::from_raw_mode(status.st_mode).is_file() {
+                            let nanoseconds = status.st_mtime_nsec as u32;
+                            let modified = Time { seconds: status.st_mtime, nanoseconds };
+                            files.add(entry.name, status.st_size as u64, modified);
+                        }
+                    }
+                    // Vanished entries are missing from the count, so the block counts as unequal.
+                    Err(Errno::NOENT) => {}
+                    Err(error) => return Err(failed("lstat")(error.into())),
+                }
+            }
+        }
+        files.calls = reader.calls().map(|calls| calls + asked);
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn modified(metadata: &std::fs::Metadata) -> Time {
+        Time { seconds: metadata.mtime(), nanoseconds: metadata.mtime_nsec() as u32 }
+    }
+}
+
+#[cfg(windows)]
+mod system {
+    //! Windows: times in units of 100 ns since 1601.
+
+    use std::os::windows::fs::MetadataExt;
+
+    use megadir::{Dir, ReadOptions, Time};
+
+    use super::{Files, failed};
+    use crate::control::{RunControl, WorkError};
+
+    /// Unused on Windows: a stat backend of the library reads attributes by path.
+    pub(crate) fn by_path(
+        _directory: &Dir,
+        _options: &ReadOptions,
+        _files: &mut Files,
+        _signals: RunControl<'_>,
+    ) -> Result<(), WorkError> {
+        Err(failed("lstat")(std::io::ErrorKind::Unsupported.into()))
+    }
+
+    #[inline]
+    pub(crate) fn modified(metadata: &std::fs::Metadata) -> Time {
+        Time::from_windows(metadata.last_write_time().cast_signed())
     }
 }
 

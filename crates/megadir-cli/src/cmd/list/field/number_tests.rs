@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use megadir::{Attributes, Entry, FileType, Want};
+use megadir::{Attributes, Entry, FileType, StatMask};
 
 use super::super::lines::{Format, Lines};
 use super::{FIELDS, Field, Values};
@@ -17,7 +17,7 @@ fn entry(inode: u64) -> Entry<'static> {
 
 fn row(number: u64) -> Attributes {
     Attributes {
-        have: Want::ALL,
+        have: StatMask::ALL,
         size_bytes: number,
         inode: number,
         links: number,

@@ -8,7 +8,7 @@ pub(in crate::cmd) mod text;
 use std::path::Path;
 
 use megadir::summary::{DirectoryRow, Total};
-use megadir::{Attributes, DirPath, DirectorySummary, Entry, Summary, Want};
+use megadir::{Attributes, DirPath, DirectorySummary, Entry, StatMask, Summary};
 
 use self::text::Look;
 use super::args::{Args, Of};
@@ -96,7 +96,7 @@ impl Summarizing {
         (self.unexamined, self.complaints, self.failures_before) = (0, 0, failures);
     }
 
-    pub(super) fn want(&self) -> Want {
+    pub(super) fn want(&self) -> StatMask {
         match self.how.of {
             Of::Tree => Summary::WANT,
             Of::Directories => DirectorySummary::WANT,

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
-use megadir::{Attributes, Dir, Want};
+use megadir::{Attributes, Dir, StatMask};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxAttributes, StatxFlags, openat, statx};
 use rustix::io::{Errno, retry_on_intr};
 
@@ -176,12 +176,8 @@ pub(in crate::cmd::remove) fn held_max() -> usize {
 }
 
 /// `None` if the type or an attribute of `want` is unknown.
-pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8], want: Want) -> Option<Attributes> {
+pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8], want: StatMask) -> Option<Attributes> {
     super::examined(parent, name, want, "statx")
-}
-
-pub(in crate::cmd::remove) fn estimate(directory: &Dir) -> Option<u64> {
-    megadir::estimate(directory).ok().map(|estimate| estimate.entries)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod windows;
 #[cfg(any(windows, test))]
 mod windows_paths;
 
-use megadir::{Attributes, BatchBuilder, Dir, FileType, Want};
+use megadir::{Attributes, BatchBuilder, Dir, FileType, StatMask};
 
 #[cfg(target_os = "linux")]
 pub(super) use self::linux::*;
@@ -75,11 +75,11 @@ pub(super) struct Protected {
     pub(super) broken: Option<i32>,
 }
 
-fn examined(parent: &Dir, name: &[u8], want: Want, examiner: &str) -> Option<Attributes> {
+fn examined(parent: &Dir, name: &[u8], want: StatMask, stat_backend: &str) -> Option<Attributes> {
     let mut one = BatchBuilder::new(name.len() + 64, false);
     one.push(name, 0, FileType::Unknown, 0);
-    let (mut rows, want) = (Vec::new(), want | Want::TYPE);
-    let mut examine = megadir::examiner(examiner).ok()?.start(parent, want).ok()?;
+    let (mut rows, want) = (Vec::new(), want | StatMask::TYPE);
+    let mut examine = megadir::stat_backend(stat_backend).ok()?.start(parent, want).ok()?;
     examine.examine(parent, one.batch(), &mut rows).ok()?;
     rows.first().copied().filter(|row| row.have.contains(want))
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use megadir::{Attributes, Dir, Error, ErrorKind, FileType, Want, names};
+use megadir::{Attributes, Dir, Error, ErrorKind, FileType, StatMask, names};
 
 use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected, windows_paths};
 use crate::cmd::remove::refusal::{NoTarget, Refusal, Way};
@@ -118,11 +118,6 @@ pub(in crate::cmd::remove) fn held_max() -> usize {
 }
 
 /// `None` if the type or an attribute of `want` is unknown.
-pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8], want: Want) -> Option<Attributes> {
+pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8], want: StatMask) -> Option<Attributes> {
     super::examined(parent, name, want, "open-each")
-}
-
-/// Unknown on Windows.
-pub(in crate::cmd::remove) fn estimate(_directory: &Dir) -> Option<u64> {
-    None
 }

@@ -24,7 +24,7 @@ impl Default for Asker {
 }
 
 impl Asker {
-    pub(super) fn ask(&mut self, examine: &mut dyn Examine, task: &Task) -> Result<()> {
+    pub(super) fn ask(&mut self, examine: Option<&mut (dyn Examine + 'static)>, task: &Task) -> Result<()> {
         self.batch.clear();
         self.rows.clear();
         // Listings on some systems include the attributes.
@@ -33,19 +33,25 @@ impl Asker {
             return Ok(());
         }
         self.rows.clear();
+        let (Some(directory), Some(examine)) = (&task.directory, examine) else {
+            let errors = self.asked.iter().map(|&index| task.recorded(index).and_then(|facts| facts.errno));
+            self.rows
+                .extend(errors.map(|errno| Attributes { error: errno.unwrap_or(0), ..Attributes::NOTHING }));
+            return Ok(());
+        };
         for &index in &self.asked {
             let (name, kind) = task.name(index);
             // A name with a slash would examine another directory, perhaps through a link.
             if !megadir::names::is_component(name) || !self.batch.push(name, 0, kind, 0) {
                 let reason = "the inventory has a name that cannot be one: it is damaged";
-                return Err(Error::new("compare", task.directory.path(), ErrorKind::Malformed, reason));
+                return Err(Error::new("compare", directory.path(), ErrorKind::Malformed, reason));
             }
         }
-        examine.examine(&task.directory, self.batch.batch(), &mut self.rows)?;
+        examine.examine(directory, self.batch.batch(), &mut self.rows)?;
         let (rows, names) = (self.rows.len(), self.asked.len());
         if rows != names {
-            let reason = format!("{rows} rows for {names} names: the examiner is faulty");
-            return Err(Error::new("compare", task.directory.path(), ErrorKind::Io, reason));
+            let reason = format!("{rows} rows for {names} names: the stat backend is faulty");
+            return Err(Error::new("compare", directory.path(), ErrorKind::Io, reason));
         }
         Ok(())
     }
@@ -54,7 +60,7 @@ impl Asker {
     /// cheaper call has no birth time, but a reused inode has a later ctime, unless racy.
     pub(super) fn leave_out_unchanged(
         &mut self,
-        brief: &mut dyn Examine,
+        brief: &mut (dyn Examine + 'static),
         task: &Task,
         range: Range<usize>,
         racy: Racy,
@@ -64,7 +70,7 @@ impl Asker {
         let may_be = |row: &usize| block.is_plain_file(*row) && !racy.is_racy_at(block.changed_ns(*row));
         self.asked.clear();
         self.asked.extend(range.clone().filter(may_be));
-        self.ask(brief, task)?;
+        self.ask(Some(brief), task)?;
         self.unchanged.clear();
         for (&row, attributes) in self.asked.iter().zip(&self.rows) {
             let (major, minor) = attributes.device;

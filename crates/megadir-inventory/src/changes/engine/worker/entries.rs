@@ -1,11 +1,10 @@
 //! Compares the names of a directory with its rows.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use megadir::{Attributes, Dir, Error, FileType, Result, names};
+use megadir::{Attributes, Error, FileType, Result, names};
 
 use super::super::directory::{At, Live, Names, Task};
 use super::super::table::Fate;
@@ -35,7 +34,7 @@ impl<S: Source> Worker<'_, '_, S> {
                 let had = match &task.names {
                     // The names come from the rows.
                     Names::OfRows => Some(index),
-                    Names::Listed { .. } => {
+                    Names::Listed { .. } | Names::Recorded(_) => {
                         let (name, _) = task.name(index);
                         while row < row_end && block.name(row) < name {
                             self.entry_gone(task, row, racy);
@@ -56,7 +55,7 @@ impl<S: Source> Worker<'_, '_, S> {
             self.shared.comparing.entries.fetch_add((to - from) as u64, Ordering::Relaxed);
             from = to;
         }
-        while row < row_end && matches!(task.names, Names::Listed { .. }) {
+        while row < row_end && !matches!(task.names, Names::OfRows) {
             self.entry_gone(task, row, racy);
             row += 1;
         }
@@ -81,7 +80,7 @@ impl<S: Source> Worker<'_, '_, S> {
             }
             _ => asker.asked.extend(range),
         }
-        asker.ask(&mut *self.examine, task)
+        asker.ask(self.examine.as_deref_mut(), task)
     }
 
     fn name(
@@ -96,7 +95,7 @@ impl<S: Source> Worker<'_, '_, S> {
             return Ok(None);
         }
         let (name, listed) = task.name(index);
-        let today = Facts::new(listed, attributes);
+        let today = task.recorded(index).unwrap_or_else(|| Facts::new(listed, attributes));
         let new = self.as_before(task, name, &today);
         let same = || had.filter(|row| task.block.is_same(*row, &new));
         if self.is_excluded(name, &today) && same().is_none() {
@@ -108,7 +107,7 @@ impl<S: Source> Worker<'_, '_, S> {
         if attributes.error == 0 {
             self.entry(task, had, name, &new, racy);
         } else {
-            failed = Some(entry_error(&task.directory, name, attributes.error));
+            failed = Some(self.entry_error(task, name, attributes.error));
             self.entry_failed(task, name, had);
         }
         if let Some(keeper) = &mut self.keeper {
@@ -209,10 +208,17 @@ impl<S: Source> Worker<'_, '_, S> {
         }
         let path = task.path(name);
         let was_read = old.is_none_or(|(row, _)| task.block.error(row).is_none());
+        let at = match (&task.directory, &task.names) {
+            (Some(directory), _) => At::Below(Arc::clone(directory), name.into()),
+            (None, Names::Recorded(now)) => {
+                At::Recorded(now.find(name).and_then(|row| now.error(row)).map(Into::into))
+            }
+            (None, _) => return,
+        };
         let live = Live {
             root: task.block.root,
             path: path.clone(),
-            at: At::Below(Arc::clone(&task.directory), name.into()),
+            at,
             old: old.map(|(_, old)| old),
             is_same,
             was_read,
@@ -246,6 +252,14 @@ impl<S: Source> Worker<'_, '_, S> {
         }
     }
 
+    fn entry_error(&self, task: &Task, name: &[u8], errno: i32) -> Error {
+        let path = match &task.directory {
+            Some(directory) => directory.path().join(names::to_os(name).unwrap_or_default()),
+            None => self.shared.shown(task.block.root, &task.path(name)),
+        };
+        Error::io("examine", &path, std::io::Error::from_raw_os_error(errno))
+    }
+
     pub(super) fn gone(&mut self, block: &Block) {
         let racy = self.shared.racy(block);
         (0..block.len()).for_each(|row| self.row_gone(block, row, racy));
@@ -259,9 +273,4 @@ impl<S: Source> Worker<'_, '_, S> {
         let racy = self.shared.racy(block);
         self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.old(block, racy))
     }
-}
-
-fn entry_error(directory: &Dir, name: &[u8], errno: i32) -> Error {
-    let path = directory.path().join(names::to_os(name).unwrap_or_default());
-    Error::io("examine", Path::new(&path), std::io::Error::from_raw_os_error(errno))
 }

@@ -7,15 +7,15 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, PoisonError};
 
-use megadir::{Error, ErrorKind, Examine, FileType, Result};
+use megadir::{Dir, Error, ErrorKind, Examine, FileType, Result};
 
 use self::asker::Asker;
 use super::directory::{At, Live, Names, Opened, Task, list};
 use super::table::Fate;
-use super::{Found, Job, Shared, Step};
+use super::{Found, Job, Shared, Step, is_scanned_root};
 use crate::block::Block;
 use crate::changes::keep::{Keeper, Keeping};
-use crate::changes::source::Source;
+use crate::changes::source::{Both, Source};
 use crate::changes::{Change, ChangeKind, fields};
 use crate::path::Place;
 use crate::row::Facts;
@@ -27,8 +27,8 @@ const BATCH_NAMES: usize = 512;
 
 pub(super) struct Worker<'a, 'b, S> {
     shared: &'a Shared<'b, S>,
-    /// Reports all attributes.
-    examine: Box<dyn Examine>,
+    /// Reports all attributes; `None` if they are recorded.
+    examine: Option<Box<dyn Examine>>,
     /// Without birth time.
     brief: Option<Box<dyn Examine>>,
     asker: Asker,
@@ -42,19 +42,31 @@ pub(super) struct Worker<'a, 'b, S> {
 impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
     pub(super) fn new(shared: &'a Shared<'b, S>) -> Result<Self> {
         let comparing = shared.comparing;
+        let keeper = shared.keep.map(Keeping::keeper);
+        let (asker, found, children) = (Asker::default(), Found::default(), Vec::new());
+        let mut worker = Self {
+            shared,
+            examine: None,
+            brief: None,
+            asker,
+            keeper,
+            found,
+            children,
+            last_volume: Cell::new(None),
+        };
+        if comparing.now.is_some() {
+            return Ok(worker);
+        }
         let Some(first) = comparing.trees.iter().flatten().next() else {
             let reason = "an inventory without trees";
             return Err(Error::new("compare", "".as_ref(), ErrorKind::Malformed, reason));
         };
-        let examine = comparing.examiner.start(&first.directory, Facts::WANT)?;
+        worker.examine = Some(comparing.stat_backend.start(&first.directory, Facts::WANT)?);
         // Kept rows need all attributes.
-        let brief = match comparing.examiner.name() == "statx" && shared.keep.is_none() {
-            true => Some(megadir::examiner("fstatat")?.start(&first.directory, Facts::WANT)?),
-            false => None,
-        };
-        let keeper = shared.keep.map(Keeping::keeper);
-        let (asker, found, children) = (Asker::default(), Found::default(), Vec::new());
-        Ok(Self { shared, examine, brief, asker, keeper, found, children, last_volume: Cell::new(None) })
+        if comparing.stat_backend.name() == "statx" && shared.keep.is_none() {
+            worker.brief = Some(megadir::stat_backend("fstatat")?.start(&first.directory, Facts::WANT)?);
+        }
+        Ok(worker)
     }
 
     pub(super) fn run(mut self) -> Found {
@@ -80,7 +92,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
 
     fn work(&mut self, job: Job) -> Result<()> {
         match job {
-            Job::Directory(live, block) => self.directory(live, block),
+            Job::Directory(live, rows) => self.directory(live, rows),
             Job::Names(task, range) => self.part(&task, range),
             Job::Gone(block) => {
                 self.gone(&block);
@@ -90,11 +102,14 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         }
     }
 
-    fn directory(&mut self, mut live: Box<Live>, block: Arc<Block>) -> Result<()> {
-        if matches!(live.at, At::Open(_)) && live.old.is_some() {
-            self.root(&mut live, &block)?;
+    fn directory(&mut self, mut live: Box<Live>, rows: Both) -> Result<()> {
+        if live.path.is_empty() && live.old.is_some() {
+            self.root(&mut live, &rows)?;
         }
-        let directory = match live.open(self.shared.comparing.metadata.scanned.cross_mounts) {
+        let Both { before: block, now } = rows;
+        let opened = live.open(self.shared.comparing.metadata.scanned.cross_mounts);
+        let Some(opened) = opened else { return self.recorded(live, block, now) };
+        let directory = match opened {
             Opened::Here(directory) => directory,
             Opened::Vanished => {
                 self.gone(&block);
@@ -116,7 +131,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             Names::OfRows
         } else {
             self.found.listed += 1;
-            let bring = self.shared.comparing.examiner.is_listed().then_some(Facts::WANT);
+            let bring = self.shared.comparing.stat_backend.is_listed().then_some(Facts::WANT);
             match list(&directory, live.new.size_bytes, bring) {
                 Ok(Some(names)) => names.seen(self.shared.comparing.conditions, &live.path),
                 Ok(None) => {
@@ -126,6 +141,39 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
                 Err(error) => return self.failed(&live, &block, error),
             }
         };
+        self.names(live, Some(directory), block, names)
+    }
+
+    /// A directory of the newer inventory.
+    fn recorded(&mut self, live: Box<Live>, block: Arc<Block>, now: Option<Arc<Block>>) -> Result<()> {
+        let shown = self.shared.shown(live.root, &live.path);
+        if let At::Recorded(Some(error)) = &live.at {
+            let error = Error::new("scan", &shown, ErrorKind::Io, error.to_string());
+            return self.failed(&live, &block, error);
+        }
+        let is_empty = now.as_ref().is_none_or(|now| now.len() == 0);
+        let scanned = self.shared.comparing.now.map(|now| &now.scanned);
+        let has_mounts = scanned.is_some_and(|scanned| scanned.mounts_not_entered > 0);
+        let (root, _) = self.shared.devices(live.root);
+        // The inventory does not say which directories were mount points.
+        if is_empty && block.len() > 0 && has_mounts && live.new.device != root {
+            self.found.other_mounts.push(shown);
+            return self.unread(&block);
+        }
+        if live.old.is_some() && !live.was_read {
+            self.found.unknown_before.push(shown);
+        }
+        let now = now.unwrap_or_else(|| Arc::new(Block::empty(live.root, live.path.clone(), 0)));
+        self.names(live, None, block, Names::Recorded(now))
+    }
+
+    fn names(
+        &mut self,
+        live: Box<Live>,
+        directory: Option<Arc<Dir>>,
+        block: Arc<Block>,
+        names: Names,
+    ) -> Result<()> {
         let mut task = Task {
             live,
             directory,
@@ -147,27 +195,36 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
     }
 
     /// Refuses a root that was not scanned.
-    fn root(&self, live: &mut Live, block: &Block) -> Result<()> {
-        let At::Open(directory) = &live.at else { return Ok(()) };
-        let path = directory.path();
-        let Some((old, error)) = block.root_row.as_deref() else {
+    fn root(&self, live: &mut Live, rows: &Both) -> Result<()> {
+        let path = self.shared.tree(live.root).map(|tree| tree.directory.path().to_owned());
+        let path = path.unwrap_or_else(|| self.shared.shown(live.root, &live.path));
+        let row = |block: &Block| {
             let reason = "the inventory has no row for this root: it is damaged";
-            return Err(Error::new("compare", path, ErrorKind::Malformed, reason));
+            let missing = || Error::new("compare", &path, ErrorKind::Malformed, reason);
+            block.root_row.as_deref().cloned().ok_or_else(missing)
         };
+        let (old, error) = row(&rows.before)?;
+        if let Some(now) = &rows.now {
+            let (facts, error) = row(now)?;
+            (live.new, live.at) = (facts, At::Recorded(error));
+        }
         // A root that could not be opened then may be any directory.
         let known = old.kind != FileType::Unknown;
-        let tree = self.shared.tree(live.root).filter(|_| known);
-        let checked = tree.map_or(Ok(()), |tree| tree.check(old));
+        let proof = self.shared.proof(live.root);
+        let checked = if known { is_scanned_root(&path, (&old, &live.new), proof) } else { Ok(()) };
         let same = checked.is_ok();
         if !self.shared.comparing.any_root {
             checked?;
         }
-        (live.old, live.was_read, live.is_same) = (Some(*old), error.is_none(), same);
+        (live.old, live.was_read, live.is_same) = (Some(old), error.is_none(), same);
         // Only this thread sets it, before anything below the root is compared.
-        let _ = self.shared.device_before[live.root as usize].set(old.device);
+        let _ = self.shared.root_devices[live.root as usize].set((old.device, live.new.device));
         if let Some(now) = live.new.device {
             let mut volumes = self.shared.volumes.write().unwrap_or_else(PoisonError::into_inner);
-            let id = fsid(directory);
+            let id = match &live.at {
+                At::Open(directory) => fsid(directory),
+                _ => self.shared.recorded_volume(now),
+            };
             match old.device {
                 Some(before) => volumes.learn_root(now, before, id),
                 None => _ = volumes.learn(now, id),
@@ -217,7 +274,11 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         let before = self.device(root, facts.device).unwrap_or_else(|| {
             let is_directory = facts.kind == FileType::Directory;
             let cross_mounts = self.shared.comparing.metadata.scanned.cross_mounts;
-            let id = is_directory.then(|| fsid_below(&task.directory, name, now, cross_mounts)).flatten();
+            let id = match &task.directory {
+                Some(directory) if is_directory => fsid_below(directory, name, now, cross_mounts),
+                Some(_) => None,
+                None => self.shared.recorded_volume(now),
+            };
             self.shared.volumes.write().unwrap_or_else(PoisonError::into_inner).learn(now, id)
         });
         Facts { device: Some(before), ..*facts }

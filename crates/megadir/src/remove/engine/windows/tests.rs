@@ -59,7 +59,9 @@ fn what_is_open_to_be_removed_is_what_is_held_against_the_conditions() {
     for listed in [FileType::File, FileType::Unknown] {
         fs::write(scratch.path().join("file"), "text").unwrap();
         let removed = remove_examined(&parent, c"file", listed, &|facts| {
-            assert!(facts.kind == FileType::File && facts.have.contains(crate::attributes::Want::MODIFIED));
+            assert!(
+                facts.kind == FileType::File && facts.have.contains(crate::attributes::StatMask::MODIFIED)
+            );
             false
         });
         assert_eq!(removed, Ok(false));

@@ -29,15 +29,14 @@ pub(crate) fn others(directory: &Path) {
 fn refused(refused: &[(&str, String)], own: &str) {
     let optional = |name: &str| match name {
         "cpp-filesystem" => !cfg!(feature = "cpp"),
-        "uring" => !cfg!(feature = "io-uring"),
         _ => name != own,
     };
     let needing = METHODS.iter().filter(|method| method.needs.is_some()).map(|method| method.name);
     let expected: BTreeSet<&str> = needing.filter(|name| optional(name)).collect();
     let names: BTreeSet<&str> = refused.iter().map(|(name, _)| *name).collect();
-    // Containers may forbid io_uring, and the C++ compiler may be missing.
+    // The C++ compiler may be missing.
     let beyond: Vec<&&str> = names.difference(&expected).collect();
-    assert!(beyond.iter().all(|name| matches!(**name, "uring" | "cpp-filesystem")), "{refused:?}");
+    assert!(beyond.iter().all(|name| **name == "cpp-filesystem"), "{refused:?}");
     assert_eq!(expected.difference(&names).count(), 0, "{refused:?}");
     assert!(refused.iter().all(|(_, reason)| reason.len() > 10 && !reason.contains('\n')), "{refused:?}");
 }

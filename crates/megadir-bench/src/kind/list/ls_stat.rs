@@ -1,0 +1,278 @@
+//! System calls of programs that print attributes, entry by entry: as `ls -l` on Linux, by whole path on
+//! Windows.
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::*;
+#[cfg(windows)]
+pub(crate) use windows::*;
+
+/// Entries between two heartbeats.
+const STEP: usize = 1024;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) calls: u64,
+    /// Entries that no longer existed.
+    pub(crate) vanished: u64,
+}
+
+impl Asked {
+    /// Adds the counts of a later stage, which finds the same entries missing again.
+    pub(crate) fn add(&mut self, later: Self) {
+        self.calls += later.calls;
+        self.vanished = self.vanished.max(later.vanished);
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    //! System calls of `ls -l` for every entry, as traced from coreutils 9.1: statx (here relative to the
+    //! descriptor), then two queries for extended attributes by path, because current kernels have no
+    //! descriptor-relative call.
+
+    use std::ffi::CStr;
+    use std::os::fd::AsFd;
+    use std::os::unix::ffi::OsStrExt;
+
+    use megadir::Dir;
+    use megadir_record::Stage;
+    use rustix::fs::{AtFlags, StatxFlags};
+    use rustix::io::Errno;
+
+    use super::{Asked, STEP};
+    use crate::control::{RunControl, WorkError};
+    use crate::kind::list::output::{Attributes, NameArena};
+
+    const MASK: StatxFlags = StatxFlags::MODE
+        .union(StatxFlags::NLINK)
+        .union(StatxFlags::UID)
+        .union(StatxFlags::GID)
+        .union(StatxFlags::MTIME)
+        .union(StatxFlags::SIZE);
+    /// Buffer size that `ls` passes to lgetxattr, bytes.
+    const LABEL_BYTES: usize = 255;
+    const SYMLINK: u16 = 0o120_000;
+    pub(crate) const TYPE_BITS: u16 = 0o170_000;
+
+    pub(crate) fn lacks(_stage: Stage) -> Option<String> {
+        None
+    }
+
+    /// Vanished entries keep empty attributes and are counted; any other error ends the listing.
+    pub(crate) fn ask(
+        directory: &Dir,
+        arena: &mut NameArena,
+        control: RunControl<'_>,
+    ) -> Result<Asked, WorkError> {
+        let descriptor = directory.as_fd();
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        let mut attributes = Vec::with_capacity(arena.len());
+        let mut vanished = 0;
+        for (index, name) in arena.c_names().enumerate() {
+            if index % STEP == 0 {
+                control.check()?;
+            }
+            attributes.push(match rustix::fs::statx(descriptor, name, flags, MASK) {
+                Ok(stat) => Attributes {
+                    mode: stat.stx_mode,
+                    links: stat.stx_nlink,
+                    owner: stat.stx_uid,
+                    group: stat.stx_gid,
+                    size_bytes: stat.stx_size,
+                    modified_unix_s: stat.stx_mtime.tv_sec,
+                    has_acl: false,
+                },
+                Err(Errno::NOENT) => {
+                    vanished += 1;
+                    Attributes::default()
+                }
+                Err(error) => return Err(WorkError::Stage { stage: "statx", source: error.into() }),
+            });
+        }
+        arena.attributes = attributes;
+        Ok(Asked { calls: arena.len() as u64, vanished })
+    }
+
+    /// Security label and access control list. As in `ls`, a missing, inaccessible or too long attribute is no
+    /// error. Vanished entries are counted; any other error ends the listing.
+    pub(crate) fn ask_extended(
+        directory: &Dir,
+        arena: &mut NameArena,
+        control: RunControl<'_>,
+    ) -> Result<Asked, WorkError> {
+        let mut path = directory.path().as_os_str().as_bytes().to_vec();
+        path.push(b'/');
+        let prefix = path.len();
+        let mut attributes = std::mem::take(&mut arena.attributes);
+        let mut label = [0_u8; LABEL_BYTES];
+        let mut asked = Asked::default();
+        for (index, name) in arena.c_names().enumerate() {
+            if index % STEP == 0 {
+                control.check()?;
+            }
+            path.truncate(prefix);
+            path.extend_from_slice(name.to_bytes_with_nul());
+            let failed = |source| WorkError::Stage { stage: "lgetxattr", source };
+            let path =
+                CStr::from_bytes_with_nul(&path).map_err(|error| failed(std::io::Error::other(error)))?;
+            asked.calls += 1;
+            match rustix::fs::lgetxattr(path, c"security.selinux", &mut label[..]) {
+                Err(Errno::NOENT) => asked.vanished += 1,
+                Err(error) if !is_answer(error) => return Err(failed(error.into())),
+                _ => {}
+            }
+            let Some(of_entry) = attributes.get_mut(index) else { continue };
+            if of_entry.mode & TYPE_BITS != SYMLINK {
+                of_entry.has_acl = rustix::fs::getxattr_query(path, c"system.posix_acl_access").is_ok();
+                asked.calls += 1;
+            }
+        }
+        arena.attributes = attributes;
+        Ok(asked)
+    }
+
+    /// `true` if an error concerns only the extended attribute, not the entry.
+    fn is_answer(error: Errno) -> bool {
+        matches!(
+            error,
+            Errno::NODATA | Errno::NOTSUP | Errno::NOSYS | Errno::RANGE | Errno::ACCESS | Errno::PERM
+        )
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::sync::atomic::{AtomicBool, AtomicU64};
+
+        use megadir::{Dir, ReadOptions};
+
+        use super::{Asked, ask, ask_extended};
+        use crate::control::RunControl;
+        use crate::kind::list::output::NameArena;
+
+        #[test]
+        fn entries_that_vanish_are_counted() {
+            let parent = tempfile::tempdir().unwrap();
+            for name in ["one", "two", "three"] {
+                std::fs::write(parent.path().join(name), "").unwrap();
+            }
+            let directory = Dir::open(parent.path()).unwrap();
+            let options = ReadOptions { buffer_bytes: 32 << 10, threads: 1, shares: 1, resolve_types: false };
+            let mut reader = megadir::backend("getdents").unwrap().open(&directory, &options).unwrap();
+            let mut arena = NameArena::default();
+            while let Some(batch) = reader.next_batch().unwrap() {
+                arena.add(&batch);
+            }
+            std::fs::remove_file(parent.path().join("two")).unwrap();
+            let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+            let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+            let mut asked = ask(&directory, &mut arena, control).unwrap();
+            assert_eq!(asked, Asked { calls: 3, vanished: 1 });
+            asked.add(ask_extended(&directory, &mut arena, control).unwrap());
+            assert_eq!(asked, Asked { calls: 9, vanished: 1 });
+        }
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    //! Windows: `GetFileAttributesExW` with the whole path of every entry, for programs that go file by file. There
+    //! is no stage for extended attributes: no listing program reads their equivalent, access control lists.
+
+    use std::io;
+    use std::os::windows::ffi::OsStrExt;
+
+    use megadir::Dir;
+    use megadir::names::to_wide;
+    use megadir_record::Stage;
+    use megadir_sys::windows::facts;
+
+    use super::{Asked, STEP};
+    use crate::control::{RunControl, WorkError};
+    use crate::kind::list::output::{Attributes, NameArena};
+
+    const NOT_FOUND: i32 = 2;
+
+    pub(crate) fn lacks(stage: Stage) -> Option<String> {
+        let lacking = stage == Stage::ExtendedAttributes;
+        lacking.then(|| "extended attributes are queried as in ls, on Linux".to_owned())
+    }
+
+    /// Vanished entries keep empty attributes and are counted; any other error ends the listing.
+    pub(crate) fn ask(
+        directory: &Dir,
+        arena: &mut NameArena,
+        control: RunControl<'_>,
+    ) -> Result<Asked, WorkError> {
+        let failed = |source| WorkError::Stage { stage: "GetFileAttributesExW", source };
+        let mut path: Vec<u16> = directory.present_path()?.as_os_str().encode_wide().collect();
+        path.push(u16::from(b'\\'));
+        let prefix = path.len();
+        let mut attributes = Vec::with_capacity(arena.len());
+        let mut vanished = 0;
+        for (index, name) in arena.names().enumerate() {
+            if index % STEP == 0 {
+                control.check()?;
+            }
+            path.truncate(prefix);
+            append(&mut path, name).map_err(failed)?;
+            attributes.push(match facts::of_terminated(&path) {
+                Ok(facts) => facts,
+                Err(error) if error.raw_os_error() == Some(NOT_FOUND) => {
+                    vanished += 1;
+                    Attributes::default()
+                }
+                Err(error) => return Err(failed(error)),
+            });
+        }
+        arena.attributes = attributes;
+        Ok(Asked { calls: arena.len() as u64, vanished })
+    }
+
+    /// Always fails: the stage does not exist here, see [`lacks`].
+    pub(crate) fn ask_extended(_: &Dir, _: &mut NameArena, _: RunControl<'_>) -> Result<Asked, WorkError> {
+        let source = io::ErrorKind::Unsupported.into();
+        Err(WorkError::Stage { stage: "extended attributes", source })
+    }
+
+    #[inline]
+    fn append(path: &mut Vec<u16>, name: &[u8]) -> io::Result<()> {
+        match std::str::from_utf8(name) {
+            Ok(text) => path.extend(text.encode_utf16()),
+            Err(_) => path.extend(to_wide(name).ok_or(io::ErrorKind::InvalidFilename)?),
+        }
+        path.push(0);
+        Ok(())
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::sync::atomic::{AtomicBool, AtomicU64};
+
+        use megadir::ReadOptions;
+
+        use super::*;
+
+        #[test]
+        fn what_is_told_is_told_of_the_right_entry_and_what_vanishes_is_counted() {
+            let parent = tempfile::tempdir().unwrap();
+            for (name, text) in [("one", "1"), ("two", ""), ("thr\u{e4}\u{1f600}", "12345")] {
+                std::fs::write(parent.path().join(name), text).unwrap();
+            }
+            let directory = Dir::open(parent.path()).unwrap();
+            let options = ReadOptions { buffer_bytes: 32 << 10, threads: 1, shares: 1, resolve_types: false };
+            let mut reader = megadir::backend("by-handle").unwrap().open(&directory, &options).unwrap();
+            let mut arena = NameArena::default();
+            while let Some(batch) = reader.next_batch().unwrap() {
+                arena.add(&batch);
+            }
+            arena.sort();
+            std::fs::remove_file(parent.path().join("two")).unwrap();
+            let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+            let asked =
+                ask(&directory, &mut arena, RunControl { stop: &stop, heartbeat: &heartbeat }).unwrap();
+            assert_eq!(asked, Asked { calls: 3, vanished: 1 });
+            let sizes: Vec<u64> = arena.attributes.iter().map(|facts| facts.size_bytes).collect();
+            assert_eq!(sizes, [1, 5, 0]);
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! Reading the attributes of some of a directory's files by name, compared with listing all of them.
+
+use megadir::Dir;
+use megadir_record::{ArmId, BreakEvenArms, Counted, DataId, Group, GroupRule, Presence, Work};
+use megadir_stats::permutation::{Permutation, SplitMix64};
+use serde::Deserialize;
+
+use crate::control::{RunControl, WorkError};
+use crate::kind::arms::Arms;
+use crate::kind::lookup::{NAMES_MAX, NameSource};
+use crate::kind::stat_all::{ascending, baseline, work_of};
+use crate::kind::{BlockKey, Workload};
+use crate::measure::Stopwatch;
+use crate::method::method_named;
+use crate::note::NoteKind;
+use crate::request::{PlanError, Request};
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(windows)]
+use windows as system;
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatSomeSpec {
+    pub title: String,
+    pub list: Vec<String>,
+    /// Fractions of the files to stat, ascending, at most 1.
+    pub shares: Vec<f64>,
+}
+
+impl StatSomeSpec {
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        if self.list.is_empty() {
+            return Some("ask.list needs at least one method".into());
+        }
+        let shares = &self.shares;
+        let bounds = shares.first().is_some_and(|first| *first > 0.0)
+            && shares.last().is_some_and(|last| *last <= 1.0);
+        if !(bounds && shares.is_sorted_by(|a, b| a < b)) {
+            return Some("ask.shares must ascend from above 0 to at most 1".into());
+        }
+        self.list.iter().find_map(|name| method_named(name).err())
+    }
+}
+
+const GROUP: &str = "break-even";
+
+/// Adds arms that list and arms that stat, on every data set of `arms`, and the group that compares them.
+pub(crate) fn asks(spec: &StatSomeSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    let mut lists: Vec<(&str, Work)> = Vec::new();
+    for (place, name) in spec.list.iter().enumerate() {
+        match work_of(request, name)? {
+            Ok(work) => lists.push((name, work)),
+            Err(reason) if place == baseline(&spec.list) => {
+                return Err(PlanError::NoBaseline { name: name.clone(), reason });
+            }
+            Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("method {name}: {reason}")),
+        }
+    }
+    let sets = ascending(arms);
+    let mut series = Vec::new();
+    for &(entries, data) in &sets {
+        let asks: Vec<ArmId> = counts(&spec.shares, entries)
+            .into_iter()
+            .map(|files| arms.arm(GROUP, data, &Work::Ask { files }))
+            .collect();
+        let largest = Some(&(entries, data)) == sets.last();
+        for (place, (name, work)) in lists.iter().enumerate() {
+            let list = list(arms, data, work, largest && place == 0);
+            series.push(BreakEvenArms { name: name_of(name, work), list, asks: asks.clone() });
+        }
+    }
+    let rule = GroupRule::BreakEven { series };
+    arms.groups.push(Group::new(GROUP, &spec.title, true, rule));
+    Ok(())
+}
+
+fn list(arms: &mut Arms<'_>, data: DataId, work: &Work, baseline: bool) -> ArmId {
+    if !baseline {
+        return arms.arm(GROUP, data, work);
+    }
+    let id = arms.baseline(data, work.clone());
+    arms.join(id, GROUP);
+    arms.join(ArmId(id.0 + 1), GROUP);
+    id
+}
+
+fn name_of(name: &str, work: &Work) -> String {
+    match work {
+        Work::Attributes { threads, .. } if *threads > 1 => format!("{name}, {threads} threads"),
+        _ => name.to_owned(),
+    }
+}
+
+/// Converts fractions of a directory to distinct numbers of files, ascending.
+fn counts(shares: &[f64], entries: u64) -> Vec<u64> {
+    let count = |share: &f64| ((entries as f64 * share).round() as u64).clamp(1, entries.max(1));
+    let mut counts: Vec<u64> = shares.iter().map(count).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}
+
+/// Maximum number of names of one operation: 64 MiB of 32 bytes each.
+pub(crate) const FILES_MAX: u64 = 1 << 21;
+/// Calls between two checks for cancellation.
+const STEP: u64 = 1024;
+
+pub(crate) struct Ask<'a> {
+    files: u64,
+    source: &'a NameSource,
+    seed: u64,
+    names: Vec<system::Unit>,
+    ground: system::Ground,
+}
+
+impl<'a> Ask<'a> {
+    pub(crate) fn new(files: u64, source: &'a NameSource, seed: u64) -> Self {
+        Self { files, source, seed, names: Vec::new(), ground: system::Ground::default() }
+    }
+}
+
+/// Reads the attributes for the first `files` names; returns the number found, and the remaining names.
+fn once<'n>(
+    files: u64,
+    directory: &Dir,
+    ground: &mut system::Ground,
+    mut names: &'n [system::Unit],
+    control: RunControl<'_>,
+) -> Result<(u64, &'n [system::Unit]), WorkError> {
+    let mut asker = system::Asker::open(directory, ground)?;
+    let mut found = 0;
+    for index in 0..files {
+        if index % STEP == STEP - 1 {
+            control.check()?;
+        }
+        let Some((is_found, rest)) = asker.ask(names)? else { break };
+        found += u64::from(is_found);
+        names = rest;
+    }
+    Ok((found, names))
+}
+
+impl Workload for Ask<'_> {
+    fn unavailable(&self, _directory: &Dir) -> Option<String> {
+        let known = self.source.entries();
+        if self.files > FILES_MAX {
+            return Some(format!("one operation takes the names of at most {FILES_MAX} files"));
+        }
+        (self.files > known).then(|| format!("only {known} names in the directory are known"))
+    }
+
+    fn setup(
+        &mut self,
+        directory: &Dir,
+        block: BlockKey,
+        operations: u64,
+        _signals: RunControl<'_>,
+    ) -> Result<(), WorkError> {
+        let mut random = SplitMix64::new(self.seed ^ block.number());
+        let operations = operations.min((NAMES_MAX / self.files.max(1)).max(1));
+        self.names.clear();
+        self.ground = system::ground(directory)?;
+        for _ in 0..operations {
+            let drawn = Permutation::new(self.source.entries(), random.next_u64());
+            for index in (0..self.files).filter_map(|rank| drawn.get(rank)) {
+                let name = self.source.name(Presence::Present, index, self.seed);
+                system::push(&mut self.names, &name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        directory: &Dir,
+        operations: u64,
+        _stopwatch: &mut Stopwatch,
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        let Self { files, ground, names: all, .. } = self;
+        let mut names: &[system::Unit] = all;
+        crate::kind::repeat(operations, || {
+            if names.is_empty() {
+                names = all;
+            }
+            let (found, rest) = once(*files, directory, ground, names, control)?;
+            names = rest;
+            Ok(Counted { entries: found, hash: 0, calls: Some(found), written_bytes: 0 })
+        })
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    //! Linux: open the directory, one statx per file, close it.
+
+    use std::ffi::CStr;
+    use std::os::fd::OwnedFd;
+
+    use megadir::Dir;
+    use rustix::fs::{AtFlags, StatxFlags, statx};
+    use rustix::io::Errno;
+
+    use crate::control::WorkError;
+
+    pub(crate) type Unit = u8;
+    /// State prepared before a block.
+    pub(crate) type Ground = ();
+
+    /// As the library's stat backend `statx` for the same attributes.
+    const MASK: StatxFlags = StatxFlags::TYPE.union(StatxFlags::SIZE).union(StatxFlags::MTIME);
+    const FLAGS: AtFlags =
+        AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
+
+    pub(crate) fn ground(_directory: &Dir) -> Result<Ground, WorkError> {
+        Ok(())
+    }
+
+    pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> {
+        names.extend_from_slice(name.to_bytes_with_nul());
+        Ok(())
+    }
+
+    pub(crate) struct Asker {
+        directory: OwnedFd,
+    }
+
+    impl Asker {
+        pub(crate) fn open(directory: &Dir, _ground: &mut Ground) -> Result<Self, WorkError> {
+            Ok(Self { directory: directory.reopen()? })
+        }
+
+        /// Reads the attributes of the first name. `true` if all were reported, and the remaining names; `None`
+        /// without a name.
+        #[inline]
+        pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
+            let Ok(name) = CStr::from_bytes_until_nul(names) else { return Ok(None) };
+            let found = match statx(&self.directory, name, FLAGS, MASK) {
+                Ok(status) => StatxFlags::from_bits_retain(status.stx_mask).contains(MASK),
+                Err(Errno::NOENT) => false,
+                Err(error) => return Err(WorkError::Stage { stage: "statx", source: error.into() }),
+            };
+            Ok(Some((found, names.get(name.count_bytes() + 1..).unwrap_or_default())))
+        }
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    //! Windows: `GetFileAttributesExW` with the whole path of each file, which leaves no handle to close.
+
+    use std::ffi::CStr;
+    use std::os::windows::ffi::OsStrExt;
+
+    use megadir::Dir;
+    use megadir_sys::windows::facts;
+
+    use crate::control::WorkError;
+
+    pub(crate) type Unit = u16;
+    /// State prepared before a block: the directory's path with `\` at its end, and space for a name after it.
+    pub(crate) type Ground = Vec<u16>;
+
+    const STAGE: &str = "GetFileAttributesExW";
+    const NOT_FOUND: i32 = 2;
+    /// Maximum length of a name with NUL, UTF-16 units.
+    const NAME_UNITS_MAX: usize = 256;
+
+    pub(crate) fn ground(directory: &Dir) -> Result<Ground, WorkError> {
+        let mut path: Ground = directory.present_path()?.as_os_str().encode_wide().collect();
+        path.push(u16::from(b'\\'));
+        path.reserve(NAME_UNITS_MAX);
+        Ok(path)
+    }
+
+    pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> {
+        let invalid =
+            || WorkError::Stage { stage: STAGE, source: std::io::ErrorKind::InvalidFilename.into() };
+        names.extend(megadir::names::to_wide(name.to_bytes()).ok_or_else(invalid)?);
+        names.push(0);
+        Ok(())
+    }
+
+    pub(crate) struct Asker<'g> {
+        path: &'g mut Ground,
+        prefix: usize,
+    }
+
+    impl<'g> Asker<'g> {
+        pub(crate) fn open(_directory: &Dir, ground: &'g mut Ground) -> Result<Self, WorkError> {
+            Ok(Self { prefix: ground.len(), path: ground })
+        }
+
+        /// Reads the attributes of the first name. `true` if all were reported, and the remaining names; `None`
+        /// without a name.
+        #[inline]
+        pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
+            let Some(end) = names.iter().position(|unit| *unit == 0) else { return Ok(None) };
+            let (name, rest) = names.split_at(end + 1);
+            self.path.truncate(self.prefix);
+            self.path.extend_from_slice(name);
+            match facts::of_terminated(self.path) {
+                Ok(_) => Ok(Some((true, rest))),
+                Err(error) if error.raw_os_error() == Some(NOT_FOUND) => Ok(Some((false, rest))),
+                Err(source) => Err(WorkError::Stage { stage: STAGE, source }),
+            }
+        }
+    }
+
+    impl Drop for Asker<'_> {
+        fn drop(&mut self) {
+            self.path.truncate(self.prefix);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+    use std::time::Duration;
+
+    use megadir_record::{NameScheme, Phase};
+
+    use super::*;
+    use crate::dataset::{NAME_BYTES_MAX, Names};
+    use crate::measure::Calibration;
+
+    #[test]
+    fn shares_become_numbers_of_files_each_once() {
+        let shares = [0.001, 0.003, 0.01, 0.1, 1.0];
+        assert_eq!(counts(&shares, 100_000), [100, 300, 1000, 10_000, 100_000]);
+        assert_eq!(counts(&shares, 100), [1, 10, 100]);
+        assert_eq!(counts(&shares, 1), [1]);
+    }
+
+    const NAMES: Names = Names { scheme: NameScheme::Md5, seed: 3 };
+
+    fn stopwatch() -> Stopwatch {
+        Stopwatch::new(Calibration::over(Duration::from_millis(1)))
+    }
+
+    fn key(round: u32) -> BlockKey {
+        BlockKey { phase: Phase::Measure, round, attempt: 0, distinct: false }
+    }
+
+    #[test]
+    fn as_many_are_found_as_asked_for_and_those_that_are_missing_show() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut buffer = [0; NAME_BYTES_MAX];
+        for index in 0..500 {
+            let name = String::from_utf8(NAMES.write(index, &mut buffer).to_vec()).unwrap();
+            std::fs::write(parent.path().join(name), "").unwrap();
+        }
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        let directory = Dir::open(parent.path()).unwrap();
+        let listed = NameSource::sample(&directory, 5, 1000, control).unwrap();
+        for source in [NameSource::Made { names: NAMES, entries: 500 }, listed] {
+            for (files, operations) in [(1, 1), (7, 9000), (500, 3)] {
+                let mut ask = Ask::new(files, &source, 9);
+                assert_eq!(ask.unavailable(&directory), None);
+                ask.setup(&directory, key(1), operations, control).unwrap();
+                let counted = ask.run(&directory, operations, &mut stopwatch(), control).unwrap();
+                assert_eq!((counted.entries, counted.hash), (files, 0), "{files} {operations}");
+            }
+            assert!(Ask::new(501, &source, 9).unavailable(&directory).unwrap().starts_with("only 500 names"));
+        }
+        let source = NameSource::Made { names: NAMES, entries: 501 };
+        let mut ask = Ask::new(501, &source, 9);
+        ask.setup(&directory, key(1), 1, control).unwrap();
+        assert_eq!(ask.run(&directory, 1, &mut stopwatch(), control).unwrap().entries, 500);
+    }
+
+    #[test]
+    fn every_operation_draws_names_of_its_own_each_once() {
+        let source = NameSource::Made { names: NAMES, entries: 10_000 };
+        let mut ask = Ask::new(1000, &source, 9);
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        let directory = Dir::open(".").unwrap();
+        let names = |ask: &mut Ask<'_>, round, operations| -> Vec<Vec<system::Unit>> {
+            ask.setup(&directory, key(round), operations, control).unwrap();
+            ask.names.split(|unit| *unit == 0).filter(|name| !name.is_empty()).map(<[_]>::to_vec).collect()
+        };
+        let first = names(&mut ask, 1, 3);
+        assert_eq!(first.len(), 3000);
+        for operation in first.chunks(1000) {
+            assert_eq!(operation.iter().collect::<HashSet<_>>().len(), 1000);
+        }
+        assert_ne!(first[..1000], first[1000..2000]);
+        assert_eq!(names(&mut ask, 1, 3), first);
+        assert_ne!(names(&mut ask, 2, 3), first);
+        // The buffer is bounded, however many operations a block repeats.
+        assert_eq!(names(&mut ask, 1, 1 << 16).len(), 4000);
+    }
+}

@@ -1,0 +1,99 @@
+//! Directories ranked by what they gained, as a table or as JSON lines.
+
+use std::cmp::Reverse;
+
+use megadir_inventory::changes::{Gain, Gains};
+
+use super::Args;
+use super::args::By;
+use super::lines::Lines;
+use crate::cmd::list::summary::text::Look;
+use crate::ui::escape;
+use crate::ui::output::{Ended, Output};
+
+/// Lines on a screen.
+const TOP: usize = 10;
+/// For programs.
+const TOP_JSON: usize = 1000;
+const HEADINGS: [&str; 4] = ["entries", "on disk", "size", "directory"];
+
+pub(super) fn write(
+    gains: &Gains,
+    by: By,
+    args: &Args,
+    lines: &Lines,
+    output: &mut Output,
+) -> Result<(), Ended> {
+    let top = args.top.unwrap_or(if args.json { TOP_JSON } else { TOP });
+    let ranked = ranked(gains, by, top);
+    if args.json {
+        for gain in ranked {
+            json(&mut output.text, gain, &lines.path(gain.root, &gain.path), gains.has_allocated);
+            output.made()?;
+        }
+        return output.flush();
+    }
+    let is_terminal = output.is_terminal();
+    let look = Look::new(is_terminal, is_terminal);
+    let cells = |gain: &Gain| {
+        let allocated = match gains.has_allocated {
+            true => signed(gain.allocated, |bytes| look.bytes(bytes)),
+            false => "-".to_owned(),
+        };
+        let entries = signed(gain.entries.into(), |number| look.number(number));
+        [entries, allocated, signed(gain.apparent, |bytes| look.bytes(bytes))]
+    };
+    let rows: Vec<[String; 3]> = ranked.iter().map(|gain| cells(gain)).collect();
+    let width =
+        |at: usize| rows.iter().map(|row| row[at].len()).chain([HEADINGS[at].len()]).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2)];
+    let line = |text: &mut Vec<u8>, cells: [&str; 3]| {
+        for (cell, width) in cells.into_iter().zip(widths) {
+            text.extend_from_slice(format!("{cell:>width$}  ").as_bytes());
+        }
+    };
+    line(&mut output.text, [HEADINGS[0], HEADINGS[1], HEADINGS[2]]);
+    output.text.extend_from_slice(HEADINGS[3].as_bytes());
+    output.text.push(b'\n');
+    for (gain, cells) in ranked.into_iter().zip(&rows) {
+        line(&mut output.text, cells.each_ref().map(String::as_str));
+        let path = lines.path(gain.root, &gain.path);
+        match is_terminal {
+            true => escape::terminal(&mut output.text, &path),
+            false => output.text.extend_from_slice(&path),
+        }
+        output.text.push(b'\n');
+        output.made()?;
+    }
+    output.flush()
+}
+
+/// Directories with a gain, the largest first; among equal ones by path, so that a directory comes before those below it.
+fn ranked(gains: &Gains, by: By, top: usize) -> Vec<&Gain> {
+    let value = |gain: &Gain| match by {
+        By::Entries => i128::from(gain.entries),
+        By::Allocated => gain.allocated,
+        By::Apparent => gain.apparent,
+    };
+    let mut ranked: Vec<&Gain> = gains.directories.iter().filter(|gain| value(gain) > 0).collect();
+    ranked.sort_by_key(|gain| Reverse(value(gain)));
+    ranked.truncate(top);
+    ranked
+}
+
+fn signed(value: i128, text: impl Fn(u128) -> String) -> String {
+    match value {
+        0 => "0".to_owned(),
+        1.. => format!("+{}", text(value.unsigned_abs())),
+        _ => format!("-{}", text(value.unsigned_abs())),
+    }
+}
+
+fn json(text: &mut Vec<u8>, gain: &Gain, path: &[u8], has_allocated: bool) {
+    text.extend_from_slice(b"{\"v\":1,");
+    escape::json_member(text, "path", path);
+    let Gain { entries, allocated, apparent, .. } = gain;
+    let allocated = escape::json_or_null(has_allocated.then_some(allocated));
+    let rest = format!(",\"entries\":{entries},\"allocated\":{allocated},\"apparent\":{apparent}}}\n");
+    text.extend_from_slice(rest.as_bytes());
+}

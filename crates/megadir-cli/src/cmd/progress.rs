@@ -1,0 +1,336 @@
+//! Progress of a command: one line on standard error, if that is a terminal and the command takes longer than
+//! [`DELAY`]. A thread draws it from a counter, so that the work itself only adds to a number.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use megadir::Dir;
+
+use super::limits::amount::{amount, grouped};
+use crate::ui::message;
+
+/// Shorter commands show nothing.
+const DELAY: Duration = Duration::from_millis(500);
+const TICK: Duration = Duration::from_millis(100);
+/// Value of `Counter::total` if nothing bounds the work.
+const UNKNOWN: u64 = 0;
+
+/// Cleared and removed when it is dropped.
+#[derive(Debug)]
+pub(in crate::cmd) struct Progress {
+    counter: Arc<Counter>,
+    /// `None` if standard error is no terminal.
+    drawer: Option<JoinHandle<()>>,
+}
+
+/// The work writes it, the drawing thread reads it.
+#[derive(Debug, Default)]
+pub(in crate::cmd) struct Counter {
+    done: AtomicU64,
+    /// Entries in all, or [`UNKNOWN`].
+    total: AtomicU64,
+    /// The total is an estimate.
+    about: AtomicBool,
+    ended: AtomicBool,
+}
+
+impl Counter {
+    pub(in crate::cmd) fn add(&self, entries: u64) {
+        self.done.fetch_add(entries, Ordering::Relaxed);
+    }
+
+    pub(in crate::cmd) fn set(&self, done: u64) {
+        self.done.store(done, Ordering::Relaxed);
+    }
+
+    /// Without a total, elapsed time replaces the remaining time.
+    pub(in crate::cmd) fn expect(&self, total: Option<u64>, about: bool) {
+        self.about.store(about, Ordering::Relaxed);
+        self.total.store(total.unwrap_or(UNKNOWN), Ordering::Relaxed);
+    }
+
+    /// Also if more than expected was done: then the total was wrong.
+    fn total(&self) -> Option<u64> {
+        let total = self.total.load(Ordering::Relaxed);
+        (total != UNKNOWN && self.done.load(Ordering::Relaxed) <= total).then_some(total)
+    }
+}
+
+impl Progress {
+    /// `what` follows the number: "entries read".
+    pub(in crate::cmd) fn new(what: &'static str) -> Self {
+        Self::on(ProgressDrawTarget::stderr(), what, || None)
+    }
+
+    /// `estimate` returns the total, in the drawing thread and only if the command takes long.
+    pub(in crate::cmd) fn with_estimate(
+        what: &'static str,
+        estimate: impl FnOnce() -> Option<u64> + Send + 'static,
+    ) -> Self {
+        Self::on(ProgressDrawTarget::stderr(), what, estimate)
+    }
+
+    fn on(
+        target: ProgressDrawTarget,
+        what: &'static str,
+        estimate: impl FnOnce() -> Option<u64> + Send + 'static,
+    ) -> Self {
+        let counter = Arc::<Counter>::default();
+        if target.is_hidden() {
+            return Self { counter, drawer: None };
+        }
+        let counted = Arc::clone(&counter);
+        let drawer = std::thread::Builder::new().name("megadir-progress".to_owned());
+        // Without a thread there is no progress, which is no failure of the command.
+        let drawer = drawer.spawn(move || draw(target, what, estimate, &counted)).ok();
+        Self { counter, drawer }
+    }
+
+    pub(in crate::cmd) fn is_drawn(&self) -> bool {
+        self.drawer.is_some()
+    }
+
+    pub(in crate::cmd) fn counter(&self) -> &Counter {
+        &self.counter
+    }
+
+    /// `work` updates `count`, which is shown.
+    pub(in crate::cmd) fn of<R>(self, count: &AtomicU64, work: impl FnOnce() -> R) -> R {
+        if self.drawer.is_none() {
+            return work();
+        }
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let copies = scope.spawn(|| {
+                while !done.load(Ordering::Acquire) {
+                    self.counter.set(count.load(Ordering::Relaxed));
+                    std::thread::park_timeout(TICK);
+                }
+            });
+            // A guard, because the scope joins the thread even if the work panics.
+            let _ends = Ends(&done, copies.thread());
+            work()
+        })
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.counter.ended.store(true, Ordering::Release);
+        if let Some(drawer) = self.drawer.take() {
+            drawer.thread().unpark();
+            let _ = drawer.join();
+        }
+    }
+}
+
+/// Number of entries in a directory, computed in milliseconds where the file system allows that.
+pub(in crate::cmd) fn estimate(directory: &Dir) -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    {
+        megadir::estimate(directory).ok().map(|estimate| estimate.entries)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = directory;
+        None
+    }
+}
+
+struct Ends<'a>(&'a AtomicBool, &'a std::thread::Thread);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+        self.1.unpark();
+    }
+}
+
+fn draw(target: ProgressDrawTarget, what: &str, estimate: impl FnOnce() -> Option<u64>, counter: &Counter) {
+    let (started, mut target, mut estimate) = (Instant::now(), Some(target), Some(estimate));
+    // Hidden at first, so that its rate counts from the start.
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    let mut shown = None;
+    while !counter.ended.load(Ordering::Acquire) {
+        if started.elapsed() >= DELAY
+            && let (Some(target), Some(estimate)) = (target.take(), estimate.take())
+        {
+            if let Some(total) = estimate() {
+                counter.expect(Some(total), true);
+            }
+            bar.set_draw_target(target);
+            message::begin_line(&bar);
+        }
+        let total = counter.total();
+        let about = counter.about.load(Ordering::Relaxed);
+        if shown.replace((total.is_some(), about)) != Some((total.is_some(), about)) {
+            set_style(&bar, &template(what, total.is_some(), about));
+        }
+        match total {
+            Some(total) => bar.set_length(total),
+            None => bar.unset_length(),
+        }
+        bar.set_position(counter.done.load(Ordering::Relaxed));
+        bar.tick();
+        std::thread::park_timeout(TICK);
+    }
+    message::end_line();
+    bar.finish_and_clear();
+}
+
+fn template(what: &str, is_known: bool, about: bool) -> String {
+    match (is_known, about) {
+        (false, _) => format!("{{spinner}} {{done}} {what}, {{rate}}, {{elapsed}}"),
+        (true, about) => {
+            let about = if about { "about " } else { "" };
+            format!("{{wide_bar}} {{done}} of {about}{{all}} {what}, {{rate}}, {{eta}} left")
+        }
+    }
+}
+
+/// Keys `{done}`, `{all}` and `{rate}` in addition to indicatif's.
+fn set_style(bar: &ProgressBar, template: &str) {
+    let Ok(style) = ProgressStyle::with_template(template) else { return };
+    let done = |state: &ProgressState, text: &mut dyn Write| {
+        let _ = text.write_str(&grouped(state.pos()));
+    };
+    let all = |state: &ProgressState, text: &mut dyn Write| {
+        let _ = text.write_str(&grouped(state.len().unwrap_or_default()));
+    };
+    let rate = |state: &ProgressState, text: &mut dyn Write| {
+        let _ = write!(text, "{}/s", amount(state.per_sec() as u64));
+    };
+    bar.set_style(style.with_key("done", done).with_key("all", all).with_key("rate", rate));
+}
+
+#[cfg(test)]
+pub(super) mod screen {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use indicatif::TermLike;
+
+    /// Terminal that records its output.
+    #[derive(Clone, Debug)]
+    pub(in crate::cmd) struct Screen {
+        width: u16,
+        drawn: Arc<Mutex<String>>,
+    }
+
+    impl Screen {
+        pub(in crate::cmd) fn new(width: u16) -> Self {
+            Self { width, drawn: Arc::default() }
+        }
+
+        pub(in crate::cmd) fn shows(&self, text: &str) -> bool {
+            self.drawn().contains(text)
+        }
+
+        pub(in crate::cmd) fn drawn(&self) -> String {
+            self.drawn.lock().map(|drawn| drawn.clone()).unwrap_or_default()
+        }
+    }
+
+    impl TermLike for Screen {
+        fn width(&self) -> u16 {
+            self.width
+        }
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            let mut drawn = self.drawn.lock().map_err(|_| io::Error::other("poisoned"))?;
+            drawn.push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            let mut drawn = self.drawn.lock().map_err(|_| io::Error::other("poisoned"))?;
+            drawn.push('\n');
+            Ok(())
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::screen::Screen;
+    use super::*;
+
+    #[test]
+    fn a_line_fits_the_terminal_and_has_numbers_as_everywhere() {
+        for width in [80, 120, 200] {
+            let screen = Screen::new(width);
+            let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
+            let bar = ProgressBar::with_draw_target(Some(2_345_678), target);
+            set_style(&bar, &template("entries", true, true));
+            bar.set_position(1_234_567);
+            bar.tick();
+            assert!(screen.shows(" 1 234 567 of about 2 345 678 entries, "), "{screen:?}");
+            let drawn = screen.drawn();
+            let widest = drawn.lines().map(|line| line.chars().count()).max();
+            assert_eq!(widest, Some(width.into()), "{drawn:?}");
+        }
+    }
+
+    fn on(screen: &Screen, estimate: Option<u64>) -> Progress {
+        let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
+        Progress::on(target, "entries compared", move || estimate)
+    }
+
+    /// `false` if the text did not appear.
+    fn waited(screen: &Screen, text: &str) -> bool {
+        let started = Instant::now();
+        while !screen.shows(text) && started.elapsed() < megadir_testkit::PATIENCE {
+            std::thread::sleep(TICK / 10);
+        }
+        screen.shows(text)
+    }
+
+    #[test]
+    fn a_count_that_others_keep_is_shown_with_its_rate_while_they_work() {
+        let (screen, count) = (Screen::new(100), AtomicU64::new(0));
+        on(&screen, None).of(&count, || {
+            count.store(12_345, Ordering::Relaxed);
+            assert!(waited(&screen, "12 345 entries compared, ") && waited(&screen, "/s, "), "{screen:?}");
+        });
+    }
+
+    #[test]
+    fn short_work_draws_nothing_and_ends_at_once() {
+        let (screen, started) = (Screen::new(100), Instant::now());
+        let progress = on(&screen, Some(7));
+        progress.counter().add(3);
+        drop(progress);
+        // On a loaded machine even this may take longer than the delay.
+        assert!(screen.drawn().is_empty() || started.elapsed() >= DELAY, "{screen:?}");
+    }
+
+    #[test]
+    fn a_total_that_was_too_small_is_no_longer_shown() {
+        let screen = Screen::new(100);
+        let progress = on(&screen, Some(1000));
+        progress.counter().set(900);
+        assert!(waited(&screen, " 900 of about 1 000 entries compared, "), "{screen:?}");
+        progress.counter().set(1001);
+        assert!(waited(&screen, " 1 001 entries compared, "), "{screen:?}");
+    }
+}

@@ -1,0 +1,55 @@
+//! `megadir scan --lists`: lists of paths for programs that copy in parallel.
+
+use std::path::{Path, PathBuf};
+
+use megadir_inventory::Lists;
+
+use super::args::{Args, spill_directory};
+use super::{Asked, concluded, timed, writing_back};
+use crate::cmd::interrupt::Interrupt;
+use crate::cmd::list::examined::MEMORY_BYTES;
+use crate::cmd::values::ListLimits;
+use crate::exit::{self, CliError};
+use crate::ui::message::quoted;
+
+/// Refuses several trees, and lists that would be in their own tree.
+pub(super) fn check(args: &Args, directory: &Path) -> Result<(), CliError> {
+    let [tree] = &args.paths[..] else {
+        return Err(CliError::usage("--lists: paths are relative to the tree, so name a single PATH"));
+    };
+    let above = directory.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let real = |path: &Path| -> PathBuf { std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()) };
+    match real(above).starts_with(real(tree)) {
+        true => Err(CliError::usage(format!(
+            "--lists {}: it is below {}, whose entries it would list: name a directory outside",
+            quoted(directory),
+            quoted(tree)
+        ))),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn write(
+    args: &Args,
+    (directory, limits): (&Path, ListLimits),
+    conditions: Asked,
+    interrupt: &Interrupt,
+) -> Result<u8, CliError> {
+    // The rows are sorted by path, then the entries by inode.
+    let memory_bytes = args.reading.memory.unwrap_or(MEMORY_BYTES) / 2;
+    let spill = spill_directory(Some(directory));
+    let mut options = args.reading.options(Some(directory), Vec::new(), conditions);
+    options.memory_bytes = memory_bytes;
+    let mut lists = Lists::create(directory, limits, memory_bytes, spill)?;
+    let (scanned, started) = timed(args, &options, interrupt, &mut lists);
+    let Some(metadata) = scanned? else {
+        eprintln!("megadir: interrupted; nothing was written");
+        return Ok(exit::INTERRUPTED);
+    };
+    let done = writing_back(interrupt, || lists.finish())?;
+    let written = match done.lists {
+        1 => format!("1 list in {}", quoted(directory)),
+        lists => format!("{lists} lists in {}", quoted(directory)),
+    };
+    Ok(concluded(args, &metadata, started.elapsed(), Some(written)))
+}

@@ -1,0 +1,143 @@
+//! The first screen of every command that answers a question: at most 25 lines of 80 columns, word by word.
+//! `MEGADIR_BLESS=1` rewrites the golden.
+//!
+//! The screens are those of a terminal of 80 x 25. The file system is seeded and files are old, so that every figure
+//! is the same on any machine; device names are replaced.
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use megadir_testkit::mount::{HASH_SEED, Mount, Recipe};
+use megadir_testkit::output::golden;
+use megadir_testkit::require;
+use tempfile::TempDir;
+
+use crate::support::{have, shell};
+
+const LINES: usize = 25;
+const COLUMNS: usize = 80;
+
+/// ext4 with blocks of 4 KiB and room for ten million files.
+const SEEDED: Recipe = Recipe {
+    name: "ext4 with 12 million inodes and a fixed hash",
+    kind: "ext4",
+    mkfs: &["mkfs.ext4", "-q", "-F", "-m", "0", "-N", "12000000", "-E", HASH_SEED, "-O", "^has_journal"],
+    tune: &[],
+    image_bytes: 64 << 30,
+};
+
+/// Output on a terminal without control sequences. Messages of a run in progress are on standard error, and not
+/// part of the screen.
+fn screen(directory: &Path, command: &str) -> String {
+    let line =
+        format!("script -qec \"stty cols {COLUMNS} rows {LINES}; $M {command} 2>/dev/null; true\" /dev/null");
+    let ran = shell(directory, &format!("NO_COLOR=1 LC_ALL=C.UTF-8 TZ=UTC {line} < /dev/null"));
+    assert_eq!(ran.code, Some(0), "{command}: {ran:?}");
+    let text = String::from_utf8(ran.out).unwrap().replace("\r\n", "\n");
+    assert!(!text.contains('\x1b'), "{command}: NO_COLOR: {text:?}");
+    let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+    let lines = text.lines().count();
+    assert!(
+        lines > 0 && lines <= LINES && widest <= COLUMNS,
+        "{command}: {lines} lines of {widest} columns:\n{text}"
+    );
+    text
+}
+
+/// All files below a directory are from the year 1990.
+fn age(directory: &Path) {
+    let then = SystemTime::UNIX_EPOCH + Duration::from_secs(20 * 366 * 86_400);
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            age(&path);
+        }
+        let times = std::fs::FileTimes::new().set_accessed(then).set_modified(then);
+        std::fs::File::open(path).unwrap().set_times(times).unwrap();
+    }
+}
+
+fn fill(directory: &Path) {
+    let made = shell(
+        directory,
+        "set -e
+         $M make spool --entries 2000 --quiet
+         $M make project --entries 300 --layout per-directory:50 --quiet
+         mkdir files",
+    );
+    assert_eq!(made.code, Some(0), "{made:?}");
+    age(directory);
+    let scanned = shell(
+        directory,
+        "$M scan project -o project.parquet --quiet && mv project/d000001 project/moved && rm -r project/d000002 \
+         && touch -d 1990-01-16 project/new",
+    );
+    assert_eq!(scanned.code, Some(0), "{scanned:?}");
+}
+
+#[test]
+fn the_first_screen_of_every_answer_fits_and_is_known() {
+    require!(have("script"));
+    let mount = require!(Mount::make(&SEEDED));
+    let directory = &mount.path();
+    fill(directory);
+    let record =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records/2026-11-21-listing-ext4/record.jsonl");
+    std::fs::copy(record, directory.join("run.jsonl")).unwrap();
+    std::fs::copy(directory.join("run.jsonl"), directory.join("new.jsonl")).unwrap();
+    let mut text = String::new();
+    for command in [
+        "advise files --files 10M --churn --time 0s",
+        "limits spool",
+        "usage project",
+        "list --summary --top 1 spool",
+        "changes project.parquet project --only added,renamed",
+        "remove --dry-run spool",
+        "bench report run.jsonl",
+        "bench compare run.jsonl new.jsonl",
+    ] {
+        text.push_str(&format!("$ megadir {command}\n{}\n", screen(directory, command)));
+    }
+    golden(env!("CARGO_MANIFEST_DIR"), "tests/golden/first-screens.txt", &text);
+}
+
+/// The figures differ in each run; the question comes first, and the prompt still fits.
+#[test]
+fn a_run_ends_with_one_screen() {
+    require!(have("script"));
+    let scratch = TempDir::new().unwrap();
+    let text = screen(scratch.path(), "bench run listing --quick --entries 50 --rounds 7 -o run.jsonl");
+    assert!(text.starts_with("Why is ls slow") || text.starts_with('!'), "{text}");
+    assert!(text.contains("megadir bench report --verbose"), "{text}");
+}
+
+#[test]
+fn colours_follow_the_environment_and_only_add_to_the_text() {
+    require!(have("script"));
+    let scratch = TempDir::new().unwrap();
+    let record =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records/2026-11-21-listing-ext4/record.jsonl");
+    std::fs::copy(record, scratch.path().join("run.jsonl")).unwrap();
+    let piped = |environment: &str| {
+        let ran = shell(scratch.path(), &format!("env -u NO_COLOR {environment} $M bench report run.jsonl"));
+        String::from_utf8(ran.out).unwrap()
+    };
+    let on_terminal = |environment: &str| {
+        let line = format!("env -u NO_COLOR TERM=xterm {environment} $M bench report run.jsonl");
+        let ran =
+            shell(scratch.path(), &format!("script -qec \"stty cols 80; {line}\" /dev/null < /dev/null"));
+        String::from_utf8(ran.out).unwrap()
+    };
+    let is_coloured = |text: &str| text.contains('\x1b');
+    assert!(is_coloured(&on_terminal("CLICOLOR=1")) && is_coloured(&on_terminal("NO_COLOR=")));
+    for never in ["NO_COLOR=1", "CLICOLOR=0", "TERM=dumb", "NO_COLOR=1 CLICOLOR_FORCE=1"] {
+        assert!(!is_coloured(&on_terminal(never)), "{never}");
+    }
+    let (plain, forced) = (piped("CLICOLOR_FORCE=0"), piped("CLICOLOR_FORCE=1"));
+    assert!(!is_coloured(&plain) && is_coloured(&forced) && !is_coloured(&piped("CLICOLOR=1")));
+    let mut parts = forced.split('\x1b');
+    let mut without = parts.next().unwrap().to_owned();
+    parts.for_each(|part| without.push_str(part.split_once('m').unwrap().1));
+    assert_eq!(without, plain);
+}

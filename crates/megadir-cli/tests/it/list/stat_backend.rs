@@ -1,0 +1,125 @@
+//! `--stat-backend`: the same lines from every backend, flat and recursive, and one line if a backend is
+//! unavailable.
+
+use std::path::Path;
+use std::process::Command;
+
+use megadir_testkit::mount::{BTRFS, Mount, TMPFS, XFS, run as run_program, unmount};
+use megadir_testkit::require;
+use megadir_testkit::tree::{Flat, Kinds, Names};
+
+use crate::support::{fill, root, run, run_as_nobody, scratch, set, unprivileged};
+
+/// Lists all fields of a directory.
+fn list(directory: &Path, options: &[&str]) -> std::collections::BTreeSet<Vec<u8>> {
+    let fields = "type,size,mtime,ctime,btime,mode,user,group,links,inode,device,mount,name";
+    let all = [&["list", "--fields", fields, "--time-style", "epoch"], options].concat();
+    set(run(directory, &all).lines())
+}
+
+#[test]
+fn the_lines_are_the_same_whatever_reads_and_asks() {
+    for (name, recipe) in [("xfs-bulkstat", &XFS), ("btrfs-search", &BTRFS)] {
+        let mount = require!(Mount::make(recipe));
+        let flat = Flat { entries: 30_000, names: Names::Plain, kinds: Kinds::Mixed, seed: 1 };
+        flat.build(&mount.path().join("large"));
+        fill(&mount.path(), &["small/below/", "small/a", "small/below/b"]);
+        // Entries younger than a second are not read in bulk.
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        for directory in ["large", "small"] {
+            let expected = list(&mount.path(), &["--stat-backend", "statx", directory]);
+            for options in [
+                &["-j", "1"][..],
+                &["-j", "3"],
+                &["--backend", "split", "-j", "2"],
+                &["--backend", "getdents"],
+            ] {
+                let all = [&["--stat-backend", name, directory], options].concat();
+                assert_eq!(list(&mount.path(), &all), expected, "{all:?}");
+            }
+        }
+        let expected = list(&mount.path(), &["--stat-backend", "std", "-r", "small"]);
+        let without_mount = |lines: std::collections::BTreeSet<Vec<u8>>| -> Vec<Vec<Vec<u8>>> {
+            let fields =
+                |line: Vec<u8>| line.split(|byte| *byte == b'\t').map(<[u8]>::to_vec).collect::<Vec<_>>();
+            let lines = lines.into_iter().map(fields).map(|mut line| {
+                line.remove(11);
+                line
+            });
+            lines.collect()
+        };
+        let told = list(&mount.path(), &["--stat-backend", name, "-r", "small"]);
+        assert_eq!(without_mount(told), without_mount(expected));
+        assert_eq!(
+            list(&mount.path(), &["--stat-backend", name, "-r", "."]),
+            list(&mount.path(), &["-r", "."])
+        );
+    }
+}
+
+#[test]
+fn who_is_asked_is_explained() {
+    let scratch = scratch();
+    fill(scratch.path(), &["a"]);
+    for name in ["std", "statx", "fstatat"] {
+        let ran = run(scratch.path(), &["list", "-l", "--explain", "--stat-backend", name]);
+        assert!(ran.err.contains(&format!(": {name} at once")) && ran.code == Some(0), "{ran:?}");
+        let ran = run(scratch.path(), &["list", "-lr", "--explain", "--stat-backend", name]);
+        assert!(ran.err.contains(&format!("examined with {name} by")) && ran.code == Some(0), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_in_one_line() {
+    let scratch = scratch();
+    fill(scratch.path(), &["a"]);
+    let refused = |options: &[&str], code, words: &[&str]| {
+        run(scratch.path(), &[&["list"], options].concat()).complains(code, words);
+    };
+    refused(&["-l", "--stat-backend", "statq"], 2, &["'statq'", "did you mean 'statx'?"]);
+    refused(&["-l", "--stat-backend", "bulkstat"], 2, &["did you mean 'xfs-bulkstat'?"]);
+    refused(&["-l", "--stat-backend", "xyz"], 2, &["expected one of std, statx, fstatat"]);
+    refused(&["--stat-backend", "statx"], 2, &["--stat-backend needs --long"]);
+    refused(&["--stat-backend", "statx", "--estimate"], 2, &["--stat-backend"]);
+    // The option's name of earlier versions.
+    refused(&["-l", "--examiner", "statq"], 2, &["'statq'", "did you mean 'statx'?"]);
+    let mount = require!(Mount::make(&TMPFS));
+    let path = mount.path();
+    for options in [&["list", "-l"][..], &["list", "-lr"], &["list", "--count", "--larger-than", "1"]] {
+        for (name, words) in
+            [("xfs-bulkstat", "is for XFS, and this is tmpfs"), ("btrfs-search", "is for btrfs")]
+        {
+            let ran = run(&path, &[options, &["--stat-backend", name]].concat());
+            ran.complains(3, &["examine '.'", name, words, "(omit --stat-backend or choose another)"]);
+        }
+    }
+}
+
+#[test]
+fn who_may_not_is_refused_in_one_line() {
+    let scratch = scratch();
+    let program = require!(unprivileged(&scratch));
+    let mount = require!(Mount::make(&XFS));
+    for options in [&["list", "-l"][..], &["list", "-lr"]] {
+        let ran =
+            run_as_nobody(&program, &mount.path(), &[options, &["--stat-backend", "xfs-bulkstat"]].concat());
+        ran.complains(3, &["XFS_IOC_BULKSTAT needs root"]);
+    }
+}
+
+#[test]
+fn another_file_system_in_a_tree_is_refused_once_and_the_rest_listed() {
+    require!(root());
+    let mount = require!(Mount::make(&XFS));
+    fill(&mount.path(), &["a", "other/", "below/deep/", "below/deep/b"]);
+    let other = mount.path().join("other");
+    run_program(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&other)).unwrap();
+    fill(&other, &["one/", "two/three/", "file"]);
+    let options =
+        ["list", "-r", "--cross-mounts", "--fields", "name", "--stat-backend", "xfs-bulkstat", "-j", "2"];
+    let ran = run(&mount.path(), &options);
+    unmount(&other).unwrap();
+    let names = set(crate::support::split(&ran.out, b'\n'));
+    assert_eq!(names.len(), 5, "{ran:?}");
+    ran.complains(1, &["examine './other'", "xfs-bulkstat is for XFS, and this is tmpfs"]);
+}

@@ -1,0 +1,117 @@
+//! Comparison of two inventories of the same trees, in one pass over both.
+
+use std::path::Path;
+
+use megadir::{Error, ErrorKind, FileSystem, Result, names};
+
+use super::compare::{CompareOptions, Compared, Watch};
+use super::engine::{self, Comparing};
+use super::proof::Proof;
+use super::source::{Merged, Source};
+use crate::metadata::{Metadata, Root, Scanned};
+use crate::rows::{Rows, SeenRows};
+
+/// Compares an inventory with a newer one, which stands in for the trees: the changes are those that
+/// [`compare`](super::compare()) would have reported when the newer one was written. Of the options, `keep` must be
+/// `None` and `skip_unchanged` has no effect.
+///
+/// # Errors
+///
+/// [`ErrorKind::BadOption`] if the inventories are not comparable: other trees (unless `any_root`), other conditions or
+/// mounts, or the second one is older.
+pub fn compare_inventories<A: Rows + Send, B: Rows + Send>(
+    before: A,
+    now: B,
+    options: &CompareOptions,
+    watch: &Watch,
+) -> Result<Compared> {
+    let (metadata, newer) = (before.metadata().clone(), now.metadata().clone());
+    check(&metadata, &newer, options)?;
+    let metadata = (&metadata, &newer);
+    match &options.conditions {
+        Some(conditions) => {
+            let before = SeenRows::new(before, conditions.clone());
+            from_source(metadata, Merged::new(before, SeenRows::new(now, conditions.clone())), options, watch)
+        }
+        None => from_source(metadata, Merged::new(before, now), options, watch),
+    }
+}
+
+fn from_source<S: Source>(
+    (metadata, now): (&Metadata, &Metadata),
+    source: S,
+    options: &CompareOptions,
+    watch: &Watch,
+) -> Result<Compared> {
+    let proof = |root: &Root| Proof::of(FileSystem::from_name(&root.file_system));
+    let comparing = Comparing {
+        metadata,
+        trees: metadata.roots.iter().map(|_| None).collect(),
+        now: Some(now),
+        proofs: now.roots.iter().map(proof).collect(),
+        exclude: options.exclude.clone(),
+        conditions: options.conditions.as_deref(),
+        started_ns: now.started_ns,
+        stat_backend: megadir::stat_backend("std")?,
+        threads: options.threads,
+        skip_unchanged: false,
+        any_root: options.any_root,
+        stop: &watch.stop,
+        entries: &watch.entries,
+    };
+    let found = engine::compare(&comparing, None, source)?;
+    let has_stubs = comparing.proofs.iter().any(|proof| proof.stubs);
+    let is_unknown = metadata.volumes.is_none() || now.volumes.is_none();
+    let volumes_unknown = is_unknown && has_stubs && found.volumes.len() > metadata.roots.len();
+    Ok(Compared { volumes_unknown, ..Compared::of(found, &comparing.proofs, options) })
+}
+
+/// Refuses inventories whose differences would not be changes.
+fn check(before: &Metadata, now: &Metadata, options: &CompareOptions) -> Result<()> {
+    let refuse = |reason: String| Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason));
+    if options.keep.is_some() {
+        return refuse("the newer of two inventories is the current state already".to_owned());
+    }
+    if now.started_ns < before.started_ns {
+        return refuse("the second inventory is older than the first: exchange them".to_owned());
+    }
+    let (old, new) = (before.roots.len(), now.roots.len());
+    if old != new {
+        return refuse(format!("the first inventory has {old} trees, the second {new}: scan the same trees"));
+    }
+    if before.scanned.selected != now.scanned.selected {
+        return refuse("made with different conditions: repeat the scan with the same conditions".to_owned());
+    }
+    let Scanned { cross_mounts, stat_backend, .. } = &now.scanned;
+    if before.scanned.cross_mounts != *cross_mounts {
+        return refuse("only one was made with --cross-mounts: repeat the scan as the first".to_owned());
+    }
+    // On Windows, listings may be older than the files' own attributes.
+    if cfg!(windows) && before.scanned.stat_backend != *stat_backend {
+        let old = &before.scanned.stat_backend;
+        return refuse(format!(
+            "made with the stat backends {old} and {stat_backend}: repeat the scan with {old}"
+        ));
+    }
+    let different = before.roots.iter().zip(&now.roots).find(|(old, new)| {
+        (&old.file_system, old.granule_ns.map(is_coarse)) != (&new.file_system, new.granule_ns.map(is_coarse))
+    });
+    match different.filter(|_| !options.any_root) {
+        Some((old, new)) => {
+            let (from, to) = (&old.file_system, &new.file_system);
+            let path = names::to_os(&new.path)?;
+            let reason = match from == to {
+                true => "its times have another granularity than at the first scan".to_owned(),
+                false => format!("it was on {from} at the first scan and is on {to} at the second"),
+            };
+            let reason = format!("{reason}: scan the same directory, or use --any-root");
+            Err(Error::new("compare", Path::new(&path), ErrorKind::BadOption, reason))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Times without nanoseconds.
+fn is_coarse(granule_ns: u64) -> bool {
+    granule_ns >= 1_000_000_000
+}

@@ -1,0 +1,150 @@
+//! Directory that appears complete or not at all: written under another name beside it, locked, then renamed.
+//!
+//! A killed process leaves the other name. The next run takes it over if it is unlocked, belongs to this user and has
+//! nothing but lists. All names are relative to open directories.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use megadir::{Error, ErrorKind, Result};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+const SUFFIX: &str = ".megadir-partial";
+/// Its owner may move a directory between our open and lock.
+const TRIES_MAX: usize = 100;
+const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+pub(super) struct NewDir {
+    parent: OwnedFd,
+    name: OsString,
+    partial: OsString,
+    directory: OwnedFd,
+    is_done: bool,
+}
+
+impl NewDir {
+    /// Refuses a target that exists, unless it is an empty directory.
+    pub(super) fn create(path: &Path) -> Result<Self> {
+        let refused = |reason: &str| Error::new("write", path, ErrorKind::BadOption, reason);
+        let failed = |error: Errno| Error::io("write", path, error.into());
+        let Some(name) = path.file_name() else {
+            return Err(refused("this is not the name of a new directory"));
+        };
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent = rustix::fs::openat(CWD, above, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let parent = parent.map_err(failed)?;
+        match rustix::fs::openat(&parent, name, DIRECTORY, Mode::empty()) {
+            Ok(there) if !names(&there).map_err(failed)?.is_empty() => {
+                return Err(refused("this directory is not empty: name a new one"));
+            }
+            Ok(_) | Err(Errno::NOENT) => {}
+            Err(Errno::NOTDIR | Errno::LOOP) => {
+                return Err(refused("this exists and is not a directory: name a new one"));
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        let mut partial = OsString::from(".");
+        partial.push(name);
+        partial.push(SUFFIX);
+        let directory = take(path, &parent, &partial)?;
+        Ok(Self { parent, name: name.to_owned(), partial, directory, is_done: false })
+    }
+
+    /// Creates a file.
+    pub(super) fn file(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.directory, name, flags, Mode::from_raw_mode(0o666))?.into())
+    }
+
+    /// The files must have been synced.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        rustix::fs::fsync(&self.directory)?;
+        // Replaces an empty directory, and fails on any other.
+        rustix::fs::renameat(&self.parent, &self.partial, &self.parent, &self.name)?;
+        self.is_done = true;
+        // The rename is done; some file systems do not support fsync of a directory.
+        let _ = rustix::fs::fsync(&self.parent);
+        Ok(())
+    }
+}
+
+impl Drop for NewDir {
+    fn drop(&mut self) {
+        // The lock is still held, so the directory is ours.
+        if !self.is_done && clear(&self.directory).is_ok() {
+            let _ = rustix::fs::unlinkat(&self.parent, &self.partial, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+/// Empty and locked.
+fn take(path: &Path, parent: &OwnedFd, partial: &OsStr) -> Result<OwnedFd> {
+    let failed = |error: Errno| Error::io("write", path, error.into());
+    let refused = |reason: String| Error::new("write", path, ErrorKind::Unavailable, reason);
+    for _ in 0..TRIES_MAX {
+        match rustix::fs::mkdirat(parent, partial, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        let directory = match rustix::fs::openat(parent, partial, DIRECTORY, Mode::empty()) {
+            Err(Errno::NOENT) => continue,
+            opened => opened.map_err(failed)?,
+        };
+        match rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            // Some network file systems do not support locks.
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS) => {}
+            Err(Errno::WOULDBLOCK) => {
+                return Err(refused("another process is writing these lists: wait for it".to_owned()));
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        let (open, named) = (
+            rustix::fs::fstat(&directory).map_err(failed)?,
+            rustix::fs::statat(parent, partial, AtFlags::SYMLINK_NOFOLLOW),
+        );
+        if !named.is_ok_and(|named| (named.st_dev, named.st_ino) == (open.st_dev, open.st_ino)) {
+            // Its owner moved it into place meanwhile.
+            continue;
+        }
+        let is_own = open.st_uid == rustix::process::geteuid().as_raw();
+        if !is_own || clear(&directory).is_err() {
+            let name = partial.display();
+            return Err(refused(format!("the name of its temporary directory is taken: move '{name}' away")));
+        }
+        return Ok(directory);
+    }
+    Err(refused("other processes keep taking its temporary directory: try later".to_owned()))
+}
+
+/// Removes lists; fails before that if there is anything else.
+fn clear(directory: &OwnedFd) -> io::Result<()> {
+    let names = names(directory)?;
+    for name in &names {
+        let status = rustix::fs::statat(directory, name.as_str(), AtFlags::SYMLINK_NOFOLLOW)?;
+        let is_list = name == super::DIRECTORIES || name.starts_with("files-");
+        if !is_list || FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
+            return Err(io::Error::other("not a list"));
+        }
+    }
+    for name in &names {
+        rustix::fs::unlinkat(directory, name.as_str(), AtFlags::empty())?;
+    }
+    Ok(())
+}
+
+/// Names that are not UTF-8 are not those of lists, and so stay different from them.
+fn names(directory: impl AsFd) -> rustix::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(directory)? {
+        let entry = entry?;
+        match entry.file_name().to_bytes() {
+            b"." | b".." => {}
+            name => names.push(String::from_utf8_lossy(name).into_owned()),
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,200 @@
+//! Processor time and waiting. Linux: getrusage(2), whose split into user and system may depend on timer ticks,
+//! but not the sum. Windows: `GetProcessTimes`, `GetThreadTimes` with ticks of 10 to 16 ms, so short blocks
+//! show nothing or one tick.
+
+#[cfg(target_os = "linux")]
+pub(crate) use unix::of_rusage;
+#[cfg(unix)]
+pub use unix::{children_usage, process_usage};
+#[cfg(target_os = "linux")]
+pub use unix::{thread_usage, thread_waits};
+#[cfg(windows)]
+pub use windows::{process_usage, thread_usage};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// User mode, nanoseconds.
+    pub user_ns: u64,
+    /// Kernel mode, nanoseconds.
+    pub system_ns: u64,
+    /// Device reads, in units of 512 bytes; 0 if the kernel or the file system does not account for them.
+    /// `None` on Windows, which counts requested bytes, cached or not.
+    pub read_bytes: Option<u64>,
+}
+
+impl Usage {
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        let bytes = self.read_bytes.zip(before.read_bytes);
+        Self {
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+            read_bytes: bytes.map(|(after, before)| after.saturating_sub(before)),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// Voluntary context switches: for a lock, a device, or sleep.
+    pub switches: u64,
+    /// Device reads, in units of 512 bytes; 0 if the kernel does not account for them.
+    pub read_sectors: u64,
+}
+
+#[cfg(unix)]
+mod unix {
+    //! getrusage(2).
+
+    use super::Usage;
+    #[cfg(target_os = "linux")]
+    use super::Waits;
+
+    pub fn process_usage() -> Usage {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_SELF is always valid.
+        let _ = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+        // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
+        let usage = unsafe { usage.assume_init() };
+        of_rusage(usage)
+    }
+
+    pub fn children_usage() -> Usage {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_CHILDREN is always
+        // valid.
+        let _ = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
+        // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
+        let usage = unsafe { usage.assume_init() };
+        of_rusage(usage)
+    }
+
+    /// Usage of the calling thread. Reading the thread's clock first updates values that are otherwise as old as
+    /// the last timer tick (`task_sched_runtime`); for a whole process getrusage does so itself.
+    #[cfg(target_os = "linux")]
+    pub fn thread_usage() -> Usage {
+        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the pointer is to a timespec, which the kernel fills; every thread has this clock.
+        let _ = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_THREAD is always
+        // valid.
+        let _ = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+        // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
+        let usage = unsafe { usage.assume_init() };
+        of_rusage(usage)
+    }
+
+    /// Returns the parts of the kernel's record that this module reports.
+    pub(crate) fn of_rusage(usage: libc::rusage) -> Usage {
+        let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+        let read_bytes = cfg!(target_os = "linux").then_some(usage.ru_inblock as u64 * 512);
+        Usage { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime), read_bytes }
+    }
+
+    #[cfg(target_os = "linux")]
+    pub fn thread_waits() -> Waits {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_THREAD is always
+        // valid.
+        let _ = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+        // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
+        let usage = unsafe { usage.assume_init() };
+        Waits { switches: usage.ru_nvcsw as u64, read_sectors: usage.ru_inblock as u64 }
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    //! `GetProcessTimes` and `GetThreadTimes`. (`GetProcessIoCounters` counts requested bytes instead of device
+    //! reads.)
+
+    use windows_sys::Win32::Foundation::FILETIME;
+    use windows_sys::Win32::System::Threading::{
+        GetCurrentProcess, GetCurrentThread, GetProcessTimes, GetThreadTimes,
+    };
+
+    use super::Usage;
+    use crate::windows::system::units;
+
+    pub fn process_usage() -> Usage {
+        // SAFETY: returns a constant that stands for the process itself.
+        let process = unsafe { GetCurrentProcess() };
+        let mut times = [FILETIME::default(); 4];
+        let [made, ended, system, user] = &mut times;
+        // SAFETY: the handle stands for this process, and the system writes one time to each of the four.
+        let succeeded = unsafe { GetProcessTimes(process, made, ended, system, user) };
+        if succeeded == 0 { NOTHING } else { told(times) }
+    }
+
+    pub fn thread_usage() -> Usage {
+        // SAFETY: returns a constant that stands for the thread itself.
+        let thread = unsafe { GetCurrentThread() };
+        let mut times = [FILETIME::default(); 4];
+        let [made, ended, system, user] = &mut times;
+        // SAFETY: the handle stands for the calling thread, and the system writes one time to each of the four.
+        let succeeded = unsafe { GetThreadTimes(thread, made, ended, system, user) };
+        if succeeded == 0 { NOTHING } else { told(times) }
+    }
+
+    const NOTHING: Usage = Usage { user_ns: 0, system_ns: 0, read_bytes: None };
+
+    fn told([_made, _ended, system, user]: [FILETIME; 4]) -> Usage {
+        Usage { user_ns: units(user) * 100, system_ns: units(system) * 100, read_bytes: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::process_usage;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn sleeping_is_seen_as_waiting() {
+        let before = super::thread_waits();
+        // A sleep that is over before the thread gets to it on a busy machine is no waiting.
+        let is_seen = (0..1000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            super::thread_waits().switches >= before.switches + 5
+        });
+        assert!(is_seen);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_has_used_what_it_has_used_itself() {
+        let before = super::thread_usage();
+        std::thread::spawn(|| while super::thread_usage().user_ns < 20_000_000 {}).join().unwrap();
+        assert!(super::thread_usage().user_ns < before.user_ns + 10_000_000);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn less_than_a_tick_is_seen() {
+        let whole = |usage: super::Usage| usage.user_ns + usage.system_ns;
+        let before = whole(super::thread_usage());
+        let mut steps = std::collections::BTreeSet::new();
+        while whole(super::thread_usage()) < before + 2_000_000 {
+            steps.insert(whole(super::thread_usage()));
+        }
+        assert!(steps.len() > 20, "{steps:?}");
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn a_thread_has_used_what_it_has_used_itself() {
+        let before = super::thread_usage();
+        std::thread::spawn(|| while super::thread_usage().user_ns < 50_000_000 {}).join().unwrap();
+        assert!(super::thread_usage().user_ns < before.user_ns + 40_000_000);
+    }
+
+    #[test]
+    fn work_is_seen() {
+        let before = process_usage();
+        let mut sum = 0_u64;
+        while process_usage().user_ns < before.user_ns + 5_000_000 {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
+        assert!(process_usage().user_ns > before.user_ns);
+    }
+}

@@ -1,0 +1,222 @@
+//! Failing, panicking and abandoned stat backends and readers: an error is returned once, and nothing stays open. A
+//! leaked thread keeps the directory open, so counting descriptors finds threads too.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use megadir::policy::Choice;
+use megadir::{AttributeChoice, AttributeListing, Dir, ErrorKind, StatMask, Strategy};
+
+use crate::faulty::Faulty;
+use crate::leaks::{descriptors_below, settled};
+use crate::stat_conformance::fresh::Hooked;
+use crate::stat_conformance::ground::{Examined, again, drain, once, wrong};
+use crate::stat_conformance::trees::{Truth, oracle};
+use crate::stat_conformance::{Ground, trees};
+use crate::unprivileged::{NOBODY, may_be_listed, unprivileged};
+use crate::{faulty, seen};
+
+/// More than fits a 4 KiB buffer and a chunk of a window.
+const ENTRIES: u64 = 500;
+
+/// Every strategy runs on one directory, which must be closed at the end.
+fn in_every_way(ground: &Ground, check: impl Fn(&Dir, &Truth, AttributeChoice)) {
+    // Its own directory: a shared one may be open in other tests.
+    let path: PathBuf = ground.directory.join(format!("broken-{}", ground.stat_backend.name()));
+    std::fs::create_dir(&path).unwrap();
+    trees::fill(&path, ENTRIES);
+    let directory = Dir::open(&path).unwrap();
+    if ground.accepts(&directory) {
+        let truth = oracle(&path);
+        for way in ground.ways(&directory, StatMask::ALL, 4 << 10) {
+            check(&directory, &truth, way);
+            assert_eq!(settled(|| descriptors_below(&path) - 1), 0, "{way}: descriptors left open");
+        }
+    }
+    drop(directory);
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+fn is_part(ground: &Ground, examined: &Examined, truth: &Truth, way: &AttributeChoice) {
+    for (name, row) in once(&examined.rows, &way.to_string()) {
+        let wrong = wrong(row, &truth[name], StatMask::ALL, ground.lacking());
+        assert_eq!(wrong, None, "{way}: '{}'", name.escape_ascii());
+    }
+}
+
+pub(super) fn every_call(ground: &Ground) {
+    in_every_way(ground, |directory, truth, way| {
+        let mut fails_at = 0;
+        loop {
+            let calls = Arc::new(AtomicU64::new(0));
+            let counted = Arc::clone(&calls);
+            let failing =
+                Hooked::on_examine(way.stat_backend, move |_| match counted.fetch_add(1, Ordering::SeqCst) {
+                    call if call == fails_at => Err(faulty::io()),
+                    _ => Ok(()),
+                });
+            let examined = drain(again(directory), &AttributeChoice { stat_backend: failing, ..way });
+            is_part(ground, &examined, truth, &way);
+            if calls.load(Ordering::SeqCst) <= fails_at {
+                assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
+                assert_eq!(examined.rows.len(), truth.len(), "{way}: without an error nothing is missing");
+                break;
+            }
+            assert_eq!(
+                examined.error.map(|error| error.kind()),
+                Some(ErrorKind::Io),
+                "{way}, call {fails_at}"
+            );
+            fails_at += 1;
+        }
+        assert!(fails_at >= 1, "{way}: it was called");
+    });
+}
+
+pub(super) fn every_read(ground: &Ground) {
+    in_every_way(ground, |directory, truth, way| {
+        // A separate backend reads the shares of a directory.
+        if way.strategy == Strategy::Shares {
+            return;
+        }
+        let mut fails_at = 0;
+        loop {
+            let broken = Faulty::leaked(way.listing.backend, fails_at, faulty::io);
+            let listing = Choice { backend: broken, ..way.listing };
+            let examined = drain(again(directory), &AttributeChoice { listing, ..way });
+            is_part(ground, &examined, truth, &way);
+            let done = broken.done();
+            let kind = examined.error.map(|error| error.kind());
+            assert_eq!(kind, done.failed.then_some(ErrorKind::Io), "{way}, call {fails_at}");
+            let readable = |names: BTreeSet<Vec<u8>>| {
+                names.iter().map(|name| name.escape_ascii().to_string()).collect::<Vec<_>>()
+            };
+            let found = examined.rows.into_iter().map(|(name, _)| name).collect();
+            let what = format!("{way}, call {fails_at}: entries read before are not lost");
+            seen::assert_same(&readable(found), &readable(done.given), &what);
+            if !done.failed {
+                break;
+            }
+            fails_at += 1;
+        }
+        assert!(fails_at > 2, "{way}: a batch was read before the last failure");
+    });
+}
+
+pub(super) fn every_start(ground: &Ground) {
+    in_every_way(ground, |directory, truth, way| {
+        let mut fails_at = 0;
+        loop {
+            let starts = Arc::new(AtomicU64::new(0));
+            let counted = Arc::clone(&starts);
+            let failing =
+                Hooked::on_start(way.stat_backend, move || match counted.fetch_add(1, Ordering::SeqCst) {
+                    start if start == fails_at => Err(faulty::io()),
+                    _ => Ok(()),
+                });
+            let examined = drain(again(directory), &AttributeChoice { stat_backend: failing, ..way });
+            is_part(ground, &examined, truth, &way);
+            if starts.load(Ordering::SeqCst) <= fails_at {
+                assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
+                break;
+            }
+            assert_eq!(
+                examined.error.map(|error| error.kind()),
+                Some(ErrorKind::Io),
+                "{way}, start {fails_at}"
+            );
+            fails_at += 1;
+        }
+        assert!(fails_at >= 1, "{way}: was started");
+    });
+}
+
+pub(super) fn panics(ground: &Ground) {
+    in_every_way(ground, |directory, truth, way| {
+        for panics_at in 0..3 {
+            let calls = AtomicU64::new(0);
+            let panicking = Hooked::on_examine(way.stat_backend, move |_| {
+                if calls.fetch_add(1, Ordering::SeqCst) == panics_at {
+                    // Skips the hook that prints a message, which would look like a failure.
+                    resume_unwind(Box::new("wanted by the test"));
+                }
+                Ok(())
+            });
+            let choice = AttributeChoice { stat_backend: panicking, ..way };
+            let ended = catch_unwind(AssertUnwindSafe(|| drain(again(directory), &choice)));
+            if let Ok(Examined { rows, .. }) = ended {
+                assert_eq!(rows.len(), truth.len(), "{way}: a panic in call {panics_at} made it short");
+            }
+        }
+    });
+}
+
+pub(super) fn dropped_early(ground: &Ground) {
+    in_every_way(ground, |directory, _, way| {
+        for given_up_after in [0, 1, 2, 3, 1, 0] {
+            let mut listing = AttributeListing::with_choice(again(directory), way).unwrap();
+            for _ in 0..given_up_after {
+                let _ = listing.next_batch().unwrap();
+            }
+        }
+    });
+}
+
+const EACCES: i32 = 13;
+
+pub(super) fn permissions(ground: &Ground) {
+    const ENTRIES: u64 = 700;
+    // The mount's root may be closed to other users; this directory is reached by descriptor.
+    let parent_path = ground.directory.join(format!("permissions-{}", ground.stat_backend.name()));
+    let path = parent_path.join("r--");
+    std::fs::create_dir_all(&path).unwrap();
+    trees::fill(&path, ENTRIES);
+    let parent = Dir::open(&parent_path).unwrap();
+    if rustix::process::geteuid().is_root() {
+        chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    std::fs::set_permissions(&parent_path, PermissionsExt::from_mode(0o755)).unwrap();
+    // May be listed, but not searched.
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o400)).unwrap();
+    unprivileged(|| {
+        let directory = || parent.open_below(b"r--").unwrap();
+        if let Err(refusal) = ground.stat_backend.probe(&directory()) {
+            assert_eq!(refusal.kind(), ErrorKind::Unavailable, "{refusal}");
+            return;
+        }
+        for way in ground.ways(&directory(), StatMask::ALL, 4 << 10) {
+            let Examined { rows, error, .. } = drain(directory(), &way);
+            if !may_be_listed(&directory()) {
+                assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::PermissionDenied), "{way}");
+                continue;
+            }
+            if way.strategy == Strategy::Shares {
+                // Threads reopen the directory, which needs search permission.
+                let kind = error.map(|error| error.kind());
+                assert_eq!((kind, rows.len()), (Some(ErrorKind::PermissionDenied), 0), "{way}");
+                continue;
+            }
+            assert!(error.is_none(), "{way}: {error:?}");
+            assert_eq!(rows.len() as u64, ENTRIES, "{way}");
+            for (name, row) in rows {
+                let told = (row.error, row.have);
+                assert_eq!(told, (EACCES, StatMask::NOTHING), "{way}: {}", name.escape_ascii());
+            }
+        }
+    });
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).unwrap();
+    std::fs::remove_dir_all(&parent_path).unwrap();
+}
+
+pub(super) fn nobody(ground: &Ground) {
+    for path in [trees::kinds(&ground.directory), trees::various(&ground.directory, 2000)] {
+        let directory = Dir::open(&path).unwrap();
+        // Attributes do not depend on the reader, so root's oracle serves for all users.
+        let truth = oracle(&path);
+        unprivileged(|| ground.check(&directory, &truth, StatMask::ALL, 32 << 10));
+    }
+}

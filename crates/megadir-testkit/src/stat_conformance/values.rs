@@ -1,0 +1,163 @@
+//! Extreme values, subsets of fields, and unchanging directories of every size.
+
+use std::path::{Path, PathBuf};
+
+use megadir::{Dir, StatMask, Time};
+
+use crate::stat_conformance::ground::FIELDS;
+use crate::stat_conformance::trees::{ensure, set_modified};
+use crate::stat_conformance::{Ground, trees};
+use crate::tree::{Flat, Kinds, Names};
+
+/// Seconds since 1970: before it; around the limits of 32 bits, of 64-bit nanoseconds (2262), of ext4 (2446)
+/// and of XFS (2486); and of the type.
+const SECONDS: [i64; 21] = [
+    i64::MIN,
+    -(1 << 40),
+    -(1 << 31) - 1,
+    -(1 << 31),
+    -(1 << 31) + 1,
+    -86_401,
+    -1,
+    0,
+    1,
+    (1 << 31) - 1,
+    1 << 31,
+    1 << 32,
+    9_223_372_036,
+    9_223_372_037,
+    15_032_385_535,
+    15_032_385_536,
+    16_299_260_424,
+    16_299_260_425,
+    1 << 40,
+    i64::MAX - 1,
+    i64::MAX,
+];
+
+/// Sizes around the limits of 32 bits, of a double, of ext4 and of Linux, bytes.
+const SIZES: [u64; 16] = [
+    0,
+    1,
+    4095,
+    4097,
+    (1 << 31) - 1,
+    1 << 31,
+    (1 << 32) - 1,
+    (1 << 32) + 1,
+    (1 << 44) - 4096,
+    (1 << 44) + 1,
+    (1 << 53) - 1,
+    (1 << 53) + 1,
+    (1 << 60) + 1,
+    (1 << 62) + 12_345,
+    (1 << 63) - 4096,
+    (1 << 63) - 1,
+];
+
+/// Range that a file system stores; it clamps or refuses the rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub seconds: (i64, i64),
+    pub size_bytes: u64,
+}
+
+/// Range as `std` reads it back; panics if a time within it changes.
+pub fn kept(directory: &Path) -> Kept {
+    let path = of_times(directory);
+    let mut seconds = Vec::new();
+    for wanted in SECONDS {
+        for nanoseconds in [0, 1, 999_999_999] {
+            let found = trees::of(&path.join(format!("{wanted}.{nanoseconds}"))).modified;
+            if found == (Time { seconds: wanted, nanoseconds }) {
+                seconds.push(wanted);
+            }
+        }
+    }
+    let size_bytes = SIZES.into_iter().filter(|size| of_sizes(directory).join(size.to_string()).exists());
+    Kept {
+        seconds: (*seconds.first().unwrap(), *seconds.last().unwrap()),
+        size_bytes: size_bytes.max().unwrap(),
+    }
+}
+
+pub(super) fn times(ground: &Ground) {
+    ground.check_path(&of_times(&ground.directory), 4 << 10);
+}
+
+pub(super) fn sizes_extremes(ground: &Ground) {
+    ground.check_path(&of_sizes(&ground.directory), 4 << 10);
+}
+
+/// The file system clamps the times.
+pub fn of_times(directory: &Path) -> PathBuf {
+    ensure(directory, "times", |path| {
+        for seconds in SECONDS {
+            for nanoseconds in [0, 1, 999_999_999] {
+                let path = path.join(format!("{seconds}.{nanoseconds}"));
+                std::fs::write(&path, "").unwrap();
+                set_modified(&path, Time { seconds, nanoseconds });
+            }
+        }
+    })
+}
+
+fn of_sizes(directory: &Path) -> PathBuf {
+    ensure(directory, "sizes", |path| {
+        for size in SIZES {
+            let path = path.join(size.to_string());
+            let file = std::fs::File::create_new(&path).unwrap();
+            if file.set_len(size).is_err() {
+                std::fs::remove_file(&path).unwrap();
+            }
+        }
+    })
+}
+
+pub(super) fn subsets(ground: &Ground) {
+    let path = trees::kinds(&ground.directory);
+    let directory = Dir::open(&path).unwrap();
+    if !ground.accepts(&directory) {
+        return;
+    }
+    let truth = trees::oracle(&path);
+    let at_once = |want| ground.ways(&directory, want, 32 << 10)[0];
+    // One alone, all but one, and pairs: a stat backend that mixes up fields does so there.
+    for (index, one) in FIELDS.into_iter().enumerate() {
+        ground.same(&directory, &at_once(one), &truth);
+        ground.same(&directory, &at_once(StatMask::ALL.without(one)), &truth);
+        for other in &FIELDS[..index] {
+            ground.same(&directory, &at_once(one | *other), &truth);
+        }
+    }
+    for want in [StatMask::NOTHING, StatMask::SIZE | StatMask::MODIFIED, StatMask::BORN | StatMask::MOUNT] {
+        ground.check(&directory, &truth, want, 32 << 10);
+    }
+}
+
+pub(super) fn kinds(ground: &Ground) {
+    let path = trees::kinds(&ground.directory);
+    ground.check_path(&path, 4 << 10);
+    ground.check_path(&path, 128 << 10);
+}
+
+pub(super) fn names(ground: &Ground) {
+    for names in Names::ALL {
+        // Two counts, because small directories are stored differently from large ones.
+        for entries in [5, 300] {
+            let flat = Flat { entries, names, kinds: Kinds::Mixed, seed: 4 };
+            ground.check_path(&flat.ensure(&ground.directory), 4 << 10);
+        }
+    }
+}
+
+pub(super) fn sizes_plain(ground: &Ground) {
+    for entries in [0, 1, 255, 256, 257, 2000] {
+        let path = trees::various(&ground.directory, entries);
+        ground.check_path(&path, 4 << 10);
+        if entries > 1000 {
+            ground.check_path(&path, 128 << 10);
+        }
+    }
+    assert_eq!(StatMask::ALL.names().count(), FIELDS.len());
+}

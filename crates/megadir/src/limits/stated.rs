@@ -1,0 +1,230 @@
+//! A file system that the caller states, because the client cannot see it: the server's behind NFS or Lustre.
+
+use std::str::FromStr;
+
+use super::basis::{Fact, Known};
+use super::facts::{Details, Ext4, Ext4Features, Facts};
+use super::model_of;
+use crate::file_system::FileSystem;
+use crate::nearest::choices;
+use crate::quantity::bytes;
+
+/// Size of the blocks if none is stated: the default of mke2fs and mkfs.xfs for all but tiny file systems.
+const BLOCK_BYTES: u64 = 4096;
+const HOW: &str = "as stated";
+
+/// File system in place of the one that the client sees, such as `ext4:block=4k,large_dir`.
+///
+/// The text is a name, then options after a colon, separated by commas: `block=SIZE` (the block size of ext4, the
+/// directory block size of XFS), and features of ext4 by their names in mke2fs. A feature is as mke2fs sets it
+/// unless it is named; `^feature` is one that is missing.
+///
+/// ```
+/// use megadir::limits::Stated;
+/// let stated: Stated = "ext4:block=1k,^dir_nlink".parse()?;
+/// assert_eq!(stated.file_system(), megadir::FileSystem::Ext4);
+/// let error = "ext4:large_dirs".parse::<Stated>().unwrap_err();
+/// assert!(error.starts_with("unknown option 'large_dirs' of ext4: did you mean 'large_dir'?"), "{error}");
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stated {
+    file_system: FileSystem,
+    details: Details,
+    /// `None` if the models of the file system need none.
+    block_bytes: Option<u64>,
+}
+
+/// File systems whose limits a model knows without seeing them.
+const NAMES: [(&str, FileSystem); 8] = [
+    ("ext4", FileSystem::Ext4),
+    ("xfs", FileSystem::Xfs),
+    ("btrfs", FileSystem::Btrfs),
+    ("tmpfs", FileSystem::Tmpfs),
+    ("vfat", FileSystem::Fat),
+    ("exfat", FileSystem::ExFat),
+    ("ntfs", FileSystem::Ntfs),
+    ("zfs", FileSystem::Zfs),
+];
+
+/// Options of ext4 besides `block`.
+const FEATURES: [&str; 6] = ["dir_index", "large_dir", "metadata_csum", "dir_nlink", "casefold", "encrypt"];
+
+/// Sizes of the blocks that the drivers accept, as powers of two.
+fn block(text: &str, least: u64) -> Result<u64, String> {
+    match bytes(text)? {
+        size if size.is_power_of_two() && (least..=64 << 10).contains(&size) => Ok(size),
+        size => {
+            Err(format!("block={text}: {size} bytes are no block size: write a power of two, {least} to 64k"))
+        }
+    }
+}
+
+impl FromStr for Stated {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, options) = text.split_once(':').unwrap_or((text, ""));
+        let known = NAMES.iter().find(|(known, _)| *known == name);
+        let Some((_, file_system)) = known else {
+            let names = NAMES.iter().map(|(name, _)| *name);
+            return Err(format!("unknown file system '{name}': {}", choices(name, names)));
+        };
+        let mut ext4 = Ext4 {
+            features: Fact::new(Ext4Features::USUAL, Known::Given, HOW),
+            indexed: None,
+            casefolded: false,
+            encrypted: false,
+        };
+        let mut block_bytes = BLOCK_BYTES;
+        let (has_blocks, features): (_, &[&str]) = match file_system {
+            FileSystem::Ext4 => (true, &FEATURES),
+            FileSystem::Xfs => (true, &[]),
+            _ => (false, &[]),
+        };
+        let mut seen = Vec::new();
+        for option in options.split(',').filter(|option| !option.is_empty()) {
+            let (is_set, plain) = match option.strip_prefix('^') {
+                Some(plain) => (false, plain),
+                None => (true, option),
+            };
+            let key = plain.split_once('=').map_or(plain, |(key, _)| key);
+            if seen.contains(&key) {
+                return Err(format!("'{key}' is stated twice"));
+            }
+            seen.push(key);
+            let of = &mut ext4.features.value;
+            match plain.split_once('=') {
+                Some(("block", size)) if has_blocks && is_set => {
+                    block_bytes = block(size, if *file_system == FileSystem::Ext4 { 1024 } else { 512 })?;
+                }
+                None if features.contains(&plain) => match plain {
+                    "dir_index" => of.dir_index = is_set,
+                    "large_dir" => of.large_dir = is_set,
+                    "metadata_csum" => of.metadata_csum = is_set,
+                    "dir_nlink" => of.dir_nlink = is_set,
+                    "casefold" => ext4.casefolded = is_set,
+                    _ => ext4.encrypted = is_set,
+                },
+                _ if !has_blocks => return Err(format!("{name} has no options, so '{option}' says nothing")),
+                _ => {
+                    let known = std::iter::once("block=SIZE").chain(features.iter().copied());
+                    // A wrong value is no wrong name.
+                    let asked = if key == "block" { "block=SIZE" } else { plain };
+                    let choices = choices(asked, known);
+                    return Err(format!("unknown option '{option}' of {name}: {choices}"));
+                }
+            }
+        }
+        let details = match file_system {
+            FileSystem::Ext4 => Details::Ext4(ext4),
+            FileSystem::Xfs => Details::Xfs(Fact::new(block_bytes, Known::Given, HOW)),
+            FileSystem::Btrfs => Details::Btrfs(None),
+            _ => Details::None,
+        };
+        Ok(Self { file_system: *file_system, details, block_bytes: has_blocks.then_some(block_bytes) })
+    }
+}
+
+impl Stated {
+    /// The file system.
+    pub fn file_system(&self) -> FileSystem {
+        self.file_system
+    }
+
+    /// Replaces the facts about the file system. Entries and names stay as seen; so do the blocks and inodes of statfs,
+    /// which a client gets from the server.
+    pub fn apply(&self, facts: &mut Facts) {
+        // A server reports the size that the directory has in its own file system.
+        let is_servers = facts.file_system == FileSystem::Nfs;
+        facts.seen_as = Some(facts.file_system);
+        facts.file_system = self.file_system;
+        facts.details = self.details.clone();
+        facts.is_upper_layer = false;
+        // Its device and options are the client's.
+        facts.mount = None;
+        facts.space.inline_bytes_max = 0;
+        facts.space.packed_bytes_max = 0;
+        if let Some(block_bytes) = self.block_bytes {
+            facts.space.block_bytes = block_bytes;
+        }
+        if !is_servers {
+            facts.directory_bytes = 0;
+            facts.directory_bytes = size_of_entries(facts);
+        }
+    }
+}
+
+/// Size that the directory would have, bytes, if it had only grown; 0 if the model knows none.
+fn size_of_entries(facts: &Facts) -> u64 {
+    let judgement = model_of(facts.file_system).map(|model| model.judge(facts, false));
+    let (Some(entries), Some(judgement)) = (&facts.entries, judgement) else { return 0 };
+    let (Some(capacity), Some(gauge)) = (judgement.capacity, judgement.gauge) else { return 0 };
+    let used = entries.value.likely as f64 / capacity.value.likely.max(1) as f64;
+    ((used * gauge.full_bytes as f64) as u64).next_multiple_of(facts.space.block_bytes.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Stated;
+    use crate::file_system::FileSystem;
+    use crate::limits::facts::{Details, Ext4Features};
+    use crate::limits::tests::facts;
+    use crate::limits::{Known, Limits};
+
+    fn stated(text: &str) -> Stated {
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn options_are_those_stated_and_else_those_of_mke2fs() {
+        let Details::Ext4(ext4) = stated("ext4:block=1KiB,large_dir,^metadata_csum,casefold").details else {
+            panic!("not ext4");
+        };
+        let expected = Ext4Features { large_dir: true, metadata_csum: false, ..Ext4Features::USUAL };
+        assert_eq!((ext4.features.value, ext4.casefolded, ext4.encrypted), (expected, true, false));
+        assert_eq!((ext4.features.basis.known, stated("ext4").block_bytes), (Known::Given, Some(4096)));
+        assert_eq!((stated("xfs:block=64k").block_bytes, stated("zfs").block_bytes), (Some(65536), None));
+    }
+
+    #[test]
+    fn what_is_not_understood_gets_one_line_with_a_suggestion() {
+        for (text, words) in [
+            ("exr4", "unknown file system 'exr4': did you mean 'ext4'?"),
+            ("", "expected one of ext4, xfs"),
+            ("ext4:large-dir", "did you mean 'large_dir'?"),
+            ("ext4:bock=4k", "unknown option 'bock=4k' of ext4"),
+            ("ext4:block", "did you mean 'block=SIZE'?"),
+            ("ext4:^block=4k", "unknown option '^block=4k'"),
+            ("ext4:block=3k", "no block size"),
+            ("ext4:block=512", "1024 to 64k"),
+            ("ext4:block=x", "'x' is not a size"),
+            ("xfs:large_dir", "expected one of block=SIZE"),
+            ("zfs:block=4k", "zfs has no options"),
+            ("ext4:large_dir,^large_dir", "'large_dir' is stated twice"),
+        ] {
+            let error = text.parse::<Stated>().unwrap_err();
+            assert!(error.contains(words) && error.lines().count() == 1, "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_servers_directory_keeps_its_size_and_other_sizes_are_computed() {
+        for seen in [FileSystem::Nfs, FileSystem::Tmpfs] {
+            let mut facts = facts("32");
+            facts.file_system = seen;
+            facts.directory_bytes = 40 << 20;
+            facts.entries.as_mut().unwrap().value = crate::limits::Span::exact(500_000);
+            facts.space.block_bytes = 1 << 20;
+            stated("ext4").apply(&mut facts);
+            assert_eq!((facts.seen_as, facts.space.block_bytes), (Some(seen), 4096));
+            let (bytes, capacity) = (facts.directory_bytes, Limits::judge(facts, false).judgement.capacity);
+            let computed = 500_000.0 / capacity.unwrap().value.likely as f64;
+            match seen {
+                FileSystem::Nfs => assert_eq!(bytes, 40 << 20),
+                // A directory of 500 000 names of 32 characters has about 30 MB of blocks.
+                _ => assert!((20 << 20..60 << 20).contains(&bytes) && computed < 0.06, "{bytes} {computed}"),
+            }
+        }
+    }
+}

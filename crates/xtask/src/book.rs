@@ -1,0 +1,180 @@
+//! `cargo xtask book`: docs/, the methodology, the architecture and the records as a book, built by mdBook in
+//! `target/book`, with every link checked in what was built.
+//!
+//! The pages link to each other as they lie in the repository, so they are copied to `target/book-source` in the
+//! same places, together with every file that a page links to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+use crate::process::{self, CratesIo};
+use crate::workspace::Workspace;
+
+/// Built from source once, into `target/tools`: Debian has no package.
+const MDBOOK: CratesIo = CratesIo { package: "mdbook", program: "mdbook", version: "0.5.4" };
+
+const FIRST: &str = "<!DOCTYPE html>\n<title>megadir</title>\n<meta http-equiv=\"refresh\" \
+                     content=\"0; url=docs/start.html\">\n<a href=\"docs/start.html\">Start here</a>\n";
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Fail if mdBook is not installed yet, instead of installing it (some minutes)
+    #[arg(long)]
+    no_install: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    let workspace = Workspace::find()?;
+    if !is_installed(&workspace) && !args.no_install {
+        install(&workspace)?;
+    }
+    println!("{}", build(&workspace)?);
+    Ok(())
+}
+
+fn tools(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("tools")
+}
+
+/// `true` if mdBook of the right version is there.
+pub(crate) fn is_installed(workspace: &Workspace) -> bool {
+    MDBOOK.is_installed(&tools(workspace))
+}
+
+pub(crate) fn install(workspace: &Workspace) -> Result<(), String> {
+    MDBOOK.install(&tools(workspace), &["--no-default-features", "--features", "search"])
+}
+
+/// Builds the book; returns a line with the number of pages and links.
+pub(crate) fn build(workspace: &Workspace) -> Result<String, String> {
+    let source = workspace.target.join("book-source");
+    let book = workspace.target.join("book");
+    let failed = |error: io::Error| format!("cannot copy the pages to {}: {error}", source.display());
+    for old in [&source, &book] {
+        if old.exists() {
+            fs::remove_dir_all(old).map_err(|error| format!("cannot remove {}: {error}", old.display()))?;
+        }
+    }
+    copy_pages(&workspace.root, &source).map_err(failed)?;
+    let mut command = Command::new(tools(workspace).join("bin/mdbook"));
+    let (_, said) = process::outputs(command.arg("build").arg(&source).arg("--dest-dir").arg(&book))?;
+    // mdBook copies the first page there, whose links begin in docs/.
+    fs::write(book.join("index.html"), FIRST).map_err(failed)?;
+    if let Some(line) = said.lines().find(|line| line.contains("WARN") || line.contains("ERROR")) {
+        return Err(format!("mdbook: {line}"));
+    }
+    check_links(&book)
+}
+
+/// Pages named by docs/SUMMARY.md, and the files that they link to.
+fn copy_pages(root: &Path, source: &Path) -> io::Result<()> {
+    let summary = fs::read_to_string(root.join("docs/SUMMARY.md"))?;
+    let pages: Vec<PathBuf> = links(&summary).map(|link| plain(&Path::new("docs").join(link))).collect();
+    let mut files: BTreeSet<PathBuf> = pages.iter().cloned().collect();
+    for page in &pages {
+        let text = fs::read_to_string(root.join(page))?;
+        let folder = page.parent().unwrap_or(Path::new(""));
+        let linked = links(&text).map(|link| plain(&folder.join(link.split('#').next().unwrap_or(link))));
+        files.extend(linked.filter(|path| root.join(path).is_file()));
+    }
+    for file in &files {
+        let copy = source.join("src").join(file);
+        copy.parent().map_or(Ok(()), fs::create_dir_all)?;
+        match pages.contains(file) {
+            true => fs::write(indexed(&copy), renamed(&fs::read_to_string(root.join(file))?))?,
+            false => drop(fs::copy(root.join(file), copy)?),
+        }
+    }
+    // The summary lies in docs/, the book begins at the root of the repository.
+    let moved = renamed(&summary).replace("](", "](docs/").replace("](docs/../", "](");
+    fs::write(source.join("src/SUMMARY.md"), moved)?;
+    fs::copy(root.join("docs/book.toml"), source.join("book.toml"))?;
+    Ok(())
+}
+
+/// mdBook makes `index.html` of `README.md`, but leaves links to it as they are.
+fn renamed(text: &str) -> String {
+    text.replace("README.md)", "index.md)").replace("README.md#", "index.md#")
+}
+
+fn indexed(path: &Path) -> PathBuf {
+    if path.ends_with("README.md") { path.with_file_name("index.md") } else { path.to_owned() }
+}
+
+/// Targets of the links in Markdown that are not on the web.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+    targets.filter(|target| !target.contains("://") && !target.contains(char::is_whitespace))
+}
+
+/// Without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut plain, part| {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+        plain
+    })
+}
+
+/// A built page: the ids that links may name, and its own links.
+struct Page {
+    ids: BTreeSet<String>,
+    links: Vec<String>,
+}
+
+fn check_links(book: &Path) -> Result<String, String> {
+    let mut pages = BTreeMap::new();
+    read_pages(book, &mut pages).map_err(|error| format!("cannot read {}: {error}", book.display()))?;
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for (path, page) in &pages {
+        for link in page.links.iter().filter(|link| !link.contains(':')) {
+            count += 1;
+            let (file, id) = link.split_once('#').unwrap_or((link, ""));
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let target = if file.is_empty() { path.clone() } else { plain(&folder.join(file)) };
+            let is_right = match pages.get(&target) {
+                Some(page) => id.is_empty() || page.ids.contains(id),
+                None => target.is_file(),
+            };
+            if !is_right {
+                let from = path.strip_prefix(book).unwrap_or(path);
+                wrong.push(format!("{}: {link}", from.display()));
+            }
+        }
+    }
+    match wrong.is_empty() {
+        true => Ok(format!("book: {} pages, {count} links, in {}", pages.len(), book.display())),
+        false => Err(format!("links in the book that lead nowhere:\n{}", wrong.join("\n"))),
+    }
+}
+
+fn read_pages(folder: &Path, pages: &mut BTreeMap<PathBuf, Page>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            read_pages(&path, pages)?;
+        } else if path.extension().is_some_and(|extension| extension == "html") {
+            let text = fs::read_to_string(&path)?;
+            let ids = values(&text, "id").collect();
+            let links = values(&text, "href").chain(values(&text, "src")).collect();
+            // The page for missing pages names its files from the root of a server.
+            if path.file_name().is_some_and(|name| name != "404.html") {
+                pages.insert(path, Page { ids, links });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn values<'t>(text: &'t str, attribute: &str) -> impl Iterator<Item = String> + use<'t> {
+    let begin = format!(" {attribute}=\"");
+    let rests: Vec<&str> = text.split(&begin).skip(1).collect();
+    rests.into_iter().filter_map(|rest| Some(rest.split_once('"')?.0.replace("&amp;", "&")))
+}

@@ -1,0 +1,172 @@
+//! Root directories to try packages in: a new Debian, and one that is empty. Their processes have own namespaces of mounts and
+//! processes, which end with them, so nothing stays mounted however a run ends.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::process;
+
+/// Users of steps, by number: an ordinary user needs no account.
+pub(super) const ROOT: u32 = 0;
+pub(super) const USER: u32 = 1000;
+
+/// Beside the essential packages: readers of manuals, and the shells that complete.
+const PACKAGES: &str = "--include=man-db,mandoc,bash-completion,zsh,fish";
+const MIRROR: &str = "http://deb.debian.org/debian";
+
+/// Limits for installing a Debian, a minute on an idle machine, and for a step, a few seconds.
+const DEBIAN_LIMIT: Duration = Duration::from_secs(600);
+const STEP_LIMIT: Duration = Duration::from_secs(120);
+
+/// Files that the system writes when any package is installed, by their beginnings.
+const OF_THE_SYSTEM: &[&str] = &["./tmp/", "./var/lib/dpkg/", "./var/log/", "./var/cache/man/"];
+
+/// Returns what is missing for roots, if anything.
+pub(super) fn lacking() -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("not root, which a root directory of its own needs".to_owned());
+    }
+    let tools = ["mmdebstrap", "unshare", "chroot", "dpkg"];
+    let tool = tools.into_iter().find(|tool| process::find_tool(tool).is_none());
+    tool.map(|tool| format!("no {tool}"))
+}
+
+/// Returns the archive of a new Debian, which later runs use again. It is this machine's release, because the package needs
+/// the C library that it was built with, or a later one.
+pub(super) fn debian(scratch: &Path) -> Result<PathBuf, String> {
+    let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let release = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+    let release = release.ok_or("/etc/os-release names no release")?;
+    let archive = scratch.join(format!("debian-{release}.tar"));
+    if archive.is_file() {
+        return Ok(archive);
+    }
+    let part = scratch.join(format!("debian-{release}.part.tar"));
+    let mut command = Command::new("mmdebstrap");
+    command.args(["--variant=essential", "--quiet", "--dpkgopt=force-unsafe-io", PACKAGES, release]);
+    let (status, printed) = process::run_at_most(command.arg(&part).arg(MIRROR), DEBIAN_LIMIT)?;
+    process::judge(&command, status).map_err(|why| format!("{why}\n{printed}"))?;
+    std::fs::rename(&part, &archive).map_err(|error| format!("cannot rename {}: {error}", part.display()))?;
+    Ok(archive)
+}
+
+/// `true` for files that installing and removing any package may leave.
+pub(super) fn of_the_system(file: &str) -> bool {
+    OF_THE_SYSTEM.iter().any(|start| file.starts_with(start))
+}
+
+/// Root directory, removed at the end.
+pub(super) struct Root {
+    folder: tempfile::TempDir,
+}
+
+impl Root {
+    /// Has a folder `data` that everyone may write to, and nothing else.
+    pub(super) fn empty(scratch: &Path) -> Result<Self, String> {
+        let root = Self::create(scratch)?;
+        let mut command = Command::new("mkdir");
+        process::output(command.arg("--mode=1777").arg(root.folder.path().join("data")))?;
+        Ok(root)
+    }
+
+    pub(super) fn unpack(debian: &Path, scratch: &Path) -> Result<Self, String> {
+        let root = Self::create(scratch)?;
+        let mut tar = Command::new("tar");
+        process::run(tar.arg("-xpf").arg(debian).args(["--numeric-owner", "-C"]).arg(root.folder.path()))?;
+        Ok(root)
+    }
+
+    fn create(scratch: &Path) -> Result<Self, String> {
+        let folder = tempfile::tempdir_in(scratch);
+        let root = Self { folder: folder.map_err(|error| format!("cannot create a folder: {error}"))? };
+        // Users other than root pass through it.
+        process::output(Command::new("chmod").arg("755").arg(root.folder.path()))?;
+        Ok(root)
+    }
+
+    /// Copies a file of the machine into the root.
+    pub(super) fn take(&self, file: &Path, to: &str) -> Result<(), String> {
+        let to = self.folder.path().join(to);
+        let copied = std::fs::copy(file, &to);
+        copied
+            .map(|_| ())
+            .map_err(|error| format!("cannot copy {} to {}: {error}", file.display(), to.display()))
+    }
+
+    /// Runs a program in the root; returns what it printed.
+    pub(super) fn run(&self, user: u32, program: &str, words: &[&str]) -> Result<String, String> {
+        self.inside(user, None, program, words)
+    }
+
+    /// Runs a script with `/proc`; it ends at the first command that fails.
+    pub(super) fn sh(&self, user: u32, script: &str) -> Result<String, String> {
+        let proc = self.folder.path().join("proc");
+        self.inside(user, Some(&proc), "/bin/sh", &["-euc", script])
+    }
+
+    fn inside(
+        &self,
+        user: u32,
+        proc: Option<&Path>,
+        program: &str,
+        words: &[&str],
+    ) -> Result<String, String> {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--pid", "--fork", "--kill-child"]);
+        if let Some(proc) = proc {
+            command.arg(format!("--mount-proc={}", proc.display()));
+        }
+        command.args(["chroot", &format!("--userspec={user}:{user}"), "--groups="]).arg(self.folder.path());
+        command.arg(program).args(words);
+        command.env_clear().env("HOME", "/tmp").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        command.env("LC_ALL", "C.UTF-8").env("DEBIAN_FRONTEND", "noninteractive");
+        let (status, printed) = process::run_at_most(&mut command, STEP_LIMIT)?;
+        if !status.success() {
+            return Err(format!("{program} {} failed: {status}\n{}", words.join(" "), printed.trim_end()));
+        }
+        Ok(printed)
+    }
+
+    /// Returns the paths of all files, from the root.
+    pub(super) fn files(&self) -> Result<BTreeSet<String>, String> {
+        let mut find = Command::new("find");
+        let printed = process::output(find.args([".", "-xdev"]).current_dir(self.folder.path()))?;
+        Ok(printed.lines().map(str::to_owned).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root_with_busybox() -> Option<(tempfile::TempDir, Root)> {
+        let busybox = process::find_tool("busybox").filter(|_| lacking().is_none())?;
+        let scratch = tempfile::tempdir().unwrap();
+        let root = Root::empty(scratch.path()).unwrap();
+        root.take(&busybox, "busybox").unwrap();
+        Some((scratch, root))
+    }
+
+    #[test]
+    fn a_root_contains_what_it_took_and_runs_it_as_a_user() {
+        let Some((_scratch, root)) = root_with_busybox() else {
+            return crate::ci::suites::note_not_run("xtask::a_root", "not root, or no static busybox");
+        };
+        assert_eq!(root.run(USER, "/busybox", &["id", "-u"]).unwrap(), "1000\n");
+        assert_eq!(root.run(ROOT, "/busybox", &["ls", "/"]).unwrap(), "busybox\ndata\n");
+        root.run(USER, "/busybox", &["touch", "/data/new"]).unwrap();
+        let files = root.files().unwrap();
+        assert!(files.contains("./data/new") && files.len() == 4, "{files:?}");
+        let why = root.run(ROOT, "/busybox", &["cat", "/none"]).unwrap_err();
+        assert!(why.contains("/none"), "{why}");
+    }
+
+    #[test]
+    fn files_of_the_system_are_known_by_their_beginning() {
+        assert!(of_the_system("./var/lib/dpkg/status-old"));
+        assert!(!of_the_system("./usr/share/man/man1/megadir.1.gz"));
+        assert!(!of_the_system("./var/lib/megadir"));
+    }
+}

@@ -1,0 +1,234 @@
+//! `cargo xtask package`: the files of a release, in `target/package`: a Debian package, a static program, the source with
+//! its dependencies, the list of components, and the checksums of all. Only this machine's architecture is built.
+//!
+//! Every file is the same bytes if it is made again from the same commit, compiler and folder: times are the commit's.
+
+mod programs;
+mod source;
+
+pub(crate) use programs::lacking_to_link;
+
+use sha2::{Digest, Sha256};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process::{self, CratesIo};
+use crate::workspace::Workspace;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Build profile of both programs
+    #[arg(long, default_value = "release", value_parser = ["release", "ci"])]
+    profile: String,
+}
+
+/// Paths of the files.
+pub(crate) struct Packages {
+    pub(crate) deb: PathBuf,
+    /// Static program with its pages.
+    pub(crate) archive: PathBuf,
+    /// Source with vendored dependencies.
+    pub(crate) source: PathBuf,
+    /// Components with versions and licences.
+    pub(crate) components: Option<PathBuf>,
+    pub(crate) sums: PathBuf,
+    /// As `megadir version` prints it.
+    pub(crate) commit: String,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    let workspace = Workspace::find()?;
+    let release = Release::of(&workspace, &args.profile)?;
+    release.install_tools(true)?;
+    let packages = release.make(true)?;
+    println!("{}", std::fs::read_to_string(&packages.sums).unwrap_or_default().trim_end());
+    println!("in {}", release.folder.display());
+    Ok(())
+}
+
+/// Facts that all files share.
+pub(crate) struct Release<'a> {
+    pub(crate) workspace: &'a Workspace,
+    profile: &'a str,
+    version: String,
+    /// Seconds since 1970 of the last commit.
+    time: String,
+    commit: String,
+    /// Folder of the files.
+    folder: PathBuf,
+}
+
+impl<'a> Release<'a> {
+    pub(crate) fn of(workspace: &'a Workspace, profile: &'a str) -> Result<Self, String> {
+        let packages = workspace.metadata["packages"].as_array().into_iter().flatten();
+        let program = packages.into_iter().find(|package| package["name"] == "megadir-cli");
+        let version = program.and_then(|package| package["version"].as_str());
+        let version = version.ok_or("`cargo metadata` names no version of megadir-cli")?.to_owned();
+        let changed = !git(workspace, &["status", "--porcelain"])?.is_empty();
+        let commit = git(workspace, &["rev-parse", "--short=12", "HEAD"])?;
+        Ok(Self {
+            workspace,
+            profile,
+            version,
+            time: git(workspace, &["log", "-1", "--format=%ct"])?,
+            commit: format!("{commit}{}", if changed { "-dirty" } else { "" }),
+            folder: workspace.target.join("package"),
+        })
+    }
+
+    /// `true` if the tool for the Debian package is installed.
+    pub(crate) fn has_tools(&self) -> bool {
+        programs::CARGO_DEB.is_installed(&self.tools())
+    }
+
+    /// Installs the tools that [`Self::make`] needs. They are not optimised: compiling them takes longer than running them.
+    pub(crate) fn install_tools(&self, components: bool) -> Result<(), String> {
+        let tools = self.tools();
+        programs::CARGO_DEB.install(&tools, &["--debug"])?;
+        if components {
+            source::CYCLONEDX.install(&tools, &["--debug"])?;
+        }
+        Ok(())
+    }
+
+    /// Makes all files, in an empty folder. The tool for the components takes a minute to build.
+    pub(crate) fn make(&self, components: bool) -> Result<Packages, String> {
+        recreate(&self.folder)?;
+        let binary = self.build(None)?;
+        let pages = self.generate(&binary)?;
+        let deb = self.deb()?;
+        let program = self.build(Some(&static_target()))?;
+        let archive = self.archive_of_program(&program, &pages)?;
+        let (source, tree) = self.source()?;
+        let components = components.then(|| self.components(&tree)).transpose()?;
+        let mut files = vec![&deb, &archive, &source];
+        files.extend(&components);
+        let sums = self.sums(&files)?;
+        Ok(Packages { deb, archive, source, components, sums, commit: self.commit.clone() })
+    }
+
+    /// Packs a folder of `parent` with sorted names, the commit's time and no owners.
+    fn pack(&self, parent: &Path, name: &str) -> Result<PathBuf, String> {
+        let to = self.folder.join(format!("{name}.tar.gz"));
+        let mut tar = Command::new("tar");
+        tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=go=rX,u+rw,a-s"]);
+        tar.arg(format!("--mtime=@{}", self.time)).args(["--use-compress-program=gzip -n", "-C"]);
+        process::run(tar.arg(parent).arg("-cf").arg(&to).arg(name))?;
+        Ok(to)
+    }
+
+    /// Writes the checksums in the format of `sha256sum`.
+    fn sums(&self, files: &[&PathBuf]) -> Result<PathBuf, String> {
+        let path = self.folder.join("SHA256SUMS");
+        let written = (|| {
+            let mut list = std::fs::File::create(&path)?;
+            for file in files {
+                let digest = Sha256::digest(std::fs::read(file)?);
+                let name = file.file_name().unwrap_or_default().display();
+                writeln!(list, "{}  {name}", hexadecimal(&digest))?;
+            }
+            Ok(())
+        })();
+        written.map_err(|error| cannot("write", &path, &error))?;
+        Ok(path)
+    }
+
+    fn cargo(&self) -> Command {
+        let mut command = Command::new(process::cargo());
+        command.current_dir(&self.workspace.root);
+        command
+    }
+
+    fn tool(&self, tool: &CratesIo) -> Command {
+        let mut command = Command::new(self.tools().join("bin").join(tool.program));
+        command.env("SOURCE_DATE_EPOCH", &self.time);
+        command
+    }
+
+    /// Folder of tools in their versions, which `cargo xtask speed` shares.
+    fn tools(&self) -> PathBuf {
+        self.workspace.target.join("tools")
+    }
+}
+
+/// Target of the static program.
+fn static_target() -> String {
+    format!("{}-unknown-linux-musl", std::env::consts::ARCH)
+}
+
+fn git(workspace: &Workspace, words: &[&str]) -> Result<String, String> {
+    let mut command = Command::new("git");
+    // The checkout may belong to another user.
+    command.args(["-c", "safe.directory=*"]).current_dir(&workspace.root).args(words);
+    process::output(&mut command).map(|printed| printed.trim_end().to_owned())
+}
+
+/// Empties a folder, or creates it.
+fn recreate(folder: &Path) -> Result<(), String> {
+    let removed = match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => std::fs::create_dir_all(folder),
+    };
+    removed.map_err(|error| cannot("recreate", folder, &error))
+}
+
+/// Copies a file and creates the folders above it.
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
+    made.and_then(|()| std::fs::copy(from, to)).map(|_| ()).map_err(|error| cannot("write", to, &error))
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> String {
+    format!("cannot {what} {}: {error}", path.display())
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn release<'a>(workspace: &'a Workspace) -> Release<'a> {
+        let (version, time, commit) = ("1.0.0".to_owned(), "86400".to_owned(), "abc".to_owned());
+        Release { workspace, profile: "ci", version, time, commit, folder: workspace.target.clone() }
+    }
+
+    fn workspace(folder: &Path) -> Workspace {
+        Workspace { root: folder.to_owned(), target: folder.to_owned(), metadata: serde_json::Value::Null }
+    }
+
+    #[test]
+    fn the_tool_of_users_accepts_the_checksums() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = workspace(folder.path());
+        let files = ["a.deb", "b.tar.gz"].map(|name| folder.path().join(name));
+        files.iter().for_each(|file| std::fs::write(file, file.to_str().unwrap()).unwrap());
+        release(&workspace).sums(&files.iter().collect::<Vec<_>>()).unwrap();
+        let check = || {
+            process::output(
+                Command::new("sha256sum").args(["--check", "SHA256SUMS"]).current_dir(folder.path()),
+            )
+        };
+        assert_eq!(check().unwrap(), "a.deb: OK\nb.tar.gz: OK\n");
+        std::fs::write(&files[0], "other").unwrap();
+        assert!(check().is_err());
+    }
+
+    #[test]
+    fn archives_are_the_same_bytes_whenever_they_are_packed() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = workspace(folder.path());
+        let pack = |names: [&str; 2]| {
+            let tree = folder.path().join("tree/megadir");
+            recreate(&tree).unwrap();
+            names.iter().for_each(|name| std::fs::write(tree.join(name), "same").unwrap());
+            let packed = release(&workspace).pack(&folder.path().join("tree"), "megadir").unwrap();
+            std::fs::read(packed).unwrap()
+        };
+        assert!(pack(["a", "b"]) == pack(["b", "a"]));
+        assert!(pack(["a", "b"]) != pack(["a", "c"]));
+    }
+}

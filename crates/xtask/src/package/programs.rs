@@ -1,0 +1,92 @@
+//! The packages of programs: one for Debian, whose program uses the system's C library and so knows the users of every name
+//! service, and one with a static program, which runs on any Linux kernel of its architecture.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Release, cannot, copy, recreate, static_target};
+use crate::process::{self, CratesIo};
+
+pub(super) const CARGO_DEB: CratesIo =
+    CratesIo { package: "cargo-deb", program: "cargo-deb", version: "3.8.0" };
+
+/// Pages of every package, from the root of the checkout.
+const PAGES: &[&str] = &["README.md", "CHANGELOG.md", "METHODOLOGY.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// Kinds that `megadir generate` writes, and their folders.
+const GENERATED: &[(&str, &str)] =
+    &[("man", "man1"), ("bash", "completions"), ("zsh", "completions"), ("fish", "completions")];
+
+impl Release<'_> {
+    /// Builds the program for this machine or for a target, and returns its path.
+    pub(super) fn build(&self, target: Option<&str>) -> Result<PathBuf, String> {
+        let mut folder = self.workspace.target.clone();
+        let mut command = self.cargo();
+        command.args(["build", "--profile", self.profile, "--locked", "--package", "megadir-cli"]);
+        if let Some(target) = target {
+            command.args(["--target", target]);
+            folder.push(target);
+        }
+        process::run(&mut command)?;
+        Ok(folder.join(self.profile).join("megadir"))
+    }
+
+    /// Has the program write man pages, which are compressed, and completions. The folder is one that `Cargo.toml` names to `cargo deb`.
+    pub(super) fn generate(&self, binary: &Path) -> Result<PathBuf, String> {
+        let pages = self.workspace.target.join(self.profile).join("pages");
+        recreate(&pages)?;
+        for (kind, folder) in GENERATED {
+            process::run(Command::new(binary).args(["generate", kind, "--output"]).arg(pages.join(folder)))?;
+        }
+        let manual = pages.join("man1");
+        let listed = std::fs::read_dir(&manual).map_err(|error| cannot("read", &manual, &error))?;
+        let mut gzip = Command::new("gzip");
+        process::run(gzip.args(["-9", "-n"]).args(listed.flatten().map(|page| page.path())))?;
+        Ok(pages)
+    }
+
+    /// Makes the Debian package from the built program and pages; what it contains is said in `crates/megadir-cli/Cargo.toml`.
+    pub(super) fn deb(&self) -> Result<PathBuf, String> {
+        let mut command = self.tool(&CARGO_DEB);
+        command.current_dir(&self.workspace.root);
+        command.args(["--package=megadir-cli", "--no-build", "--no-strip", "--compress-system"]);
+        command.args(["--profile", self.profile, "--output"]).arg(&self.folder);
+        let printed = process::output(&mut command)?;
+        let path = printed.lines().last().unwrap_or_default();
+        Some(PathBuf::from(path))
+            .filter(|path| path.is_file())
+            .ok_or_else(|| format!("`cargo deb` names no package: {printed}"))
+    }
+
+    /// Packs a static program with its pages.
+    pub(super) fn archive_of_program(&self, program: &Path, pages: &Path) -> Result<PathBuf, String> {
+        let name = format!("megadir-{}-{}", self.version, static_target());
+        let stage = self.workspace.target.join("package-stage");
+        recreate(&stage)?;
+        let folder = stage.join(&name);
+        copy(program, &folder.join("megadir"))?;
+        for page in PAGES {
+            copy(&self.workspace.root.join(page), &folder.join(page))?;
+        }
+        for part in ["docs", "man1", "completions"] {
+            let from = if part == "docs" { self.workspace.root.join(part) } else { pages.join(part) };
+            process::run(Command::new("cp").arg("-r").arg(from).arg(folder.join(part)))?;
+        }
+        self.pack(&stage, &name)
+    }
+}
+
+/// Returns what is missing for a static build, if anything.
+pub(crate) fn lacking_to_link() -> Option<String> {
+    let target = static_target();
+    let printed =
+        process::output(Command::new("rustc").args(["--print", "target-libdir", "--target", &target]));
+    let present = printed.is_ok_and(|folder| Path::new(folder.trim()).is_dir());
+    if !present {
+        return Some(format!("target {target} in the toolchain; try `rustup target add {target}`"));
+    }
+    let compiler = "musl-gcc";
+    process::find_tool(compiler)
+        .is_none()
+        .then(|| format!("{compiler} (package musl-tools; compiles Zstandard)"))
+}
