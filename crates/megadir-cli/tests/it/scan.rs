@@ -196,7 +196,7 @@ fn what_may_not_be_read_is_told_and_the_rest_is_marked_incomplete() {
     assert!(lines[0].starts_with("megadir: 8 entries in "), "{said}");
     assert!(lines[1].starts_with("megadir: examine 'tree/2/"), "{said}");
     assert!(lines[1].ends_with("and 1 more there: Permission denied"), "{said}");
-    let incomplete = "megadir: incomplete: 1 directories could not be read, 2 entries could not be examined";
+    let incomplete = "megadir: incomplete: 1 directory could not be read, 2 entries could not be examined";
     assert_eq!(lines[2], incomplete);
     assert_eq!(lines[3], "megadir: open 'tree/1': Permission denied");
     let path = scratch.path().join("out/inventory");

@@ -23,7 +23,7 @@ use self::progress::Watched;
 use self::text::{Form, TextSink};
 use super::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
-use crate::ui::message::quoted;
+use crate::ui::message::{counted, quoted};
 use crate::ui::output::Ended;
 use crate::ui::sizes;
 
@@ -256,12 +256,13 @@ fn concluded(args: &Args, metadata: &Metadata, elapsed: Duration, written: Optio
     }
     let mut lacking = Vec::new();
     if metadata.unread_directories > 0 {
-        lacking.push(format!("{} directories could not be read", metadata.unread_directories));
+        let directories = counted(metadata.unread_directories, "directory", "directories");
+        lacking.push(format!("{directories} could not be read"));
     }
     // Each unread directory also counts as a row with an error.
     let unexamined = metadata.failed.saturating_sub(metadata.unread_directories);
     if unexamined > 0 {
-        lacking.push(format!("{unexamined} entries could not be examined"));
+        lacking.push(format!("{} could not be examined", counted(unexamined, "entry", "entries")));
     }
     eprintln!("megadir: incomplete: {}", lacking.join(", "));
     exit::SOME_FAILED

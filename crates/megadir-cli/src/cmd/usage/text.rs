@@ -154,10 +154,12 @@ fn tree(text: &mut Vec<u8>, answer: &Answer<'_>, look: Look) {
     if rest.amount.entries > 0 && !listed.is_empty() {
         let name = match answer.is_selection {
             true => "not listed".to_owned(),
-            false => {
-                let directories = look.counted(rest.directories, "directory", "directories");
-                format!("not listed: {directories}, and files")
-            }
+            false => match rest.directories {
+                0 => "not listed: files".to_owned(),
+                several => {
+                    format!("not listed: {}, and files", look.counted(several, "directory", "directories"))
+                }
+            },
         };
         line(text, rest_cells.each_ref().map(String::as_str), "", &name);
     }

@@ -96,7 +96,7 @@ const STATED: &[(&str, &str, Holder)] = &[
     ),
     (
         "docs/purge.md",
-        "Below 1.2 times, they become a fifth shorter",
+        "Below 1.2 times, they become 20 % shorter",
         Text("crates/megadir/src/remove/back_off.rs", "const RECOVERED: f64 = 1.2;"),
     ),
     // METHODOLOGY.md in its order.
