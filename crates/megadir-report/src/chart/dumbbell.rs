@@ -8,25 +8,13 @@ use crate::chart::axis::{Axis, Unit};
 use crate::chart::drawing::Shape;
 use crate::chart::picture::Width;
 use crate::chart::rows::{Frame, Mark, Row, draw, key_of};
-use crate::chart::{Chart, Picture, of_groups};
+use crate::chart::{Picture, of_groups};
 use crate::report::Report;
 use crate::summary::{Figure, GroupReading, GroupSummary, PairRow, Summary};
 use crate::text;
 
-pub(super) struct Dumbbell;
-
-impl Chart for Dumbbell {
-    fn name(&self) -> &'static str {
-        "dumbbell"
-    }
-
-    fn answers(&self) -> &'static str {
-        "How much does a cold cache cost?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| of_group(&report.summary, group, width))
-    }
+pub(super) fn dumbbell(report: &Report, width: Width) -> Vec<Picture> {
+    of_groups(report, |group| of_group(&report.summary, group, width))
 }
 
 /// Arms of one row, indexed by the position of their state in the key.
@@ -107,20 +95,8 @@ fn row(at: &str, times: &[(usize, f64)]) -> Row {
     }
 }
 
-pub(super) struct Durability;
-
-impl Chart for Durability {
-    fn name(&self) -> &'static str {
-        "durability"
-    }
-
-    fn answers(&self) -> &'static str {
-        "How much does it cost to have files on the disk?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| of_group_durability(&report.summary, group, width))
-    }
+pub(super) fn durability(report: &Report, width: Width) -> Vec<Picture> {
+    of_groups(report, |group| of_group_durability(&report.summary, group, width))
 }
 
 fn of_group_durability(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Picture> {

@@ -1,35 +1,23 @@
 //! Flat or sharded: the ratio to the flat directory for every layout, over operations or populations. Undecided
 //! cells are hatched; over populations a curve shows equal cost.
 
+use super::Picture;
 use super::drawing::{Anchor, Drawing, text_width, wrap};
 use super::forest::{ratio, words};
 use super::picture::Width;
 use super::style::{FONT_PX, LINE_PX};
-use super::{Chart, Picture};
 use crate::report::Report;
 use crate::summary::{GroupReading, Outcome, PairRow, Summary, Verdict};
 use crate::text;
 use megadir_record::DataSource;
-
-pub(super) struct Heatmap;
 
 /// Ratios at which a cell gets darker, in both directions.
 const STEPS: [f64; 4] = [1.1, 1.25, 1.6, 2.5];
 /// Height of a cell, px.
 const CELL_PX: f64 = 34.0;
 
-impl Chart for Heatmap {
-    fn name(&self) -> &'static str {
-        "heatmap"
-    }
-
-    fn answers(&self) -> &'static str {
-        "Flat or sharded?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        Grid::of(&report.summary).map(|grid| picture(&grid, width)).into_iter().collect()
-    }
+pub(super) fn heatmap(report: &Report, width: Width) -> Vec<Picture> {
+    Grid::of(&report.summary).map(|grid| picture(&grid, width)).into_iter().collect()
 }
 
 /// Layouts against the flat directory.

@@ -1,30 +1,18 @@
 //! Main effects: the effect of each level of a factor, averaged over all levels of the others, for complete
 //! crossings.
 
+use super::Picture;
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
-use super::{Chart, Picture};
 use crate::report::Report;
 use crate::summary::{Figure, Summary};
 use crate::text;
 use megadir_record::{Arm, ArmId, Keys, Presence, Role, Work};
 
-pub(super) struct MainEffects;
-
-impl Chart for MainEffects {
-    fn name(&self) -> &'static str {
-        "main-effects"
-    }
-
-    fn answers(&self) -> &'static str {
-        "Which factor matters most?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        picture(report, width).into_iter().collect()
-    }
+pub(super) fn main_effects(report: &Report, width: Width) -> Vec<Picture> {
+    picture(report, width).into_iter().collect()
 }
 
 type Levels = (ArmId, Vec<String>);

@@ -5,30 +5,18 @@ use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use super::style::SERIES;
-use super::{Chart, Picture, of_groups};
+use super::{Picture, of_groups};
 use crate::report::Report;
 use crate::summary::{Decomposition, Factor, Figure, GroupReading, GroupSummary};
 use crate::text;
 
-pub(super) struct Shares;
-
-impl Chart for Shares {
-    fn name(&self) -> &'static str {
-        "shares"
-    }
-
-    fn answers(&self) -> &'static str {
-        "Which factor makes how much of the difference between two programs?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| match &group.reading {
-            GroupReading::Decompose(read) => {
-                vec![of_difference(group, read, width), stacked(group, read, width)]
-            }
-            _ => Vec::new(),
-        })
-    }
+pub(super) fn shares(report: &Report, width: Width) -> Vec<Picture> {
+    of_groups(report, |group| match &group.reading {
+        GroupReading::Decompose(read) => {
+            vec![of_difference(group, read, width), stacked(group, read, width)]
+        }
+        _ => Vec::new(),
+    })
 }
 
 /// Draws the shares of the factors.

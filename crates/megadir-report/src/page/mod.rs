@@ -5,10 +5,8 @@
 //!
 //! Every picture is there twice, for wide and for narrow screens; the style sheet shows one of them.
 
-mod advice;
 mod sections;
 
-pub use advice::advice;
 pub(crate) use sections::push_grid;
 
 use crate::chart::{self, PAGE_COLOURS, Picture, Width};

@@ -5,7 +5,6 @@
 //! single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`,
 //! `fillings` (rules), `resolution` (the baseline against itself). None of them knows a format.
 
-mod alternatives;
 mod arm;
 mod break_even;
 mod compare;
