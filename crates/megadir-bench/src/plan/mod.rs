@@ -372,6 +372,4 @@ fn check_values(request: &Request<'_>) -> Result<(), PlanError> {
 }
 
 #[cfg(test)]
-mod file_tests;
-#[cfg(test)]
 mod tests;

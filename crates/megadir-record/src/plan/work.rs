@@ -283,27 +283,25 @@ pub enum Stage {
     Write,
 }
 
-/// State of the cache before a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum CacheState {
-    /// Read before: names and inodes are cached, and contents if the arm reads them.
-    Warm,
-    /// Files have not been listed or looked up since their creation: they are recreated before each block.
-    Unseen,
-    /// Names and inodes are cached, file contents are not (fdatasync and POSIX_FADV_DONTNEED on each file).
-    DataCold,
-    /// Names, inodes and contents are not cached, after sync and drop_caches (privileged, affects the whole
-    /// machine).
-    VfsCold,
-    /// Nothing of the file system is cached: it was remounted (only file systems created for the run).
-    FsCold,
+crate::named! {
+    /// State of the cache before a block.
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum CacheState {
+        /// Read before: names and inodes are cached, and contents if the arm reads them.
+        Warm = "warm",
+        /// Files have not been listed or looked up since their creation: they are recreated before each block.
+        Unseen = "unseen",
+        /// Names and inodes are cached, file contents are not (fdatasync and POSIX_FADV_DONTNEED on each file).
+        DataCold = "data-cold",
+        /// Names, inodes and contents are not cached, after sync and drop_caches (privileged, affects the whole
+        /// machine).
+        VfsCold = "vfs-cold",
+        /// Nothing of the file system is cached: it was remounted (only file systems created for the run).
+        FsCold = "fs-cold",
+    }
 }
 
 impl CacheState {
-    pub const ALL: [Self; 5] = [Self::Warm, Self::Unseen, Self::DataCold, Self::VfsCold, Self::FsCold];
-
     /// `true` if caches are dropped or files recreated before each block, so that a repetition finds a warm
     /// cache.
     #[must_use]
@@ -321,17 +319,5 @@ impl CacheState {
     #[must_use]
     pub fn drops_names(self) -> bool {
         matches!(self, Self::VfsCold | Self::FsCold)
-    }
-
-    /// Name in arguments, study files and records.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Warm => "warm",
-            Self::Unseen => "unseen",
-            Self::DataCold => "data-cold",
-            Self::VfsCold => "vfs-cold",
-            Self::FsCold => "fs-cold",
-        }
     }
 }

@@ -283,12 +283,12 @@ pub(crate) fn view() -> View {
 
 #[cfg(test)]
 mod tests {
-    use megadir_bench::note::NOTE_KINDS;
+    use megadir_bench::note::NoteKind;
     use megadir_report::Warning;
 
     #[test]
     fn every_note_of_a_run_has_advice() {
-        for kind in NOTE_KINDS {
+        for kind in NoteKind::ALL {
             let noted = Warning::Noted { note: kind.name().into(), text: "Something.".into() };
             let advice = noted.advisory().advice;
             assert!(!advice.contains("newer megadir"), "{}: {advice}", kind.name());
