@@ -159,7 +159,6 @@ pub enum Place {
     },
     /// Block device of the user.
     Device { path: String },
-    /// Memory.
     Memory {
         /// Maximum size, bytes.
         bytes: u64,

@@ -84,7 +84,6 @@ impl RunMeans {
     }
 }
 
-/// Returns the mean and the variance of that mean.
 fn mean_and_variance(samples: &[f64]) -> Option<(f64, f64)> {
     let center = mean(samples)?;
     let squares: f64 = samples.iter().map(|x| (x - center).powi(2)).sum();
@@ -189,7 +188,6 @@ fn slopes(x: &[f64], y: &[f64]) -> Option<Vec<f64>> {
     Some(slopes)
 }
 
-/// Returns the variance of Kendall's S for independent x and y, with Sen's correction for ties in both.
 fn kendall_variance(x: &[f64], y: &[f64]) -> f64 {
     let term = |size: usize| {
         let k = size as f64;

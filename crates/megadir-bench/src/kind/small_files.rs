@@ -132,7 +132,6 @@ struct Host<'a> {
     access: AccessSpec,
 }
 
-/// Returns the chains that every worker count has.
 fn hosts<'a>(spec: &SmallFilesSpec, states: &'a [CacheChoice]) -> Vec<Host<'a>> {
     let host = |place: usize| Host {
         place,

@@ -63,7 +63,6 @@ pub(crate) fn record_expected(
     Ok(())
 }
 
-/// Returns a data set's files that are made before the run, tree by tree.
 pub(crate) fn before_run(plan: &Plan, data: &Data) -> Vec<Files> {
     let before = data.source.made().is_some_and(|made| made.when == When::BeforeRun);
     let all = if before { trees(plan, data).unwrap_or_default() } else { Vec::new() };

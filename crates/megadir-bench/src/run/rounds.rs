@@ -139,7 +139,6 @@ fn tell(
     Ok(())
 }
 
-/// Returns the directories that the arms work on.
 fn round_dirs<'a>(
     plan: &'a Plan,
     volumes: &'a mut Volumes,

@@ -145,7 +145,6 @@ pub struct Doubt {
     pub text: String,
 }
 
-/// Returns the warnings of one side.
 pub(super) fn doubts(which: Which, runs: &[Run<'_>]) -> Vec<Doubt> {
     runs.iter().flat_map(|run| doubts_of(run.report, &which.name(run, runs.len()))).collect()
 }

@@ -190,7 +190,6 @@ impl Gate {
         }
     }
 
-    /// Returns the result in one sentence.
     #[must_use]
     pub fn verdict(&self) -> String {
         let asked = self.asked();

@@ -101,7 +101,6 @@ impl Axis {
         ticks.filter(|tick| *tick >= low * 0.999_999 && *tick <= high * 1.000_001).collect()
     }
 
-    /// Returns the ticks with their texts.
     pub(super) fn labelled(&self) -> Vec<(f64, String)> {
         let ticks = self.ticks();
         let largest = ticks.iter().fold(0.0_f64, |most, tick| most.max(tick.abs()));

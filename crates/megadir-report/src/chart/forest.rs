@@ -122,7 +122,6 @@ pub(super) fn words(outcome: &Outcome) -> String {
     }
 }
 
-/// Returns the CSS classes of a verdict's marks and text.
 pub(super) fn tone(outcome: &Outcome) -> (&'static str, &'static str) {
     match outcome {
         Outcome::Judged { verdict: Verdict::Faster { negligible: false }, .. } => ("good", "good"),

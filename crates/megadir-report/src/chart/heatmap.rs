@@ -13,7 +13,6 @@ use megadir_record::DataSource;
 
 /// Ratios at which a cell gets darker, in both directions.
 const STEPS: [f64; 4] = [1.1, 1.25, 1.6, 2.5];
-/// Height of a cell, px.
 const CELL_PX: f64 = 34.0;
 
 pub(super) fn heatmap(report: &Report, width: Width) -> Vec<Picture> {

@@ -42,7 +42,6 @@ pub(super) struct Frame<'a> {
 
 /// Maximum width of names at the ends of lines, px.
 const NAME_MAX: f64 = 190.0;
-/// Height of the plot, px.
 const PLOT_PX: f64 = 260.0;
 
 pub(super) fn draw(frame: &Frame<'_>, lines: &[Line]) -> Drawing {

@@ -64,7 +64,6 @@ pub(super) fn key_of(names: &[&str]) -> Vec<(Shape, String, String)> {
 /// Maximum width of labels and values, px.
 const LABEL_MAX: f64 = 230.0;
 const BESIDE_MAX: f64 = 470.0;
-/// Height of the marks, px.
 const MARKS_PX: f64 = 20.0;
 
 impl Row {

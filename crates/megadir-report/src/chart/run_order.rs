@@ -12,7 +12,6 @@ use crate::summary::{Resolution, Rounds};
 use crate::text;
 use megadir_record::{ArmId, Phase, Pressure};
 
-/// Height of a panel, px.
 const PANEL_PX: f64 = 130.0;
 /// Height of the heading of a panel, px.
 const HEAD_PX: f64 = 28.0;

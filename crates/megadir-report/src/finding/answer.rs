@@ -161,7 +161,6 @@ impl Compared<'_> {
         Some(self.summary.arm(judged.row.pair.to)?.timing.as_ref()?.time_ns.value)
     }
 
-    /// Returns the operation that a time belongs to.
     fn per(&self) -> &'static str {
         if self.rows.iter().all(|judged| judged.row.pair.wall_time) { "a file" } else { "an operation" }
     }

@@ -258,7 +258,6 @@ fn of_cell(plan: &Plan, arm: &Arm) -> OfArm {
     }
 }
 
-/// Returns the word that records use for a value of a closed set.
 fn name(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,

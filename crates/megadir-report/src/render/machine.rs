@@ -50,7 +50,6 @@ fn stopping(stop: Stop) -> String {
     }
 }
 
-/// Returns the note that precedes all numbers measured under Wine, whose volumes claim to be NTFS.
 pub(super) fn wine_line(summary: &Summary) -> Option<String> {
     let version = summary.machine.wine.as_ref()?;
     Some(format!("Measured under Wine {version}, which is not Windows: this says nothing of Windows."))

@@ -241,7 +241,6 @@ impl Summary {
         if self.compares_volumes() { "volume" } else { "file system" }
     }
 
-    /// Returns the label of a data set's file system.
     #[must_use]
     pub(crate) fn place_of(&self, data: DataId) -> &str {
         let check = self.data.iter().find(|check| check.data.id == data);

@@ -52,7 +52,6 @@ pub(super) fn first_word(line: &str) -> Option<String> {
     }
 }
 
-/// Returns the file that a shell would run for a word.
 pub(super) fn find(word: &str, path: Option<&OsStr>) -> Result<PathBuf, String> {
     if word.contains('/') {
         let file = Path::new(word);
