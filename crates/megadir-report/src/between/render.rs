@@ -1,6 +1,5 @@
 //! Formats of a comparison of runs: its sentences and its grid, for terminals, HTML, Markdown, CSV and JSON.
 
-use crate::between::comparability::capital;
 use crate::between::{Basis, Between, GateSays, Row, ratio};
 use crate::formats::View;
 use crate::page::{Page, document, push_grid};
@@ -30,7 +29,9 @@ impl Lines {
         let mut alarms: Vec<String> =
             between.differences.iter().map(|difference| format!("Not the same {difference}.")).collect();
         alarms.extend(between.disturbances.iter().cloned());
-        alarms.extend(between.doubts.iter().map(|doubt| format!("{}: {}", capital(&doubt.run), doubt.text)));
+        alarms.extend(
+            between.doubts.iter().map(|doubt| format!("{}: {}", text::capital(&doubt.run), doubt.text)),
+        );
         Self {
             heading: format!("Study {}: {}", between.study, sides(between)),
             alarms,
@@ -74,7 +75,7 @@ fn caution(between: &Between) -> Option<String> {
 
 fn gate(between: &Between) -> Vec<String> {
     let Some(gate) = &between.gate else { return Vec::new() };
-    std::iter::once(gate.verdict()).chain(gate.lines().iter().map(|line| capital(line) + ".")).collect()
+    std::iter::once(gate.verdict()).chain(gate.lines().iter().map(|line| text::capital(line) + ".")).collect()
 }
 
 fn notes(between: &Between) -> Vec<String> {

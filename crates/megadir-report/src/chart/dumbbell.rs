@@ -103,14 +103,7 @@ fn of_group_durability(summary: &Summary, group: &GroupSummary, width: Width) ->
     let GroupReading::Pairs(pairs) = &group.reading else { return None };
     let differs = |row: &&PairRow| sync(summary, row.pair.arm) != sync(summary, row.pair.to);
     let rows: Vec<&PairRow> = pairs.rows.iter().filter(differs).collect();
-    let mut names: Vec<&str> = Vec::new();
-    for row in &rows {
-        for name in [row.pair.than.as_str(), row.pair.what.as_str()] {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-    }
+    let names = text::distinct(rows.iter().flat_map(|row| [row.pair.than.as_str(), row.pair.what.as_str()]));
     let (mut drawn, mut values) = (Vec::new(), Vec::new());
     for row in &rows {
         let (one, of_row) = row_durability(summary, row, &names);

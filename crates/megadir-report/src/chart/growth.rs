@@ -1,6 +1,6 @@
 //! Curves over the number of entries: growth, filling, refusals and the break-even share.
 
-use megadir_record::Work;
+use megadir_record::{Work, axes};
 
 use crate::chart::axis::{Axis, Unit};
 use crate::chart::drawing::Shape;
@@ -147,7 +147,7 @@ fn of_group_refusal(report: &Report, group: &GroupSummary, width: Width) -> Opti
     let (least, most) = (refusal.least as f64, refusal.most as f64);
     let bar = |to: f64, class: &str| Mark::Bar { from: 0.0, to, class: class.into() };
     let mut rows = vec![Row {
-        label: format!("measured, {}", directories(refusal.directories)),
+        label: format!("measured, {}", axes::directories(refusal.directories as u64)),
         value: format!(
             "{} ({} to {})",
             text::count(refusal.mean.round() as u64),
@@ -201,10 +201,6 @@ fn of_group_refusal(report: &Report, group: &GroupSummary, width: Width) -> Opti
     let drawing = rows::draw(&frame, &rows);
     let described = format!("Entries when the first file was refused. {}.", told.join("; "));
     Some(Picture::new("refusal", Some(&group.name), &group.title, drawing).described(described))
-}
-
-fn directories(number: usize) -> String {
-    if number == 1 { "1 directory".into() } else { format!("{} directories", text::count(number as u64)) }
 }
 
 pub(super) fn break_even_curves(report: &Report, width: Width) -> Vec<Picture> {

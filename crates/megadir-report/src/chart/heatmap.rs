@@ -46,7 +46,7 @@ impl<'a> Grid<'a> {
         let (group, first) =
             found.first().map(|(group, row)| ((*group).to_owned(), row.pair.than.clone()))?;
         found.retain(|(_, row)| row.pair.than == first);
-        let sizes = distinct(found.iter().map(|(_, row)| entries(summary, row)));
+        let sizes = text::distinct(found.iter().map(|(_, row)| entries(summary, row)));
         let column = |row: &PairRow| match sizes.len() {
             1 => summary.circumstances_in_full(&row.pair),
             _ => {
@@ -54,8 +54,8 @@ impl<'a> Grid<'a> {
                 format!("{at}, {} files", text::count(entries(summary, row)))
             }
         };
-        let rows = distinct(found.iter().map(|(_, row)| row.pair.what.clone()));
-        let names = distinct(found.iter().map(|(_, row)| (column(row), entries(summary, row))));
+        let rows = text::distinct(found.iter().map(|(_, row)| row.pair.what.clone()));
+        let names = text::distinct(found.iter().map(|(_, row)| (column(row), entries(summary, row))));
         let cell = |what: &String, (name, _): &(String, u64)| {
             let wanted = |(_, row): &&(&str, &'a PairRow)| row.pair.what == *what && column(row) == *name;
             found.iter().find(wanted).map(|(_, row)| &row.outcome)
@@ -71,16 +71,6 @@ impl<'a> Grid<'a> {
     fn is_ordered(&self) -> bool {
         self.columns.windows(2).all(|pair| pair[0].entries < pair[1].entries)
     }
-}
-
-fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut distinct = Vec::new();
-    for value in values {
-        if !distinct.contains(&value) {
-            distinct.push(value);
-        }
-    }
-    distinct
 }
 
 /// `true` if two arms differ in the layout of their files.

@@ -118,13 +118,7 @@ fn factors(summary: &Summary, planned: &Arm) -> Option<Vec<(&'static str, String
 }
 
 fn levels(arms: &[Levels], place: usize) -> Vec<String> {
-    let mut levels: Vec<String> = Vec::new();
-    for (_, of) in arms {
-        if !levels.contains(&of[place]) {
-            levels.push(of[place].clone());
-        }
-    }
-    levels
+    text::distinct(arms.iter().map(|(_, of)| of[place].clone()))
 }
 
 /// Returns the arms of a complete crossing of at least two factors; drops incomplete levels, the rarest first.

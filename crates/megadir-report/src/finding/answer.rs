@@ -138,12 +138,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
     if rows.len() < 2 || rows.iter().any(|judged| judged.row.pair.than != first.than) {
         return None;
     }
-    let mut places: Vec<&str> = Vec::new();
-    for judged in &rows {
-        if !places.contains(&&*judged.row.pair.at) {
-            places.push(&judged.row.pair.at);
-        }
-    }
+    let places = text::distinct(rows.iter().map(|judged| judged.row.pair.at.as_str()));
     let (on, than) = (summary.place(first.arm), &*first.than);
     let tally = tally(rows.iter().map(|judged| &judged.row.outcome));
     let compared = Compared { summary, than, rows, places };

@@ -318,12 +318,7 @@ impl Judge<'_> {
         Some(format!(
             "{} says that this holds for disks only, and that differences are far smaller elsewhere: {why}, so the verdicts on its claims hold for \
              this machine's storage, and the cost of seeks is unknown.",
-            capitalised(self.who)
+            text::capital(self.who)
         ))
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }

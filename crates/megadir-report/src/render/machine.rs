@@ -77,11 +77,10 @@ pub(crate) fn machine_line(summary: &Summary) -> String {
 
 /// Lists the versions of the programs that were measured.
 fn programs(summary: &Summary) -> Option<String> {
-    let mut known: Vec<&str> = Vec::new();
-    for arm in &summary.arms {
-        let Work::Command(work) = &arm.planned.work else { continue };
-        known.extend(work.version.as_deref().filter(|version| !known.contains(version)));
-    }
+    let known = text::distinct(summary.arms.iter().filter_map(|arm| match &arm.planned.work {
+        Work::Command(work) => work.version.as_deref(),
+        _ => None,
+    }));
     (!known.is_empty()).then(|| format!("programs: {}", known.join(", ")))
 }
 
@@ -341,15 +340,9 @@ fn preset(preset: Preset) -> &'static str {
 /// Names the states of the cache; those in a virtual machine end at the guest.
 fn caches(summary: &Summary) -> String {
     let guest = if summary.machine.hypervisor.is_some() { "guest-" } else { "" };
-    let mut states: Vec<String> = Vec::new();
-    for arm in &summary.arms {
-        let state = match arm.planned.cache {
-            state @ (CacheState::Warm | CacheState::Unseen) => state.name().into(),
-            cold => format!("{guest}{}", cold.name()),
-        };
-        if !states.contains(&state) {
-            states.push(state);
-        }
-    }
-    format!("cache {}", text::list(&states))
+    let states = summary.arms.iter().map(|arm| match arm.planned.cache {
+        state @ (CacheState::Warm | CacheState::Unseen) => state.name().into(),
+        cold => format!("{guest}{}", cold.name()),
+    });
+    format!("cache {}", text::list(&text::distinct(states)))
 }
