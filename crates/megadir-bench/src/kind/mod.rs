@@ -144,7 +144,6 @@ pub(crate) trait Workload {
     }
 }
 
-/// Resources that a block used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockUsage {
     /// Wall time, nanoseconds.

@@ -80,7 +80,6 @@ pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<S
     text::distinct(found.chain(versions))
 }
 
-/// Property of a machine, in words.
 type OfMachine = (&'static str, fn(&Machine) -> Option<String>);
 type OfFileSystem = (&'static str, fn(&FileSystem) -> Option<String>);
 
@@ -196,7 +195,6 @@ pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
     found.into_iter().map(line).collect()
 }
 
-/// Adds a full stop if the text has none.
 fn ended(text: String) -> String {
     if text.ends_with('.') { text } else { text + "." }
 }

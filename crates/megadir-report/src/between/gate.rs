@@ -21,7 +21,6 @@ pub struct Condition {
     /// Tolerated slowdown, a fraction; `None`: the equivalence band.
     pub slower_by: Option<f64>,
     pub single_run: bool,
-    /// Accept runs with loud warnings.
     pub despite_warnings: bool,
 }
 
@@ -108,7 +107,6 @@ impl Between {
     }
 }
 
-/// An arm, compared with its reference.
 #[derive(Clone, Copy)]
 struct ArmSummary<'a> {
     name: &'a str,

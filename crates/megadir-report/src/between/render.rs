@@ -10,9 +10,7 @@ use crate::render::{
 use crate::summary::{Outcome, Resolution, Verdict};
 use crate::{chart, render, text};
 
-/// Sentences of a comparison, in order.
 pub(crate) struct Lines {
-    /// Both sides of the comparison.
     pub(crate) heading: String,
     /// Warnings, printed above the numbers.
     pub(crate) alarms: Vec<String>,
@@ -189,7 +187,6 @@ pub fn html(between: &Between) -> String {
     document(&mark, &text.heading, &page)
 }
 
-/// Renders the comparison, with a final newline.
 #[must_use]
 pub fn markdown(between: &Between) -> String {
     let text = Lines::of(between);
@@ -339,7 +336,6 @@ pub fn format_named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// Maximum number of warnings.
 const WARNINGS_MAX: usize = 3;
 
 /// Renders the first screen of a comparison, with a final newline.
@@ -376,7 +372,6 @@ pub fn screen(between: &Between, width: usize, style: Style) -> String {
     page.text
 }
 
-/// Counts the arms that are slower, faster and neither.
 fn answer(between: &Between) -> String {
     let number = |wanted: u8| between.rows.iter().filter(|row| rank(row) == wanted).count() as u64;
     let parts = [

@@ -74,7 +74,6 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
-    /// Returns the ticks in ascending order.
     fn ticks(&self) -> Vec<f64> {
         if !self.log {
             let ticks = linear_ticks(self.low, self.high, 6.0).into_iter();

@@ -111,7 +111,6 @@ pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
     (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
-/// Prints ratio and verdict.
 pub(super) fn words(outcome: &Outcome) -> String {
     let (ratio, verdict) = outcome_words(outcome);
     match outcome {

@@ -19,7 +19,6 @@ pub(super) fn heatmap(report: &Report, width: Width) -> Vec<Picture> {
     Grid::of(&report.summary).map(|grid| picture(&grid, width)).into_iter().collect()
 }
 
-/// Layouts against the flat directory.
 struct Grid<'a> {
     group: String,
     than: String,
@@ -73,7 +72,6 @@ impl<'a> Grid<'a> {
     }
 }
 
-/// `true` if two arms differ in the layout of their files.
 fn contrasts_places(summary: &Summary, row: &PairRow) -> bool {
     let place = |arm| {
         let cell = &summary.arm(arm)?.planned;

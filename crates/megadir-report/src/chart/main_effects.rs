@@ -17,7 +17,6 @@ pub(super) fn main_effects(report: &Report, width: Width) -> Vec<Picture> {
 
 type Levels = (ArmId, Vec<String>);
 
-/// Arms with every combination of levels.
 struct Design {
     factors: Vec<&'static str>,
     arms: Vec<Levels>,

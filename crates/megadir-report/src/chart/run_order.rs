@@ -17,7 +17,6 @@ const PANEL_PX: f64 = 130.0;
 const HEAD_PX: f64 = 28.0;
 /// More points than this are drawn as ranges.
 const POINTS_MAX: usize = 400;
-/// Number of ranges.
 const COLUMNS: usize = 200;
 
 pub(super) fn run_order(report: &Report, width: Width) -> Vec<Picture> {
@@ -103,7 +102,6 @@ fn points(drawing: &mut Drawing, series: &[(f64, f64)], x: &Axis, y: &Axis, (sha
     }
 }
 
-/// Marks voided rounds.
 fn voided(drawing: &mut Drawing, report: &Report, x: &Axis, (top, bottom): (f64, f64)) {
     let voided = report
         .record
@@ -154,7 +152,6 @@ fn ratios(
     bottom
 }
 
-/// Describes load and pressure before and after the run.
 fn pressure(report: &Report) -> String {
     let of = |pressure: &Pressure| {
         let percent = |what: &str, value: Option<f64>| value.map(|value| format!("{what} {value:.1} %"));

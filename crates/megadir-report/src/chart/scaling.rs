@@ -113,7 +113,6 @@ fn varies_workers(plan: &Plan, group: &str) -> bool {
     }
 }
 
-/// Draws a picture for every group with such arms.
 fn pictures(report: &Report, width: Width) -> Vec<Picture> {
     let rounds = report.rounds();
     let confidence = report.summary.rules.confidence;

@@ -19,7 +19,6 @@ pub(super) fn shares(report: &Report, width: Width) -> Vec<Picture> {
     })
 }
 
-/// Draws the shares of the factors.
 fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture {
     let row = |factor: &Factor| {
         let cost = factor.cost_ns;
@@ -58,7 +57,6 @@ fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Pi
     ))
 }
 
-/// Draws both programs as bars of their factors.
 fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture {
     let program = |name: &str, whole: Figure, part: fn(&Factor) -> Option<Figure>| {
         let (mut right, mut left, mut marks) = (0.0, 0.0, Vec::new());

@@ -114,7 +114,6 @@ fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
     }
 }
 
-/// Comparison with its ratio, as a number and in words.
 struct Judged<'a> {
     row: &'a PairRow,
     ratio: f64,
@@ -172,7 +171,6 @@ impl Compared<'_> {
         self.places.iter().map(one).collect::<Vec<_>>().join("; ")
     }
 
-    /// Describes the smallest and the largest ratio.
     fn range(&self) -> Option<String> {
         let (than, per) = (self.than, self.per());
         let by_ratio = |a: &&Judged<'_>, b: &&Judged<'_>| a.ratio.total_cmp(&b.ratio);

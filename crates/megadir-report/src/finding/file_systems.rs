@@ -127,7 +127,6 @@ fn apart(overview: &Overview) -> Option<String> {
     })
 }
 
-/// Judges the source's claims about file systems.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let Some(claims) = &summary.claims else { return Vec::new() };
     let Some(FileSystemClaims { words, each, disks_only }) = &claims.file_systems else { return Vec::new() };
@@ -148,7 +147,6 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     claimed.chain(journal).chain(disks).map(of_group).collect()
 }
 
-/// Evidence for judging the claims.
 struct Judge<'a> {
     summary: &'a Summary,
     overview: &'a Overview,
@@ -161,7 +159,6 @@ impl Judge<'_> {
         self.overview.columns.iter().position(|column| column.name == kind)
     }
 
-    /// Reports why a file system was not measured.
     fn missing(&self, kind: &str) -> String {
         let gone = self.summary.unavailable.iter().find(|gone| gone.name == kind);
         match gone {

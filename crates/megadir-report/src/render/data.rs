@@ -197,7 +197,6 @@ fn kind(summary: &Summary, id: DataId) -> String {
     format!("{spread}{before}{aged}")
 }
 
-/// Version of the JSON form.
 const VERSION: u32 = 1;
 
 /// The JSON form of a report.

@@ -10,7 +10,6 @@ use crate::report::Report;
 use crate::summary::{Ending, GroupReading, GroupSummary, PairRow, Resolution, Summary, rounds_for_interval};
 use crate::text;
 
-/// Describes the data and the progress of the run.
 pub(crate) fn run_line(report: &Report) -> String {
     let summary = &report.summary;
     let progress = &summary.progress;
@@ -75,7 +74,6 @@ pub(crate) fn machine_line(summary: &Summary) -> String {
     format!("Machine: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
-/// Lists the versions of the programs that were measured.
 fn programs(summary: &Summary) -> Option<String> {
     let known = text::distinct(summary.arms.iter().filter_map(|arm| match &arm.planned.work {
         Work::Command(work) => work.version.as_deref(),
@@ -134,7 +132,6 @@ fn lives(summary: &Summary) -> Option<String> {
         .then(|| format!("{begun}{}{}.", reformatted.unwrap_or_default(), remembers.unwrap_or_default()))
 }
 
-/// Describes the storage below a file system.
 fn place(place: &Place) -> String {
     match place {
         Place::Image { bytes, direct_io } => {
@@ -183,7 +180,6 @@ pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// Joins the facts about a subject; `None` if there are none.
 fn join(parts: &[String], of: &str) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{of}: {}.", parts.join("; ")))
 }

@@ -35,7 +35,6 @@ const GO: [u8; 1] = [1];
 const NUMBERS: usize = 7;
 /// Interval between checks for cancellation and the time limit.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// Buffer for the program's output.
 const BUFFER_BYTES: usize = 256 << 10;
 
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,6 @@ use crate::request::ProgramFact;
 /// A program that prints no version within this time has none.
 #[cfg(target_os = "linux")]
 const VERSION_WITHIN: Duration = Duration::from_secs(2);
-/// Longest version, characters.
 #[cfg(target_os = "linux")]
 const VERSION_MAX: usize = 120;
 /// Placeholder of the program that measures.

@@ -28,7 +28,6 @@ fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
     if path.is_empty() { os::again(top) } else { os::open_below(top, path) }
 }
 
-/// Processes the entries of one directory after the other.
 pub(crate) struct Listed<'a, 'b> {
     pub(crate) top: Borrowed<'a>,
     pub(crate) directories: std::slice::Iter<'a, Vec<u8>>,
@@ -165,7 +164,6 @@ impl Operation for Made<'_, '_> {
     }
 }
 
-/// Processes the files of a batch, one after the other.
 pub(crate) struct ByName<'a, 'b> {
     pub(crate) top: Borrowed<'a>,
     pub(crate) set: &'a Set,

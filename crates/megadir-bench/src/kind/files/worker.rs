@@ -26,7 +26,6 @@ pub(crate) struct Worker {
     order: Order,
     /// Unexpected or missing names found while preparing the order.
     wrong: u64,
-    /// The first files.
     batch: Batch,
     batched: u64,
     directories: Vec<Vec<u8>>,
@@ -46,7 +45,6 @@ pub(crate) struct Report {
     /// Bytes read from devices, if the system counts them.
     pub(crate) read_bytes: Option<u64>,
     pub(crate) files: u64,
-    /// Files that were not as expected.
     pub(crate) wrong: u64,
 }
 
@@ -101,7 +99,6 @@ impl Worker {
         Ok(worker)
     }
 
-    /// `true` if files are found by listing.
     fn lists(&self) -> bool {
         let work = &self.task.work;
         let makes = matches!(

@@ -27,7 +27,6 @@ pub(crate) struct Sink {
     newlines_in_names: u64,
 }
 
-/// Bytes and lines read from the pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Drained {
     bytes: u64,
@@ -194,7 +193,6 @@ pub(crate) struct RawFormat {
 }
 
 impl RawFormat {
-    /// Returns the number of lines before the first entry.
     pub(crate) fn headings(&self) -> u64 {
         u64::from(self.headed)
     }

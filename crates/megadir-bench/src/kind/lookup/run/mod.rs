@@ -36,7 +36,6 @@ pub(crate) struct Lookup<'a> {
     source: &'a NameSource,
     seed: u64,
     names: Vec<system::Name>,
-    /// Blocks prepared so far.
     blocks: u64,
 }
 
@@ -126,7 +125,6 @@ impl Workload for Lookup<'_> {
     }
 }
 
-/// Looks up the names of a block, one after the other.
 struct Ask<'a> {
     call: LookupCall,
     directory: Borrowed<'a>,

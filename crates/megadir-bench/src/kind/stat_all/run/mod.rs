@@ -16,7 +16,6 @@ use crate::kind::{name_hash, repeat};
 use crate::measure::Stopwatch;
 use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
 
-/// Requested attributes of each entry.
 const WANT: StatMask = StatMask::TYPE.union(StatMask::SIZE).union(StatMask::MODIFIED);
 /// Buffer passed to backends that use their own, bytes: the smallest allowed.
 const NO_BUFFER: u64 = 4 << 10;
