@@ -154,13 +154,7 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
 fn filled(arm: &Arm) -> u64 {
     match arm.work {
         Work::FillUntilRefused { entries_about, .. } => entries_about,
-        Work::List { .. }
-        | Work::Lookup { .. }
-        | Work::Files(_)
-        | Work::Remove(_)
-        | Work::Attributes { .. }
-        | Work::Ask { .. }
-        | Work::Command(_) => 0,
+        _ => 0,
     }
 }
 

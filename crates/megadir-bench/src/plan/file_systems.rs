@@ -388,22 +388,13 @@ fn makes_after_removing(plan: &Plan, on: FsId) -> bool {
     let makes = |work: &Work| match work {
         Work::Files(work) => matches!(work.operation, FileOperation::Create | FileOperation::Rewrite),
         Work::FillUntilRefused { .. } => true,
-        Work::Remove(_)
-        | Work::List { .. }
-        | Work::Lookup { .. }
-        | Work::Attributes { .. }
-        | Work::Ask { .. }
         // What programs changed is made again untimed.
-        | Work::Command(_) => false,
+        _ => false,
     };
     let removes = |work: &Work| match work {
         Work::Files(work) => matches!(work.operation, FileOperation::Unlink | FileOperation::Rewrite),
         Work::Remove(_) | Work::FillUntilRefused { .. } => true,
-        Work::List { .. }
-        | Work::Lookup { .. }
-        | Work::Attributes { .. }
-        | Work::Ask { .. }
-        | Work::Command(_) => false,
+        _ => false,
     };
     works().any(makes) && works().any(removes)
 }

@@ -146,7 +146,7 @@ impl EntryCountCheck {
 }
 
 fn files_below(directory: Borrowed<'_>, control: RunControl<'_>, depth: usize) -> Result<u64, WorkError> {
-    let failed = |source| WorkError::Stage { stage: "counting files", source };
+    let failed = WorkError::at("counting files");
     if depth > LEVELS_MAX {
         return Err(failed(too_deep()));
     }

@@ -122,7 +122,7 @@ pub(crate) fn expect_attributes(
 }
 
 pub(crate) fn set_times(directory: &Dir, files: &Files, control: RunControl<'_>) -> Result<(), WorkError> {
-    let failed = |source: std::io::Error| WorkError::Stage { stage: "setting the times of files", source };
+    let failed = WorkError::at("setting the times of files");
     let mut buffer = PlaceBuffer::new();
     for index in 0..files.entries() {
         if index % STEP == 0 {

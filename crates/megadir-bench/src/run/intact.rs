@@ -101,7 +101,7 @@ pub(crate) fn changed(
 
 pub(crate) fn look(data: DataId, dirs: &DataDirs<'_>) -> Result<Fingerprint, WorkError> {
     let own = dirs.directories[data.0 as usize].reopen();
-    let failed = |source| WorkError::Stage { stage: "checking the data set", source };
+    let failed = WorkError::at("checking the data set");
     fingerprint(own.map_err(|error| failed(error.into()))?.at(), dirs.control)
 }
 

@@ -139,12 +139,7 @@ impl Work {
             Self::Files(work) => work.operation == FileOperation::Read,
             // It may.
             Self::Command(_) => true,
-            Self::List { .. }
-            | Self::Lookup { .. }
-            | Self::FillUntilRefused { .. }
-            | Self::Remove(_)
-            | Self::Attributes { .. }
-            | Self::Ask { .. } => false,
+            _ => false,
         }
     }
 
@@ -179,17 +174,8 @@ impl Work {
     /// to the wall time.
     #[must_use]
     pub fn gaps_are_counted(&self) -> bool {
-        match self {
-            Self::Lookup { .. } => true,
-            // Its gaps are computed from the wall time, and several workers may run at the same time.
-            Self::Files(_)
-            | Self::Remove(_)
-            | Self::List { .. }
-            | Self::FillUntilRefused { .. }
-            | Self::Attributes { .. }
-            | Self::Ask { .. }
-            | Self::Command(_) => false,
-        }
+        // The gaps of others are computed from the wall time, and several workers may run at the same time.
+        matches!(self, Self::Lookup { .. })
     }
 
     /// `true` if the work lists its data set, so that the time per entry is meaningful too.

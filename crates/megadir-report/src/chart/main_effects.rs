@@ -107,12 +107,7 @@ fn factors(summary: &Summary, planned: &Arm) -> Option<Vec<(&'static str, String
             let by = format!("{method}, {}", text::counted(u64::from(*threads), "thread"));
             vec![("method", by), entries, cache]
         }
-        Work::List { .. }
-        | Work::FillUntilRefused { .. }
-        | Work::Files(_)
-        | Work::Remove(_)
-        | Work::Ask { .. }
-        | Work::Command(_) => return None,
+        _ => return None,
     })
 }
 

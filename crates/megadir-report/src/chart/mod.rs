@@ -1,14 +1,10 @@
-//! Pictures, and the list of them.
+//! Pictures, and the list of them, `CHARTS`. To add a chart: a file with a function, and a row there.
 //!
-//! `picture` is what a chart gives; `drawing` writes SVG and keeps where texts stand; `axis` maps values to places; `rows` and `lines`
-//! are the two layouts that most charts share; `style` holds the colours. To add a chart: one file and two lines here.
+//! The writer (`drawing`) is our own, some 200 lines. `plotters` puts colours into every element (no style sheet, so no dark form), has
+//! neither hatching nor titles and descriptions for those who do not see the picture, measures texts by fonts of the machine that draws
+//! (so bytes differ between machines), and takes as long to build as this crate. `charming` needs a JavaScript engine.
 //!
-//! The writer is our own, some 200 lines. `plotters`, the library that was looked at, puts colours into every element (no style sheet, so no
-//! dark form), has neither hatching nor titles and descriptions for those who do not see the picture, measures texts by fonts of the
-//! machine that draws (so bytes differ between machines), and takes as long to build as this crate. `charming` needs a JavaScript engine.
-//!
-//! A chart is a pure function of a report: what was measured decides which pictures there are. The same report gives the same
-//! bytes. Axes are never cut off, bars start at zero, and every axis names its unit.
+//! A chart is a pure function of a report. Axes are never cut off, bars start at zero, and every axis names its unit.
 
 mod axis;
 mod drawing;

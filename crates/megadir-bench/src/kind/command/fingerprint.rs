@@ -29,7 +29,7 @@ fn below(
     control: RunControl<'_>,
     found: &mut Fingerprint,
 ) -> Result<(), WorkError> {
-    let failed = |source| WorkError::Stage { stage: "checking the data set", source };
+    let failed = WorkError::at("checking the data set");
     if depth > LEVELS_MAX {
         return Err(failed(std::io::Error::other("a program created directories that are nested too deep")));
     }

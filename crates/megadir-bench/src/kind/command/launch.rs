@@ -129,7 +129,7 @@ impl Launcher {
         control: RunControl<'_>,
         read: &mut dyn FnMut(&[u8]),
     ) -> Result<Ended, WorkError> {
-        let failed = |source: io::Error| WorkError::Stage { stage: "running a program", source };
+        let failed = WorkError::at("running a program");
         let (started, mut buffer) = (Instant::now(), vec![0; BUFFER_BYTES]);
         self.control.write_all(&GO).map_err(failed)?;
         loop {

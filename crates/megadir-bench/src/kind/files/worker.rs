@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::by_directory::{Directories, make_all};
 use super::by_directory::{Entered, Listed, Made};
-use super::failed;
 use super::file::FileOps;
 use super::order::Order;
 use super::task::Checksum;
@@ -138,7 +137,8 @@ impl Worker {
             (_, false) => self.by_number(&top, &mut hand, stopwatch, &mut pauses, control)?,
         };
         if work.sync == SyncPolicy::AtEnd {
-            marked(control.heartbeat, WRITING_BACK, || os::sync(top.at())).map_err(failed("syncfs"))?;
+            marked(control.heartbeat, WRITING_BACK, || os::sync(top.at()))
+                .map_err(WorkError::at("syncfs"))?;
         }
         let end_ns = shared_ns();
         let used = thread_usage().since(before);
