@@ -159,6 +159,7 @@ pub enum Place {
     },
     /// Block device of the user.
     Device { path: String },
+    /// Memory.
     Memory {
         /// Maximum size, bytes.
         bytes: u64,

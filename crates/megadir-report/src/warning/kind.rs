@@ -122,6 +122,7 @@ pub enum Warning {
     },
     /// An arm is known too badly for others to be measured against it.
     ReferenceWide {
+        /// The arm.
         arm: String,
         /// Half of an interval, per cent: of its ratio to itself, or of its time.
         half_width_percent: f64,
@@ -146,6 +147,7 @@ pub enum Warning {
     },
     /// The series changed its level at some round.
     ChangePoint {
+        /// The arm.
         arm: String,
         /// The round, counted from 1 among the valid ones.
         round: usize,
@@ -154,24 +156,28 @@ pub enum Warning {
     },
     /// The second half of the rounds took another time than the first.
     HalvesDiffer {
+        /// The arm.
         arm: String,
         /// Time of the second half over time of the first.
         ratio: Figure,
     },
     /// Neighbouring rounds are correlated.
     Autocorrelated {
+        /// The arm.
         arm: String,
         /// The correlation of neighbouring rounds.
         coefficient: f64,
     },
     /// The times are bimodal.
     Bimodal {
+        /// The arm.
         arm: String,
         /// The bimodality coefficient.
         coefficient: f64,
     },
     /// The run itself noticed something.
     Noted {
+        /// The kind of note.
         note: String,
         /// The figures in the note's words.
         text: String,
