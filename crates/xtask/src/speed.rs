@@ -36,7 +36,6 @@ static PUBLICATIONS: &[Publication] = &[
     },
 ];
 
-/// Test that writes the pages from the records.
 const PAGES: [&str; 8] = ["test", "--package", "megadir-cli", "--test", "it", "--", "--exact", PAGES_TEST];
 const PAGES_TEST: &str =
     "pages::compared::tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these";

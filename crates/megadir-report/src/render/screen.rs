@@ -15,7 +15,6 @@ use crate::warning::{Told, Warning, disturbance, told};
 pub const LINES_MAX: usize = 22;
 /// Maximum width, columns.
 pub const WIDTH_MAX: usize = 80;
-/// Maximum number of warnings.
 const WARNINGS_MAX: usize = 3;
 /// Maximum number of lines of the answer.
 const ANSWER_MAX: usize = 6;

@@ -22,7 +22,7 @@ type Known = (&'static str, fn() -> Vec<&'static str>);
 static KNOWN: &[Known] = &[
     ("backend", || BACKENDS.iter().map(|backend| backend.name()).collect()),
     ("cache", || CacheState::ALL.map(CacheState::name).to_vec()),
-    ("chart", || CHARTS.iter().map(|chart| chart.name()).collect()),
+    ("chart", || CHARTS.iter().map(|chart| chart.name).collect()),
     ("content", || CONTENTS.iter().map(|(name, ..)| *name).collect()),
     ("stat_backend", || STAT_BACKENDS.iter().map(|stat_backend| stat_backend.name()).collect()),
     ("fields", list::field::names),
