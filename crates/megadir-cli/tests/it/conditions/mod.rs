@@ -39,7 +39,7 @@ fn the_options_are_described_alike() {
     }
 }
 
-/// Of a version that recorded no access times.
+/// Inventory of a version that recorded no access times.
 const OLD: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../megadir-inventory/tests/data/before-atime.parquet");
 
