@@ -319,6 +319,9 @@ fn notes(answer: &Answer<'_>, look: Look) -> Vec<String> {
     if !report.has_allocated() {
         notes.push("the space on disk is unavailable: not every entry has it recorded".into());
     }
+    if report.accessed().is_empty() && !report.modified().is_empty() {
+        notes.push("access times are unavailable: they are not recorded".into());
+    }
     notes
 }
 
