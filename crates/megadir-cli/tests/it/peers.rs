@@ -126,6 +126,13 @@ fn groups_are_chosen_by_name() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let groups = record(&scratch.path().join("record")).header.plan.groups;
     assert_eq!(groups.iter().map(|group| group.name.as_str()).collect::<Vec<_>>(), ["sorted", "usage"]);
+    // A chosen layout holds for groups that have one of their own, too.
+    for (layout, spread) in [("flat", None), ("per-directory:7", Some("spread per-directory:7"))] {
+        let output = run(&["peers", "--dry-run", "--entries", "60", "--group", "usage", "--layout", layout]);
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let data = printed.lines().find(|line| line.starts_with("data: ")).expect("the data");
+        assert_eq!(data.split(", ").find(|part| part.starts_with("spread")), spread, "{printed}");
+    }
     for (words, says) in [
         (["peers", "--dry-run", "--group", "sorte"], "no group `sorte`: did you mean 'sorted'?"),
         (["listing", "--dry-run", "--group", "names"], "study `listing` does not take --group"),

@@ -111,8 +111,14 @@ impl FileWorkArgs {
                 remove.workers.sort_unstable();
                 uses("--workers");
             }
-            Kind::Command(commands) if !self.group.is_empty() => {
-                commands.keep_groups(&self.group).map_err(CliError::usage)?;
+            Kind::Command(commands) => {
+                if !self.group.is_empty() {
+                    commands.keep_groups(&self.group).map_err(CliError::usage)?;
+                }
+                if !self.layout.is_empty() {
+                    // Groups with a layout of their own get the chosen one too.
+                    commands.groups.iter_mut().for_each(|group| group.spread = None);
+                }
                 uses("--group");
             }
             _ => {}
