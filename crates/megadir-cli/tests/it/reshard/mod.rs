@@ -1,0 +1,10 @@
+//! `megadir reshard`: every file has one of its two paths at all times, and nothing outside is touched.
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+mod follow;
+mod killed;
+mod layout;
+mod options;
+mod race;
+mod refused;
+mod support;
