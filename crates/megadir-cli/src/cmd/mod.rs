@@ -8,6 +8,8 @@ mod advise;
 mod ask;
 mod backends;
 mod bench;
+#[cfg(any(target_os = "linux", windows))]
+mod body;
 mod changes;
 mod conditions;
 mod doctor;

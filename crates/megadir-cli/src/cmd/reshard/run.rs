@@ -9,10 +9,12 @@ use megadir::reshard::{self, Counts, ReshardOptions};
 
 use super::args::Args;
 use super::{Results, Work};
+use crate::cmd::body::body;
 use crate::cmd::interrupt::Interrupt;
 use crate::cmd::progress::{Progress, estimate};
 use crate::cmd::watcher::watched;
 use crate::exit::CliError;
+use crate::ui::message::quoted;
 
 /// Shortest pause between two passes.
 const PAUSE_MIN: Duration = Duration::from_millis(500);
@@ -53,7 +55,17 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     drop(shown);
     let counts = done??;
     results.summary.borrow_mut().finish(counts, started.elapsed(), interrupt.asked());
-    results.finish()
+    let code = results.finish()?;
+    if work.from.layout.depths().contains(&0)
+        && counts.moved > 0
+        && let Some(size) = body(&work.directory).filter(|_| !args.quiet)
+    {
+        eprintln!(
+            "megadir: {} {size}; --into DIR moves files into a new directory instead",
+            quoted(&args.directory)
+        );
+    }
+    Ok(code)
 }
 
 /// Passes until no file was moved for a while; the last one removes emptied directories. Counts of files that stay are

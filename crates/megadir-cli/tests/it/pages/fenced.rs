@@ -313,6 +313,10 @@ const BLOCKS: &[Block] = &[
     ),
     (
         "docs/reshard.md",
+        &[("megadir advise --layout digest:2 --transition flat --code python > paths.py", Runs)],
+    ),
+    (
+        "docs/reshard.md",
         &[(
             "megadir reshard --yes --to digest:2 --follow --until-quiet 10m cache",
             Smaller(&[("10m", "1s")]),

@@ -6,5 +6,6 @@ mod killed;
 mod layout;
 mod options;
 mod race;
+mod readers;
 mod refused;
 mod support;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use megadir_testkit::mount::{EXT4, Mount};
 use megadir_testkit::require;
 use megadir_testkit::require::full;
 
@@ -123,6 +124,42 @@ fn memory_is_bounded() {
     assert!(most < 64 << 20, "{most} bytes for {many} files");
     // The window is 16 MiB, and is not full with few files.
     assert!(most < least + (20 << 20), "{least} and {most} bytes");
+}
+
+#[test]
+fn the_tree_is_that_of_a_loop_of_rename() {
+    require!(have("cc"));
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    std::fs::write(at.join("rename.c"), include_str!("rename.c")).unwrap();
+    assert_eq!(shell(at, "cc -O2 -Wall -Werror -o loop rename.c").code, Some(0));
+    for (levels, layout) in [("1", "prefix:2"), ("2", "prefix:2/2")] {
+        make(at, 2000, "flat");
+        run(at, &["reshard", "--quiet", "--yes", "--to", layout, "t"]).quiet();
+        let paths = || files(&at.join("t")).into_values().collect::<std::collections::BTreeSet<_>>();
+        let by_program = paths();
+        run(at, &["reshard", "--quiet", "--yes", "--from", layout, "--to", "flat", "t"]).quiet();
+        assert_eq!(shell(at, &format!("./loop t {levels}")).code, Some(0));
+        assert!(paths() == by_program);
+        std::fs::remove_dir_all(at.join("t")).unwrap();
+    }
+}
+
+#[test]
+fn a_large_ext4_directory_is_named() {
+    let mount = require!(Mount::make(&EXT4));
+    let at = mount.path();
+    make(&at, 20_000, "flat");
+    let ran = run(&at, &["reshard", "--yes", "--to", "digest:1", "t"]);
+    let line = ran.err.lines().nth(1).unwrap_or_default();
+    let size = "megadir: 't' keeps its size of 1.";
+    assert!(
+        line.starts_with(size) && line.ends_with("; --into DIR moves files into a new directory instead"),
+        "{ran:?}"
+    );
+    fill(&at, &["new/"]);
+    run(&at, &["reshard", "--quiet", "--yes", "--to", "flat", "--into", "new", "t"]).quiet();
+    assert_eq!(files(&at.join("new")).len(), 20_000);
 }
 
 #[test]
