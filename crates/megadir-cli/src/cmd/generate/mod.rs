@@ -1,6 +1,7 @@
 //! `megadir generate`: man pages and shell completions, from the definitions that parse the command line.
 
 mod known;
+mod lists;
 mod man;
 
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::{Command, ValueEnum};
 use clap_complete::{Generator, Shell};
 
+use self::lists::Lists;
 use crate::exit::{self, CliError};
 use crate::ui::message::{quoted, reason};
 use crate::ui::output::print_with;
@@ -75,13 +77,18 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(exit::DONE)
 }
 
-fn completions(shell: Shell, program: Command) -> Page {
-    let mut program = known::with_values(program);
+fn completions(shell: Shell, mut program: Command) -> Page {
+    program.build();
+    let mut lists = Lists::default();
+    let mut program =
+        lists::with_placeholders(known::with_values(known::without_hidden(&program)), &mut lists);
     let mut bytes = Vec::new();
     clap_complete::generate(shell, &mut program, PROGRAM, &mut bytes);
+    let mut script = String::from_utf8_lossy(&bytes).into_owned();
     if shell == Shell::Fish {
-        bytes.extend_from_slice(known::fish_operands(&program).as_bytes());
+        script.push_str(&known::fish_operands(&program));
     }
+    let bytes = lists.complete(shell, script).into_bytes();
     let name = match shell {
         // The name by which bash-completion finds it.
         Shell::Bash => PROGRAM.to_owned(),
