@@ -82,7 +82,7 @@ impl<'a> Judge<'a> {
         }
         match self.route.of(path, &mut self.names, &mut self.path) {
             Place::Moves(placed) => return Some(placed),
-            Place::InPlace => self.in_place += 1,
+            Place::Here => self.in_place += 1,
             Place::Refused(_) => counts.unplaced += 1,
             Place::Foreign => counts.foreign += 1,
         }

@@ -24,7 +24,7 @@ pub(super) enum Place<'a> {
     /// Has this path in the new layout.
     Moves(Placed<'a>),
     /// Lies where the new layout has it.
-    InPlace,
+    Here,
     /// Has no path in the new layout.
     Refused(Refused),
     /// Lies where neither layout has files.
@@ -67,13 +67,13 @@ impl Route {
     ) -> Place<'a> {
         if let Some(name) = self.from.name_of(path, names) {
             return match self.placer().place(name, buffer) {
-                Ok(placed) if self.is_inside() && placed.path() == path => Place::InPlace,
+                Ok(placed) if self.is_inside() && placed.path() == path => Place::Here,
                 Ok(placed) => Place::Moves(placed),
                 Err(refused) => Place::Refused(refused),
             };
         }
         match self.is_inside() && self.placer().layout().name_of(path, names).is_some() {
-            true => Place::InPlace,
+            true => Place::Here,
             false => Place::Foreign,
         }
     }
@@ -121,7 +121,7 @@ mod tests {
             place => format!("{place:?}"),
         };
         assert_eq!(of(b"abcdef"), "be/abcdef");
-        assert_eq!(of(b"be/abcdef"), "InPlace");
+        assert_eq!(of(b"be/abcdef"), "Here");
         assert_eq!(of(b"bf/abcdef"), "Foreign");
     }
 
@@ -146,10 +146,10 @@ mod tests {
                     let (old, new) = (old.as_os_str().as_encoded_bytes(), new.as_os_str().as_encoded_bytes());
                     match route.of(old, &mut names, &mut first) {
                         Place::Moves(placed) => assert_eq!(placed.path(), new),
-                        place => assert!(place == Place::InPlace && old == new, "{from} {to} {place:?}"),
+                        place => assert!(place == Place::Here && old == new, "{from} {to} {place:?}"),
                     }
                     let moved = route.of(new, &mut names, &mut second);
-                    assert_eq!(moved, Place::InPlace, "{from} {to} {}", new.escape_ascii());
+                    assert_eq!(moved, Place::Here, "{from} {to} {}", new.escape_ascii());
                 }
             }
         }

@@ -25,10 +25,10 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR", value_parser = exit::directory_parser())]
     pub(super) directory: PathBuf,
     /// New layout, e.g. digest:2, git or flat
-    #[arg(long, value_name = "LAYOUT", value_parser = Named::parse)]
+    #[arg(id = "to_layout", long = "to", value_name = "LAYOUT", value_parser = Named::parse)]
     pub(super) to: Named,
     /// Old layout [default: found by a sample of the files]
-    #[arg(long, value_name = "LAYOUT", value_parser = Named::parse)]
+    #[arg(id = "from_layout", long = "from", value_name = "LAYOUT", value_parser = Named::parse)]
     pub(super) from: Option<Named>,
     /// Move the files into this directory, on the same file system and mount
     #[arg(long, value_name = "DIR", value_parser = exit::directory_parser())]
