@@ -37,7 +37,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         }
     }
     for chart in CHARTS {
-        let _ = document(&report, *chart, 1);
+        let _ = document(&report, chart, 1);
     }
 });
 

@@ -27,6 +27,12 @@ pub(crate) enum WorkError {
     Stopped,
 }
 
+impl WorkError {
+    pub(crate) fn at(stage: &'static str) -> impl Fn(io::Error) -> Self + Copy {
+        move |source| Self::Stage { stage, source }
+    }
+}
+
 impl From<Stopped> for WorkError {
     fn from(_: Stopped) -> Self {
         Self::Stopped

@@ -47,11 +47,9 @@ pub trait Listener {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()>;
 }
 
-/// Observer that writes the record.
 #[derive(Debug)]
 pub struct Recorder<W> {
     output: Option<W>,
-    /// Checksum of the record that is resumed.
     chain: Option<Chain>,
     writer: Option<Writer<W>>,
     private: Option<Vec<String>>,

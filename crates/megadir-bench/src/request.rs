@@ -116,7 +116,6 @@ pub struct BackendFact {
 
 #[cfg(test)]
 impl BackendFact {
-    /// Returns a backend that reads in the caller's thread, into any buffer.
     pub(crate) fn bare(name: &'static str) -> Self {
         Self {
             name,

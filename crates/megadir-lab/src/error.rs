@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::control::words;
 
-/// A file system could not be made, mounted or unmounted.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The caller may not mount.

@@ -89,7 +89,6 @@ impl Running {
         }
     }
 
-    /// Returns its output lines so far.
     pub fn said(&mut self) -> Vec<String> {
         let mut text = Vec::new();
         // Best effort: output that cannot be read counts as none.

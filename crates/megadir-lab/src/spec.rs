@@ -120,7 +120,6 @@ impl Spec {
         self.entry.remembering_driver == Some(driver) && !journal.unwrap_or(self.entry.journal)
     }
 
-    /// Returns the requirements of the chosen variants, to explain a refusal by kernel or program.
     #[cfg(target_os = "linux")]
     pub fn needs(&self) -> Option<&'static str> {
         self.chosen.iter().find_map(|chosen| chosen.needs)

@@ -9,7 +9,6 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// A file system that the lab can make.
 #[derive(Debug)]
 pub struct Entry {
     pub name: &'static str,
@@ -44,7 +43,6 @@ pub struct Entry {
 /// A variant, which follows the name of a file system after a colon.
 #[derive(Debug)]
 pub struct Variant {
-    /// Its name, without `=` and value.
     pub name: &'static str,
     pub takes: Takes,
     pub changes: Changes,

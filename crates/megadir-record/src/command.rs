@@ -40,17 +40,17 @@ pub struct CommandWork {
     pub expected: Option<ExpectedOutput>,
 }
 
-/// Destination of a program's standard output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum OutputTo {
-    /// Pipe that the measuring program reads to its end.
-    Pipe,
-    /// `/dev/null`. Some programs do less if they find it there, and output is checked only before the run.
-    Null,
-    /// File on the data set's file system, removed after each run.
-    File,
+crate::named! {
+    /// Destination of a program's standard output.
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum OutputTo {
+        /// Pipe that the measuring program reads to its end.
+        Pipe = "pipe",
+        /// `/dev/null`. Some programs do less if they find it there, and output is checked only before the run.
+        Null = "null",
+        /// File on the data set's file system, removed after each run.
+        File = "file",
+    }
 }
 
 /// Condition under which the work of programs is equal.
@@ -79,18 +79,6 @@ pub struct ExpectedOutput {
     pub lines: u64,
     /// Order-independent hash of the lines or entries; 0 if it does not count.
     pub hash: u64,
-}
-
-impl OutputTo {
-    /// Word in arguments, study files and records.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pipe => "pipe",
-            Self::Null => "null",
-            Self::File => "file",
-        }
-    }
 }
 
 impl CommandWork {

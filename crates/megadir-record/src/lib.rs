@@ -25,6 +25,7 @@ pub mod files;
 mod ids;
 pub mod jsonl;
 pub mod machine;
+mod named;
 pub mod plan;
 pub mod redact;
 pub mod sample;
@@ -53,6 +54,8 @@ pub use plan::{
 };
 pub use sample::{Counted, Phase, Refused, Sample, VoidReason};
 pub use sample::{Latency, Since};
+#[doc(hidden)] // for `named!`
+pub use serde::{Deserialize, Serialize};
 
 /// Version of the record's format that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 4;

@@ -261,7 +261,6 @@ pub enum GroupRule {
         slow_name: String,
         /// Cumulative arms of the slow program with the factor that each step adds.
         slow: Vec<(String, ArmId)>,
-        /// Name of the fast program.
         fast_name: String,
         /// Cumulative arms of the fast program with the factor that each step adds.
         fast: Vec<(String, ArmId)>,

@@ -72,47 +72,25 @@ pub struct Counted {
     pub written_bytes: u64,
 }
 
-/// Phase of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Phase {
-    /// Before the series is steady; kept but never judged.
-    WarmUp,
-    /// Judged.
-    Measure,
-}
-
-/// External criteria, declared in advance, on which a whole round is voided and repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum VoidReason {
-    /// The hypervisor stole more processor time than the plan allows.
-    StolenTime,
-    /// The wall clock and the monotonic clock disagreed over the round.
-    ClockJump,
-}
-
-impl Phase {
-    /// Word in records.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::WarmUp => "warm-up",
-            Self::Measure => "measure",
-        }
+crate::named! {
+    /// Phase of a block.
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Phase {
+        /// Before the series is steady; kept but never judged.
+        WarmUp = "warm-up",
+        /// Judged.
+        Measure = "measure",
     }
 }
 
-impl VoidReason {
-    /// Word in records.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::StolenTime => "stolen-time",
-            Self::ClockJump => "clock-jump",
-        }
+crate::named! {
+    /// External criteria, declared in advance, on which a whole round is voided and repeated.
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum VoidReason {
+        /// The hypervisor stole more processor time than the plan allows.
+        StolenTime = "stolen-time",
+        /// The wall clock and the monotonic clock disagreed over the round.
+        ClockJump = "clock-jump",
     }
 }
 

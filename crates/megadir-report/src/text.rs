@@ -199,6 +199,23 @@ pub fn list(parts: &[String]) -> String {
     }
 }
 
+/// Returns each item once, in the order of first appearance.
+pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for item in items {
+        if !distinct.contains(&item) {
+            distinct.push(item);
+        }
+    }
+    distinct
+}
+
+/// Capitalises the first letter.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Unit for printing a time, with its nanoseconds.
 fn time_unit(ns: f64) -> (&'static str, f64) {
     let unit = magnitude(ns).div_euclid(3).clamp(0, 3);

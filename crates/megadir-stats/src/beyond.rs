@@ -23,14 +23,6 @@ pub enum Beyond {
 /// by the looks of [`Judging`]). References: Holm, *Scandinavian Journal of Statistics* 6 (1979); Wellek,
 /// *Testing Statistical Hypotheses of Equivalence and Noninferiority*, 2nd edition, 2010, section 11.1 (tests
 /// for relevant differences).
-///
-/// ```
-/// use megadir_stats::{Beyond, Judging, beyond_band};
-/// let rounds = |center: f64| vec![(0..20).map(|round| center + f64::from(round % 5) * 0.001).collect()];
-/// let judging = Judging { band: 0.03, looks: 1 };
-/// let shown = beyond_band(&[rounds(0.1), rounds(-0.1), rounds(0.02)], judging);
-/// assert_eq!(shown, [Some(Beyond::Slower), Some(Beyond::Faster), None]);
-/// ```
 #[must_use]
 pub fn beyond_band(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<Beyond>> {
     let margin = judging.band.ln_1p();

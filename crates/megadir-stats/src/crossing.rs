@@ -28,13 +28,6 @@ const FAR: f64 = 1e6;
 /// Returns where the curve through the points (x, y) reaches `level`, interpolated linearly between logarithms.
 /// If noise makes the curve reach the level more than once, the last crossing counts. `None` unless `x`
 /// ascends, all numbers are positive and finite, and both series have the same length.
-///
-/// ```
-/// use megadir_stats::{Crossing, crossing};
-/// assert_eq!(crossing(&[1.0, 4.0], &[10.0, 40.0], 20.0), Some(Crossing::At(2.0)));
-/// assert_eq!(crossing(&[1.0, 4.0], &[10.0, 40.0], 50.0), Some(Crossing::Beyond));
-/// assert_eq!(crossing(&[1.0, 4.0], &[10.0, 40.0], 5.0), Some(Crossing::Before));
-/// ```
 #[must_use]
 pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {
     let positive =
@@ -56,13 +49,6 @@ pub fn crossing(x: &[f64], y: &[f64], level: f64) -> Option<Crossing> {
 /// Returns the crossing over rounds, with an interval of at least `confidence`; `None` without rounds. If no
 /// round is censored: the Hodges-Lehmann estimate of the logarithms with Wilcoxon's interval. Otherwise the
 /// median with the order-statistic interval, which need only the side of a censored round.
-///
-/// ```
-/// use megadir_stats::{Crossing, crossing_estimate};
-/// let rounds: Vec<Crossing> = (0..9).map(|round| Crossing::At(f64::from(20 + round % 3))).collect();
-/// let Some(estimate) = crossing_estimate(&rounds, 0.95) else { panic!() };
-/// assert!(matches!(estimate.value, Crossing::At(share) if (share - 21.0).abs() < 0.1));
-/// ```
 #[must_use]
 pub fn crossing_estimate(rounds: &[Crossing], confidence: f64) -> Option<CrossingEstimate> {
     let number = |crossing: &Crossing| match crossing {

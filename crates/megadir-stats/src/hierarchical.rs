@@ -39,13 +39,6 @@ const RESAMPLES: usize = 200;
 /// 3.8 (hierarchical data); Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, section 12.2
 /// (Student's interval with the bootstrap's standard error); Hesterberg, *The American Statistician* 69 (2015),
 /// section 4 (narrowness and its factor).
-///
-/// ```
-/// let epochs: Vec<Vec<f64>> = (0..5).map(|e| (0..20).map(|r| f64::from(e) + f64::from(r % 5)).collect()).collect();
-/// let estimate = megadir_stats::hierarchical_bootstrap(&epochs, 0.95, 1).expect("five epochs");
-/// assert!((estimate.value - 4.0).abs() < 1e-9);
-/// assert!(estimate.interval.low < 2.1 && estimate.interval.high > 5.9);
-/// ```
 #[must_use]
 pub fn hierarchical_bootstrap(epochs: &[Vec<f64>], confidence: f64, seed: u64) -> Option<Estimate> {
     let centers = EpochCenters::new(epochs, seed)?;

@@ -18,16 +18,6 @@ const SUB_BUCKET_BITS: usize = SUB_BUCKETS.trailing_zeros() as usize;
 const BUCKETS: usize = 8192;
 
 /// Counts of recorded values over the whole range of `u64`; 64 KiB, allocated once.
-///
-/// ```
-/// let mut histogram = megadir_stats::histogram::Histogram::new();
-/// for time_ns in 1..=1000 {
-///     histogram.record(time_ns);
-/// }
-/// assert_eq!(histogram.count(), 1000);
-/// let median_ns = histogram.quantile(0.5).expect("not empty");
-/// assert!(median_ns.abs_diff(500) <= 500 / 256 + 1);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
@@ -64,14 +54,6 @@ impl Histogram {
 
     /// Starts recording many values. Count, sum and extremes stay in registers and reach the histogram when the
     /// guard is dropped.
-    ///
-    /// ```
-    /// let mut histogram = megadir_stats::histogram::Histogram::new();
-    /// let mut recording = histogram.recording();
-    /// [3, 5].map(|time_ns| recording.record(time_ns));
-    /// drop(recording);
-    /// assert_eq!((histogram.count(), histogram.sum(), histogram.max()), (2, 8, Some(5)));
-    /// ```
     #[inline]
     pub fn recording(&mut self) -> Recording<'_> {
         Recording { histogram: self, count: 0, sum: 0, min: u64::MAX, max: 0 }
@@ -90,14 +72,6 @@ impl Histogram {
     }
 
     /// Adds all values of `other`.
-    ///
-    /// ```
-    /// let mut all = megadir_stats::histogram::Histogram::new();
-    /// let mut block = all.clone();
-    /// block.record(7);
-    /// all.merge(&block);
-    /// assert_eq!(all, block);
-    /// ```
     pub fn merge(&mut self, other: &Self) {
         let used = other.used();
         for (count, added) in self.counts[used.clone()].iter_mut().zip(&other.counts[used]) {
@@ -142,13 +116,6 @@ impl Histogram {
     /// value's bucket, clamped to the recorded range: exact below 256 and at `p` = 0 and 1, otherwise at most
     /// 1/256 off. `None` if empty or if `p` is outside 0 to 1. Reference: type 1 of Hyndman and Fan, *The
     /// American Statistician* 50 (1996).
-    ///
-    /// ```
-    /// let mut histogram = megadir_stats::histogram::Histogram::new();
-    /// [3, 5, 1_000_000].map(|time_ns| histogram.record(time_ns));
-    /// assert_eq!(histogram.quantile(0.5), Some(5));
-    /// assert_eq!(histogram.quantile(1.0), Some(1_000_000));
-    /// ```
     #[must_use]
     pub fn quantile(&self, p: f64) -> Option<u64> {
         if self.count == 0 || !(0.0..=1.0).contains(&p) {
@@ -170,13 +137,6 @@ impl Histogram {
     }
 
     /// Returns the non-empty buckets in ascending order.
-    ///
-    /// ```
-    /// let mut histogram = megadir_stats::histogram::Histogram::new();
-    /// [9, 9, 300].map(|time_ns| histogram.record(time_ns));
-    /// let counts: Vec<u64> = histogram.buckets().map(|bucket| bucket.count).collect();
-    /// assert_eq!(counts, [2, 1]);
-    /// ```
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.used().filter_map(|index| {
             let (low, high) = bounds_of(index);
@@ -186,25 +146,12 @@ impl Histogram {
     }
 
     /// Returns the indices and counts of the non-empty buckets in ascending order.
-    ///
-    /// ```
-    /// let mut histogram = megadir_stats::histogram::Histogram::new();
-    /// [9, 9, 513].map(|time_ns| histogram.record(time_ns));
-    /// assert_eq!(histogram.counts().collect::<Vec<_>>(), [(9, 2), (384, 1)]);
-    /// ```
     pub fn counts(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.used().filter(|index| self.counts[*index] > 0).map(|index| (index as u32, self.counts[index]))
     }
 
     /// Returns the histogram with these [`counts`](Self::counts), sum, smallest and largest value; `None` if
     /// they contradict each other or the indices do not ascend.
-    ///
-    /// ```
-    /// use megadir_stats::histogram::Histogram;
-    /// let again = Histogram::from_counts([(9, 2), (384, 1)], 531, 9, 513).expect("they belong together");
-    /// assert_eq!(again.quantile(1.0), Some(513));
-    /// assert_eq!(Histogram::from_counts([(9, 2)], 18, 9, 10), None);
-    /// ```
     #[must_use]
     pub fn from_counts(
         counts: impl IntoIterator<Item = (u32, u64)>,

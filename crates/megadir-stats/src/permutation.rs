@@ -2,12 +2,6 @@
 
 /// SplitMix64: 64-bit numbers from 64 bits of state. Not for secrets. Reference: Steele, Lea and Flood, *Fast
 /// Splittable Pseudorandom Number Generators*, OOPSLA 2014; Vigna's public C code.
-///
-/// ```
-/// use megadir_stats::permutation::SplitMix64;
-/// let mut random = SplitMix64::new(1234567);
-/// assert_eq!(random.next_u64(), 6457827717110365317);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SplitMix64 {
     state: u64,
@@ -27,13 +21,6 @@ impl SplitMix64 {
 
     /// Returns a number below `end`, all equally probable; `None` if `end` is 0. Reference: Lemire, *Fast
     /// Random Integer Generation in an Interval*, ACM TOMACS 29 (2019).
-    ///
-    /// ```
-    /// use megadir_stats::permutation::SplitMix64;
-    /// let mut random = SplitMix64::new(42);
-    /// assert!(random.below(6) < Some(6));
-    /// assert_eq!(random.below(0), None);
-    /// ```
     pub fn below(&mut self, end: u64) -> Option<u64> {
         // Number of the 2^64 values to reject so that every result has the same number of values.
         let refused = end.wrapping_neg().checked_rem(end)?;
@@ -47,11 +34,6 @@ impl SplitMix64 {
 
     /// Returns a number in [0, 1) with 53 random bits. Reference: Blackman and Vigna, prng.di.unimi.it,
     /// "Generating uniform doubles in the unit interval".
-    ///
-    /// ```
-    /// use megadir_stats::permutation::SplitMix64;
-    /// assert!((0.0..1.0).contains(&SplitMix64::new(3).unit()));
-    /// ```
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -59,14 +41,6 @@ impl SplitMix64 {
 
 /// Puts the items into a random order, all orders equally probable (as far as 64 bits of state reach).
 /// Reference: Durstenfeld, *Communications of the ACM* 7 (1964), the Fisher-Yates shuffle.
-///
-/// ```
-/// use megadir_stats::permutation::{SplitMix64, shuffle};
-/// let mut arms = [0, 1, 2, 3];
-/// shuffle(&mut arms, &mut SplitMix64::new(1));
-/// arms.sort();
-/// assert_eq!(arms, [0, 1, 2, 3]);
-/// ```
 pub fn shuffle<T>(items: &mut [T], random: &mut SplitMix64) {
     for last in (1..items.len()).rev() {
         let chosen = random.below(last as u64 + 1).map_or(last, |index| index as usize);
@@ -85,13 +59,6 @@ fn mix(value: u64) -> u64 {
 const ROUNDS: usize = 8;
 
 /// Seeded permutation of 0 to n - 1, computed instead of stored: the order of the keys of a huge directory.
-///
-/// ```
-/// use megadir_stats::permutation::Permutation;
-/// let order = Permutation::new(1_000_000_000, 42);
-/// assert!(order.get(0) < Some(1_000_000_000));
-/// assert_ne!(order.get(0), order.get(1));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permutation {
     count: u64,
@@ -118,15 +85,6 @@ impl Permutation {
     }
 
     /// Returns the number at index `i`; `None` if `i` is not below n.
-    ///
-    /// ```
-    /// use megadir_stats::permutation::Permutation;
-    /// let order = Permutation::new(3, 5);
-    /// let mut all: Vec<_> = (0..3).filter_map(|i| order.get(i)).collect();
-    /// all.sort();
-    /// assert_eq!(all, [0, 1, 2]);
-    /// assert_eq!(order.get(3), None);
-    /// ```
     #[must_use]
     pub fn get(&self, i: u64) -> Option<u64> {
         if i >= self.count {
@@ -156,13 +114,6 @@ impl Permutation {
 /// equally often at every position, and equally often directly after every other arm. An even `n` needs n rows,
 /// an odd one 2n: the square and its mirror image. No rows for 0 arms. Reference: Williams, *Australian Journal
 /// of Scientific Research A* 2 (1949).
-///
-/// ```
-/// use megadir_stats::permutation::balanced_latin_square;
-/// assert_eq!(balanced_latin_square(2), [[0, 1], [1, 0]]);
-/// assert_eq!(balanced_latin_square(4)[0], [0, 3, 1, 2]);
-/// assert_eq!(balanced_latin_square(5).len(), 10);
-/// ```
 #[must_use]
 pub fn balanced_latin_square(n: usize) -> Vec<Vec<usize>> {
     // The first row zigzags 0, n-1, 1, n-2, ...: neighbours have all differences. The other rows are shifted by

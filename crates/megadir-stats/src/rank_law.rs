@@ -144,13 +144,6 @@ const ROUNDS_MIN: usize = 6;
 /// rounds, if one is empty, or if `p` or `confidence` is outside 0 to 1. References: Davison and Hinkley,
 /// *Bootstrap Methods and their Application*, 1997, section 3.8 (resampling clusters whole); Hesterberg, *The
 /// American Statistician* 69 (2015), section 5.2 (expanded percentile interval).
-///
-/// ```
-/// let rounds: Vec<Vec<(u64, u64)>> = (0..20).map(|round| vec![(100 + round % 4, 90), (500, 10)]).collect();
-/// let found = megadir_stats::quantile_intervals(&rounds, &[0.5, 0.99], 0.95, 1).expect("twenty rounds");
-/// assert!(found[0].interval.contains(101.0) && found[0].interval.high < 104.0);
-/// assert_eq!((found[1].value, found[1].interval.high), (500.0, 500.0));
-/// ```
 #[must_use]
 pub fn quantile_intervals(
     rounds: &[Vec<(u64, u64)>],

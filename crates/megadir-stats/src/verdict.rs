@@ -28,12 +28,6 @@ pub(crate) const FAMILY_ALPHA: f64 = 0.05;
 const EQUIVALENCE_ALPHA: f64 = 0.10;
 
 /// Ratio, intervals and verdict of one contrast.
-///
-/// ```
-/// let log_ratios = [0.20, 0.22, 0.18, 0.21, 0.19, 0.2, 0.23];
-/// let judgement = megadir_stats::verdict(&log_ratios, 0.95, 0.03).expect("seven rounds");
-/// assert!(judgement.ratio.value > 1.2 && judgement.adjusted.low > 1.0);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     /// Ratio of times new / old with its own 95 % interval (corrected for the looks at which the run might have
@@ -92,13 +86,6 @@ pub enum Verdict {
 /// contrast is decided as different or as equivalent, whichever comes first. `None` for fewer than six rounds,
 /// if a sample is not finite, the level is outside 0 to 1, or the band is not positive. References: Schuirmann
 /// (1987) for equivalence; [`crate::hodges_lehmann`] for the intervals.
-///
-/// ```
-/// use megadir_stats::Verdict;
-/// let slower: Vec<f64> = (0..30).map(|round| 0.1 + f64::from(round % 7) * 0.001).collect();
-/// let judgement = megadir_stats::verdict(&slower, 0.95, 0.03).expect("thirty rounds");
-/// assert_eq!(judgement.verdict, Verdict::Slower { negligible: false });
-/// ```
 #[must_use]
 pub fn verdict(log_ratios: &[f64], holm_confidence: f64, band: f64) -> Option<Judgement> {
     let rounds = Rounds::Walsh(WalshAverages::new(log_ratios)?);
@@ -120,15 +107,6 @@ pub struct Judging {
 /// contrast that cannot be judged (see [`verdict`]) is `None` and does not count in the family. A contrast is
 /// called different exactly if the adjusted p value is at most 5 %; with ties or zeros this is the p value that
 /// inverts the interval, which is larger.
-///
-/// ```
-/// use megadir_stats::{Verdict, judge_family};
-/// let faster: Vec<f64> = (0..30).map(|round| -0.2 + f64::from(round % 5) * 0.01).collect();
-/// let judgements = judge_family(&[faster, vec![0.0; 3]], 0.03);
-/// let first = judgements[0].expect("thirty rounds");
-/// assert_eq!(first.verdict, Verdict::Faster { negligible: false });
-/// assert!(judgements[1].is_none());
-/// ```
 #[must_use]
 pub fn judge_family(contrasts: &[Vec<f64>], band: f64) -> Vec<Option<Judgement>> {
     let family = contrasts.iter().map(|log_ratios| WalshAverages::new(log_ratios).map(Rounds::Walsh));
@@ -142,16 +120,6 @@ pub fn judge_family(contrasts: &[Vec<f64>], band: f64) -> Vec<Option<Judgement>>
 /// judged by the hierarchical bootstrap: [`crate::hierarchical_bootstrap`] gives its intervals, and Student's
 /// test with the same standard error its p value. The rounds of fewer epochs are judged as one epoch. Errors
 /// are divided by the looks of [`Judging`].
-///
-/// ```
-/// use megadir_stats::{Judging, Method, judge_family_of_epochs};
-/// let epoch: Vec<f64> = (0..8).map(|round| 0.2 + f64::from(round % 5) * 0.01).collect();
-/// let judging = Judging { band: 0.03, looks: 1 };
-/// let judged = judge_family_of_epochs(&[vec![epoch.clone(); 5], vec![epoch]], judging);
-/// let method = |contrast: usize| judged[contrast].expect("at least eight rounds").method;
-/// assert_eq!(method(0), Method::HierarchicalBootstrap { epochs: 5 });
-/// assert_eq!(method(1), Method::SignedRank);
-/// ```
 #[must_use]
 pub fn judge_family_of_epochs(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<Judgement>> {
     judge_rounds(&contrasts.iter().map(|epochs| Rounds::of_epochs(epochs)).collect::<Vec<_>>(), judging)
@@ -161,14 +129,6 @@ pub fn judge_family_of_epochs(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> 
 /// their order. As [`judge_family`], with the unpaired estimate and the Mann-Whitney test of
 /// [`crate::unpaired_ratio`]. `rounds_to_decide` counts the shorter series and assumes that the longer one
 /// grows in proportion.
-///
-/// ```
-/// use megadir_stats::{Judging, Verdict, judge_unpaired_family};
-/// let old_ns: Vec<f64> = (0..20).map(|round| 100.0 + f64::from(round % 7)).collect();
-/// let new_ns: Vec<f64> = old_ns.iter().map(|ns| 1.5 * ns).collect();
-/// let judged = judge_unpaired_family(&[(new_ns, old_ns)], Judging { band: 0.03, looks: 1 });
-/// assert_eq!(judged[0].expect("twenty times").verdict, Verdict::Slower { negligible: false });
-/// ```
 #[must_use]
 pub fn judge_unpaired_family(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judging) -> Vec<Option<Judgement>> {
     let differences = |(new, old): &(Vec<f64>, Vec<f64>)| {
@@ -180,13 +140,6 @@ pub fn judge_unpaired_family(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judgin
 /// Judges a family of contrasts between several runs a side, each given by its new and its old times, one a
 /// run. As [`crate::judge_family`], with Welch's interval and test of [`crate::ratio_over_runs`].
 /// `rounds_to_decide` is the number of runs a side.
-///
-/// ```
-/// use megadir_stats::{Judging, Verdict, judge_family_of_runs};
-/// let (old_ns, new_ns) = (vec![100.0, 101.0, 99.0], vec![150.0, 149.0, 152.0]);
-/// let judged = judge_family_of_runs(&[(new_ns, old_ns)], Judging { band: 0.03, looks: 1 });
-/// assert_eq!(judged[0].expect("three runs a side").verdict, Verdict::Slower { negligible: false });
-/// ```
 #[must_use]
 pub fn judge_family_of_runs(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judging) -> Vec<Option<Judgement>> {
     let means = |(new, old): &(Vec<f64>, Vec<f64>)| RunMeans::of_times(new, old).map(Rounds::Runs);

@@ -36,7 +36,6 @@ static PUBLICATIONS: &[Publication] = &[
     },
 ];
 
-/// Test that writes the pages from the records.
 const PAGES: [&str; 8] = ["test", "--package", "megadir-cli", "--test", "it", "--", "--exact", PAGES_TEST];
 const PAGES_TEST: &str =
     "pages::compared::tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these";
@@ -49,6 +48,7 @@ static PEERS: &[CratesIo] = &[
     CratesIo { package: "du-dust", program: "dust", version: "1.2.7" },
     CratesIo { package: "dua-cli", program: "dua", version: "2.32.2" },
     CratesIo { package: "diskus", program: "diskus", version: "0.9.0" },
+    CratesIo { package: "parallel-disk-usage", program: "pdu", version: "0.24.0" },
 ];
 
 #[derive(clap::Args)]

@@ -33,7 +33,6 @@ pub enum Language {
 }
 
 impl Language {
-    /// All languages, in the order of help texts.
     pub const ALL: &'static [Self] = &[Self::Python, Self::Rust, Self::Go, Self::Shell];
 
     pub fn word(self) -> &'static str {

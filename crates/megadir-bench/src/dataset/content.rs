@@ -56,7 +56,6 @@ struct Digests {
     seed: u64,
     index: u64,
     next: u64,
-    /// Unread bytes at the end of `text`.
     left: usize,
     text: [u8; 32],
 }

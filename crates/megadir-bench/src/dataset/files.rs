@@ -98,7 +98,6 @@ impl Files {
         }
     }
 
-    /// `true` if all files are in one directory.
     pub fn is_flat(&self) -> bool {
         match &self.places {
             Places::Flat => true,

@@ -71,7 +71,6 @@ pub(crate) struct Filling<'a> {
     buffer: PlaceBuffer,
     piece: Vec<u8>,
     next: u64,
-    /// Result so far.
     pub(crate) filled: Filled,
 }
 

@@ -81,11 +81,9 @@ impl Filled {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rehearsed {
-    /// The result that filling would have.
     pub filled: Filled,
     /// `true` if the count of directories to be made reached its limit.
     pub more_directories: bool,
-    /// Bytes that would be written into files.
     pub bytes: u64,
 }
 
@@ -93,14 +91,8 @@ pub struct Rehearsed {
 pub enum FilesError {
     #[error("layout {layout}: {reason}")]
     Layout { layout: String, reason: String },
-    /// The layout has no place for a name.
     #[error("layout {layout} does not accept the name '{name}': {reason}")]
-    Refused {
-        /// The file's name, without its directory.
-        name: String,
-        layout: String,
-        reason: Refused,
-    },
+    Refused { name: String, layout: String, reason: Refused },
     #[error("{0}")]
     Contradiction(String),
 }
@@ -108,31 +100,14 @@ pub enum FilesError {
 /// Reason why filling ended early; the files made stay, and filling again continues there.
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
-    /// The directory cannot be opened.
     #[error("cannot open '{}': {}{}", .path.display(), words(.source), missing(.source))]
     Open { path: PathBuf, source: std::io::Error },
-    /// The directory cannot be made.
     #[error("cannot create the directory '{}': {}{}", .path.display(), words(.source), missing(.source))]
     Directory { path: PathBuf, source: std::io::Error },
-    /// No space, inodes or room in the directory.
     #[error("no more files fit after {made} of {of}: {}", with_cure(.met))]
-    NoRoom {
-        /// Names processed without error.
-        made: u64,
-        of: u64,
-        /// The limit that was reached.
-        met: Box<Explanation>,
-    },
-    /// A file could not be made for another reason.
+    NoRoom { made: u64, of: u64, met: Box<Explanation> },
     #[error("cannot create '{name}' (after {made} of {of}): {}", words(.source))]
-    Make {
-        name: String,
-        /// Names processed without error.
-        made: u64,
-        of: u64,
-        source: std::io::Error,
-    },
-    /// The data set is impossible; nothing was made.
+    Make { name: String, made: u64, of: u64, source: std::io::Error },
     #[error(transparent)]
     Files(#[from] FilesError),
 }

@@ -128,7 +128,6 @@ pub(super) fn device_among(bytes: &[u8; NAME_LENGTHS], numbers: u64) -> Option<&
     DEVICES.iter().find(among).and_then(|device| std::str::from_utf8(device).ok())
 }
 
-/// Copies a name to the beginning of `buffer` and returns it there.
 fn copy<'a>(name: &[u8], buffer: &'a mut [u8; NAME_BYTES_MAX]) -> &'a mut [u8] {
     buffer[..name.len()].copy_from_slice(name);
     &mut buffer[..name.len()]

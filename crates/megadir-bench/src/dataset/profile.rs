@@ -31,10 +31,8 @@ pub struct Look {
     pub unexamined: u64,
 }
 
-/// Reason why there is no profile.
 #[derive(Debug, thiserror::Error)]
 pub enum LookError {
-    /// The directory cannot be read.
     #[error(transparent)]
     Read(#[from] Error),
     #[error("'{}' contains no files", .0.display())]

@@ -142,12 +142,10 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// `true` if nothing is overridden.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Applies the overrides to `made`.
     #[must_use]
     pub fn over(&self, made: &Made) -> Made {
         let mut chosen = made.clone();

@@ -44,7 +44,6 @@ pub struct Program {
     pub by: Option<String>,
 }
 
-/// Duration of the timer-gap test.
 const PROBE: Duration = Duration::from_millis(200);
 /// Pauses of the spinning process longer than this are gaps, nanoseconds.
 const GAP_NS_MIN: u64 = 20_000;
@@ -138,7 +137,6 @@ struct Gaps {
     elapsed_ns: u64,
 }
 
-/// Reads the clock in a tight loop and adds up the gaps.
 fn timer_gaps(probe_ns: u64) -> Gaps {
     let start = monotonic_ns();
     let mut gaps = Gaps { count: 0, lost_ns: 0, longest_ns: 0, elapsed_ns: 0 };

@@ -170,7 +170,6 @@ fn disk(directory: Borrowed<'_>) -> Option<String> {
     words::disk(told.product.as_deref(), told.bus, told.seek_penalty, told.trim)
 }
 
-/// Describes the services and drivers that see or delay file accesses.
 fn watchers() -> Vec<String> {
     let services = Services::open().ok();
     let runs = |name: &str| match services.as_ref().map(|services| services.state(name)) {

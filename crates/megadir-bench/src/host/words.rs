@@ -90,7 +90,6 @@ pub(crate) struct Version {
     pub(crate) release: Option<String>,
 }
 
-/// First build of Windows 11.
 const BUILD_OF_11: u32 = 22_000;
 
 /// Returns the name of the system, e.g. `Windows 11 Pro 23H2 (10.0.22631.3447)`.
@@ -209,7 +208,6 @@ pub(crate) fn place(path: &str) -> Option<String> {
     path.split('\\').next().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// Formats a volume's serial number as Windows does.
 pub(crate) fn serial(serial: u32) -> String {
     format!("{:04X}-{:04X}", serial >> 16, serial & 0xffff)
 }

@@ -9,7 +9,6 @@ use megadir_record::{
 use crate::note::NoteKind;
 use crate::request::BackendFact;
 
-/// Cache state that is available here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CacheChoice {
     pub(crate) state: CacheState,
@@ -17,7 +16,6 @@ pub(crate) struct CacheChoice {
     pub(crate) name: String,
 }
 
-/// Arms, data sets and groups of a plan under construction, and notes on omitted ones.
 pub(crate) struct Arms<'a> {
     pub(crate) facts: &'a [BackendFact],
     pub(crate) planned: Vec<Arm>,
@@ -70,7 +68,6 @@ impl<'a> Arms<'a> {
         Some(id)
     }
 
-    /// Adds a group of contrasts, unless there are none.
     pub(crate) fn pairs(&mut self, name: &str, title: &str, pairs: Vec<Pair>) {
         if pairs.is_empty() {
             return;

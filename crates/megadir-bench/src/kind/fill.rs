@@ -138,10 +138,6 @@ impl FillUntilFull {
     }
 }
 
-fn failed(stage: &'static str) -> impl Fn(io::Error) -> WorkError {
-    move |source| WorkError::Stage { stage, source }
-}
-
 impl Workload for FillUntilFull {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
         cfg!(windows)
@@ -166,7 +162,7 @@ impl Workload for FillUntilFull {
         _stopwatch: &mut Stopwatch,
         control: RunControl<'_>,
     ) -> Result<Counted, WorkError> {
-        let making = failed("creating a directory");
+        let making = WorkError::at("creating a directory");
         os::make_directory(parent.at(), FILLED).map_err(&making)?;
         let directory = os::open_below(parent.at(), FILLED).map_err(making)?;
         let names = Names { scheme: self.scheme, seed: self.block_seed };
@@ -187,10 +183,12 @@ impl Workload for FillUntilFull {
     }
 
     fn teardown(&mut self, parent: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
-        let directory = os::open_below(parent.at(), FILLED).map_err(failed("opening the directory"))?;
-        remove_content(directory.at(), b"", control.heartbeat).map_err(failed("removing the files"))?;
+        let directory =
+            os::open_below(parent.at(), FILLED).map_err(WorkError::at("opening the directory"))?;
+        remove_content(directory.at(), b"", control.heartbeat)
+            .map_err(WorkError::at("removing the files"))?;
         drop(directory);
-        os::remove_directory(parent.at(), FILLED).map_err(failed("removing the directory"))
+        os::remove_directory(parent.at(), FILLED).map_err(WorkError::at("removing the directory"))
     }
 }
 

@@ -123,7 +123,6 @@ pub(crate) fn layouts(
     Ok(Order::Phases)
 }
 
-/// Returns the layouts that are possible with `entries` files.
 fn possible(
     spec: &LayoutSpec,
     made: &Made,

@@ -83,16 +83,10 @@ impl Kind {
 
     /// `true` if the arms create their files themselves, again in every round; such studies have no warm-up.
     pub(crate) fn makes_files(&self) -> bool {
-        match self {
-            Self::List(_) | Self::Lookup(_) | Self::StatAll(_) | Self::StatSome(_) | Self::Command(_) => {
-                false
-            }
-            Self::Fill(_)
-            | Self::FillUntilFull(_)
-            | Self::Layout(_)
-            | Self::SmallFiles(_)
-            | Self::Remove(_) => true,
-        }
+        !matches!(
+            self,
+            Self::List(_) | Self::Lookup(_) | Self::StatAll(_) | Self::StatSome(_) | Self::Command(_)
+        )
     }
 }
 
@@ -144,7 +138,6 @@ pub(crate) trait Workload {
     }
 }
 
-/// Resources that a block used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockUsage {
     /// Wall time, nanoseconds.

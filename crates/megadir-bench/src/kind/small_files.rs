@@ -49,7 +49,6 @@ impl SmallFilesSpec {
     }
 }
 
-/// Steps of a complete life cycle.
 const LIFE: [FileOperation; 5] = [
     FileOperation::Create,
     FileOperation::Stat,
@@ -71,7 +70,6 @@ struct One {
 }
 
 impl One {
-    /// Operation, durability and cache state in words.
     fn conditions(&self) -> String {
         let cold = self.cold.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
         format!("{}{}{cold}", self.operation.word(), sync_words(self.sync))
@@ -132,7 +130,6 @@ struct Host<'a> {
     access: AccessSpec,
 }
 
-/// Returns the chains that every worker count has.
 fn hosts<'a>(spec: &SmallFilesSpec, states: &'a [CacheChoice]) -> Vec<Host<'a>> {
     let host = |place: usize| Host {
         place,

@@ -206,7 +206,6 @@ mod linux {
     use crate::control::WorkError;
 
     pub(crate) type Unit = u8;
-    /// State prepared before a block.
     pub(crate) type Ground = ();
 
     /// As the library's stat backend `statx` for the same attributes.

@@ -53,7 +53,6 @@ pub(crate) trait Arg: AsRef<[u8]> {}
 
 impl<T: AsRef<[u8]>> Arg for T {}
 
-/// Returns a NUL-terminated path in the form that the calls take.
 #[inline]
 pub(crate) fn name(path: &CStr) -> &[u8] {
     path.to_bytes()

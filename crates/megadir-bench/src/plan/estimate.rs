@@ -151,21 +151,13 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     }
 }
 
-/// Returns the number of files that a block creates in an arm that fills directories.
 fn filled(arm: &Arm) -> u64 {
     match arm.work {
         Work::FillUntilRefused { entries_about, .. } => entries_about,
-        Work::List { .. }
-        | Work::Lookup { .. }
-        | Work::Files(_)
-        | Work::Remove(_)
-        | Work::Attributes { .. }
-        | Work::Ask { .. }
-        | Work::Command(_) => 0,
+        _ => 0,
     }
 }
 
-/// Returns the number of files that a block creates in an arm that measures creation.
 fn created(arm: &Arm) -> u64 {
     match &arm.work {
         Work::Files(work) if work.operation == FileOperation::Create => work.files(),
@@ -173,7 +165,6 @@ fn created(arm: &Arm) -> u64 {
     }
 }
 
-/// Returns the time of a block, including the preparation of its cache state.
 fn block_ns(plan: &Plan, arm: &Arm) -> u64 {
     match arm.cache {
         CacheState::Warm => warm_block_ns(plan, arm),
@@ -185,7 +176,6 @@ fn block_ns(plan: &Plan, arm: &Arm) -> u64 {
     }
 }
 
-/// Returns the time of a block that reads names and inodes from the device.
 fn cold_work_ns(plan: &Plan, arm: &Arm) -> u64 {
     match arm.work {
         Work::Lookup { .. } => arm.operations.unwrap_or(1) * COLD_READ_NS,
@@ -270,7 +260,6 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
     needs
 }
 
-/// Returns the largest fraction of a data set's files that ever exists.
 fn part(plan: &Plan, data: &Data, made: &Made) -> f64 {
     if made.when == When::BeforeRun {
         return 1.0;

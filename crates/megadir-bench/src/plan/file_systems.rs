@@ -315,7 +315,6 @@ pub(crate) fn without(plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, PlanE
     if plan.groups.is_empty() { Err(none_left(&plan.unavailable)) } else { Ok(plan) }
 }
 
-/// Returns the new IDs of the remaining elements.
 fn numbers(stays: impl Iterator<Item = bool>) -> Vec<Option<u32>> {
     let mut next = 0;
     let number = |stays: bool| {
@@ -327,7 +326,6 @@ fn numbers(stays: impl Iterator<Item = bool>) -> Vec<Option<u32>> {
     stays.map(number).collect()
 }
 
-/// Returns the remaining elements, with their new IDs.
 fn kept<T>(all: Vec<T>, numbers: &[Option<u32>], with: impl Fn(T, u32) -> T) -> Vec<T> {
     all.into_iter().zip(numbers).filter_map(|(one, number)| Some(with(one, (*number)?))).collect()
 }
@@ -390,22 +388,13 @@ fn makes_after_removing(plan: &Plan, on: FsId) -> bool {
     let makes = |work: &Work| match work {
         Work::Files(work) => matches!(work.operation, FileOperation::Create | FileOperation::Rewrite),
         Work::FillUntilRefused { .. } => true,
-        Work::Remove(_)
-        | Work::List { .. }
-        | Work::Lookup { .. }
-        | Work::Attributes { .. }
-        | Work::Ask { .. }
         // What programs changed is made again untimed.
-        | Work::Command(_) => false,
+        _ => false,
     };
     let removes = |work: &Work| match work {
         Work::Files(work) => matches!(work.operation, FileOperation::Unlink | FileOperation::Rewrite),
         Work::Remove(_) | Work::FillUntilRefused { .. } => true,
-        Work::List { .. }
-        | Work::Lookup { .. }
-        | Work::Attributes { .. }
-        | Work::Ask { .. }
-        | Work::Command(_) => false,
+        _ => false,
     };
     works().any(makes) && works().any(removes)
 }

@@ -31,9 +31,7 @@ use crate::request::backend_fact;
 use crate::study::{SizeSpec, Study};
 use stopping::{check_epochs, check_until, set_rate, stopping};
 
-/// Maximum number of entries of a data set.
 pub const ENTRIES_MAX: u64 = 100_000_000;
-/// Maximum number of rounds.
 pub const ROUNDS_MAX: u32 = 100_000;
 /// Resolves a study and a request into a complete plan.
 ///
@@ -60,7 +58,6 @@ fn of_windows(study: &Study, facts: &[BackendFact]) -> Option<Study> {
     there.then(|| study.clone().on_windows())
 }
 
-/// Resolves a study on one file system.
 fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     let size = size_of(study, request.preset);
     let looks = |refused| -> Result<Arms<'_>, PlanError> {
@@ -148,7 +145,6 @@ enum Refused {
     Readings,
 }
 
-/// `true` if the user set any of these options.
 fn is_chosen(request: &Request<'_>, what: Refused) -> bool {
     let reads = !(request.backends.is_empty() && request.buffers_bytes.is_empty());
     match what {
@@ -158,7 +154,6 @@ fn is_chosen(request: &Request<'_>, what: Refused) -> bool {
     }
 }
 
-/// Refuses listing options that the study does not support.
 fn refuse_chosen(study: &Study, request: &Request<'_>, refused: Refused) -> Result<(), PlanError> {
     if !is_chosen(request, refused) {
         return Ok(());
@@ -274,7 +269,6 @@ fn ordered(
     Ok(Planned { plan, notes })
 }
 
-/// Refuses impossible data sets, and arms that cannot use theirs.
 fn check_data(plan: &Plan) -> Result<(), PlanError> {
     for data in &plan.data {
         let sets = trees(plan, data).map_err(|error| PlanError::Data { reason: error.to_string() })?;
@@ -371,7 +365,5 @@ fn check_values(request: &Request<'_>) -> Result<(), PlanError> {
     request.backends.iter().try_for_each(|name| backend_fact(request.facts, name).map(drop))
 }
 
-#[cfg(test)]
-mod file_tests;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! Contents of plans, and refused requests.
 
+mod files;
+
 use std::collections::HashSet;
 
 use super::*;

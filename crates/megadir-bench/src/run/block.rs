@@ -18,13 +18,11 @@ use crate::run::data_sets::too_deep;
 use crate::run::intact::Intact;
 use crate::schedule::Block;
 
-/// Workloads of the arms, in the plan's order.
 pub(crate) struct ArmWorks<'a> {
     pub(crate) works: Vec<Box<dyn Workload + 'a>>,
     pub(crate) stopwatch: Stopwatch,
     pub(crate) control: RunControl<'a>,
     pub(crate) caches: Caches,
-    /// Data sets that programs work on.
     pub(crate) intact: Intact,
 }
 
@@ -148,7 +146,7 @@ impl EntryCountCheck {
 }
 
 fn files_below(directory: Borrowed<'_>, control: RunControl<'_>, depth: usize) -> Result<u64, WorkError> {
-    let failed = |source| WorkError::Stage { stage: "counting files", source };
+    let failed = WorkError::at("counting files");
     if depth > LEVELS_MAX {
         return Err(failed(too_deep()));
     }

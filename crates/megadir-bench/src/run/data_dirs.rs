@@ -24,7 +24,6 @@ use crate::run::data_sets::tree_usage;
 use crate::run::expected::recreate_files;
 use crate::run::volumes::{MountedAs, Volumes, data_name};
 
-/// Directories of a plan's data sets, and their volumes.
 pub(crate) struct DataDirs<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) volumes: &'a mut Volumes,
@@ -67,7 +66,6 @@ impl Directories for DataDirs<'_> {
     }
 }
 
-/// Directories of a plan's data sets over the rounds.
 pub(crate) struct RoundDirs<'a> {
     plan: &'a Plan,
     data_dirs: DataDirs<'a>,

@@ -27,7 +27,6 @@ use crate::run::volumes::{Volumes, data_name};
 use crate::run::{Listeners, RunError};
 use crate::workspace::Workspace;
 
-/// Number of files or directories made in one turn of a data set.
 const TURN: u64 = 1024;
 
 pub(crate) struct Made {
@@ -104,7 +103,6 @@ pub(crate) fn build(
     })
 }
 
-/// Fills and ages trees in turns.
 fn fill_sets(
     sets: &mut [Set<'_>],
     seed: u64,
@@ -197,7 +195,6 @@ fn free(volumes: &Volumes) -> Result<(Option<u64>, u64), RunError> {
     Ok((inodes, bytes))
 }
 
-/// Advances the least complete set step by step until all are complete.
 fn in_turns<'a>(
     sets: &mut [Set<'a>],
     order: &[usize],
@@ -305,7 +302,6 @@ impl<'a> Set<'a> {
 const FIRST: u64 = 500_000_000_000;
 const _: () = assert!(FIRST > ENTRIES_MAX + ABSENT_NAMES);
 
-/// Directory that is being aged.
 pub(crate) struct Aging<'a> {
     directory: Borrowed<'a>,
     of: &'a Files,
@@ -327,7 +323,6 @@ fn failed(error: &std::io::Error) -> RunError {
 }
 
 impl<'a> Aging<'a> {
-    /// Returns `None` if the directory is not to be aged.
     pub(crate) fn new(directory: Borrowed<'a>, of: &'a Files) -> Option<Self> {
         let files = of.made().aged_files;
         let filling = Filling::starting_at(directory, of, FIRST);

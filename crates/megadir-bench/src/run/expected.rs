@@ -63,7 +63,6 @@ pub(crate) fn record_expected(
     Ok(())
 }
 
-/// Returns a data set's files that are made before the run, tree by tree.
 pub(crate) fn before_run(plan: &Plan, data: &Data) -> Vec<Files> {
     let before = data.source.made().is_some_and(|made| made.when == When::BeforeRun);
     let all = if before { trees(plan, data).unwrap_or_default() } else { Vec::new() };
@@ -123,7 +122,7 @@ pub(crate) fn expect_attributes(
 }
 
 pub(crate) fn set_times(directory: &Dir, files: &Files, control: RunControl<'_>) -> Result<(), WorkError> {
-    let failed = |source: std::io::Error| WorkError::Stage { stage: "setting the times of files", source };
+    let failed = WorkError::at("setting the times of files");
     let mut buffer = PlaceBuffer::new();
     for index in 0..files.entries() {
         if index % STEP == 0 {

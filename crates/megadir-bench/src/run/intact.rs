@@ -11,12 +11,10 @@ use crate::run::RunError;
 use crate::run::data_dirs::DataDirs;
 use crate::run::data_sets::rebuild;
 
-/// State of the data sets of a plan, in its order.
 pub(crate) struct Intact(Vec<Set>);
 
 #[derive(Clone, Copy, Default)]
 struct Set {
-    /// `true` if a program works on it.
     programs: bool,
     /// State at the last look; `None` before the first.
     seen: Option<Fingerprint>,
@@ -49,7 +47,6 @@ impl Intact {
         Ok(())
     }
 
-    /// Remembers that an arm's program may have changed its data set.
     pub(crate) fn after_block(&mut self, planned: &Arm) {
         let changes = matches!(&planned.work, Work::Command(work) if work.changes);
         self.0[planned.data.0 as usize].used_up |= changes;
@@ -87,7 +84,6 @@ impl Intact {
     }
 }
 
-/// Describes how a data set differs from an earlier look.
 pub(crate) fn changed(
     before: Fingerprint,
     data: DataId,
@@ -105,11 +101,10 @@ pub(crate) fn changed(
 
 pub(crate) fn look(data: DataId, dirs: &DataDirs<'_>) -> Result<Fingerprint, WorkError> {
     let own = dirs.directories[data.0 as usize].reopen();
-    let failed = |source| WorkError::Stage { stage: "checking the data set", source };
+    let failed = WorkError::at("checking the data set");
     fingerprint(own.map_err(|error| failed(error.into()))?.at(), dirs.control)
 }
 
-/// Makes a data set again.
 pub(crate) fn remake(data: DataId, dirs: &mut DataDirs<'_>) -> Result<(), WorkError> {
     let failed = |error: RunError| match error {
         RunError::Interrupted => WorkError::Stopped,

@@ -63,7 +63,6 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
     })
 }
 
-/// Writes a record from its header to its end.
 fn begin(
     prepared: &mut Prepared<'_>,
     whole: &Plan,
@@ -90,7 +89,6 @@ fn begin(
     record(prepared, whole, Vec::new(), start_ns, listeners)
 }
 
-/// Continues a record to its end.
 fn go_on(
     prepared: &mut Prepared<'_>,
     whole: &Plan,
@@ -229,7 +227,6 @@ pub(crate) fn drift_since(before: &Calibration) -> Option<Note> {
     })
 }
 
-/// Checks the run's own measuring on an open directory.
 pub(crate) fn check(
     directory: Borrowed<'_>,
     seed: u64,

@@ -73,11 +73,8 @@ fn amount(what: &str, number: u64) -> String {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEnd {
-    /// `true` if all planned rounds were measured.
     pub complete: bool,
-    /// `true` if the caller stopped it.
     pub interrupted: bool,
-    /// Blocks that did not see the expected entries.
     pub unequal_blocks: u64,
 }
 
@@ -85,20 +82,11 @@ pub struct RunEnd {
 pub enum RunError {
     #[error("cannot use '{}': {}{}", .path.display(), words(.source), way_out(.source))]
     Directory { path: PathBuf, source: io::Error },
-    /// Not enough space or inodes for the plan's data sets.
     #[error("'{}' has not enough {what}: about {} needed, {} \
         free", .path.display(), amount(.what, *.needed), amount(.what, *.free))]
-    Room {
-        path: PathBuf,
-        /// Resource that is short.
-        what: &'static str,
-        needed: u64,
-        free: u64,
-    },
-    /// A data set could not be made.
+    Room { path: PathBuf, what: &'static str, needed: u64, free: u64 },
     #[error(transparent)]
     Fill(#[from] FillError),
-    /// The remaining plan is not possible.
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error("{arm}: {reason}")]
@@ -106,13 +94,10 @@ pub enum RunError {
     /// A data set has fewer or more files than were made.
     #[error("the data set of {made} files lists {seen} entries")]
     Lost { made: u64, seen: u64 },
-    /// A data set has the right number of files, but other names.
     #[error("the data set of {made} files has unexpected names")]
     OtherNames { made: u64 },
-    /// A file system could not be made, mounted or unmounted.
     #[error(transparent)]
     Lab(LabError),
-    /// The file system that holds the images was full when something failed.
     #[error("{error}; '{}', which holds the images, is full: free some space, or name another directory \
         with --dir", .path.display())]
     ImagesFull { path: PathBuf, error: Box<Self> },
@@ -122,12 +107,10 @@ pub enum RunError {
     /// The run's own directory could not be removed.
     #[error("cannot remove '{}': {}; the next run removes it", .path.display(), words(.source))]
     Clean { path: PathBuf, source: io::Error },
-    /// The run failed, and so did the cleanup after it.
     #[error("{error}; after that: {cleaning}")]
     Uncleaned { error: Box<Self>, cleaning: Box<Self> },
     #[error("the record cannot be resumed: {reason}")]
     Resume { reason: String },
-    /// The caller stopped it before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,
 }

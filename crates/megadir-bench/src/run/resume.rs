@@ -137,7 +137,6 @@ pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Mach
     }
 }
 
-/// Describes the access to an image; empty for other places.
 fn image(place: &Place) -> String {
     match place {
         Place::Image { direct_io: Some(true), .. } => "accessed with direct I/O".into(),

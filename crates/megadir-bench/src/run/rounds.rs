@@ -115,7 +115,6 @@ fn data_checked(
     }
 }
 
-/// Reports a block and its notes; counts blocks with unexpected work.
 fn tell(
     (plan, truths): (&Plan, &[Counted]),
     sample: &Sample,
@@ -139,7 +138,6 @@ fn tell(
     Ok(())
 }
 
-/// Returns the directories that the arms work on.
 fn round_dirs<'a>(
     plan: &'a Plan,
     volumes: &'a mut Volumes,
@@ -181,7 +179,6 @@ fn unequal(truths: &[Counted], planned: &Arm, sample: &Sample) -> Option<String>
     difference(sample, planned.work.expected(truth.entries, truth.hash)?, planned)
 }
 
-/// Describes how a block's work differs from the expected work.
 fn difference(sample: &Sample, expected: (u64, u64), planned: &Arm) -> Option<String> {
     let counted = &sample.counted;
     let (round, arm) = (sample.round, &planned.name);
@@ -230,7 +227,6 @@ struct Disturbed {
 }
 
 impl Disturbed {
-    /// Counts a round, and reports the first at once.
     fn count(
         &mut self,
         round: u32,

@@ -49,12 +49,10 @@ pub(crate) struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// Writes into the plan the expected result of each listing.
     pub(crate) fn record_expected(&mut self) -> Result<(), RunError> {
         record_expected(&mut self.plan, &mut self.truths, self.control)
     }
 
-    /// Removes everything that the run made.
     pub(crate) fn clean(self, listeners: &mut Listeners<'_, '_>) -> Result<(), RunError> {
         if !self.volumes.are_ours() {
             return Ok(());
@@ -158,7 +156,6 @@ pub fn check(
     fit(&mut Volumes::named(path, directory), plan.clone(), &mut Vec::new()).map(drop)
 }
 
-/// Replaces the data sets by the ones of the epoch of `plan`.
 pub(crate) fn rebuild_for_epoch(
     prepared: &mut Prepared<'_>,
     plan: Plan,

@@ -20,10 +20,8 @@ use crate::run::volumes::Volumes;
 /// Runs of the shell to find out what its start costs.
 const SHELL_STARTS: usize = 21;
 
-/// Parts of a run that its programs need.
 pub(crate) struct Trial<'a> {
     pub(crate) plan: &'a mut Plan,
-    /// Directories of the data sets.
     pub(crate) data: &'a mut Vec<Dir>,
     pub(crate) volumes: &'a mut Volumes,
     pub(crate) worker: Option<&'a WorkerCommand>,

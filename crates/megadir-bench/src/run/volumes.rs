@@ -80,7 +80,6 @@ pub(crate) fn data_name(data: DataId) -> String {
 }
 
 impl Volumes {
-    /// Uses the given directory as the only volume.
     pub(crate) fn named(path: &Path, directory: Dir) -> Self {
         let kind = host::file_system(directory.at()).kind;
         let (path, number) = (path.to_owned(), None);
@@ -163,7 +162,6 @@ impl Volumes {
         self.all.iter().find(|volume| volume.on == data.on).unwrap_or(&self.all[0])
     }
 
-    /// Describes the current state of the plan's file systems.
     pub(crate) fn describe(&self) -> Vec<LabMount> {
         let mount = |volume: &Volume| {
             Some(LabMount { on: volume.on?, file_system: host::file_system(volume.directory.at()) })
@@ -227,7 +225,6 @@ impl Volumes {
         Ok(())
     }
 
-    /// `true` if anything must be removed at the end.
     pub(crate) fn are_ours(&self) -> bool {
         self.lab.is_some() || self.all.iter().any(|volume| volume.workspace.is_some())
     }

@@ -139,12 +139,7 @@ impl Work {
             Self::Files(work) => work.operation == FileOperation::Read,
             // It may.
             Self::Command(_) => true,
-            Self::List { .. }
-            | Self::Lookup { .. }
-            | Self::FillUntilRefused { .. }
-            | Self::Remove(_)
-            | Self::Attributes { .. }
-            | Self::Ask { .. } => false,
+            _ => false,
         }
     }
 
@@ -179,17 +174,8 @@ impl Work {
     /// to the wall time.
     #[must_use]
     pub fn gaps_are_counted(&self) -> bool {
-        match self {
-            Self::Lookup { .. } => true,
-            // Its gaps are computed from the wall time, and several workers may run at the same time.
-            Self::Files(_)
-            | Self::Remove(_)
-            | Self::List { .. }
-            | Self::FillUntilRefused { .. }
-            | Self::Attributes { .. }
-            | Self::Ask { .. }
-            | Self::Command(_) => false,
-        }
+        // The gaps of others are computed from the wall time, and several workers may run at the same time.
+        matches!(self, Self::Lookup { .. })
     }
 
     /// `true` if the work lists its data set, so that the time per entry is meaningful too.
@@ -283,27 +269,25 @@ pub enum Stage {
     Write,
 }
 
-/// State of the cache before a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum CacheState {
-    /// Read before: names and inodes are cached, and contents if the arm reads them.
-    Warm,
-    /// Files have not been listed or looked up since their creation: they are recreated before each block.
-    Unseen,
-    /// Names and inodes are cached, file contents are not (fdatasync and POSIX_FADV_DONTNEED on each file).
-    DataCold,
-    /// Names, inodes and contents are not cached, after sync and drop_caches (privileged, affects the whole
-    /// machine).
-    VfsCold,
-    /// Nothing of the file system is cached: it was remounted (only file systems created for the run).
-    FsCold,
+crate::named! {
+    /// State of the cache before a block.
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum CacheState {
+        /// Read before: names and inodes are cached, and contents if the arm reads them.
+        Warm = "warm",
+        /// Files have not been listed or looked up since their creation: they are recreated before each block.
+        Unseen = "unseen",
+        /// Names and inodes are cached, file contents are not (fdatasync and POSIX_FADV_DONTNEED on each file).
+        DataCold = "data-cold",
+        /// Names, inodes and contents are not cached, after sync and drop_caches (privileged, affects the whole
+        /// machine).
+        VfsCold = "vfs-cold",
+        /// Nothing of the file system is cached: it was remounted (only file systems created for the run).
+        FsCold = "fs-cold",
+    }
 }
 
 impl CacheState {
-    pub const ALL: [Self; 5] = [Self::Warm, Self::Unseen, Self::DataCold, Self::VfsCold, Self::FsCold];
-
     /// `true` if caches are dropped or files recreated before each block, so that a repetition finds a warm
     /// cache.
     #[must_use]
@@ -321,17 +305,5 @@ impl CacheState {
     #[must_use]
     pub fn drops_names(self) -> bool {
         matches!(self, Self::VfsCold | Self::FsCold)
-    }
-
-    /// Name in arguments, study files and records.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Warm => "warm",
-            Self::Unseen => "unseen",
-            Self::DataCold => "data-cold",
-            Self::VfsCold => "vfs-cold",
-            Self::FsCold => "fs-cold",
-        }
     }
 }

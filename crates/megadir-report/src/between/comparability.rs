@@ -64,16 +64,9 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
 }
 
 pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    let mut add = |phrase: String| {
-        if !found.contains(&phrase) {
-            found.push(phrase);
-        }
-    };
-    old.iter().skip(1).chain(new).for_each(|run| {
-        differences(&first.report.record, &run.report.record).into_iter().for_each(&mut add);
-    });
-    for (which, runs) in [("old", old), ("new", new)] {
+    let others = old.iter().skip(1).chain(new);
+    let found = others.flat_map(|run| differences(&first.report.record, &run.report.record));
+    let versions = [("old", old), ("new", new)].into_iter().filter_map(|(which, runs)| {
         let program = |run: &Run<'_>| {
             let machine = &run.report.record.header.machine;
             machine
@@ -81,15 +74,12 @@ pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<S
                 .as_ref()
                 .map_or(machine.version.clone(), |at| format!("{} ({at})", machine.version))
         };
-        let other = runs.iter().map(program).find(|other| *other != program(&runs[0]));
-        other.into_iter().for_each(|other| {
-            add(format!("version among the {which} runs: {} against {other}", program(&runs[0])));
-        });
-    }
-    found
+        let other = runs.iter().map(program).find(|other| *other != program(&runs[0]))?;
+        Some(format!("version among the {which} runs: {} against {other}", program(&runs[0])))
+    });
+    text::distinct(found.chain(versions))
 }
 
-/// Property of a machine, in words.
 type OfMachine = (&'static str, fn(&Machine) -> Option<String>);
 type OfFileSystem = (&'static str, fn(&FileSystem) -> Option<String>);
 
@@ -145,7 +135,6 @@ pub struct Doubt {
     pub text: String,
 }
 
-/// Returns the warnings of one side.
 pub(super) fn doubts(which: Which, runs: &[Run<'_>]) -> Vec<Doubt> {
     runs.iter().flat_map(|run| doubts_of(run.report, &which.name(run, runs.len()))).collect()
 }
@@ -166,7 +155,12 @@ pub(super) fn doubts_of(report: &Report, name: &str) -> Vec<Doubt> {
         ("pressure", text)
     });
     let doubt = |(kind, text): (&str, String)| Doubt { run: name.to_owned(), kind: kind.into(), text };
-    kinds_of(&warned).into_iter().flat_map(of_kind).chain(waited).map(doubt).collect()
+    text::distinct(warned.iter().map(|one| one.warning.kind()))
+        .into_iter()
+        .flat_map(of_kind)
+        .chain(waited)
+        .map(doubt)
+        .collect()
 }
 
 /// `true` if a warning forbids comparing the run. Warnings about single arms are handled by arm.
@@ -179,17 +173,6 @@ fn speaks_against(advisory: &Advisory) -> bool {
     }
 }
 
-fn kinds_of(warned: &[Advisory]) -> Vec<&'static str> {
-    let mut kinds: Vec<&'static str> = Vec::new();
-    for advisory in warned {
-        let kind = advisory.warning.kind();
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
-        }
-    }
-    kinds
-}
-
 /// Returns other work on the machine that one side's runs noted, a sentence each: the ratios include it.
 pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
     let mut found: Vec<(&str, String, usize)> = Vec::new();
@@ -199,7 +182,7 @@ pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
                 Some((.., more)) => *more += 1,
                 None => found.push((
                     &note.kind,
-                    format!("{}: {}", capital(&which.name(run, runs.len())), note.text),
+                    format!("{}: {}", text::capital(&which.name(run, runs.len())), note.text),
                     0,
                 )),
             }
@@ -212,13 +195,6 @@ pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
     found.into_iter().map(line).collect()
 }
 
-/// Adds a full stop if the text has none.
 fn ended(text: String) -> String {
     if text.ends_with('.') { text } else { text + "." }
-}
-
-/// Capitalises the first letter.
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

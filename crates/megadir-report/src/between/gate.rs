@@ -21,7 +21,6 @@ pub struct Condition {
     /// Tolerated slowdown, a fraction; `None`: the equivalence band.
     pub slower_by: Option<f64>,
     pub single_run: bool,
-    /// Accept runs with loud warnings.
     pub despite_warnings: bool,
 }
 
@@ -40,26 +39,14 @@ pub struct Gate {
     pub because: Vec<Unjudged>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GateSays {
-    /// Every arm was judged and none is too slow.
-    Passed,
-    /// At least one arm is too slow.
-    Slower,
-    /// Required measurements are missing.
-    NotJudged,
-}
-
-impl GateSays {
-    /// Word in data formats.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Slower => "slower",
-            Self::NotJudged => "not-judged",
-        }
+megadir_record::named! {
+    pub enum GateSays {
+        /// Every arm was judged and none is too slow.
+        Passed = "passed",
+        /// At least one arm is too slow.
+        Slower = "slower",
+        /// Required measurements are missing.
+        NotJudged = "not-judged",
     }
 }
 
@@ -74,46 +61,27 @@ pub struct Unjudged {
     pub arms: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum UnjudgedKind {
-    /// A single run a side, which gives no interval over runs.
-    SingleRun,
-    /// Several runs, but fewer than an interval takes.
-    TooFewRuns,
-    /// The same run is on both sides.
-    SameRun,
-    /// A run carries a loud warning.
-    Warned,
-    /// A run did not end as planned.
-    Incomplete,
-    /// Arms missing in some runs.
-    Missing,
-    UnequalWork,
-    /// Arms not measured in every round.
-    PartlyMeasured,
-    /// Arms without an interval.
-    NoInterval,
-    /// Arms with intervals that include large slowdowns.
-    WideInterval,
-}
-
-impl UnjudgedKind {
-    /// Word in data formats.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SingleRun => "single-run",
-            Self::TooFewRuns => "too-few-runs",
-            Self::SameRun => "same-run",
-            Self::Warned => "warned",
-            Self::Incomplete => "incomplete",
-            Self::Missing => "missing",
-            Self::UnequalWork => "unequal-work",
-            Self::PartlyMeasured => "partly-measured",
-            Self::NoInterval => "no-interval",
-            Self::WideInterval => "wide-interval",
-        }
+megadir_record::named! {
+    pub enum UnjudgedKind {
+        /// A single run a side, which gives no interval over runs.
+        SingleRun = "single-run",
+        /// Several runs, but fewer than an interval takes.
+        TooFewRuns = "too-few-runs",
+        /// The same run is on both sides.
+        SameRun = "same-run",
+        /// A run carries a loud warning.
+        Warned = "warned",
+        /// A run did not end as planned.
+        Incomplete = "incomplete",
+        /// Arms missing in some runs.
+        Missing = "missing",
+        UnequalWork = "unequal-work",
+        /// Arms not measured in every round.
+        PartlyMeasured = "partly-measured",
+        /// Arms without an interval.
+        NoInterval = "no-interval",
+        /// Arms with intervals that include large slowdowns.
+        WideInterval = "wide-interval",
     }
 }
 
@@ -139,7 +107,6 @@ impl Between {
     }
 }
 
-/// An arm, compared with its reference.
 #[derive(Clone, Copy)]
 struct ArmSummary<'a> {
     name: &'a str,
@@ -221,7 +188,6 @@ impl Gate {
         }
     }
 
-    /// Returns the result in one sentence.
     #[must_use]
     pub fn verdict(&self) -> String {
         let asked = self.asked();

@@ -105,7 +105,6 @@ fn all_equal<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
     values.next().is_none_or(|first| values.all(|value| value == first))
 }
 
-/// `true` if two cells are the same arm.
 fn same((of_one, one): (&Record, &Arm), (of_other, other): (&Record, &Arm)) -> bool {
     let of = |planned: &Arm| (planned.cache, planned.rate_per_s, planned.operations, work(planned));
     // The seed of a data set is irrelevant.

@@ -26,7 +26,6 @@ use matched::{Matched, Side};
 /// Version of the JSON form of [`Between`]; fields may be added to it.
 pub const BETWEEN_VERSION: u32 = 1;
 
-/// Comparison of new runs with old ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Between {
     pub version: u32,
@@ -48,13 +47,9 @@ pub struct Between {
     /// Geometric mean of all ratios; `None` without any.
     pub geometric_mean: Option<f64>,
     pub ratios: usize,
-    /// Arms missing in the new runs.
     pub only_old: Vec<String>,
-    /// Arms missing in the old runs.
     pub only_new: Vec<String>,
-    /// Baselines of the old runs against themselves.
     pub resolution_old: Vec<Resolution>,
-    /// Baselines of the new runs against themselves.
     pub resolution_new: Vec<Resolution>,
     /// Equivalence band, a fraction: the narrowest of all records.
     pub band: f64,
@@ -66,7 +61,6 @@ pub struct Between {
     pub gate: Option<Gate>,
 }
 
-/// Observations that intervals rest on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
@@ -93,13 +87,11 @@ pub struct Row {
     pub old_each_ns: Vec<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub new_each_ns: Vec<f64>,
-    /// New over old.
     pub outcome: Outcome,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// Display name, e.g. the file name.
     pub name: &'a str,
     pub report: &'a Report,
 }

@@ -1,6 +1,5 @@
 //! Formats of a comparison of runs: its sentences and its grid, for terminals, HTML, Markdown, CSV and JSON.
 
-use crate::between::comparability::capital;
 use crate::between::{Basis, Between, GateSays, Row, ratio};
 use crate::formats::View;
 use crate::page::{Page, document, push_grid};
@@ -11,9 +10,7 @@ use crate::render::{
 use crate::summary::{Outcome, Resolution, Verdict};
 use crate::{chart, render, text};
 
-/// Sentences of a comparison, in order.
 pub(crate) struct Lines {
-    /// Both sides of the comparison.
     pub(crate) heading: String,
     /// Warnings, printed above the numbers.
     pub(crate) alarms: Vec<String>,
@@ -30,7 +27,9 @@ impl Lines {
         let mut alarms: Vec<String> =
             between.differences.iter().map(|difference| format!("Not the same {difference}.")).collect();
         alarms.extend(between.disturbances.iter().cloned());
-        alarms.extend(between.doubts.iter().map(|doubt| format!("{}: {}", capital(&doubt.run), doubt.text)));
+        alarms.extend(
+            between.doubts.iter().map(|doubt| format!("{}: {}", text::capital(&doubt.run), doubt.text)),
+        );
         Self {
             heading: format!("Study {}: {}", between.study, sides(between)),
             alarms,
@@ -74,7 +73,7 @@ fn caution(between: &Between) -> Option<String> {
 
 fn gate(between: &Between) -> Vec<String> {
     let Some(gate) = &between.gate else { return Vec::new() };
-    std::iter::once(gate.verdict()).chain(gate.lines().iter().map(|line| capital(line) + ".")).collect()
+    std::iter::once(gate.verdict()).chain(gate.lines().iter().map(|line| text::capital(line) + ".")).collect()
 }
 
 fn notes(between: &Between) -> Vec<String> {
@@ -188,7 +187,6 @@ pub fn html(between: &Between) -> String {
     document(&mark, &text.heading, &page)
 }
 
-/// Renders the comparison, with a final newline.
 #[must_use]
 pub fn markdown(between: &Between) -> String {
     let text = Lines::of(between);
@@ -338,7 +336,6 @@ pub fn format_named(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// Maximum number of warnings.
 const WARNINGS_MAX: usize = 3;
 
 /// Renders the first screen of a comparison, with a final newline.
@@ -375,7 +372,6 @@ pub fn screen(between: &Between, width: usize, style: Style) -> String {
     page.text
 }
 
-/// Counts the arms that are slower, faster and neither.
 fn answer(between: &Between) -> String {
     let number = |wanted: u8| between.rows.iter().filter(|row| rank(row) == wanted).count() as u64;
     let parts = [

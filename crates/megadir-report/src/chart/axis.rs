@@ -74,7 +74,6 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
-    /// Returns the ticks in ascending order.
     fn ticks(&self) -> Vec<f64> {
         if !self.log {
             let ticks = linear_ticks(self.low, self.high, 6.0).into_iter();
@@ -101,7 +100,6 @@ impl Axis {
         ticks.filter(|tick| *tick >= low * 0.999_999 && *tick <= high * 1.000_001).collect()
     }
 
-    /// Returns the ticks with their texts.
     pub(super) fn labelled(&self) -> Vec<(f64, String)> {
         let ticks = self.ticks();
         let largest = ticks.iter().fold(0.0_f64, |most, tick| most.max(tick.abs()));

@@ -5,7 +5,6 @@
 
 use super::style::{FONT_PX, LINE_PX};
 
-/// Position of a text, px.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     pub text: String,
@@ -16,7 +15,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// `true` if two texts overlap.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         self.left < other.right
@@ -26,7 +24,6 @@ impl Place {
     }
 }
 
-/// Alignment of a text to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -160,7 +157,6 @@ impl Drawing {
         ));
     }
 
-    /// Adds hatching over a rectangle.
     pub(super) fn hatch(&mut self, (x, y): (f64, f64), (width, height): (f64, f64)) {
         self.hatched = true;
         let [x, y, width, height] = [x, y, width, height].map(px);

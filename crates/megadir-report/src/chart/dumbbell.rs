@@ -8,25 +8,13 @@ use crate::chart::axis::{Axis, Unit};
 use crate::chart::drawing::Shape;
 use crate::chart::picture::Width;
 use crate::chart::rows::{Frame, Mark, Row, draw, key_of};
-use crate::chart::{Chart, Picture, of_groups};
+use crate::chart::{Picture, of_groups};
 use crate::report::Report;
 use crate::summary::{Figure, GroupReading, GroupSummary, PairRow, Summary};
 use crate::text;
 
-pub(super) struct Dumbbell;
-
-impl Chart for Dumbbell {
-    fn name(&self) -> &'static str {
-        "dumbbell"
-    }
-
-    fn answers(&self) -> &'static str {
-        "How much does a cold cache cost?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| of_group(&report.summary, group, width))
-    }
+pub(super) fn dumbbell(report: &Report, width: Width) -> Vec<Picture> {
+    of_groups(report, |group| of_group(&report.summary, group, width))
 }
 
 /// Arms of one row, indexed by the position of their state in the key.
@@ -107,34 +95,15 @@ fn row(at: &str, times: &[(usize, f64)]) -> Row {
     }
 }
 
-pub(super) struct Durability;
-
-impl Chart for Durability {
-    fn name(&self) -> &'static str {
-        "durability"
-    }
-
-    fn answers(&self) -> &'static str {
-        "How much does it cost to have files on the disk?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| of_group_durability(&report.summary, group, width))
-    }
+pub(super) fn durability(report: &Report, width: Width) -> Vec<Picture> {
+    of_groups(report, |group| of_group_durability(&report.summary, group, width))
 }
 
 fn of_group_durability(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Picture> {
     let GroupReading::Pairs(pairs) = &group.reading else { return None };
     let differs = |row: &&PairRow| sync(summary, row.pair.arm) != sync(summary, row.pair.to);
     let rows: Vec<&PairRow> = pairs.rows.iter().filter(differs).collect();
-    let mut names: Vec<&str> = Vec::new();
-    for row in &rows {
-        for name in [row.pair.than.as_str(), row.pair.what.as_str()] {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-    }
+    let names = text::distinct(rows.iter().flat_map(|row| [row.pair.than.as_str(), row.pair.what.as_str()]));
     let (mut drawn, mut values) = (Vec::new(), Vec::new());
     for row in &rows {
         let (one, of_row) = row_durability(summary, row, &names);

@@ -4,27 +4,15 @@ use super::axis::{Axis, Unit};
 use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
-use super::{Chart, Picture, of_groups};
+use super::{Picture, of_groups};
 use crate::render::outcome_words;
 use crate::report::Report;
 use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict};
 use crate::text;
 use megadir_record::Role;
 
-pub(super) struct Forest;
-
-impl Chart for Forest {
-    fn name(&self) -> &'static str {
-        "forest"
-    }
-
-    fn answers(&self) -> &'static str {
-        "Which way is faster, and is that more than nothing?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| of_group(&report.summary, group, width))
-    }
+pub(super) fn forest(report: &Report, width: Width) -> Vec<Picture> {
+    of_groups(report, |group| of_group(&report.summary, group, width))
 }
 
 /// Maximum number of rows; the table has them all.
@@ -123,7 +111,6 @@ pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
     (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
-/// Prints ratio and verdict.
 pub(super) fn words(outcome: &Outcome) -> String {
     let (ratio, verdict) = outcome_words(outcome);
     match outcome {
@@ -134,7 +121,6 @@ pub(super) fn words(outcome: &Outcome) -> String {
     }
 }
 
-/// Returns the CSS classes of a verdict's marks and text.
 pub(super) fn tone(outcome: &Outcome) -> (&'static str, &'static str) {
     match outcome {
         Outcome::Judged { verdict: Verdict::Faster { negligible: false }, .. } => ("good", "good"),

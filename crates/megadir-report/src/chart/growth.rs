@@ -1,13 +1,13 @@
 //! Curves over the number of entries: growth, filling, refusals and the break-even share.
 
-use megadir_record::Work;
+use megadir_record::{Work, axes};
 
 use crate::chart::axis::{Axis, Unit};
 use crate::chart::drawing::Shape;
 use crate::chart::lines::{Frame, Line, Point, draw, xs, y_axis};
 use crate::chart::picture::Width;
 use crate::chart::rows::{Mark, Row};
-use crate::chart::{Chart, Picture, of_groups, rows};
+use crate::chart::{Picture, of_groups, rows};
 use crate::report::Report;
 use crate::summary::{
     BreakEven, BreakEvenSeries, Bucket, Figure, Fill, GroupReading, GroupSummary, OperationQuantiles, Series,
@@ -15,20 +15,8 @@ use crate::summary::{
 };
 use crate::text;
 
-pub(super) struct GrowthLines;
-
-impl Chart for GrowthLines {
-    fn name(&self) -> &'static str {
-        "growth"
-    }
-
-    fn answers(&self) -> &'static str {
-        "How does the time grow with entries?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| of_group(report, group, width))
-    }
+pub(super) fn growth_lines(report: &Report, width: Width) -> Vec<Picture> {
+    of_groups(report, |group| of_group(report, group, width))
 }
 
 fn of_group(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
@@ -96,20 +84,8 @@ pub(super) fn predicted_limit(report: &Report) -> Vec<(f64, String)> {
         .collect()
 }
 
-pub(super) struct Filling;
-
-impl Chart for Filling {
-    fn name(&self) -> &'static str {
-        "fill"
-    }
-
-    fn answers(&self) -> &'static str {
-        "How much does creating a file cost as a directory fills?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| of_group_fill(report, group, width))
-    }
+pub(super) fn filling(report: &Report, width: Width) -> Vec<Picture> {
+    of_groups(report, |group| of_group_fill(report, group, width))
 }
 
 fn of_group_fill(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
@@ -162,20 +138,8 @@ fn line(name: &str, fill: &Fill, figure: impl Fn(&Bucket) -> Option<Figure>) -> 
     }
 }
 
-pub(super) struct Refused;
-
-impl Chart for Refused {
-    fn name(&self) -> &'static str {
-        "refusal"
-    }
-
-    fn answers(&self) -> &'static str {
-        "After how many entries is one refused, and was that predicted?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| of_group_refusal(report, group, width))
-    }
+pub(super) fn refused(report: &Report, width: Width) -> Vec<Picture> {
+    of_groups(report, |group| of_group_refusal(report, group, width))
 }
 
 fn of_group_refusal(report: &Report, group: &GroupSummary, width: Width) -> Option<Picture> {
@@ -183,7 +147,7 @@ fn of_group_refusal(report: &Report, group: &GroupSummary, width: Width) -> Opti
     let (least, most) = (refusal.least as f64, refusal.most as f64);
     let bar = |to: f64, class: &str| Mark::Bar { from: 0.0, to, class: class.into() };
     let mut rows = vec![Row {
-        label: format!("measured, {}", directories(refusal.directories)),
+        label: format!("measured, {}", axes::directories(refusal.directories as u64)),
         value: format!(
             "{} ({} to {})",
             text::count(refusal.mean.round() as u64),
@@ -239,24 +203,8 @@ fn of_group_refusal(report: &Report, group: &GroupSummary, width: Width) -> Opti
     Some(Picture::new("refusal", Some(&group.name), &group.title, drawing).described(described))
 }
 
-fn directories(number: usize) -> String {
-    if number == 1 { "1 directory".into() } else { format!("{} directories", text::count(number as u64)) }
-}
-
-pub(super) struct BreakEvenCurves;
-
-impl Chart for BreakEvenCurves {
-    fn name(&self) -> &'static str {
-        "break-even"
-    }
-
-    fn answers(&self) -> &'static str {
-        "From which share of the entries on does listing beat asking?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| of_group_break_even(group, width))
-    }
+pub(super) fn break_even_curves(report: &Report, width: Width) -> Vec<Picture> {
+    of_groups(report, |group| of_group_break_even(group, width))
 }
 
 fn of_group_break_even(group: &GroupSummary, width: Width) -> Option<Picture> {

@@ -1,38 +1,24 @@
 //! Flat or sharded: the ratio to the flat directory for every layout, over operations or populations. Undecided
 //! cells are hatched; over populations a curve shows equal cost.
 
+use super::Picture;
 use super::drawing::{Anchor, Drawing, text_width, wrap};
 use super::forest::{ratio, words};
 use super::picture::Width;
 use super::style::{FONT_PX, LINE_PX};
-use super::{Chart, Picture};
 use crate::report::Report;
 use crate::summary::{GroupReading, Outcome, PairRow, Summary, Verdict};
 use crate::text;
 use megadir_record::DataSource;
 
-pub(super) struct Heatmap;
-
 /// Ratios at which a cell gets darker, in both directions.
 const STEPS: [f64; 4] = [1.1, 1.25, 1.6, 2.5];
-/// Height of a cell, px.
 const CELL_PX: f64 = 34.0;
 
-impl Chart for Heatmap {
-    fn name(&self) -> &'static str {
-        "heatmap"
-    }
-
-    fn answers(&self) -> &'static str {
-        "Flat or sharded?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        Grid::of(&report.summary).map(|grid| picture(&grid, width)).into_iter().collect()
-    }
+pub(super) fn heatmap(report: &Report, width: Width) -> Vec<Picture> {
+    Grid::of(&report.summary).map(|grid| picture(&grid, width)).into_iter().collect()
 }
 
-/// Layouts against the flat directory.
 struct Grid<'a> {
     group: String,
     than: String,
@@ -59,7 +45,7 @@ impl<'a> Grid<'a> {
         let (group, first) =
             found.first().map(|(group, row)| ((*group).to_owned(), row.pair.than.clone()))?;
         found.retain(|(_, row)| row.pair.than == first);
-        let sizes = distinct(found.iter().map(|(_, row)| entries(summary, row)));
+        let sizes = text::distinct(found.iter().map(|(_, row)| entries(summary, row)));
         let column = |row: &PairRow| match sizes.len() {
             1 => summary.circumstances_in_full(&row.pair),
             _ => {
@@ -67,8 +53,8 @@ impl<'a> Grid<'a> {
                 format!("{at}, {} files", text::count(entries(summary, row)))
             }
         };
-        let rows = distinct(found.iter().map(|(_, row)| row.pair.what.clone()));
-        let names = distinct(found.iter().map(|(_, row)| (column(row), entries(summary, row))));
+        let rows = text::distinct(found.iter().map(|(_, row)| row.pair.what.clone()));
+        let names = text::distinct(found.iter().map(|(_, row)| (column(row), entries(summary, row))));
         let cell = |what: &String, (name, _): &(String, u64)| {
             let wanted = |(_, row): &&(&str, &'a PairRow)| row.pair.what == *what && column(row) == *name;
             found.iter().find(wanted).map(|(_, row)| &row.outcome)
@@ -86,17 +72,6 @@ impl<'a> Grid<'a> {
     }
 }
 
-fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut distinct = Vec::new();
-    for value in values {
-        if !distinct.contains(&value) {
-            distinct.push(value);
-        }
-    }
-    distinct
-}
-
-/// `true` if two arms differ in the layout of their files.
 fn contrasts_places(summary: &Summary, row: &PairRow) -> bool {
     let place = |arm| {
         let cell = &summary.arm(arm)?.planned;

@@ -11,7 +11,6 @@ use crate::summary::Range;
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) points: Vec<Point>,
-    /// Draw marks at its points.
     pub(super) marked: bool,
     /// A reference, not a measurement.
     pub(super) reference: bool,
@@ -27,7 +26,6 @@ pub(super) struct Point {
 /// Makes an axis between two coordinates.
 pub(super) type MakeAxis<'a> = &'a dyn Fn((f64, f64)) -> Axis;
 
-/// Properties shared by all lines.
 pub(super) struct Frame<'a> {
     pub(super) width: Width,
     pub(super) x: MakeAxis<'a>,
@@ -36,13 +34,11 @@ pub(super) struct Frame<'a> {
     pub(super) y_title: &'a str,
     /// Values of x with a vertical marker, and their names.
     pub(super) limits: Vec<(f64, String)>,
-    /// A shaded range of x.
     pub(super) band: Option<(f64, f64)>,
 }
 
 /// Maximum width of names at the ends of lines, px.
 const NAME_MAX: f64 = 190.0;
-/// Height of the plot, px.
 const PLOT_PX: f64 = 260.0;
 
 pub(super) fn draw(frame: &Frame<'_>, lines: &[Line]) -> Drawing {
@@ -129,7 +125,6 @@ fn one(drawing: &mut Drawing, x: &Axis, y: &Axis, line: &Line, place: usize) {
     }
 }
 
-/// Puts names at the ends of lines.
 fn labels(
     drawing: &mut Drawing,
     names: &[Vec<String>],
@@ -169,7 +164,6 @@ fn numbers(
     }
 }
 
-/// Adds the key of the numbers below the plot.
 fn key(drawing: &mut Drawing, lines: &[Line], below: f64) {
     let mut y = below + 18.0;
     for (place, line) in lines.iter().enumerate() {

@@ -1,35 +1,22 @@
 //! Main effects: the effect of each level of a factor, averaged over all levels of the others, for complete
 //! crossings.
 
+use super::Picture;
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
-use super::{Chart, Picture};
 use crate::report::Report;
 use crate::summary::{Figure, Summary};
 use crate::text;
 use megadir_record::{Arm, ArmId, Keys, Presence, Role, Work};
 
-pub(super) struct MainEffects;
-
-impl Chart for MainEffects {
-    fn name(&self) -> &'static str {
-        "main-effects"
-    }
-
-    fn answers(&self) -> &'static str {
-        "Which factor matters most?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        picture(report, width).into_iter().collect()
-    }
+pub(super) fn main_effects(report: &Report, width: Width) -> Vec<Picture> {
+    picture(report, width).into_iter().collect()
 }
 
 type Levels = (ArmId, Vec<String>);
 
-/// Arms with every combination of levels.
 struct Design {
     factors: Vec<&'static str>,
     arms: Vec<Levels>,
@@ -120,23 +107,12 @@ fn factors(summary: &Summary, planned: &Arm) -> Option<Vec<(&'static str, String
             let by = format!("{method}, {}", text::counted(u64::from(*threads), "thread"));
             vec![("method", by), entries, cache]
         }
-        Work::List { .. }
-        | Work::FillUntilRefused { .. }
-        | Work::Files(_)
-        | Work::Remove(_)
-        | Work::Ask { .. }
-        | Work::Command(_) => return None,
+        _ => return None,
     })
 }
 
 fn levels(arms: &[Levels], place: usize) -> Vec<String> {
-    let mut levels: Vec<String> = Vec::new();
-    for (_, of) in arms {
-        if !levels.contains(&of[place]) {
-            levels.push(of[place].clone());
-        }
-    }
-    levels
+    text::distinct(arms.iter().map(|(_, of)| of[place].clone()))
 }
 
 /// Returns the arms of a complete crossing of at least two factors; drops incomplete levels, the rarest first.

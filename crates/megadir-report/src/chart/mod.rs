@@ -1,14 +1,10 @@
-//! Pictures, and the list of them.
+//! Pictures, and the list of them, `CHARTS`. To add a chart: a file with a function, and a row there.
 //!
-//! `picture` is what a chart gives; `drawing` writes SVG and keeps where texts stand; `axis` maps values to places; `rows` and `lines`
-//! are the two layouts that most charts share; `style` holds the colours. To add a chart: one file and two lines here.
+//! The writer (`drawing`) is our own, some 200 lines. `plotters` puts colours into every element (no style sheet, so no dark form), has
+//! neither hatching nor titles and descriptions for those who do not see the picture, measures texts by fonts of the machine that draws
+//! (so bytes differ between machines), and takes as long to build as this crate. `charming` needs a JavaScript engine.
 //!
-//! The writer is our own, some 200 lines. `plotters`, the library that was looked at, puts colours into every element (no style sheet, so no
-//! dark form), has neither hatching nor titles and descriptions for those who do not see the picture, measures texts by fonts of the
-//! machine that draws (so bytes differ between machines), and takes as long to build as this crate. `charming` needs a JavaScript engine.
-//!
-//! A chart is a pure function of a report: what was measured decides which pictures there are. The same report gives the same
-//! bytes. Axes are never cut off, bars start at zero, and every axis names its unit.
+//! A chart is a pure function of a report. Axes are never cut off, bars start at zero, and every axis names its unit.
 
 mod axis;
 mod drawing;
@@ -37,33 +33,66 @@ use crate::finding::FindingKind;
 use crate::report::Report;
 use crate::summary::GroupSummary;
 
-pub trait Chart: Sync {
+#[derive(Clone, Copy, Debug)]
+pub struct Chart {
     /// Name on the command line.
-    fn name(&self) -> &'static str;
+    pub name: &'static str,
     /// The question that it answers, for lists.
-    fn answers(&self) -> &'static str;
+    pub answers: &'static str,
     /// Draws its pictures for a report; none if the report has no such data.
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture>;
+    pub draw: fn(&Report, Width) -> Vec<Picture>,
 }
 
 /// Every chart, in the order of a group's pictures: the first one that draws a group is its main picture.
-pub const CHARTS: &[&dyn Chart] = &[
-    &shares::Shares,
-    &growth::Refused,
-    &growth::BreakEvenCurves,
-    &growth::Filling,
-    &overview::Overall,
-    &overview::Overview,
-    &heatmap::Heatmap,
-    &dumbbell::Dumbbell,
-    &scaling::Scaling,
-    &dumbbell::Durability,
-    &forest::Forest,
-    &growth::GrowthLines,
-    &main_effects::MainEffects,
-    &stalls::Nines,
-    &stalls::Stalls,
-    &run_order::RunOrder,
+pub const CHARTS: &[Chart] = &[
+    Chart {
+        name: "shares",
+        answers: "Which factor makes how much of the difference between two programs?",
+        draw: shares::shares,
+    },
+    Chart {
+        name: "refusal",
+        answers: "After how many entries is one refused, and was that predicted?",
+        draw: growth::refused,
+    },
+    Chart {
+        name: "break-even",
+        answers: "From which share of the entries on does listing beat asking?",
+        draw: growth::break_even_curves,
+    },
+    Chart {
+        name: "fill",
+        answers: "How much does creating a file cost as a directory fills?",
+        draw: growth::filling,
+    },
+    Chart {
+        name: "overall",
+        answers: "Which file system takes least over all kinds of work?",
+        draw: overview::overall,
+    },
+    Chart {
+        name: "overview",
+        answers: "How fast is each file system at each kind of work?",
+        draw: overview::overview,
+    },
+    Chart { name: "heatmap", answers: "Flat or sharded?", draw: heatmap::heatmap },
+    Chart { name: "dumbbell", answers: "How much does a cold cache cost?", draw: dumbbell::dumbbell },
+    Chart { name: "scaling", answers: "What do more threads or processes bring?", draw: scaling::scaling },
+    Chart {
+        name: "durability",
+        answers: "How much does it cost to have files on the disk?",
+        draw: dumbbell::durability,
+    },
+    Chart {
+        name: "forest",
+        answers: "Which way is faster, and is that more than nothing?",
+        draw: forest::forest,
+    },
+    Chart { name: "growth", answers: "How does the time grow with entries?", draw: growth::growth_lines },
+    Chart { name: "main-effects", answers: "Which factor matters most?", draw: main_effects::main_effects },
+    Chart { name: "nines", answers: "How long do the slowest operations take?", draw: stalls::nines },
+    Chart { name: "stalls", answers: "When did operations stall?", draw: stalls::stalls },
+    Chart { name: "run-order", answers: "Is the run to be trusted?", draw: run_order::run_order },
 ];
 
 fn of_groups<Drawn: IntoIterator<Item = Picture>>(
@@ -74,8 +103,8 @@ fn of_groups<Drawn: IntoIterator<Item = Picture>>(
 }
 
 #[must_use]
-pub fn chart_named(name: &str) -> Option<&'static dyn Chart> {
-    CHARTS.iter().copied().find(|chart| chart.name() == name)
+pub fn chart_named(name: &str) -> Option<&'static Chart> {
+    CHARTS.iter().find(|chart| chart.name == name)
 }
 
 /// Returns picture `number` of a chart, from 1, as a document, and the number of pictures.
@@ -83,26 +112,26 @@ pub fn chart_named(name: &str) -> Option<&'static dyn Chart> {
 /// # Errors
 ///
 /// The reason why there is no such picture, as the end of a sentence.
-pub fn document(report: &Report, chart: &dyn Chart, number: usize) -> Result<(String, usize), String> {
+pub fn document(report: &Report, chart: &Chart, number: usize) -> Result<(String, usize), String> {
     let pictures = drawn(chart, report, Width::Wide);
     let all = pictures.len();
     match (number.checked_sub(1).and_then(|place| pictures.get(place)), all) {
         (Some(picture), _) => Ok((picture.document(), all)),
-        (None, 0) => Err(format!("has nothing that the chart '{}' shows", chart.name())),
+        (None, 0) => Err(format!("has nothing that the chart '{}' shows", chart.name)),
         (None, _) => {
-            Err(format!("has {all} pictures of the chart '{}', and no picture {number}", chart.name()))
+            Err(format!("has {all} pictures of the chart '{}', and no picture {number}", chart.name))
         }
     }
 }
 
 #[must_use]
 pub fn pictures(report: &Report, width: Width) -> Vec<Picture> {
-    CHARTS.iter().flat_map(|chart| drawn(*chart, report, width)).collect()
+    CHARTS.iter().flat_map(|chart| drawn(chart, report, width)).collect()
 }
 
 /// Returns the pictures of a chart. They are shown without the report too, so they carry their own caveats.
-fn drawn(chart: &dyn Chart, report: &Report, width: Width) -> Vec<Picture> {
-    let mut pictures = chart.draw(report, width);
+fn drawn(chart: &Chart, report: &Report, width: Width) -> Vec<Picture> {
+    let mut pictures = (chart.draw)(report, width);
     if report.summary.machine.wine.is_some() {
         for picture in &mut pictures {
             picture.title.push_str(" (under Wine: says nothing of Windows)");
@@ -133,10 +162,10 @@ mod tests {
     #[test]
     fn charts_have_names_of_their_own_and_say_what_they_answer() {
         for (place, chart) in CHARTS.iter().enumerate() {
-            assert!(CHARTS[..place].iter().all(|other| other.name() != chart.name()), "{}", chart.name());
-            assert!(chart.name().chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", chart.name());
-            assert!(chart.answers().ends_with('?'), "{}", chart.name());
-            assert_eq!(chart_named(chart.name()).map(Chart::name), Some(chart.name()));
+            assert!(CHARTS[..place].iter().all(|other| other.name != chart.name), "{}", chart.name);
+            assert!(chart.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", chart.name);
+            assert!(chart.answers.ends_with('?'), "{}", chart.name);
+            assert_eq!(chart_named(chart.name).map(|chart| chart.name), Some(chart.name));
         }
         assert!(chart_named("pie").is_none());
     }

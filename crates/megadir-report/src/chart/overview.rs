@@ -1,29 +1,17 @@
 //! File systems: each kind of work in a panel, and all kinds of work together.
 
+use crate::chart::Picture;
 use crate::chart::axis::{Axis, Unit};
 use crate::chart::forest::{row, values, words};
 use crate::chart::picture::Width;
 use crate::chart::rows::{Frame, Mark, Row, draw};
-use crate::chart::{Chart, Picture};
 use crate::report::Report;
 use crate::summary::{Figure, Outcome, Overview as Table, OverviewCell, OverviewRow};
 use crate::{summary, text};
 
-pub(super) struct Overview;
-
-impl Chart for Overview {
-    fn name(&self) -> &'static str {
-        "overview"
-    }
-
-    fn answers(&self) -> &'static str {
-        "How fast is each file system at each kind of work?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        let Some(table) = &report.summary.overview else { return Vec::new() };
-        sections(table).iter().map(|rows| picture(table, rows, width)).collect()
-    }
+pub(super) fn overview(report: &Report, width: Width) -> Vec<Picture> {
+    let Some(table) = &report.summary.overview else { return Vec::new() };
+    sections(table).iter().map(|rows| picture(table, rows, width)).collect()
 }
 
 /// Groups rows by section; rows without a section have nothing in common, and stand alone.
@@ -100,21 +88,9 @@ fn picture(table: &Table, rows: &[&OverviewRow], width: Width) -> Picture {
         .described(format!("Median time of an operation on each file system. {}.", told.join("; ")))
 }
 
-pub(super) struct Overall;
-
-impl Chart for Overall {
-    fn name(&self) -> &'static str {
-        "overall"
-    }
-
-    fn answers(&self) -> &'static str {
-        "Which file system takes least over all kinds of work?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        let overview = report.summary.overview.as_ref();
-        overview.and_then(|overview| picture_overall(report, overview, width)).into_iter().collect()
-    }
+pub(super) fn overall(report: &Report, width: Width) -> Vec<Picture> {
+    let overview = report.summary.overview.as_ref();
+    overview.and_then(|overview| picture_overall(report, overview, width)).into_iter().collect()
 }
 
 fn picture_overall(report: &Report, overview: &summary::Overview, width: Width) -> Option<Picture> {

@@ -23,7 +23,6 @@ pub struct Picture {
 }
 
 impl Width {
-    /// Returns the width, px.
     pub(super) fn px(self) -> f64 {
         match self {
             Self::Wide => 720.0,

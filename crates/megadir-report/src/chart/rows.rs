@@ -42,16 +42,13 @@ pub(super) enum Mark {
     },
 }
 
-/// Properties shared by all rows.
 pub(super) struct Frame<'a> {
     pub(super) width: Width,
     /// Makes the axis between two coordinates.
     pub(super) axis: &'a dyn Fn((f64, f64)) -> Axis,
     /// Title of the axis, without its unit.
     pub(super) title: &'a str,
-    /// A shaded range.
     pub(super) band: Option<(f64, f64)>,
-    /// A value with a marker line.
     pub(super) line: Option<f64>,
     pub(super) key: Vec<(Shape, String, String)>,
 }
@@ -64,7 +61,6 @@ pub(super) fn key_of(names: &[&str]) -> Vec<(Shape, String, String)> {
 /// Maximum width of labels and values, px.
 const LABEL_MAX: f64 = 230.0;
 const BESIDE_MAX: f64 = 470.0;
-/// Height of the marks, px.
 const MARKS_PX: f64 = 20.0;
 
 impl Row {
@@ -73,7 +69,6 @@ impl Row {
     }
 }
 
-/// A row with wrapped texts.
 struct Laid<'a> {
     row: &'a Row,
     label: Vec<String>,

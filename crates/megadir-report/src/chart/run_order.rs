@@ -1,43 +1,29 @@
 //! Course of a run: the baseline and itself in order of time, with voided rounds and pressure, and their ratio
 //! by rounds.
 
+use super::Picture;
 use super::axis::{Axis, Unit};
 use super::drawing::{Anchor, Drawing, Shape};
 use super::picture::Width;
 use super::rows::key;
 use super::style::LINE_PX;
-use super::{Chart, Picture};
 use crate::report::Report;
 use crate::summary::{Resolution, Rounds};
 use crate::text;
 use megadir_record::{ArmId, Phase, Pressure};
 
-pub(super) struct RunOrder;
-
-/// Height of a panel, px.
 const PANEL_PX: f64 = 130.0;
 /// Height of the heading of a panel, px.
 const HEAD_PX: f64 = 28.0;
 /// More points than this are drawn as ranges.
 const POINTS_MAX: usize = 400;
-/// Number of ranges.
 const COLUMNS: usize = 200;
 
-impl Chart for RunOrder {
-    fn name(&self) -> &'static str {
-        "run-order"
-    }
-
-    fn answers(&self) -> &'static str {
-        "Is the run to be trusted?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        // The least certain one is the most informative.
-        let wide = |resolution: &&Resolution| resolution.half_width_percent.unwrap_or(f64::INFINITY);
-        let widest = report.summary.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)));
-        widest.map(|resolution| picture(report, resolution, width)).into_iter().collect()
-    }
+pub(super) fn run_order(report: &Report, width: Width) -> Vec<Picture> {
+    // The least certain one is the most informative.
+    let wide = |resolution: &&Resolution| resolution.half_width_percent.unwrap_or(f64::INFINITY);
+    let widest = report.summary.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)));
+    widest.map(|resolution| picture(report, resolution, width)).into_iter().collect()
 }
 
 fn picture(report: &Report, resolution: &Resolution, width: Width) -> Picture {
@@ -116,7 +102,6 @@ fn points(drawing: &mut Drawing, series: &[(f64, f64)], x: &Axis, y: &Axis, (sha
     }
 }
 
-/// Marks voided rounds.
 fn voided(drawing: &mut Drawing, report: &Report, x: &Axis, (top, bottom): (f64, f64)) {
     let voided = report
         .record
@@ -167,7 +152,6 @@ fn ratios(
     bottom
 }
 
-/// Describes load and pressure before and after the run.
 fn pressure(report: &Report) -> String {
     let of = |pressure: &Pressure| {
         let percent = |what: &str, value: Option<f64>| value.map(|value| format!("{what} {value:.1} %"));

@@ -1,28 +1,16 @@
 //! Scaling: the speed-up of workers or threads over the fewest, with a fitted power law and the ideal line.
 
+use super::Picture;
 use super::axis::{Axis, Unit};
 use super::lines::{Frame, Line, Point, draw};
 use super::picture::Width;
-use super::{Chart, Picture};
 use crate::report::Report;
 use crate::summary::Figure;
 use crate::text;
 use megadir_record::{Arm, ArmId, Data, DataId, FileWork, GroupRule, Plan, RemoveWork, Role, Work, Workers};
 
-pub(super) struct Scaling;
-
-impl Chart for Scaling {
-    fn name(&self) -> &'static str {
-        "scaling"
-    }
-
-    fn answers(&self) -> &'static str {
-        "What do more threads or processes bring?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        pictures(report, width)
-    }
+pub(super) fn scaling(report: &Report, width: Width) -> Vec<Picture> {
+    pictures(report, width)
 }
 
 /// The same work by several numbers of workers.
@@ -125,7 +113,6 @@ fn varies_workers(plan: &Plan, group: &str) -> bool {
     }
 }
 
-/// Draws a picture for every group with such arms.
 fn pictures(report: &Report, width: Width) -> Vec<Picture> {
     let rounds = report.rounds();
     let confidence = report.summary.rules.confidence;

@@ -5,33 +5,20 @@ use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use super::style::SERIES;
-use super::{Chart, Picture, of_groups};
+use super::{Picture, of_groups};
 use crate::report::Report;
 use crate::summary::{Decomposition, Factor, Figure, GroupReading, GroupSummary};
 use crate::text;
 
-pub(super) struct Shares;
-
-impl Chart for Shares {
-    fn name(&self) -> &'static str {
-        "shares"
-    }
-
-    fn answers(&self) -> &'static str {
-        "Which factor makes how much of the difference between two programs?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        of_groups(report, |group| match &group.reading {
-            GroupReading::Decompose(read) => {
-                vec![of_difference(group, read, width), stacked(group, read, width)]
-            }
-            _ => Vec::new(),
-        })
-    }
+pub(super) fn shares(report: &Report, width: Width) -> Vec<Picture> {
+    of_groups(report, |group| match &group.reading {
+        GroupReading::Decompose(read) => {
+            vec![of_difference(group, read, width), stacked(group, read, width)]
+        }
+        _ => Vec::new(),
+    })
 }
 
-/// Draws the shares of the factors.
 fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture {
     let row = |factor: &Factor| {
         let cost = factor.cost_ns;
@@ -70,7 +57,6 @@ fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Pi
     ))
 }
 
-/// Draws both programs as bars of their factors.
 fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture {
     let program = |name: &str, whole: Figure, part: fn(&Factor) -> Option<Figure>| {
         let (mut right, mut left, mut marks) = (0.0, 0.0, Vec::new());

@@ -3,17 +3,15 @@
 use megadir_record::Role;
 use megadir_stats::histogram::Histogram;
 
+use crate::chart::Picture;
 use crate::chart::axis::{Axis, Unit, bounds};
 use crate::chart::drawing::{Anchor, Drawing, shortened, text_width};
 use crate::chart::lines::{Frame, Line, Point, draw, xs};
 use crate::chart::picture::Width;
 use crate::chart::style::{FONT_PX, LINE_PX};
-use crate::chart::{Chart, Picture};
 use crate::report::Report;
 use crate::summary::{ArmSummary, OperationQuantiles, together};
 use crate::text;
-
-pub(super) struct Stalls;
 
 /// Strips in one picture: those with the longest tails.
 const STRIPS: usize = 8;
@@ -22,28 +20,18 @@ const ROWS: usize = 9;
 const COLUMNS: usize = 48;
 const ROW_PX: f64 = 8.0;
 
-impl Chart for Stalls {
-    fn name(&self) -> &'static str {
-        "stalls"
+pub(super) fn stalls(report: &Report, width: Width) -> Vec<Picture> {
+    let mut arms: Vec<(&ArmSummary, OperationQuantiles)> =
+        timed(report).filter_map(|arm| Some((arm, quantiles(arm)?))).collect();
+    let all = arms.len();
+    if all == 0 {
+        return Vec::new();
     }
-
-    fn answers(&self) -> &'static str {
-        "When did operations stall?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        let mut arms: Vec<(&ArmSummary, OperationQuantiles)> =
-            timed(report).filter_map(|arm| Some((arm, quantiles(arm)?))).collect();
-        let all = arms.len();
-        if all == 0 {
-            return Vec::new();
-        }
-        let tail = |of: &OperationQuantiles| of.max_ns / of.p50_ns.value.max(1.0);
-        arms.sort_by(|a, b| tail(&b.1).total_cmp(&tail(&a.1)));
-        arms.truncate(STRIPS);
-        arms.sort_by_key(|(arm, _)| arm.planned.id);
-        vec![picture(report, &arms, all, width)]
-    }
+    let tail = |of: &OperationQuantiles| of.max_ns / of.p50_ns.value.max(1.0);
+    arms.sort_by(|a, b| tail(&b.1).total_cmp(&tail(&a.1)));
+    arms.truncate(STRIPS);
+    arms.sort_by_key(|(arm, _)| arm.planned.id);
+    vec![picture(report, &arms, all, width)]
 }
 
 fn quantiles(arm: &ArmSummary) -> Option<OperationQuantiles> {
@@ -143,40 +131,28 @@ fn strip(drawing: &mut Drawing, counts: &Counts, (left, right): (f64, f64), y: f
     }
 }
 
-pub(super) struct Nines;
-
 const ARMS: usize = 6;
 const POINTS: i32 = 8;
 
-impl Chart for Nines {
-    fn name(&self) -> &'static str {
-        "nines"
+pub(super) fn nines(report: &Report, width: Width) -> Vec<Picture> {
+    let rounds = report.rounds();
+    let timed: Vec<(&ArmSummary, Histogram)> = timed(report)
+        .filter_map(|arm| Some((arm, together(rounds.times_by_round(arm.planned.id)?))))
+        .collect();
+    let lines: Vec<Line> = timed.iter().map(|(arm, times)| line(&arm.planned.name, times)).collect();
+    let ys: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.y)).collect();
+    let parts = lines.len().div_ceil(ARMS).max(1);
+    let size = lines.len().div_ceil(parts).max(1);
+    let mut pictures = Vec::new();
+    for (part, lines) in lines.chunks(size).enumerate() {
+        let title = match parts {
+            1 => "Times of single operations".to_owned(),
+            _ => format!("Times of single operations, {} of {parts}", part + 1),
+        };
+        let arms = &timed[part * size..][..lines.len()];
+        pictures.push(picture_nines(&title, arms, lines, &ys, width));
     }
-
-    fn answers(&self) -> &'static str {
-        "How long do the slowest operations take?"
-    }
-
-    fn draw(&self, report: &Report, width: Width) -> Vec<Picture> {
-        let rounds = report.rounds();
-        let timed: Vec<(&ArmSummary, Histogram)> = timed(report)
-            .filter_map(|arm| Some((arm, together(rounds.times_by_round(arm.planned.id)?))))
-            .collect();
-        let lines: Vec<Line> = timed.iter().map(|(arm, times)| line(&arm.planned.name, times)).collect();
-        let ys: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.y)).collect();
-        let parts = lines.len().div_ceil(ARMS).max(1);
-        let size = lines.len().div_ceil(parts).max(1);
-        let mut pictures = Vec::new();
-        for (part, lines) in lines.chunks(size).enumerate() {
-            let title = match parts {
-                1 => "Times of single operations".to_owned(),
-                _ => format!("Times of single operations, {} of {parts}", part + 1),
-            };
-            let arms = &timed[part * size..][..lines.len()];
-            pictures.push(picture_nines(&title, arms, lines, &ys, width));
-        }
-        pictures
-    }
+    pictures
 }
 
 pub(super) fn timed(report: &Report) -> impl Iterator<Item = &ArmSummary> {

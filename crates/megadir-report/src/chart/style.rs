@@ -3,9 +3,7 @@
 //! The palette is that of Okabe and Ito (2008), which people with any colour vision tell apart; its lightest colours are darkened on
 //! white and its darkest lightened on black. Colour never carries meaning alone: marks differ in shape, lines in dashes, verdicts are words.
 
-/// Font size, px.
 pub(super) const FONT_PX: f64 = 13.0;
-/// Line height, px.
 pub(super) const LINE_PX: f64 = 17.0;
 /// Colours of series; beyond these they repeat with other dashes.
 pub(super) const SERIES: usize = 7;

@@ -114,7 +114,6 @@ fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
     }
 }
 
-/// Comparison with its ratio, as a number and in words.
 struct Judged<'a> {
     row: &'a PairRow,
     ratio: f64,
@@ -138,12 +137,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
     if rows.len() < 2 || rows.iter().any(|judged| judged.row.pair.than != first.than) {
         return None;
     }
-    let mut places: Vec<&str> = Vec::new();
-    for judged in &rows {
-        if !places.contains(&&*judged.row.pair.at) {
-            places.push(&judged.row.pair.at);
-        }
-    }
+    let places = text::distinct(rows.iter().map(|judged| judged.row.pair.at.as_str()));
     let (on, than) = (summary.place(first.arm), &*first.than);
     let tally = tally(rows.iter().map(|judged| &judged.row.outcome));
     let compared = Compared { summary, than, rows, places };
@@ -161,7 +155,6 @@ impl Compared<'_> {
         Some(self.summary.arm(judged.row.pair.to)?.timing.as_ref()?.time_ns.value)
     }
 
-    /// Returns the operation that a time belongs to.
     fn per(&self) -> &'static str {
         if self.rows.iter().all(|judged| judged.row.pair.wall_time) { "a file" } else { "an operation" }
     }
@@ -178,7 +171,6 @@ impl Compared<'_> {
         self.places.iter().map(one).collect::<Vec<_>>().join("; ")
     }
 
-    /// Describes the smallest and the largest ratio.
     fn range(&self) -> Option<String> {
         let (than, per) = (self.than, self.per());
         let by_ratio = |a: &&Judged<'_>, b: &&Judged<'_>| a.ratio.total_cmp(&b.ratio);

@@ -127,7 +127,6 @@ fn apart(overview: &Overview) -> Option<String> {
     })
 }
 
-/// Judges the source's claims about file systems.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let Some(claims) = &summary.claims else { return Vec::new() };
     let Some(FileSystemClaims { words, each, disks_only }) = &claims.file_systems else { return Vec::new() };
@@ -156,7 +155,6 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     claimed.chain(journal).chain(disks).map(of_group).collect()
 }
 
-/// Evidence for judging the claims.
 struct Judge<'a> {
     summary: &'a Summary,
     overview: &'a Overview,
@@ -169,7 +167,6 @@ impl Judge<'_> {
         self.overview.columns.iter().position(|column| column.name == kind)
     }
 
-    /// Reports why a file system was not measured.
     fn missing(&self, kind: &str) -> String {
         let gone = self.summary.unavailable.iter().find(|gone| gone.name == kind);
         match gone {
@@ -326,12 +323,7 @@ impl Judge<'_> {
         Some(format!(
             "{} says that this holds for disks only, and that differences are far smaller elsewhere: {why}, so the verdicts on its claims hold for \
              this machine's storage, and the cost of seeks is unknown.",
-            capitalised(self.who)
+            text::capital(self.who)
         ))
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }

@@ -1,5 +1,6 @@
 //! Findings on the number of entries: growth, filling, and refusals.
 
+use megadir_record::axes;
 use megadir_record::claims::ClaimedGrowth;
 
 use crate::finding::{Finding, FindingKind};
@@ -184,7 +185,7 @@ fn of_group_refusal(summary: &Summary, group: &GroupSummary) -> Option<Finding> 
     let mut text = format!(
         "The first file was refused after {} entries in the mean of {} ({} to {}){}.",
         text::count(refusal.mean.round() as u64),
-        directories(refusal.directories as u64),
+        axes::directories(refusal.directories as u64),
         text::count(refusal.least),
         text::count(refusal.most),
         predicted(summary, refusal)
@@ -194,10 +195,6 @@ fn of_group_refusal(summary: &Summary, group: &GroupSummary) -> Option<Finding> 
         text.push_str(&published);
     }
     Some(Finding::of_group(FindingKind::Refusal, &group.name, text))
-}
-
-fn directories(number: u64) -> String {
-    if number == 1 { "1 directory".into() } else { format!("{} directories", text::count(number)) }
 }
 
 fn predicted(summary: &Summary, refusal: &Refusal) -> String {

@@ -33,7 +33,6 @@ fn unequal(arm: &ArmSummary) -> Option<Finding> {
     Some(Finding { kind: FindingKind::Work, group: None, loud: true, text })
 }
 
-/// Finding on a program whose result changed during the run.
 fn of_program(arm: &ArmSummary, mismatch: &Mismatch) -> Finding {
     let expected = mismatch.entries_expected.map(text::count).unwrap_or_default();
     let text = format!(
@@ -131,7 +130,6 @@ fn failed(summary: &Summary, stopped: &Stopped) -> Finding {
     Finding { kind: FindingKind::Refusal, group: None, loud: true, text }
 }
 
-/// Finding on arms whose directory was full.
 fn full(summary: &Summary) -> Option<Finding> {
     let full = || summary.stopped.iter().filter(|stopped| stopped.entries > 0);
     let entries = || full().map(|stopped| stopped.entries);

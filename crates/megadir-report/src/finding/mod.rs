@@ -99,7 +99,6 @@ const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
 /// Words for a claim that the run leaves open.
 const OPEN: &str = "is undecided here";
 
-/// Applies every rule.
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(summary)).collect();
     // Order: what answers the question, what else the run shows, what it leaves open.

@@ -209,7 +209,6 @@ pub(super) fn find_directories(summary: &Summary) -> Vec<Finding> {
     summary.groups.iter().filter_map(tell).collect()
 }
 
-/// Returns the time to make the directories of a data set beside the time to write its files.
 fn made_before(summary: &Summary, arm: &ArmSummary) -> Option<String> {
     let time_ns = median(arm, FileOperation::MakeDirectories)?;
     let mut of_data = summary.arms.iter().filter(|other| other.planned.data == arm.planned.data);

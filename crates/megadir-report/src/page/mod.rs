@@ -1,14 +1,9 @@
 //! The report as one HTML file: no network, no script, readable on paper, in the dark and on a telephone.
 //!
-//! Files: `answer` (the first screen), `side_by_side` (several file systems), `groups` (a section for each group of arms), `trust`, `method`, `table` (grids), `samples` (the raw
-//! figures, compressed). Everything is a function of the record, so that the same record gives the same bytes on any machine.
-//!
 //! Every picture is there twice, for wide and for narrow screens; the style sheet shows one of them.
 
-mod advice;
 mod sections;
 
-pub use advice::advice;
 pub(crate) use sections::push_grid;
 
 use crate::chart::{self, PAGE_COLOURS, Picture, Width};

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::chart::{Picture, Width, main_picture};
-use crate::page::{Page, advice, escape};
+use crate::page::{Page, escape};
 use crate::render::{
     Align, COLUMNS, Grid, OPERATIONS_TITLE, PUBLISHED_TITLE, Tone, arms_grid, each_against_each,
     families_line, file_system_lines, group_grid, machine_details, machine_line, operations_grid,
@@ -18,7 +18,7 @@ use crate::summary::GroupSummary;
 use crate::text;
 use crate::warning::{Told, told};
 
-/// First screen; below a caller's conclusion it is a section without advice about options that the caller lacks.
+/// First screen; a section below a caller's conclusion.
 pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
     page.push("<header>\n");
     page.element(if is_below { "h2" } else { "h1" }, &report.question());
@@ -42,10 +42,10 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
         });
     }
     page.element("p class=\"faint\"", &run_line(report));
-    let advice = advice(report);
-    if !advice.is_empty() && !is_below {
-        page.element("h2", "What to do about it");
-        page.list(advice);
+    if report.warnings.iter().any(|advisory| advisory.loud)
+        || report.findings.iter().any(|finding| finding.loud)
+    {
+        page.paragraph("Do not act on these numbers before the warnings above are dealt with.");
     }
 }
 

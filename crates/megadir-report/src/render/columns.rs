@@ -17,14 +17,10 @@ pub struct Column {
     pub(super) value: for<'r> fn(&'r Row<'_>) -> Value<'r>,
 }
 
-/// Type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Unsigned integers.
     Number,
-    /// Words.
     Text,
-    /// 64 bits.
     Hash,
 }
 
@@ -81,7 +77,6 @@ const fn text(name: &'static str, what: &'static str, value: for<'r> fn(&'r Row<
     Column { name, what, kind: Kind::Text, value }
 }
 
-/// Every column, in order.
 pub const COLUMNS: &[Column] = &[
     number("epoch", "the epoch, from 0", |row| Value::Number(row.sample.epoch.into())),
     number("round", "the round, from 0; warm-up rounds count on their own", |row| {
@@ -258,7 +253,6 @@ fn of_cell(plan: &Plan, arm: &Arm) -> OfArm {
     }
 }
 
-/// Returns the word that records use for a value of a closed set.
 fn name(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
@@ -277,7 +271,6 @@ pub fn csv(report: &Report) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Writes every sample as CSV, with a heading.
 pub fn write_csv(report: &Report, output: &mut dyn io::Write) -> io::Result<()> {
     let headings: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     let mut text = headings.join(",");

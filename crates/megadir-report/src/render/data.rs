@@ -5,7 +5,7 @@ use std::io;
 use std::io::Write;
 
 use megadir_record::{
-    ContentKind, Data, DataId, DataSource, Level, Made, MakeDirectories, SizeLaw, Spread, Used, When,
+    ContentKind, Data, DataId, DataSource, Level, Made, MakeDirectories, SizeLaw, Spread, Used, When, axes,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
@@ -173,10 +173,7 @@ fn uses(used: Used) -> String {
     format!(
         "{} and {} take {} inodes and {} for {} of content",
         text::counted(used.files, "file"),
-        match used.directories {
-            1 => "1 directory".to_owned(),
-            several => format!("{} directories", text::count(several)),
-        },
+        axes::directories(used.directories),
         text::count(used.inodes),
         text::bytes(used.bytes),
         text::bytes(used.content_bytes)
@@ -200,7 +197,6 @@ fn kind(summary: &Summary, id: DataId) -> String {
     format!("{spread}{before}{aged}")
 }
 
-/// Version of the JSON form.
 const VERSION: u32 = 1;
 
 /// The JSON form of a report.

@@ -8,17 +8,13 @@ use std::borrow::Cow;
 use crate::render::Style;
 use crate::render::paint::{Tone, clean, length, paint, shorten};
 
-/// Space between columns.
 const GAP: usize = 2;
-/// Minimum width of the first column.
 const FIRST_MIN: usize = 8;
-/// Minimum width of the other columns.
 const BESIDE_FIRST_MIN: usize = 20;
 
 pub(crate) struct Grid {
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Text>>,
-    /// Legend, below the rows.
     pub(crate) legend: Vec<String>,
     /// Bars next to the rows, if a terminal has space.
     pub(crate) bars: Option<Bars>,
@@ -148,9 +144,7 @@ const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const LEVELS_ASCII: [char; 8] = ['_', '.', '-', '~', '=', '+', '*', '#'];
 
-/// Bars next to the rows of a table.
 pub(crate) struct Bars {
-    /// Quantity shown.
     pub(crate) what: &'static str,
     /// Lengths by row; `None` for rows without a bar.
     pub(crate) values: Vec<Option<f64>>,

@@ -10,7 +10,6 @@ use crate::report::Report;
 use crate::summary::{Ending, GroupReading, GroupSummary, PairRow, Resolution, Summary, rounds_for_interval};
 use crate::text;
 
-/// Describes the data and the progress of the run.
 pub(crate) fn run_line(report: &Report) -> String {
     let summary = &report.summary;
     let progress = &summary.progress;
@@ -50,7 +49,6 @@ fn stopping(stop: Stop) -> String {
     }
 }
 
-/// Returns the note that precedes all numbers measured under Wine, whose volumes claim to be NTFS.
 pub(super) fn wine_line(summary: &Summary) -> Option<String> {
     let version = summary.machine.wine.as_ref()?;
     Some(format!("Measured under Wine {version}, which is not Windows: this says nothing of Windows."))
@@ -76,13 +74,11 @@ pub(crate) fn machine_line(summary: &Summary) -> String {
     format!("Machine: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
-/// Lists the versions of the programs that were measured.
 fn programs(summary: &Summary) -> Option<String> {
-    let mut known: Vec<&str> = Vec::new();
-    for arm in &summary.arms {
-        let Work::Command(work) = &arm.planned.work else { continue };
-        known.extend(work.version.as_deref().filter(|version| !known.contains(version)));
-    }
+    let known = text::distinct(summary.arms.iter().filter_map(|arm| match &arm.planned.work {
+        Work::Command(work) => work.version.as_deref(),
+        _ => None,
+    }));
     (!known.is_empty()).then(|| format!("programs: {}", known.join(", ")))
 }
 
@@ -136,7 +132,6 @@ fn lives(summary: &Summary) -> Option<String> {
         .then(|| format!("{begun}{}{}.", reformatted.unwrap_or_default(), remembers.unwrap_or_default()))
 }
 
-/// Describes the storage below a file system.
 fn place(place: &Place) -> String {
     match place {
         Place::Image { bytes, direct_io } => {
@@ -185,7 +180,6 @@ pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// Joins the facts about a subject; `None` if there are none.
 fn join(parts: &[String], of: &str) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{of}: {}.", parts.join("; ")))
 }
@@ -342,15 +336,9 @@ fn preset(preset: Preset) -> &'static str {
 /// Names the states of the cache; those in a virtual machine end at the guest.
 fn caches(summary: &Summary) -> String {
     let guest = if summary.machine.hypervisor.is_some() { "guest-" } else { "" };
-    let mut states: Vec<String> = Vec::new();
-    for arm in &summary.arms {
-        let state = match arm.planned.cache {
-            state @ (CacheState::Warm | CacheState::Unseen) => state.name().into(),
-            cold => format!("{guest}{}", cold.name()),
-        };
-        if !states.contains(&state) {
-            states.push(state);
-        }
-    }
-    format!("cache {}", text::list(&states))
+    let states = summary.arms.iter().map(|arm| match arm.planned.cache {
+        state @ (CacheState::Warm | CacheState::Unseen) => state.name().into(),
+        cold => format!("{guest}{}", cold.name()),
+    });
+    format!("cache {}", text::list(&text::distinct(states)))
 }

@@ -192,7 +192,6 @@ fn shortened(name: &str, width: usize) -> String {
     name.chars().take(width.max(4)).collect()
 }
 
-/// Returns the bars below each other, for a page.
 pub(super) fn lines(overview: &Overview) -> Vec<String> {
     let style = Style { color: false, unicode: true };
     let names = overview.columns.iter().map(|column| length(&column.name)).max().unwrap_or(0);

@@ -121,7 +121,6 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Returns the number of characters, taken as the width on a terminal.
 pub(super) fn length(text: &str) -> usize {
     text.chars().count()
 }

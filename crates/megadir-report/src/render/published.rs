@@ -178,7 +178,6 @@ fn rows<'a>(
     comparison.rows.iter().filter_map(row).filter(|(planned, _)| planned.role != Role::AgainstItself)
 }
 
-/// Returns the table of repeated look-ups of one name.
 fn lookups(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
     let fixed = |planned: &Arm| matches!(planned.work, Work::Lookup { keys: Keys::Fixed, .. });
     let arms = comparisons.iter().flat_map(|comparison| rows(summary, comparison));

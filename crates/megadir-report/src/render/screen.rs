@@ -15,7 +15,6 @@ use crate::warning::{Told, Warning, disturbance, told};
 pub const LINES_MAX: usize = 22;
 /// Maximum width, columns.
 pub const WIDTH_MAX: usize = 80;
-/// Maximum number of warnings.
 const WARNINGS_MAX: usize = 3;
 /// Maximum number of lines of the answer.
 const ANSWER_MAX: usize = 6;
@@ -102,7 +101,7 @@ fn rest(report: &Report, notes: usize) -> String {
     let groups = (groups > 1).then(|| format!("{} groups", text::count(groups)));
     let notes = (notes > 0).then(|| text::counted(notes as u64, "note"));
     let parts: Vec<String> = groups.into_iter().chain(notes).chain(["the method".into()]).collect();
-    format!("More ({}): megadir bench report --verbose", text::list(&parts))
+    format!("More ({}): megadir bench report RECORD --verbose", text::list(&parts))
 }
 
 fn main_table(report: &Report) -> Option<(String, Grid)> {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::Evidence;
 use super::{Figure, Threshold};
+use crate::text::distinct;
 
 /// A group read by the rule BreakEven.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -132,12 +133,7 @@ fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
 
 /// Compares the smallest directory with the largest, for every way of listing that has a share of both in every round.
 fn sizes(read: &[Read], confidence: f64) -> Vec<BreakEvenSizes> {
-    let mut names: Vec<&str> = Vec::new();
-    for one in read {
-        if !names.contains(&one.series.name.as_str()) {
-            names.push(&one.series.name);
-        }
-    }
+    let names = distinct(read.iter().map(|one| one.series.name.as_str()));
     let of_name = |name: &&str| {
         let all = || read.iter().filter(|one| one.series.name == **name);
         let small = all().min_by_key(|one| one.series.entries)?;

@@ -209,13 +209,7 @@ fn calls_contrast(evidence: &Evidence<'_>, arms: &[ArmId]) -> Option<CallsContra
 fn effort(planned: &Arm) -> Option<(&str, u32, &[Stage])> {
     match &planned.work {
         Work::List { backend, threads, stages, .. } => Some((backend, *threads, stages)),
-        Work::Lookup { .. }
-        | Work::FillUntilRefused { .. }
-        | Work::Files(_)
-        | Work::Remove(_)
-        | Work::Attributes { .. }
-        | Work::Ask { .. }
-        | Work::Command(_) => None,
+        _ => None,
     }
 }
 

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Figure;
 use super::evidence::Evidence;
+use crate::text::distinct;
 
 /// A group read by the rule Decompose. Times are nanoseconds an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -182,13 +183,7 @@ fn steps(program: &[(String, ArmId)], times: &[Vec<f64>]) -> Vec<Vec<f64>> {
 
 /// Returns the names of the factors in the order in which they first appear.
 fn names<'a>(programs: &Programs<'a>) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in programs.slow.iter().chain(programs.fast) {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
-    names
+    distinct(programs.slow.iter().chain(programs.fast).map(|(name, _)| name.as_str()))
 }
 
 fn factor(judge: &Judge<'_>, steps: &Steps, programs: &Programs<'_>, name: &str) -> Option<Factor> {

@@ -1,11 +1,5 @@
-//! Summary of a record, as data without sentences.
-//!
-//! Files: `whole` (the summary and how it is made), `rounds` (samples paired by round), `evidence` (what rules judge
-//! by), `check` (what must hold of it), `decode` (times of single operations), `arm` (one arm alone), `operations` (its
-//! single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`,
-//! `fillings` (rules), `resolution` (the baseline against itself). None of them knows a format.
+//! Summary of a record, as data without sentences. No file here knows a format.
 
-mod alternatives;
 mod arm;
 mod break_even;
 mod compare;

@@ -184,7 +184,6 @@ fn ground(of: &LabFileSystem) -> String {
     }
 }
 
-/// Returns the contrasts of file systems that differ in nothing else.
 pub(crate) fn comparable(plan: &Plan, pairs: &[Pair]) -> Vec<Pair> {
     let on = |cell: ArmId| {
         let data = plan.arms.get(cell.0 as usize)?.data;

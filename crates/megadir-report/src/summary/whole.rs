@@ -202,16 +202,6 @@ impl Summary {
         }
     }
 
-    /// Returns the name of an arm of a comparison, without its file system in any case.
-    #[must_use]
-    pub(crate) fn bare_name_in(&self, comparison: &Comparison, arm: ArmId) -> String {
-        let Some(planned) = self.arm(arm).map(|arm| &arm.planned) else { return "?".into() };
-        match self.shares_directory(comparison) {
-            true => self.arm_name_in(comparison, arm),
-            false => planned.bare_name(),
-        }
-    }
-
     /// `true` if all arms of a comparison name the same directory.
     fn shares_directory(&self, comparison: &Comparison) -> bool {
         let axes = |arm: ArmId| self.arm(arm).map(|arm| &arm.planned.axes);
@@ -251,7 +241,6 @@ impl Summary {
         if self.compares_volumes() { "volume" } else { "file system" }
     }
 
-    /// Returns the label of a data set's file system.
     #[must_use]
     pub(crate) fn place_of(&self, data: DataId) -> &str {
         let check = self.data.iter().find(|check| check.data.id == data);

@@ -27,7 +27,6 @@ const RATE_KEPT_MIN: f64 = 0.98;
 const AUTOCORRELATION_MAX: f64 = 0.3;
 /// Changes of level less probable than this are reported.
 const CHANGE_POINT_P: f64 = 0.01;
-/// Minimum number of rounds for a test of bimodality.
 const BIMODALITY_ROUNDS_MIN: usize = 20;
 /// Bimodality coefficients above this are reported. A uniform distribution has 5/9; skewed times with a single
 /// mode reach 0.7.
@@ -160,7 +159,6 @@ fn timer_cost(summary: &Summary) -> Option<Warning> {
     })
 }
 
-/// Reports what the run's self-check did not find.
 fn self_check(summary: &Summary) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if summary.self_check.as_ref().is_some_and(|check| !check.delays_found) {
@@ -180,7 +178,6 @@ fn self_check(summary: &Summary) -> Vec<Warning> {
     warnings
 }
 
-/// Reports the arm that was furthest behind its rate.
 fn rate_not_kept(summary: &Summary) -> Option<Warning> {
     let rate = |arm: &ArmSummary| arm.timing.as_ref()?.single.as_ref()?.rate;
     let behind = summary.arms.iter().filter_map(|arm| Some((arm, rate(arm)?)));
@@ -193,7 +190,6 @@ fn rate_not_kept(summary: &Summary) -> Option<Warning> {
     })
 }
 
-/// Examines one series in the order of its rounds.
 fn series(arm: &ArmSummary, times: &[f64], summary: &Summary) -> Vec<Warning> {
     let arm = || arm.planned.name.clone();
     let mut warnings = Vec::new();

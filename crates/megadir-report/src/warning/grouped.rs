@@ -10,7 +10,6 @@ use crate::text;
 /// Notes of one kind that are printed in full; the rest is counted.
 const NOTES_MAX: usize = 3;
 
-/// Warnings of one kind as one.
 pub(crate) struct Told {
     /// `true` if the numbers must not be used until this is resolved.
     pub(crate) loud: bool,

@@ -1,8 +1,4 @@
-//! Warnings against trusting a run: a closed set, each with advice.
-//!
-//! Files: `kind` (the set, and the run's own observations), `words`, `options` (of the command that made
-//! the record), `derive` (from the samples), `run` (about the run as a whole, and noisy reference arms),
-//! `grouped` (for display). Modelled on the warnings of criterion and hyperfine.
+//! Warnings against trusting a run: a closed set, each with advice. Modelled on those of criterion and hyperfine.
 
 mod derive;
 mod grouped;

@@ -74,7 +74,7 @@ fn advice(warning: &Warning, options: Options) -> String {
         Warning::ResolutionWide { .. } => {
             return format!(
                 "{}, or use a quieter machine: nothing will be called equivalent before.",
-                capitalized(more)
+                text::capital(more)
             );
         }
         Warning::ReferenceWide { .. } => {
@@ -99,11 +99,6 @@ fn samples(options: Options, phrase: &str) -> String {
         Options::Bench => format!("{phrase} (--format csv)"),
         Options::Advise => String::new(),
     }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
 /// Returns advice that names no option of a single command.

@@ -20,7 +20,7 @@ fn every_chart_draws_a_record_that_has_what_it_shows() {
     for (chart, record) in &records {
         let report = report_on(record).unwrap();
         for (width, suffix) in [(Width::Wide, ""), (Width::Narrow, ".narrow")] {
-            let drawn = chart_named(chart).unwrap().draw(&report, width);
+            let drawn = (chart_named(chart).unwrap().draw)(&report, width);
             let first = drawn.first().unwrap_or_else(|| panic!("{chart} draws nothing"));
             golden(&format!("chart-{chart}{suffix}.svg"), &first.document());
         }
@@ -33,7 +33,7 @@ fn the_gallery_shows_every_chart() {
          yours. HTML reports use a narrow form on phones. Regenerate this page with `MEGADIR_BLESS=1 cargo test -p megadir-report`.\n"
         .to_owned();
     for chart in CHARTS {
-        let (name, answers) = (chart.name(), chart.answers());
+        let (name, answers) = (chart.name, chart.answers);
         page.push_str(&format!("\n## {answers}\n\n`{name}`\n\n![{name}](../crates/megadir-report/tests/golden/chart-{name}.svg)\n"));
     }
     golden("../../../../docs/gallery.md", &page);

@@ -94,7 +94,7 @@ fn show(text: &[u8]) -> bool {
         (format.write)(&report, &view, &mut Vec::new()).expect("memory takes it");
     }
     for chart in CHARTS {
-        let _ = document(&report, *chart, 1);
+        let _ = document(&report, chart, 1);
     }
     // A run compared with itself, and enough runs per side for intervals across runs.
     let run = Run { name: "run", report: &report };

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// Names of studies that are also the name of a chart or of a kind of work.
-const OTHER_USES: [(&str, &str); 5] = [
+const OTHER_USES: [(&str, &str); 6] = [
+    ("chart/mod.rs", "fill"),
     ("chart/growth.rs", "fill"),
     ("render/operations.rs", "listing"),
     ("render/columns.rs", "attributes"),

@@ -93,7 +93,6 @@ fn try_extra(binary: &Path, extra: &ExtraRun, context: &Context) -> Result<Optio
     finish(&mut command, QUICK, folder.path(), extra.name, context)
 }
 
-/// Returns the names of the studies, sorted.
 fn studies(folder: &Path) -> Result<Vec<String>, String> {
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -163,7 +162,6 @@ fn left_behind(names: &[String]) -> Result<(), String> {
     }
 }
 
-/// Returns the names in a folder, sorted.
 fn names(folder: &Path) -> Result<Vec<String>, String> {
     let cannot = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
     let mut names = Vec::new();

@@ -46,7 +46,6 @@ pub(super) fn build(command: &mut Command, filters: &[&str], root: &Path) -> Res
     Ok(messages.filter_map(|message| suite(&message, filters, root)).collect())
 }
 
-/// Returns the suite that a message of cargo names. It runs in the folder of its package, as under cargo.
 fn suite(message: &Value, filters: &[&str], root: &Path) -> Option<Suite> {
     if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
         return None;
@@ -196,7 +195,6 @@ fn totals(results: &[String]) -> String {
     format!("{suites} suites: {} passed, {} failed", sum(" passed"), sum(" failed"))
 }
 
-/// Returns the number before a word of a result line.
 fn number_before(line: &str, word: &str) -> Option<u64> {
     let before = line.strip_prefix("test result: ")?.split_once(word)?.0;
     before.rsplit(' ').next()?.parse().ok()

@@ -152,7 +152,6 @@ impl<'a> Release<'a> {
     }
 }
 
-/// Target of the static program.
 fn static_target() -> String {
     format!("{}-unknown-linux-musl", std::env::consts::ARCH)
 }

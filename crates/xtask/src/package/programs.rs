@@ -18,7 +18,6 @@ const GENERATED: &[(&str, &str)] =
     &[("man", "man1"), ("bash", "completions"), ("zsh", "completions"), ("fish", "completions")];
 
 impl Release<'_> {
-    /// Builds the program for this machine or for a target, and returns its path.
     pub(super) fn build(&self, target: Option<&str>) -> Result<PathBuf, String> {
         let mut folder = self.workspace.target.clone();
         let mut command = self.cargo();

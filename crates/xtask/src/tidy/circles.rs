@@ -51,7 +51,6 @@ impl<'a> Crate<'a> {
         all
     }
 
-    /// Returns the module that defines what a path leads to.
     fn resolve(&self, path: &[String], reexports: u32) -> Path {
         let mut length = 0;
         while length < path.len() && self.modules.contains(&path[..=length]) {
@@ -106,7 +105,6 @@ fn circles_in(folder: &[String], uses: &Uses<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Returns the shortest way from a module back to it, with it at both ends.
 fn shortest_circle<'u>(start: &'u str, uses: &'u Uses<'_>) -> Option<Vec<&'u str>> {
     let mut waiting = VecDeque::from([vec![start]]);
     let mut seen = BTreeSet::new();
@@ -139,7 +137,6 @@ fn reachable<'u>(start: &str, uses: &'u Uses<'_>) -> BTreeSet<&'u str> {
     reached
 }
 
-/// Returns the module that a file of a crate is.
 fn module_of(path: &str) -> Path {
     let inside = path.split_once("/src/").map_or(path, |(_, inside)| inside).trim_end_matches(".rs");
     let mut module: Path = inside.split('/').map(str::to_owned).collect();

@@ -9,7 +9,6 @@ use megadir_record::{FileSystem, Machine, Pressure};
 
 use super::Program;
 
-/// Kernel settings for write-back and for caching names.
 const SETTINGS: [&str; 8] = [
     "vm.dirty_ratio",
     "vm.dirty_bytes",
@@ -105,7 +104,6 @@ fn stall(path: &str) -> Option<f64> {
     some.split(' ').find_map(|word| word.strip_prefix("avg10="))?.parse().ok()
 }
 
-/// Returns a kernel setting with its value, as sysctl(8) prints it.
 fn setting(name: &str) -> Option<String> {
     Some(format!("{name} = {}", read(Path::new("/proc/sys").join(name.replace('.', "/")))?))
 }

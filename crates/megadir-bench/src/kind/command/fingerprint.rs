@@ -6,7 +6,6 @@ use crate::kind::name_hash;
 use crate::os::{At, Borrowed, each_entry_of_run, open_on_this_mount};
 use megadir::FileType;
 
-/// Entries of a data set and their fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     /// Files and directories below the top.
@@ -17,7 +16,6 @@ pub(crate) struct Fingerprint {
     pub(crate) attributes: u64,
 }
 
-/// Walks a data set.
 pub(crate) fn fingerprint(top: Borrowed<'_>, control: RunControl<'_>) -> Result<Fingerprint, WorkError> {
     let mut found = Fingerprint { entries: 0, paths: 0, attributes: 0 };
     below(top, 0, 0, control, &mut found)?;
@@ -31,7 +29,7 @@ fn below(
     control: RunControl<'_>,
     found: &mut Fingerprint,
 ) -> Result<(), WorkError> {
-    let failed = |source| WorkError::Stage { stage: "checking the data set", source };
+    let failed = WorkError::at("checking the data set");
     if depth > LEVELS_MAX {
         return Err(failed(std::io::Error::other("a program created directories that are nested too deep")));
     }

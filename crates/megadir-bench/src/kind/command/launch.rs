@@ -35,7 +35,6 @@ const GO: [u8; 1] = [1];
 const NUMBERS: usize = 7;
 /// Interval between checks for cancellation and the time limit.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// Buffer for the program's output.
 const BUFFER_BYTES: usize = 256 << 10;
 
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +129,7 @@ impl Launcher {
         control: RunControl<'_>,
         read: &mut dyn FnMut(&[u8]),
     ) -> Result<Ended, WorkError> {
-        let failed = |source: io::Error| WorkError::Stage { stage: "running a program", source };
+        let failed = WorkError::at("running a program");
         let (started, mut buffer) = (Instant::now(), vec![0; BUFFER_BYTES]);
         self.control.write_all(&GO).map_err(failed)?;
         loop {

@@ -9,7 +9,6 @@ use crate::kind::name_hash;
 /// Longest line that is kept whole; the rest of a longer one counts as a line of its own.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// Lines read so far.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
     directory: Vec<u8>,

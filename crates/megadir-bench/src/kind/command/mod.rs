@@ -43,7 +43,6 @@ pub const TIMEOUT_S: u64 = 600;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandSpec {
-    /// Environment variables set for all programs.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
     pub groups: Vec<CommandGroup>,
@@ -55,7 +54,6 @@ pub struct CommandSpec {
 pub struct CommandGroup {
     pub name: String,
     pub title: String,
-    /// `true` if the group answers the study's question.
     #[serde(default)]
     pub answers: bool,
     /// Criterion of equal work [default: the printed lines; if the arms change the data, the remaining files].
@@ -84,7 +82,6 @@ pub struct CommandGroup {
 pub struct CommandArm {
     /// Name in tables [default: the command line without `{dir}`].
     pub name: Option<String>,
-    /// Command line with placeholders.
     pub run: String,
 }
 

@@ -14,7 +14,6 @@ use crate::kind::command::{CommandArm, CommandGroup, CommandSpec};
 use crate::note::NoteKind;
 use crate::request::{PlanError, Request};
 
-/// An arm whose program is installed.
 struct Installed<'a> {
     arm: &'a CommandArm,
     name: String,

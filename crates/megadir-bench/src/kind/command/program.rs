@@ -14,7 +14,6 @@ use crate::request::ProgramFact;
 /// A program that prints no version within this time has none.
 #[cfg(target_os = "linux")]
 const VERSION_WITHIN: Duration = Duration::from_secs(2);
-/// Longest version, characters.
 #[cfg(target_os = "linux")]
 const VERSION_MAX: usize = 120;
 /// Placeholder of the program that measures.
@@ -52,7 +51,6 @@ pub(super) fn first_word(line: &str) -> Option<String> {
     }
 }
 
-/// Returns the file that a shell would run for a word.
 pub(super) fn find(word: &str, path: Option<&OsStr>) -> Result<PathBuf, String> {
     if word.contains('/') {
         let file = Path::new(word);

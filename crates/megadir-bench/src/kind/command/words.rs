@@ -9,7 +9,6 @@ use std::ffi::{OsStr, OsString};
 
 /// Characters that only a shell interprets, outside quotes.
 const OF_SHELL: &[char] = &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '\n'];
-/// Program that interprets command lines.
 const SHELL: &str = "/bin/sh";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,13 +20,10 @@ pub struct CommandLine {
 #[cfg(any(target_os = "linux", test))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placeholders<'a> {
-    /// `{dir}`
     pub(crate) dir: &'a OsStr,
     /// `{n}`
     pub(crate) entries: u64,
-    /// `{out}`
     pub(crate) out: &'a OsStr,
-    /// `{megadir}`
     pub(crate) megadir: &'a OsStr,
 }
 
@@ -87,7 +83,6 @@ impl CommandLine {
     }
 }
 
-/// Quotes a path for the shell.
 #[cfg(any(target_os = "linux", test))]
 fn quote(value: &OsStr) -> OsString {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%=".contains(byte);

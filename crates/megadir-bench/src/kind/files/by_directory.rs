@@ -16,11 +16,11 @@ use stream::Stream;
 
 use crate::control::{RunControl, WorkError};
 use crate::dataset::{self, PlaceBuffer};
+use crate::kind::files::explained;
 use crate::kind::files::file::{FileOps, Outcome, is_of_one_file, make_directories};
 use crate::kind::files::order::Batch;
 use crate::kind::files::task::Checksum;
 use crate::kind::files::task::{Set, directory_key};
-use crate::kind::files::{explained, failed};
 use crate::measure::Operation;
 use crate::os::{self, At, Borrowed, Owned};
 
@@ -28,7 +28,6 @@ fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
     if path.is_empty() { os::again(top) } else { os::open_below(top, path) }
 }
 
-/// Processes the entries of one directory after the other.
 pub(crate) struct Listed<'a, 'b> {
     pub(crate) top: Borrowed<'a>,
     pub(crate) directories: std::slice::Iter<'a, Vec<u8>>,
@@ -54,7 +53,7 @@ impl<'a> Listed<'a, '_> {
             }
             let Some(now) = &mut self.now else { return Ok(false) };
             let next = now.stream.next_below();
-            let cannot = |source| WorkError::Stage { stage: "readdir", source };
+            let cannot = WorkError::at("readdir");
             let Some((directory, entry)) = next.map_err(cannot)? else {
                 self.now = None;
                 continue;
@@ -79,8 +78,8 @@ impl<'a> Listed<'a, '_> {
 
 /// Opens a directory like opendir; its entries are accessed relative to the stream's descriptor.
 fn enter<'a>(top: Borrowed<'_>, path: &'a [u8]) -> Result<Open<'a>, WorkError> {
-    let directory = open(top, path).map_err(failed("opening a directory"))?;
-    let cannot = |source| WorkError::Stage { stage: "opendir", source };
+    let directory = open(top, path).map_err(WorkError::at("opening a directory"))?;
+    let cannot = WorkError::at("opendir");
     let stream = Stream::open(directory).map_err(cannot)?;
     Ok(Open { path, key: directory_key(path), stream })
 }
@@ -165,7 +164,6 @@ impl Operation for Made<'_, '_> {
     }
 }
 
-/// Processes the files of a batch, one after the other.
 pub(crate) struct ByName<'a, 'b> {
     pub(crate) top: Borrowed<'a>,
     pub(crate) set: &'a Set,

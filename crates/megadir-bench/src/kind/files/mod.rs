@@ -228,10 +228,6 @@ fn sum_up(reports: &[Report]) -> (BlockUsage, Counted) {
     (taken, Counted { entries, hash, calls: None, written_bytes: 0 })
 }
 
-fn failed(stage: &'static str) -> impl Fn(io::Error) -> WorkError {
-    move |source| WorkError::Stage { stage, source }
-}
-
 /// Converts a call's error; for a full directory or file system, names the limit.
 fn explained(top: Borrowed<'_>, directory: &[u8], met: Outcome) -> WorkError {
     let Outcome { stage, step, error } = met;
@@ -244,7 +240,7 @@ fn explained(top: Borrowed<'_>, directory: &[u8], met: Outcome) -> WorkError {
         Some(explanation) if explanation.limit == Limit::DirectoryIndex => {
             return match entries_of(at) {
                 Ok(entries) => WorkError::Refused(Refused { entries, cause: explanation.to_string() }),
-                Err(error) => failed("counting a directory's entries")(error),
+                Err(error) => WorkError::at("counting a directory's entries")(error),
             };
         }
         Some(explanation) => io::Error::other(explanation.to_string()),

@@ -10,7 +10,6 @@ use megadir_stats::permutation::Permutation;
 
 use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, PlaceBuffer};
-use crate::kind::files::failed;
 use crate::kind::files::task::{Set, Task, directories, no_place, path_key};
 use crate::os::{self, At};
 
@@ -63,7 +62,7 @@ fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Resu
         let directory = match path.is_empty() {
             true => top.again()?,
             false => {
-                let opened = os::open_below(top.at(), path).map_err(failed("opening a directory"))?;
+                let opened = os::open_below(top.at(), path).map_err(WorkError::at("opening a directory"))?;
                 Dir::from_descriptor(opened, String::from_utf8_lossy(path).as_ref())
             }
         };
@@ -184,7 +183,7 @@ impl Batch {
             let place = set.files.place(index, &mut buffer).map_err(|reason| no_place(reason, index))?;
             let file_at = place.path().len() - place.file().len();
             let path = CString::new(place.path()).map_err(std::io::Error::from);
-            let path = path.map_err(|source| WorkError::Stage { stage: "computing a name", source })?;
+            let path = path.map_err(WorkError::at("computing a name"))?;
             self.files.push(Next { index, path, file_at, size_bytes, content_at });
             if self.files.len() == FILES_MAX {
                 break;

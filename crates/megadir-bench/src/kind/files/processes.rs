@@ -116,7 +116,6 @@ impl Process {
         }
     }
 
-    /// Returns the error of a worker that no longer answers.
     fn ended(&mut self, error: &io::Error) -> WorkError {
         // It may be exiting, or hang.
         let _ = self.child.kill();

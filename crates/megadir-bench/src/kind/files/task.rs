@@ -8,7 +8,6 @@ use megadir::layout::Refused;
 use megadir_record::{FileWork, Made, Sharing};
 use serde::{Deserialize, Serialize};
 
-use super::failed;
 use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, FilesError, PlaceBuffer};
 use crate::kind::name_hash;
@@ -80,7 +79,7 @@ impl Task {
         if make {
             match os::make_directory(data.at(), name.as_str()) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(failed("creating a worker's directory")(error));
+                    return Err(WorkError::at("creating a worker's directory")(error));
                 }
                 _ => {}
             }

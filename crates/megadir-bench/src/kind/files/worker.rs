@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::by_directory::{Directories, make_all};
 use super::by_directory::{Entered, Listed, Made};
-use super::failed;
 use super::file::FileOps;
 use super::order::Order;
 use super::task::Checksum;
@@ -26,7 +25,6 @@ pub(crate) struct Worker {
     order: Order,
     /// Unexpected or missing names found while preparing the order.
     wrong: u64,
-    /// The first files.
     batch: Batch,
     batched: u64,
     directories: Vec<Vec<u8>>,
@@ -46,7 +44,6 @@ pub(crate) struct Report {
     /// Bytes read from devices, if the system counts them.
     pub(crate) read_bytes: Option<u64>,
     pub(crate) files: u64,
-    /// Files that were not as expected.
     pub(crate) wrong: u64,
 }
 
@@ -101,7 +98,6 @@ impl Worker {
         Ok(worker)
     }
 
-    /// `true` if files are found by listing.
     fn lists(&self) -> bool {
         let work = &self.task.work;
         let makes = matches!(
@@ -141,7 +137,8 @@ impl Worker {
             (_, false) => self.by_number(&top, &mut hand, stopwatch, &mut pauses, control)?,
         };
         if work.sync == SyncPolicy::AtEnd {
-            marked(control.heartbeat, WRITING_BACK, || os::sync(top.at())).map_err(failed("syncfs"))?;
+            marked(control.heartbeat, WRITING_BACK, || os::sync(top.at()))
+                .map_err(WorkError::at("syncfs"))?;
         }
         let end_ns = shared_ns();
         let used = thread_usage().since(before);

@@ -5,7 +5,6 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// Lines before the first entry.
 pub(crate) const HEADINGS: u64 = 1;
 /// Entries between two heartbeats.
 const STEP: usize = 1024;

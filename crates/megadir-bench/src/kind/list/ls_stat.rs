@@ -112,7 +112,7 @@ mod linux {
             }
             path.truncate(prefix);
             path.extend_from_slice(name.to_bytes_with_nul());
-            let failed = |source| WorkError::Stage { stage: "lgetxattr", source };
+            let failed = WorkError::at("lgetxattr");
             let path =
                 CStr::from_bytes_with_nul(&path).map_err(|error| failed(std::io::Error::other(error)))?;
             asked.calls += 1;
@@ -203,7 +203,7 @@ mod windows {
         arena: &mut NameArena,
         control: RunControl<'_>,
     ) -> Result<Asked, WorkError> {
-        let failed = |source| WorkError::Stage { stage: "GetFileAttributesExW", source };
+        let failed = WorkError::at("GetFileAttributesExW");
         let mut path: Vec<u16> = directory.present_path()?.as_os_str().encode_wide().collect();
         path.push(u16::from(b'\\'));
         let prefix = path.len();

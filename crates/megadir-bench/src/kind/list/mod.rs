@@ -67,9 +67,7 @@ pub struct ArmSpec {
 #[serde(deny_unknown_fields)]
 pub struct CompareSpec {
     pub name: String,
-    /// Question that the group answers.
     pub title: String,
-    /// `true` if its result answers the study's question.
     #[serde(default)]
     pub answers: bool,
     pub arms: Vec<ArmSpec>,
@@ -80,9 +78,7 @@ pub struct CompareSpec {
 #[serde(deny_unknown_fields)]
 pub struct DecomposeSpec {
     pub name: String,
-    /// Question that the group answers.
     pub title: String,
-    /// `true` if its result answers the study's question.
     #[serde(default)]
     pub answers: bool,
     pub slow_name: String,
@@ -106,9 +102,7 @@ pub struct StepSpec {
 #[serde(deny_unknown_fields)]
 pub struct GrowSpec {
     pub name: String,
-    /// Question that the group answers.
     pub title: String,
-    /// `true` if its result answers the study's question.
     #[serde(default)]
     pub answers: bool,
     /// Sizes as fractions of the run's number of entries, ascending; the last is 1.

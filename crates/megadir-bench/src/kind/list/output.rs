@@ -27,7 +27,6 @@ pub(crate) struct Sink {
     newlines_in_names: u64,
 }
 
-/// Bytes and lines read from the pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Drained {
     bytes: u64,
@@ -50,7 +49,7 @@ pub(crate) fn with_sink<T>(
     if !piped {
         return work(&mut sink);
     }
-    let failed = |source| WorkError::Stage { stage: "pipe", source };
+    let failed = WorkError::at("pipe");
     let (output, input) = std::io::pipe().map_err(failed)?;
     sink.pipe = Some(input);
     std::thread::scope(|scope| {
@@ -146,8 +145,7 @@ impl Sink {
 
     fn pass(&mut self, length: usize) -> Result<(), WorkError> {
         if let Some(pipe) = &mut self.pipe {
-            pipe.write_all(&self.text[..length])
-                .map_err(|source| WorkError::Stage { stage: "write", source })?;
+            pipe.write_all(&self.text[..length]).map_err(WorkError::at("write"))?;
             self.calls += 1;
             self.written_bytes += length as u64;
         }
@@ -194,7 +192,6 @@ pub(crate) struct RawFormat {
 }
 
 impl RawFormat {
-    /// Returns the number of lines before the first entry.
     pub(crate) fn headings(&self) -> u64 {
         u64::from(self.headed)
     }

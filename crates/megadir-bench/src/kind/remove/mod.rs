@@ -305,7 +305,6 @@ mod linux {
         }
     }
 
-    /// Returns the processor time of all child processes that were waited for.
     pub(crate) fn usage() -> Usage {
         children_usage()
     }

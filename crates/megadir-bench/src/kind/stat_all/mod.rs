@@ -69,7 +69,6 @@ pub(crate) fn ascending(arms: &Arms<'_>) -> Vec<(u64, DataId)> {
 
 type Way = (&'static Method, u32);
 
-/// Returns the methods available here, each with all its thread counts.
 fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Result<Vec<Way>, PlanError> {
     let all: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
     let names: Vec<&str> =

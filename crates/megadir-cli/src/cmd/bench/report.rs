@@ -63,7 +63,7 @@ fn chart_help() -> String {
     let mut help = "Chart for --format svg, and the number of its picture if it has several, e.g. nines:2 [default: the chart that \
          answers the study's question best]. Charts:\n"
         .to_owned();
-    CHARTS.iter().for_each(|chart| help.push_str(&format!("\n{:14} {}", chart.name(), chart.answers())));
+    CHARTS.iter().for_each(|chart| help.push_str(&format!("\n{:14} {}", chart.name, chart.answers)));
     help
 }
 
@@ -72,7 +72,7 @@ fn parse_chart(text: &str) -> Result<(String, usize), String> {
     let number = number.parse().ok().filter(|number| *number > 0);
     let number = number.ok_or("pictures are numbered from 1, e.g. nines:2")?;
     if chart_named(name).is_none() {
-        let names: Vec<&str> = CHARTS.iter().map(|chart| chart.name()).collect();
+        let names: Vec<&str> = CHARTS.iter().map(|chart| chart.name).collect();
         return Err(format!("unknown chart; expected one of {}", names.join(", ")));
     }
     Ok((name.to_owned(), number))
@@ -220,7 +220,7 @@ fn prepare<'a>(
     if let Some((chart, number)) = picked.and_then(|(name, number)| Some((chart_named(name)?, *number))) {
         let (text, all) = chart::document(report, chart, number).map_err(|reason| refuse(path, &reason))?;
         if all > 1 {
-            eprintln!("megadir: picture {number} of {all}; --chart {}:N selects another", chart.name());
+            eprintln!("megadir: picture {number} of {all}; --chart {}:N selects another", chart.name);
         }
         picture = Some(text);
     } else if let Some(why) = (format.refuses)(report) {
@@ -283,12 +283,12 @@ pub(crate) fn view() -> View {
 
 #[cfg(test)]
 mod tests {
-    use megadir_bench::note::NOTE_KINDS;
+    use megadir_bench::note::NoteKind;
     use megadir_report::Warning;
 
     #[test]
     fn every_note_of_a_run_has_advice() {
-        for kind in NOTE_KINDS {
+        for kind in NoteKind::ALL {
             let noted = Warning::Noted { note: kind.name().into(), text: "Something.".into() };
             let advice = noted.advisory().advice;
             assert!(!advice.contains("newer megadir"), "{}: {advice}", kind.name());

@@ -149,7 +149,8 @@ fn report_on(
         Err(error) => Err(error.clone()),
     };
     if loud {
-        eprintln!("megadir: the record is '{}'; 'megadir bench report' prints it again", path.display());
+        let path = path.display();
+        eprintln!("megadir: the record is '{path}'; 'megadir bench report {path}' prints it again");
     }
     if result.as_ref().map_or(true, |end| end.interrupted) {
         eprintln!("megadir: 'megadir bench run --resume {}' continues it", path.display());

@@ -128,11 +128,7 @@ fn of_work(plan: &Plan, planned: &Arm, name: &str) -> Axes {
                 ..Axes::of(Operation::Remove)
             }
         }
-        Work::Lookup { .. }
-        | Work::FillUntilRefused { .. }
-        | Work::Attributes { .. }
-        | Work::Ask { .. }
-        | Work::Command(_) => Axes::of_work(&planned.work, entries),
+        _ => Axes::of_work(&planned.work, entries),
     }
 }
 

@@ -66,7 +66,6 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Returns the records in a folder, sorted.
 fn records(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut records: Vec<PathBuf> = entries
@@ -185,7 +184,6 @@ impl Browser {
         Ok(lines.iter().map(|line| format!("console: {}", line["message"])).collect())
     }
 
-    /// Returns a PNG of the screen or of the whole page.
     pub(crate) fn screenshot(&self, whole: bool) -> Result<Vec<u8>, String> {
         let mut how = json!({ "format": "png" });
         if whole {

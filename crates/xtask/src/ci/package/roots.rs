@@ -129,7 +129,6 @@ impl Root {
         Ok(printed)
     }
 
-    /// Returns the paths of all files, from the root.
     pub(super) fn files(&self) -> Result<BTreeSet<String>, String> {
         let mut find = Command::new("find");
         let printed = process::output(find.args([".", "-xdev"]).current_dir(self.folder.path()))?;

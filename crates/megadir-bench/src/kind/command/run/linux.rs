@@ -32,7 +32,6 @@ const EMPTY: &str = "empty";
 /// Lines that are kept to find the first that differs.
 const LINES_MAX: usize = 5_000_000;
 
-/// One arm's program.
 pub(crate) struct Program<'a> {
     work: CommandWork,
     entries: u64,

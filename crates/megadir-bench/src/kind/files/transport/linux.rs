@@ -53,7 +53,6 @@ impl Host {
         hand_over(&link.0.from, &[data, self.waits.as_fd()])
     }
 
-    /// Sends the data directory again.
     pub(crate) fn hand_data(&self, _worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
         hand_over(&link.0.from, &[data])
     }
@@ -128,7 +127,6 @@ impl Guest {
 }
 
 impl Barrier {
-    /// Waits until the run releases the workers.
     pub(crate) fn wait(self) {
         // The pipe never has data: `read` returns at its end, when the run closes it.
         let _ = std::fs::File::from(self.0).read(&mut [0]);

@@ -85,7 +85,6 @@ impl Host {
         link.say(&handed)
     }
 
-    /// Sends the data directory again.
     pub(crate) fn hand_data(&self, worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
         let data = link.give(data, worker.as_handle())?;
         link.say(&HandedData { data })
@@ -210,7 +209,6 @@ impl Guest {
 }
 
 impl Barrier {
-    /// Waits until the run releases the workers.
     pub(crate) fn wait(self) {
         // An error here does not hold up the other workers.
         let _ = self.0.wait();

@@ -36,7 +36,6 @@ pub(crate) struct Lookup<'a> {
     source: &'a NameSource,
     seed: u64,
     names: Vec<system::Name>,
-    /// Blocks prepared so far.
     blocks: u64,
 }
 
@@ -106,7 +105,7 @@ impl Workload for Lookup<'_> {
         let indices = self.draw(block, if fresh { operations } else { operations.min(NAMES_MAX) });
         let name = |index| self.source.name(self.presence, index, self.seed);
         let prepared = system::prepare(self.call, directory, indices.into_iter().map(name));
-        self.names = prepared.map_err(|source| WorkError::Stage { stage: "the names", source })?;
+        self.names = prepared.map_err(WorkError::at("the names"))?;
         Ok(())
     }
 
@@ -126,7 +125,6 @@ impl Workload for Lookup<'_> {
     }
 }
 
-/// Looks up the names of a block, one after the other.
 struct Ask<'a> {
     call: LookupCall,
     directory: Borrowed<'a>,
@@ -148,7 +146,7 @@ impl Operation for Ask<'_> {
         let name = &self.names[self.next];
         self.next += 1;
         let exists = system::exists(self.call, self.directory, name);
-        exists.map(u64::from).map_err(|source| WorkError::Stage { stage: self.call.name(), source })
+        exists.map(u64::from).map_err(WorkError::at(self.call.name()))
     }
 
     fn between(&mut self) -> Result<(), WorkError> {

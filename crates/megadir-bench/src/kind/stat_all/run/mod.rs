@@ -16,7 +16,6 @@ use crate::kind::{name_hash, repeat};
 use crate::measure::Stopwatch;
 use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
 
-/// Requested attributes of each entry.
 const WANT: StatMask = StatMask::TYPE.union(StatMask::SIZE).union(StatMask::MODIFIED);
 /// Buffer passed to backends that use their own, bytes: the smallest allowed.
 const NO_BUFFER: u64 = 4 << 10;
@@ -90,10 +89,6 @@ fn fold(hash: u64, number: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64 ^ hash.rotate_left(17)
 }
 
-fn failed(stage: &'static str) -> impl Fn(std::io::Error) -> WorkError {
-    move |source| WorkError::Stage { stage, source }
-}
-
 /// The oracle's results on a directory: for methods that report sizes, times, or whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
@@ -131,8 +126,8 @@ impl FileAttributes {
         threads: u32,
         keeps: bool,
     ) -> Result<Self, WorkError> {
-        let method =
-            method_named(method).map_err(|reason| failed("attributes")(std::io::Error::other(reason)))?;
+        let method = method_named(method)
+            .map_err(|reason| WorkError::at("attributes")(std::io::Error::other(reason)))?;
         let buffer_bytes = buffer_bytes.unwrap_or(NO_BUFFER);
         Ok(Self { method, buffer_bytes, threads: threads as usize, keeps })
     }
@@ -168,7 +163,7 @@ impl FileAttributes {
                     }
                 } else if !attributes.has_vanished() {
                     let source = std::io::Error::from_raw_os_error(attributes.error);
-                    return Err(failed(self.method.name)(source));
+                    return Err(WorkError::at(self.method.name)(source));
                 }
             }
         }
@@ -205,16 +200,16 @@ impl FileAttributes {
 
 /// Lists and reads attributes with Rust's standard library.
 fn std_fs(directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<(), WorkError> {
-    for entry in std::fs::read_dir(directory.path()).map_err(failed("read_dir"))? {
+    for entry in std::fs::read_dir(directory.path()).map_err(WorkError::at("read_dir"))? {
         files.check(control)?;
-        let entry = entry.map_err(failed("read_dir"))?;
+        let entry = entry.map_err(WorkError::at("read_dir"))?;
         match entry.metadata() {
             Ok(metadata) if metadata.is_file() => {
                 files.add(names::from_os(&entry.file_name()), metadata.len(), system::modified(&metadata));
             }
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed("metadata")(error)),
+            Err(error) => return Err(WorkError::at("metadata")(error)),
         }
     }
     Ok(())
@@ -226,7 +221,8 @@ fn cpp_filesystem(directory: &Dir, files: &mut Files) -> Result<(), WorkError> {
         let times = Time { seconds, nanoseconds };
         files.add(name, 0, times);
     };
-    megadir_sys::cpp_filesystem::regular_files(directory.path(), &mut row).map_err(failed("std::filesystem"))
+    megadir_sys::cpp_filesystem::regular_files(directory.path(), &mut row)
+        .map_err(WorkError::at("std::filesystem"))
 }
 
 impl Workload for FileAttributes {
@@ -256,7 +252,7 @@ mod system {
     use megadir::{Dir, ReadOptions, Time};
     use rustix::io::Errno;
 
-    use super::{Files, failed};
+    use super::Files;
     use crate::control::{RunControl, WorkError};
 
     /// Lists by readdir and reads the attributes of each entry by path, as the programs under study do.
@@ -279,7 +275,7 @@ mod system {
                 path.extend_from_slice(entry.name);
                 path.push(0);
                 let path = CStr::from_bytes_with_nul(&path)
-                    .map_err(|error| failed("lstat")(std::io::Error::other(error)))?;
+                    .map_err(|error| WorkError::at("lstat")(std::io::Error::other(error)))?;
                 asked += 1;
                 match rustix::fs::lstat(path) {
                     Ok(status) => {
@@ -291,7 +287,7 @@ mod system {
                     }
                     // Vanished entries are missing from the count, so the block counts as unequal.
                     Err(Errno::NOENT) => {}
-                    Err(error) => return Err(failed("lstat")(error.into())),
+                    Err(error) => return Err(WorkError::at("lstat")(error.into())),
                 }
             }
         }
@@ -313,7 +309,7 @@ mod system {
 
     use megadir::{Dir, ReadOptions, Time};
 
-    use super::{Files, failed};
+    use super::Files;
     use crate::control::{RunControl, WorkError};
 
     /// Unused on Windows: a stat backend of the library reads attributes by path.
@@ -323,7 +319,7 @@ mod system {
         _files: &mut Files,
         _signals: RunControl<'_>,
     ) -> Result<(), WorkError> {
-        Err(failed("lstat")(std::io::ErrorKind::Unsupported.into()))
+        Err(WorkError::at("lstat")(std::io::ErrorKind::Unsupported.into()))
     }
 
     #[inline]

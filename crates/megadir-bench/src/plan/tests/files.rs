@@ -7,7 +7,7 @@ use megadir_record::{
     Role, Work,
 };
 
-use super::*;
+use super::super::*;
 use crate::study::built_in;
 
 fn planned(name: &str, preset: Preset) -> Plan {
