@@ -7,7 +7,7 @@ use super::limits::amount;
 /// Smaller directories are not worth rebuilding; listing reads all of it.
 const LARGE_BYTES: u64 = 1 << 20;
 
-/// What follows the directory's name; `None` if it does not matter.
+/// Rest of a message that begins with the directory's name; `None` if it does not matter.
 pub(in crate::cmd) fn body(directory: &Dir) -> Option<String> {
     if directory.file_system() != FileSystem::Ext4 {
         return None;

@@ -15,7 +15,7 @@ use crate::file_type::FileType;
 /// Directories counted exactly, 8 bytes each.
 const DIRECTORIES_MAX: usize = 1 << 20;
 
-/// What a run would do.
+/// Counts of a run that changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Files that would be moved.

@@ -1,4 +1,4 @@
-//! What cannot be moved stays, valid, and is named in one line.
+//! Files that cannot be moved stay, valid, and are named in one line.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
