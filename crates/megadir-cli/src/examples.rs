@@ -44,6 +44,22 @@ pub(crate) static EXAMPLES: &[(&str, [Example; 3])] = &[
         ],
     ),
     (
+        "reshard",
+        [
+            ("megadir reshard --dry-run --to digest:2 spool", "Show how many files would be moved where"),
+            ("megadir reshard --yes --to digest:2 spool", "Move the files into 256 directories"),
+            ("megadir reshard --yes --to flat --rate 10k/s spool", "Move them back, at a limited rate"),
+        ],
+    ),
+    (
+        "layout",
+        [
+            ("megadir layout spool", "Show the layout of a directory, by a sample"),
+            ("megadir layout --verify spool", "Check the path of every file"),
+            ("megadir layout --verify --layout flat --json spool", "Compare with a layout, as a JSON object"),
+        ],
+    ),
+    (
         "usage",
         [
             ("megadir usage project", "Show which subtrees have the most entries"),

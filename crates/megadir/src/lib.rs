@@ -47,6 +47,7 @@
 //! | space left in a directory, and the limit behind a failed create | [`limits`] |
 //! | paths of files that are spread over directories | [`layout`] |
 //! | removing trees and huge directories | [`remove`] |
+//! | moving the files of a tree to another layout | `reshard` (Linux) |
 //! | choice of methods, with reasons | [`policy`], [`attribute_policy`] |
 //! | all methods | [`BACKENDS`], [`STAT_BACKENDS`] |
 //! | user input: counts, sizes, ages, misspelt words | [`quantity`], [`nearest`] |
@@ -78,6 +79,8 @@ mod file_type;
 #[cfg(any(target_os = "linux", windows))]
 pub mod io_priority;
 pub mod layout;
+#[cfg(target_os = "linux")]
+mod likeness;
 pub mod limits;
 mod listing;
 #[cfg(target_os = "linux")]
@@ -89,6 +92,8 @@ pub mod pace;
 pub mod policy;
 pub mod quantity;
 pub mod remove;
+#[cfg(target_os = "linux")]
+pub mod reshard;
 mod stat;
 pub mod summary;
 mod tree_path;

@@ -7,6 +7,7 @@ mod python;
 mod rule;
 mod rust;
 mod shell;
+mod transition;
 mod words;
 
 pub use words::words;
@@ -78,6 +79,8 @@ pub enum NoCode {
     RefusesAll,
     /// The layout's source has no code yet.
     Source,
+    /// The depth depends on the number of files, so that a name has several paths.
+    Growing,
 }
 
 impl fmt::Display for NoCode {
@@ -85,6 +88,9 @@ impl fmt::Display for NoCode {
         f.write_str(match self {
             Self::RefusesAll => "the layout refuses every name",
             Self::Source => "this layout has no code yet",
+            Self::Growing => {
+                "the depth of a layout depends on the number of files; for --transition name the layout without from= and under="
+            }
         })
     }
 }
@@ -114,5 +120,25 @@ pub fn snippet(layout: &Layout, language: Language) -> Result<String, NoCode> {
         Language::Rust => rust::write(&rule),
         Language::Go => go::write(&rule),
         Language::Shell => shell::write(&rule),
+    })
+}
+
+/// Writes functions for the time in which files are moved from one layout to another: [`snippet`] of the new one, the
+/// same for the old one, `open_file` (`openFile`), which finds a file at either path, and `create_file` (`createFile`),
+/// which uses the new one.
+///
+/// # Errors
+///
+/// As [`snippet`], for each layout; [`NoCode::Growing`].
+pub fn transition(old: &Layout, new: &Layout, language: Language) -> Result<String, NoCode> {
+    if old.growth().is_some() || new.growth().is_some() {
+        return Err(NoCode::Growing);
+    }
+    let (old, new) = (Rule::new(old)?, Rule::new(new)?);
+    Ok(match language {
+        Language::Python => transition::python(&old, &new),
+        Language::Rust => transition::rust(&old, &new),
+        Language::Go => transition::go(&old, &new),
+        Language::Shell => transition::shell(&old, &new),
     })
 }

@@ -4,37 +4,83 @@ use crate::exit::CliError;
 use crate::ui::output;
 
 mod advise;
+#[cfg(any(target_os = "linux", windows))]
+mod ask;
 mod backends;
 mod bench;
+#[cfg(any(target_os = "linux", windows))]
+mod body;
 mod changes;
 mod conditions;
 mod doctor;
 mod error_limiter;
+#[cfg(any(target_os = "linux", windows))]
+mod failure;
 mod generate;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod layout;
+#[cfg(not(target_os = "linux"))]
+mod layout {
+    pub(crate) use super::unavailable::Args;
+
+    pub(crate) fn run(args: &Args) -> Result<u8, crate::exit::CliError> {
+        args.refuse("layout", "it needs Linux")
+    }
+}
 mod limits;
 mod list;
 mod make;
+#[cfg(target_os = "linux")]
+mod named_layout;
 mod owners;
 mod progress;
 mod prometheus;
 #[cfg(any(target_os = "linux", windows))]
 mod remove;
 #[cfg(not(any(target_os = "linux", windows)))]
-mod remove_unavailable;
-#[cfg(not(any(target_os = "linux", windows)))]
-use remove_unavailable as remove;
+mod remove {
+    pub(crate) use super::unavailable::Args;
+
+    pub(crate) fn run(args: &Args) -> Result<u8, crate::exit::CliError> {
+        args.refuse("remove", "use 'rm -r'")
+    }
+}
+#[cfg(target_os = "linux")]
+mod reshard;
+#[cfg(not(target_os = "linux"))]
+mod reshard {
+    pub(crate) use super::unavailable::Args;
+
+    pub(crate) fn run(args: &Args) -> Result<u8, crate::exit::CliError> {
+        args.refuse("reshard", "it needs Linux")
+    }
+}
 mod scan;
 mod times;
+#[cfg(not(target_os = "linux"))]
+mod unavailable;
 mod usage;
 mod values;
 pub(crate) mod version;
+#[cfg(any(target_os = "linux", windows))]
+mod watcher;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     List(Box<list::Args>),
     Make(make::Args),
     Remove(Box<remove::Args>),
+    #[cfg_attr(
+        not(target_os = "linux"),
+        command(about = "Move the files of a directory to another layout (needs Linux)")
+    )]
+    Reshard(Box<reshard::Args>),
+    #[cfg_attr(
+        not(target_os = "linux"),
+        command(about = "Find out which layout the files of a directory have (needs Linux)")
+    )]
+    Layout(layout::Args),
     Usage(Box<usage::Args>),
     Scan(Box<scan::Args>),
     Changes(Box<changes::Args>),
@@ -67,6 +113,8 @@ impl Command {
             Self::Limits(args) => !args.quiet,
             Self::Make(args) => args.dry_run,
             Self::Remove(args) => args.prints(),
+            Self::Reshard(args) => args.prints(),
+            Self::Layout(args) => args.prints(),
             Self::Scan(args) => args.prints(),
             Self::Changes(args) => !args.quiet,
             Self::Bench(args) => args.prints(),
@@ -84,6 +132,8 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
         Command::List(args) => list::run(&args),
         Command::Make(args) => make::run(&args),
         Command::Remove(args) => remove::run(&args),
+        Command::Reshard(args) => reshard::run(&args),
+        Command::Layout(args) => layout::run(&args),
         Command::Usage(args) => usage::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Changes(args) => changes::run(&args),

@@ -71,6 +71,8 @@ mod remove;
 #[cfg(target_os = "linux")]
 mod replay;
 #[cfg(target_os = "linux")]
+mod reshard;
+#[cfg(target_os = "linux")]
 mod resume;
 #[cfg(target_os = "linux")]
 mod scan;

@@ -7,11 +7,11 @@ use megadir_testkit::require;
 
 use crate::support::{have, scratch, shell};
 
-/// Directories `d` and `e` of 300 files, an inventory of `d`, and a tree `t` of a few directories.
+/// Directories `d`, `e` and `f` of 300 files, an inventory of `d`, and a tree `t` of a few directories.
 fn tree(directory: &Path) {
     let made = shell(
         directory,
-        "$M make d --entries 300 --quiet && cp -r d e && $M scan d --quiet -o d.parquet && mkdir -p t/1 t/2 t/3 t/4 t/5",
+        "$M make d --entries 300 --quiet && cp -r d e && cp -r d f && $M scan d --quiet -o d.parquet && mkdir -p t/1 t/2 t/3 t/4 t/5",
     );
     assert_eq!(made.code, Some(0), "{made:?}");
 }
@@ -34,6 +34,7 @@ const COMMANDS: &[Case] = &[
     ),
     ("make new --entries 300", Some(("openat", 15)), &[" of 300 files, ", "/s, ", " left"]),
     ("remove e --yes --rate 150", None, &["of about 300 entries removed, ", "/s, ", " left"]),
+    ("reshard f --yes --rate 150 --to digest:1", None, &["of about 300 files moved, ", "/s, ", " left"]),
     ("bench run listing --quick --entries 50 --rounds 7 -o r.jsonl", None, &[" s left, round 7 of 7: "]),
 ];
 

@@ -97,7 +97,7 @@ impl Globs {
         !self.paths.is_empty()
     }
 
-    pub(super) fn match_name(&self, name: &[u8]) -> bool {
+    pub(crate) fn match_name(&self, name: &[u8]) -> bool {
         !self.names.is_empty() && any(&self.names, name)
     }
 

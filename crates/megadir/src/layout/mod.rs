@@ -41,6 +41,7 @@
 
 mod component;
 mod count;
+mod directory;
 mod place;
 mod presets;
 mod text;

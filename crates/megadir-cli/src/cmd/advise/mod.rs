@@ -11,7 +11,7 @@ use clap::builder::PossibleValue;
 use megadir::Dir;
 use megadir::layout::Layout;
 use megadir::limits::{Asked, NameLengths};
-use megadir_advise::code::{Language, snippet};
+use megadir_advise::code::{Language, snippet, transition};
 use megadir_advise::measure::{Run, TIME_MIN};
 use megadir_advise::{Advice, Look, Pattern, Question, advise, candidates, look};
 use megadir_report::page::{Conclusion, with_conclusion};
@@ -78,6 +78,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LAYOUT", requires = "code", value_parser = layout)]
     #[arg(conflicts_with_all = ["directory", "files", "name_length", "like", "size", "writers", "churn", "pattern", "time", "json", "report"])]
     layout: Option<Layout>,
+    /// With --code, also print functions that open and create files while they are moved from layout OLD
+    ///
+    /// See megadir reshard. The function for reading tries the new path, the old one and the new one again.
+    #[arg(long, value_name = "OLD", requires = "code", value_parser = layout)]
+    transition: Option<Layout>,
     /// Print a JSON object
     ///
     /// Fields: v (format version, 1), dir, layout, rule, reason, one_directory, changes, shortage, measured, undecided.
@@ -91,7 +96,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if let (Some(layout), Some(language)) = (&args.layout, args.code) {
         let mut output = Output::new()?;
-        code(&mut output.text, layout, language)?;
+        code(args, &mut output.text, layout, language)?;
         return match output.flush() {
             Ok(()) => Ok(exit::DONE),
             Err(ended) => ended.code(),
@@ -105,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     };
     let mut output = Output::new()?;
     if let Some(language) = args.code {
-        code(&mut output.text, &answer.advice.layout.layout, language)?;
+        code(args, &mut output.text, &answer.advice.layout.layout, language)?;
     } else if args.json {
         json::object(&mut output.text, &answer);
     } else {
@@ -137,8 +142,12 @@ fn write(page: NewPage, answer: &Answer) -> Result<u8, CliError> {
     Ok(exit::DONE)
 }
 
-fn code(text: &mut Vec<u8>, layout: &Layout, language: Language) -> Result<(), CliError> {
-    let function = snippet(layout, language).map_err(|error| CliError::nothing_ran(error.to_string()))?;
+fn code(args: &Args, text: &mut Vec<u8>, layout: &Layout, language: Language) -> Result<(), CliError> {
+    let function = match &args.transition {
+        Some(old) => transition(old, layout, language),
+        None => snippet(layout, language),
+    };
+    let function = function.map_err(|error| CliError::nothing_ran(error.to_string()))?;
     text.extend_from_slice(function.as_bytes());
     Ok(())
 }

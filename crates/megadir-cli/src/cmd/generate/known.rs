@@ -27,11 +27,18 @@ static KNOWN: &[Known] = &[
     ("stat_backend", || STAT_BACKENDS.iter().map(|stat_backend| stat_backend.name()).collect()),
     ("fields", list::field::names),
     ("fs", file_systems),
-    ("layout", || std::iter::once("flat").chain(PRESETS.iter().map(|preset| preset.name)).collect()),
+    ("from_layout", layouts),
+    ("layout", layouts),
     ("specs", file_systems),
+    ("to_layout", layouts),
+    ("transition", layouts),
     ("study", || BUILT_IN.iter().map(|study| study.name).collect()),
     ("types", || FileType::names().collect()),
 ];
+
+fn layouts() -> Vec<&'static str> {
+    std::iter::once("flat").chain(PRESETS.iter().map(|preset| preset.name)).collect()
+}
 
 fn file_systems() -> Vec<&'static str> {
     FILE_SYSTEMS.iter().map(|entry| entry.name).collect()

@@ -53,6 +53,19 @@ pub(in crate::cmd) fn bytes(bytes: u64) -> String {
     }
 }
 
+pub(in crate::cmd) fn plural(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+pub(in crate::cmd) fn seconds(seconds: f64) -> String {
+    match seconds {
+        short if short < 10.0 => format!("{short:.2} s"),
+        some if some < 120.0 => format!("{some:.0} s"),
+        long if long < 7200.0 => format!("{:.0} min", long / 60.0),
+        long => format!("{:.1} h", long / 3600.0),
+    }
+}
+
 fn unit(number: u64) -> (&'static str, f64) {
     let fits = |unit: &&(&str, f64)| number as f64 >= unit.1 * 0.9995;
     UNITS.iter().rev().find(fits).copied().unwrap_or(("", 1.0))

@@ -3,15 +3,12 @@
 use megadir::names;
 use megadir::remove::aside::{Aside, detach, leftovers, renew};
 use megadir::remove::{Progress, RemoveOptions, remove_tree};
-use megadir::{Dir, Error, ErrorKind, FileSystem};
+use megadir::{Dir, Error, ErrorKind};
 
 use super::args::Args;
 use super::target::Target;
-use crate::cmd::limits::amount;
+use crate::cmd::body::body;
 use crate::ui::message::quoted;
-
-/// Smaller directories are not worth rebuilding; listing reads all of it.
-const LARGE_BYTES: u64 = 1 << 20;
 
 /// Together with leftovers of earlier runs.
 pub(super) fn remove(
@@ -81,13 +78,6 @@ fn one(
 
 /// It stays large after its entries are gone.
 pub(super) fn advise_renew(directory: &Dir) -> Option<String> {
-    if directory.file_system() != FileSystem::Ext4 {
-        return None;
-    }
-    let size_bytes = directory.size_bytes().ok().filter(|size| *size >= LARGE_BYTES)?;
-    let (path, size) = (quoted(directory.path()), amount::bytes(size_bytes));
-    Some(format!(
-        "{path} keeps its size of {size} because ext4 directories never shrink, so listing it stays slow; \
-         --contents --renew replaces it"
-    ))
+    let size = body(directory)?;
+    Some(format!("{} {size}; --contents --renew replaces it", quoted(directory.path())))
 }

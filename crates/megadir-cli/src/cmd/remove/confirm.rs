@@ -1,6 +1,6 @@
 //! Confirmation before many entries are removed, and the count that decides whether it is needed.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use super::args::Args;
 use super::refusal::NoTarget;
 use super::system;
 use super::target::{Target, shown};
+use crate::cmd::ask::{self, UNASKED_MAX};
 use crate::cmd::limits::amount::amount;
 use crate::cmd::progress::estimate;
 use crate::exit::{CliError, describe};
@@ -21,8 +22,6 @@ use crate::ui::message::{quoted, reason};
 
 /// Without a terminal.
 pub(super) const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be removed)";
-/// Fewer entries need no confirmation.
-const UNASKED_MAX: u64 = 1000;
 /// About a thousand entries.
 const BUFFER_BYTES: usize = 32 << 10;
 /// Maximum number of directories that wait to be counted.
@@ -211,26 +210,12 @@ impl Counted {
         }
     }
 
-    fn question(&self, paths: &[&Path], selective: bool) -> String {
-        format!("megadir: {}? [y/N] ", self.what(paths, selective))
-    }
-
     /// Anything but yes is a no. Fails without a terminal.
     pub(super) fn may_go(&self, paths: &[&Path], selective: bool) -> Result<bool, CliError> {
         if !self.is_many() {
             return Ok(true);
         }
-        let mut stderr = io::stderr();
-        if !(io::stdin().is_terminal() && stderr.is_terminal()) {
-            let what = self.what(paths, selective);
-            return Err(CliError::usage(format!("{what}: there is no terminal to ask on {UNASKED}")));
-        }
-        if stderr.write_all(self.question(paths, selective).as_bytes()).is_err() {
-            return Ok(false);
-        }
-        let mut answer = String::new();
-        let read = io::stdin().lock().read_line(&mut answer);
-        Ok(read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+        ask::yes(&self.what(paths, selective), UNASKED)
     }
 }
 
@@ -245,22 +230,22 @@ mod tests {
     use megadir::{Attributes, BatchBuilder, Error, FileType, Globs, Time};
 
     use super::super::refusal::{NoTarget, Refusal};
-    use super::{Conditions, Counted};
+    use super::{Conditions, Counted, ask};
 
     #[test]
     fn the_question_names_the_paths() {
         let many = |estimate| Counted { entries: 1001, estimate, unknown: None };
         let paths: Vec<&Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
         assert_eq!(
-            many(None).question(&paths, false),
+            ask::question(&many(None).what(&paths, false)),
             "megadir: remove 'a', 'b\\n', 'c' and 2 more, more than 1000 entries? [y/N] "
         );
         assert_eq!(
-            many(Some(1_234_567)).question(&paths[..1], false),
+            ask::question(&many(Some(1_234_567)).what(&paths[..1], false)),
             "megadir: remove 'a', about 1.23 M entries or more? [y/N] "
         );
         assert_eq!(
-            many(Some(7)).question(&paths[..1], true),
+            ask::question(&many(Some(7)).what(&paths[..1], true)),
             "megadir: remove more than 1000 entries of those at and below 'a'? [y/N] "
         );
     }
@@ -300,7 +285,7 @@ mod tests {
         counted.failed(&Error::io("open", path, failed(5)));
         counted.failed(&Error::io("open", path, failed(4)));
         assert!(counted.is_many());
-        let question = counted.question(&[path], false);
+        let question = ask::question(&counted.what(&[path], false));
         let begins = "megadir: remove 'a\\n', an unknown number of entries (counting failed: open 'a\\n': ";
         assert!(question.starts_with(begins) && question.ends_with(")? [y/N] "), "{question}");
         assert_eq!(question.matches("open").count(), 1, "{question}");

@@ -2,10 +2,9 @@
 
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use megadir::remove::{self, Counts, RemoveOptions, remove_contents, remove_tree};
 use megadir::{Conditions, Error};
@@ -15,17 +14,16 @@ use super::aside;
 use super::guards::Guards;
 use super::log::Log;
 use super::source::{BadPath, Source};
-use super::summary::{Failure, Summary};
+use super::summary::Summary;
 use super::system;
 use super::target::Target;
 use crate::cmd::error_limiter::ErrorLimiter;
+use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{Interrupt, REMOVING};
 use crate::cmd::list::source::processors;
 use crate::cmd::progress::{Progress, estimate};
+use crate::cmd::watcher::watched;
 use crate::exit::{CliError, describe};
-use crate::ui::message::reason;
-
-const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 struct Results {
     summary: Mutex<Summary>,
@@ -85,44 +83,9 @@ pub(super) fn run(
     };
     let progress = remove::Progress::new();
     interrupt.beat.fetch_or(REMOVING, Ordering::Relaxed);
-    let ended = AtomicBool::new(false);
-    let done = std::thread::scope(|scope| {
-        let watcher = std::thread::Builder::new().name("megadir-progress".to_owned());
-        let watcher = watcher.spawn_scoped(scope, || watch(&results, &progress, interrupt, &ended));
-        let watcher =
-            watcher.map_err(|error| CliError::nothing_ran(format!("start a thread: {}", reason(&error))))?;
-        // Even after a panic, because the scope waits for the watcher.
-        let _ends = Ends { ended: &ended, watcher: watcher.thread() };
-        each(args, &mut source, here, conditions, &results, &progress)
-    });
-    interrupt.beat.fetch_and(!REMOVING, Ordering::Relaxed);
-    drop(results.shown);
-    lock(&results.complaints).print_rest();
-    let mut summary = results.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
-    summary.finish(progress.counts(), started.elapsed(), interrupt.asked());
-    let logged = results.log.finish();
-    // Print the summary even if reading the list or writing the log failed.
-    summary.print()?;
-    done.and(logged).map(|()| summary.code())
-}
-
-struct Ends<'a> {
-    ended: &'a AtomicBool,
-    watcher: &'a Thread,
-}
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.ended.store(true, Ordering::Release);
-        self.watcher.unpark();
-    }
-}
-
-/// Forwards an interrupt until the work ends.
-fn watch(results: &Results, progress: &remove::Progress, interrupt: &Interrupt, ended: &AtomicBool) {
     let mut last = progress.counts();
-    while !ended.load(Ordering::Acquire) {
-        std::thread::park_timeout(LOOK_EVERY);
+    let look = || {
+        // Forwards an interrupt.
         if interrupt.asked() {
             progress.cancel();
         }
@@ -132,7 +95,18 @@ fn watch(results: &Results, progress: &remove::Progress, interrupt: &Interrupt, 
             last = counts;
         }
         results.draw(&counts);
-    }
+    };
+    let done = watched(look, || each(args, &mut source, here, conditions, &results, &progress));
+    let done = done.and_then(|done| done);
+    interrupt.beat.fetch_and(!REMOVING, Ordering::Relaxed);
+    drop(results.shown);
+    lock(&results.complaints).print_rest();
+    let mut summary = results.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
+    summary.finish(progress.counts(), started.elapsed(), interrupt.asked());
+    let logged = results.log.finish();
+    // Print the summary even if reading the list or writing the log failed.
+    summary.print()?;
+    done.and(logged).map(|()| summary.code())
 }
 
 fn each(

@@ -11,9 +11,9 @@ use super::confirm::{Counted, UNASKED};
 use super::guards::Guards;
 use super::listed::{Item, List};
 use super::refusal::{NoTarget, Way};
-use super::summary::Failure;
 use super::system;
 use super::target::{Resolver, Target, shown};
+use crate::cmd::failure::Failure;
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE, windows_hint};
 use crate::ui::message::reason;
 

@@ -4,25 +4,15 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use megadir::remove::Counts;
-use megadir::{Error, names};
 
 use super::args::{Args, Rate};
-use crate::cmd::limits::amount::{amount, bytes, grouped};
+use crate::cmd::failure::{self, Failure, KEPT_MAX};
+use crate::cmd::limits::amount::{amount, bytes, grouped, plural, seconds};
 use crate::exit::{self, CliError};
-use crate::ui::escape;
 use crate::ui::output::print;
-
-const KEPT_MAX: usize = 1000;
 
 /// Shorter runs are too noisy, seconds.
 const RATE_FROM_S: f64 = 0.1;
-
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Failure {
-    /// If the failure is about one.
-    path: Option<Vec<u8>>,
-    reason: String,
-}
 
 #[derive(Debug)]
 pub(super) struct Summary {
@@ -42,27 +32,6 @@ pub(super) struct Summary {
     worst: u8,
     elapsed: Duration,
     interrupted: bool,
-}
-
-impl Failure {
-    pub(super) fn of(error: &Error) -> Self {
-        let path = names::from_os(error.path().as_os_str()).to_vec();
-        Self { path: (!path.is_empty()).then_some(path), reason: exit::kind(error) }
-    }
-
-    /// Path without a target.
-    pub(super) fn at(path: &[u8], reason: String) -> Self {
-        Self { path: Some(path.to_vec()), reason }
-    }
-
-    pub(super) fn of_message(message: &str) -> Self {
-        Self { path: None, reason: message.to_owned() }
-    }
-
-    /// Without the path.
-    pub(super) fn reason(&self) -> &str {
-        &self.reason
-    }
 }
 
 impl Summary {
@@ -188,16 +157,7 @@ impl Summary {
             self.elapsed.as_secs_f64(),
         );
         text.extend_from_slice(numbers.as_bytes());
-        for (index, failure) in self.kept.iter().enumerate() {
-            text.extend_from_slice(if index > 0 { b",{" } else { b"{" });
-            if let Some(path) = &failure.path {
-                escape::json_member(&mut text, "path", path);
-                text.push(b',');
-            }
-            text.extend_from_slice(b"\"reason\":");
-            escape::json_string(&mut text, &failure.reason);
-            text.push(b'}');
-        }
+        failure::list(&mut text, &self.kept);
         let left_out = self.failures - self.kept.len() as u64;
         text.extend_from_slice(format!("],\"failed_left_out\":{left_out}}}\n").as_bytes());
         String::from_utf8_lossy(&text).into_owned()
@@ -208,22 +168,9 @@ impl Summary {
     }
 }
 
-fn plural(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(number), if number == 1 { one } else { many })
-}
-
 fn stay(directories: u64) -> String {
     let stay = if directories == 1 { "stays because it is" } else { "stay because they are" };
     format!("{} {stay} not empty", plural(directories, "directory", "directories"))
-}
-
-fn seconds(seconds: f64) -> String {
-    match seconds {
-        short if short < 10.0 => format!("{short:.2} s"),
-        some if some < 120.0 => format!("{some:.0} s"),
-        long if long < 7200.0 => format!("{:.0} min", long / 60.0),
-        long => format!("{:.1} h", long / 3600.0),
-    }
 }
 
 #[cfg(test)]
@@ -276,7 +223,7 @@ mod tests {
     fn failures_are_kept_within_bounds() {
         let mut many = summary();
         for _ in 0..KEPT_MAX + 5 {
-            many.failed(Failure { path: Some(b"a\xff".to_vec()), reason: "unlink: \"no\"".to_owned() });
+            many.failed(Failure::at(b"a\xff", "unlink: \"no\"".to_owned()));
         }
         assert_eq!((many.kept.len(), many.failures), (KEPT_MAX, KEPT_MAX as u64 + 5));
         let object = many.object();

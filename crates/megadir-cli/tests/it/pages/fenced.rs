@@ -295,6 +295,33 @@ const BLOCKS: &[Block] = &[
             ("find . -name core -print0 | megadir remove --yes --files0-from -", Runs),
         ],
     ),
+    (
+        "docs/reshard.md",
+        &[
+            ("megadir reshard --dry-run --to digest:2 cache", Runs),
+            ("megadir reshard --to digest:2 cache", Smaller(&[("--to", "--yes --to")])),
+        ],
+    ),
+    ("docs/reshard.md", &[("megadir layout cache", Runs), ("megadir layout --verify cache", Runs)]),
+    (
+        "docs/reshard.md",
+        &[("megadir reshard --yes --to digest:2 --exclude '*.tmp' --rate 10k/s --idle cache", Runs)],
+    ),
+    (
+        "docs/reshard.md",
+        &[("mkdir new", Runs), ("megadir reshard --yes --from git --to digest:2 --into new objects", Runs)],
+    ),
+    (
+        "docs/reshard.md",
+        &[("megadir advise --layout digest:2 --transition flat --code python > paths.py", Runs)],
+    ),
+    (
+        "docs/reshard.md",
+        &[(
+            "megadir reshard --yes --to digest:2 --follow --until-quiet 10m cache",
+            Smaller(&[("10m", "1s")]),
+        )],
+    ),
     ("docs/start.md", &[("megadir advise files --files 10M --time 10s", Smaller(&[("10s", "0s")]))]),
     ("docs/start.md", &[("megadir usage project", Runs), ("megadir limits project", Runs)]),
     (
@@ -448,7 +475,7 @@ fn the_commands_on_pages_run() {
 
 /// Creates the directories that the pages mention, if missing.
 fn fill(at: &Path) {
-    for directory in ["build", "cache", "doc", "files", "project", "spool", "uploads"] {
+    for directory in ["build", "cache", "doc", "files", "objects/ab", "project", "spool", "uploads"] {
         std::fs::create_dir_all(at.join(directory)).expect("makeable");
         for name in ["core", "one", "two"] {
             std::fs::write(at.join(directory).join(name), name).expect("writable");

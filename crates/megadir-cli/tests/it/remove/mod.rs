@@ -14,4 +14,4 @@ mod purge;
 mod question;
 mod race;
 mod refused;
-mod witness;
+pub(crate) mod witness;

@@ -1,19 +1,26 @@
 //! Puts directories aside on Linux.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, RenameFlags};
 use rustix::io::Errno;
 
 use super::super::aside;
-use super::{Aside, Why, likeness};
+use super::{Aside, Why};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file_system::FileSystem;
+use crate::likeness::make_alike;
 use crate::remove::engine::component;
 use crate::remove::engine::system::{self, Opener};
 
 pub(super) type Lock = OwnedFd;
+
+/// `FS_ENCRYPT_FL`.
+const ENCRYPTED: u32 = 0x800;
+/// Inode of a subvolume's root.
+const SUBVOLUME: u64 = 256;
 
 /// `None` if another process holds the lock or it is not a directory.
 pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
@@ -52,6 +59,7 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
         let reason = "another process holds a lock on it (flock); it may be renewing it";
         return Err(Error::new("lock", &entry.path, ErrorKind::Unavailable, reason));
     }
+    entry.can_be_copied()?;
     let aside = entry.fresh_name(Why::Renewed);
     rustix::fs::mkdirat(parent, &aside, Mode::RWXU).map_err(|error| entry.error("renew", error))?;
     let undo = |error| {
@@ -62,7 +70,7 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let made = Opener::new(false).below(parent, &aside);
     let made = made.map_err(|error| undo(entry.error("renew", error)))?;
     let lock = lock(&made).map_err(|error| entry.error("renew", error));
-    lock.and_then(|()| likeness::make_alike(&entry.directory, &made, &entry.path)).map_err(undo)?;
+    lock.and_then(|()| make_alike(&entry.directory, &made, "renew", &entry.path)).map_err(undo)?;
     match rename(parent, &aside, &entry.name, RenameFlags::EXCHANGE) {
         Ok(()) => {}
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
@@ -109,6 +117,22 @@ impl<'a> Entry<'a> {
                 Err(Error::new("open", &path, ErrorKind::NotADirectory, "a symbolic link, not a directory"))
             }
             Err(error) => Err(Error::io("open", &path, error.into())),
+        }
+    }
+
+    /// Refuses directories whose copy would be of another kind.
+    fn can_be_copied(&self) -> Result<()> {
+        let refuse = |reason| Err(Error::new("renew", &self.path, ErrorKind::Unavailable, reason));
+        let status = rustix::fs::fstat(&self.directory).map_err(|error| self.error("renew", error))?;
+        if FileSystem::of(self.directory.as_fd()) == FileSystem::Btrfs && status.st_ino == SUBVOLUME {
+            return refuse("a subvolume, which would become a plain directory");
+        }
+        match rustix::fs::ioctl_getflags(&self.directory) {
+            Ok(flags) if flags.bits() & ENCRYPTED != 0 => {
+                refuse("an encrypted directory, which would become a plain one")
+            }
+            Ok(_) | Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+            Err(error) => Err(self.error("renew", error)),
         }
     }
 

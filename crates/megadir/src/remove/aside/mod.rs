@@ -10,8 +10,6 @@
 //! be put aside, and the lock is a mutex.
 
 #[cfg(target_os = "linux")]
-mod likeness;
-#[cfg(target_os = "linux")]
 mod linux;
 #[cfg(windows)]
 mod windows;

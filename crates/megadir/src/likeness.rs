@@ -2,69 +2,76 @@
 //! directory.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use rustix::fs::{Gid, IFlags, Mode, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::file_system::FileSystem;
 
 /// Flags that users set (`FS_*_FL` of linux/fs.h); the others describe how the directory is stored.
 const CHOSEN: u32 =
     0x4 | 0x8 | 0x40 | 0x80 | 0x4000 | 0x1_0000 | 0x2_0000 | 0x80_0000 | 0x200_0000 | 0x6000_0000;
-/// `FS_ENCRYPT_FL`.
-const ENCRYPTED: u32 = 0x800;
-/// Inode of a subvolume's root.
-const SUBVOLUME: u64 = 256;
 /// `XATTR_LIST_MAX`, `XATTR_SIZE_MAX`.
 const ATTRIBUTES_BYTES: usize = 64 << 10;
 /// Only these can be inherited from the parent directory.
 const ACL: &[u8] = b"system.posix_acl_";
 
-/// The new directory is empty and was created by this process.
-pub(super) fn make_alike(of: &OwnedFd, made: &OwnedFd, path: &Path) -> Result<()> {
-    let refuse = |reason| Err(Error::new("renew", path, ErrorKind::Unavailable, reason));
-    let failed = |error: Errno| Error::io("renew", path, error.into());
+/// The new directory is empty and was created by this process. Returns `true` if it was not alike already.
+pub(crate) fn make_alike(
+    of: impl AsFd,
+    made: impl AsFd,
+    operation: &'static str,
+    path: &Path,
+) -> Result<bool> {
+    let (of, made) = (of.as_fd(), made.as_fd());
+    let failed = |error: Errno| Error::io(operation, path, error.into());
     let status = rustix::fs::fstat(of).map_err(failed)?;
-    if FileSystem::of(of.as_fd()) == FileSystem::Btrfs && status.st_ino == SUBVOLUME {
-        return refuse("a subvolume, which would become a plain directory");
-    }
     let flags = known(rustix::fs::ioctl_getflags(of)).map_err(failed)?.map(|flags| flags.bits());
-    if flags.is_some_and(|flags| flags & ENCRYPTED != 0) {
-        return refuse("an encrypted directory, which would become a plain one");
-    }
     let own = rustix::fs::fstat(made).map_err(failed)?;
+    let mut changed = false;
     if (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid) {
         let (user, group) = (Uid::from_raw(status.st_uid), Gid::from_raw(status.st_gid));
         rustix::fs::fchown(made, Some(user), Some(group)).map_err(failed)?;
+        changed = true;
     }
-    make_attributes_alike(of, made).map_err(|(name, error)| {
+    changed |= make_attributes_alike(of, made).map_err(|(name, error)| {
         let name = String::from_utf8_lossy(&name);
         let reason = format!(
             "the new directory cannot have its attribute {name}: {}",
             std::io::Error::from(error).kind()
         );
-        Error::new("renew", path, ErrorKind::Io, reason)
+        Error::new(operation, path, ErrorKind::Io, reason)
     })?;
-    make_flags_alike(flags, made).map_err(failed)?;
-    make_project_alike(of, made).map_err(|error| Error::io("renew", path, error))?;
+    changed |= make_flags_alike(flags, made).map_err(failed)?;
+    changed |= make_project_alike(of, made).map_err(|error| Error::io(operation, path, error))?;
+    if !changed && own.st_mode == status.st_mode {
+        return Ok(false);
+    }
     // Last, because an ACL sets some bits of the mode.
-    rustix::fs::fchmod(made, Mode::from_raw_mode(status.st_mode)).map_err(failed)
+    rustix::fs::fchmod(made, Mode::from_raw_mode(status.st_mode)).map_err(failed)?;
+    Ok(true)
 }
 
-fn make_attributes_alike(of: &OwnedFd, made: &OwnedFd) -> std::result::Result<(), (Vec<u8>, Errno)> {
+fn make_attributes_alike(
+    of: BorrowedFd<'_>,
+    made: BorrowedFd<'_>,
+) -> std::result::Result<bool, (Vec<u8>, Errno)> {
     let mut buffer = vec![0; ATTRIBUTES_BYTES];
-    let list =
-        |directory, buffer: &mut Vec<u8>| match known(rustix::fs::flistxattr(directory, &mut buffer[..])) {
-            Ok(bytes) => Ok(buffer[..bytes.unwrap_or(0)].to_vec()),
-            Err(error) => Err((Vec::new(), error)),
-        };
+    let mut changed = false;
+    let list = |directory: BorrowedFd<'_>, buffer: &mut Vec<u8>| match known(rustix::fs::flistxattr(
+        directory,
+        &mut buffer[..],
+    )) {
+        Ok(bytes) => Ok(buffer[..bytes.unwrap_or(0)].to_vec()),
+        Err(error) => Err((Vec::new(), error)),
+    };
     let (wanted, there) = (list(of, &mut buffer)?, list(made, &mut buffer)?);
     for name in names(&there).filter(|name| name.to_bytes().starts_with(ACL)) {
         if names(&wanted).all(|other| other != name) {
             rustix::fs::fremovexattr(made, name).map_err(|error| (name.to_bytes().to_vec(), error))?;
+            changed = true;
         }
     }
     for name in names(&wanted) {
@@ -76,32 +83,33 @@ fn make_attributes_alike(of: &OwnedFd, made: &OwnedFd) -> std::result::Result<()
             continue;
         }
         rustix::fs::fsetxattr(made, name, &value, XattrFlags::empty()).map_err(failed)?;
+        changed = true;
     }
-    Ok(())
+    Ok(changed)
 }
 
 fn names(list: &[u8]) -> impl Iterator<Item = &CStr> {
     list.split_inclusive(|byte| *byte == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok())
 }
 
-fn make_flags_alike(wanted: Option<u32>, made: &OwnedFd) -> std::result::Result<(), Errno> {
+fn make_flags_alike(wanted: Option<u32>, made: BorrowedFd<'_>) -> std::result::Result<bool, Errno> {
     let (Some(wanted), Some(there)) =
         (wanted, known(rustix::fs::ioctl_getflags(made))?.map(|flags| flags.bits()))
     else {
-        return Ok(());
+        return Ok(false);
     };
     let alike = there & !CHOSEN | wanted & CHOSEN;
     if alike == there {
-        return Ok(());
+        return Ok(false);
     }
-    rustix::fs::ioctl_setflags(made, IFlags::from_bits_retain(alike))
+    rustix::fs::ioctl_setflags(made, IFlags::from_bits_retain(alike)).map(|()| true)
 }
 
-fn make_project_alike(of: &OwnedFd, made: &OwnedFd) -> std::io::Result<()> {
+fn make_project_alike(of: BorrowedFd<'_>, made: BorrowedFd<'_>) -> std::io::Result<bool> {
     use megadir_sys::quota::{project, set_project};
-    match (project(of.as_fd()), project(made.as_fd())) {
-        (Ok(wanted), Ok(there)) if wanted != there => set_project(made.as_fd(), wanted),
-        _ => Ok(()),
+    match (project(of), project(made)) {
+        (Ok(wanted), Ok(there)) if wanted != there => set_project(made, wanted).map(|()| true),
+        _ => Ok(false),
     }
 }
 

@@ -1,0 +1,172 @@
+//! `megadir layout`: the layout of a tree by a sample, and the files that do not fit it.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use megadir::reshard::{self, Detected, Fit, detect, verify};
+use megadir::{Dir, Error, FileType, names};
+
+use super::error_limiter::ErrorLimiter;
+use super::interrupt::{Interrupt, interruptible};
+use super::limits::amount::{grouped, plural};
+use super::named_layout::Named;
+use super::progress::Progress;
+use super::watcher::watched;
+use crate::exit::{self, CliError, describe, kind};
+use crate::ui::escape;
+use crate::ui::message::quoted;
+use crate::ui::output::print;
+
+/// Find out which layout the files of a directory have
+///
+/// Examines a sample of about a thousand files, within milliseconds, or with --verify all of them.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 done; 1 no known layout fits, or with --verify some files do not fit; 2 usage; 3 the directory cannot be read; 130 interrupted.")]
+pub(crate) struct Args {
+    /// Directory with the files
+    #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
+    directory: PathBuf,
+    /// Compare with this layout, e.g. digest:2 [default: found by a sample of the files]
+    #[arg(long, value_name = "LAYOUT", value_parser = Named::parse, requires = "verify")]
+    layout: Option<Named>,
+    /// Check the path of every file
+    #[arg(long)]
+    verify: bool,
+    /// Print every path that does not fit (default: the first ten, then a count)
+    #[arg(long, requires = "verify")]
+    all_errors: bool,
+    /// Print a JSON object
+    ///
+    /// Fields: v (format version, 1), layout, is_guess, sampled, sampled_fit; with --verify fit, misfits, foreign_directories and failures.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub(in crate::cmd) fn prints(&self) -> bool {
+        true
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    let directory = Dir::open(&args.directory)?;
+    let found = match &args.layout {
+        Some(_) => None,
+        None => Some(detect(&directory, None)?),
+    };
+    let named = args.layout.clone().or_else(|| found.and_then(|found| found.layout).map(Named::of));
+    match named {
+        Some(named) if args.verify => {
+            interruptible(|interrupt| check(args, &directory, found.as_ref(), &named, interrupt))
+        }
+        named => {
+            print(&answer(args, found.as_ref(), named.as_ref(), None))?;
+            let is_known = named.is_some() || found.is_some_and(|found| found.sampled == 0);
+            Ok(if is_known { exit::DONE } else { exit::SOME_FAILED })
+        }
+    }
+}
+
+fn check(
+    args: &Args,
+    directory: &Dir,
+    found: Option<&Detected>,
+    named: &Named,
+    interrupt: &Interrupt,
+) -> Result<u8, CliError> {
+    let complaints = RefCell::new(ErrorLimiter::new(args.all_errors));
+    let on_misfit = |path: &[u8], kind: FileType| {
+        let what = if kind == FileType::Directory {
+            "a directory that the layout does not have"
+        } else {
+            "does not fit"
+        };
+        if complaints.borrow_mut().take(what, 1) {
+            let path = names::to_os(path).map(|path| args.directory.join(path)).unwrap_or_default();
+            eprintln!("megadir: {}: {what}", quoted(&path));
+        }
+    };
+    let on_failure = |error: Error| {
+        if complaints.borrow_mut().take(&kind(&error), 1) {
+            eprintln!("megadir: {}", describe(&error));
+        }
+    };
+    let progress = reshard::Progress::new();
+    let shown = Progress::new("files checked");
+    let look = || {
+        if interrupt.asked() {
+            progress.cancel();
+        }
+        interrupt.beat.fetch_add(1, Ordering::Relaxed);
+        shown.counter().set(progress.moved());
+    };
+    let done = watched(look, || verify(directory, &named.layout, &progress, &on_misfit, &on_failure));
+    drop(shown);
+    let fit = done??;
+    complaints.borrow().print_rest();
+    print(&answer(args, found, Some(named), Some(&fit)))?;
+    if interrupt.asked() {
+        eprintln!("megadir: interrupted; the count is incomplete");
+        return Ok(exit::INTERRUPTED);
+    }
+    Ok(if fit.misfits + fit.directories + fit.failures == 0 { exit::DONE } else { exit::SOME_FAILED })
+}
+
+fn answer(args: &Args, found: Option<&Detected>, named: Option<&Named>, fit: Option<&Fit>) -> String {
+    if args.json {
+        return object(found, named, fit);
+    }
+    let Some(named) = named else {
+        let sampled = found.map_or(0, |found| found.sampled);
+        return match sampled {
+            0 => "no files\n".to_owned(),
+            _ => {
+                format!("no known layout fits half of {}\n", plural(sampled, "sampled file", "sampled files"))
+            }
+        };
+    };
+    let mut line = match (fit, found) {
+        (Some(fit), _) => {
+            format!("{named}: {} of {} fit", grouped(fit.fit), plural(fit.fit + fit.misfits, "file", "files"))
+        }
+        (None, Some(found)) => {
+            format!(
+                "{named}: {} of {} fit",
+                grouped(found.fit),
+                plural(found.sampled, "sampled file", "sampled files")
+            )
+        }
+        (None, None) => named.to_string(),
+    };
+    if let Some(number) = fit.map(|fit| fit.directories).filter(|number| *number > 0) {
+        line += &format!("; {} not of the layout", plural(number, "directory is", "directories are"));
+    }
+    if found.is_some_and(|found| found.is_guess) {
+        line += "; any names would fit, because the layout shortens them";
+    }
+    line + "\n"
+}
+
+fn object(found: Option<&Detected>, named: Option<&Named>, fit: Option<&Fit>) -> String {
+    let mut text = b"{\"v\":1,\"layout\":".to_vec();
+    match named {
+        Some(named) => escape::json_string(&mut text, &named.to_string()),
+        None => text.extend_from_slice(b"null"),
+    }
+    let mut rest = String::new();
+    if let Some(found) = found {
+        rest += &format!(
+            ",\"is_guess\":{},\"sampled\":{},\"sampled_fit\":{}",
+            found.is_guess, found.sampled, found.fit
+        );
+    }
+    if let Some(fit) = fit {
+        rest += &format!(
+            ",\"fit\":{},\"misfits\":{},\"foreign_directories\":{},\"failures\":{}",
+            fit.fit, fit.misfits, fit.directories, fit.failures
+        );
+    }
+    String::from_utf8_lossy(&text).into_owned() + &rest + "}\n"
+}

@@ -1,0 +1,97 @@
+//! Options of `megadir reshard` and their checks.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::cmd::named_layout::Named;
+use crate::cmd::values;
+use crate::exit::{self, CliError};
+use crate::parse;
+
+/// Move the files of a directory to another layout
+///
+/// Each file is renamed once, from its old path to its new one, so that it has one of the two at all times; no file is
+/// ever replaced. Safe to interrupt or kill at any time: run the same command to continue. Files that do not belong to
+/// the old layout, names that the new layout cannot place, directories, and entries that are no files stay. Directories of the
+/// new layout get the owner, mode and ACLs of DIR; emptied directories of the old one are removed. megadir make --help
+/// lists the layouts.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 done; 1 some files could not be moved, such as those whose new path is taken; 2 usage; 3 the directory cannot be read; \
+130 interrupted, or not confirmed. Errors go to standard error, one line each, at most ten of each kind and then a count.")]
+pub(crate) struct Args {
+    /// Directory whose files are moved
+    #[arg(value_name = "DIR", value_parser = exit::directory_parser())]
+    pub(super) directory: PathBuf,
+    /// New layout, e.g. digest:2, git or flat
+    #[arg(id = "to_layout", long = "to", value_name = "LAYOUT", value_parser = Named::parse)]
+    pub(super) to: Named,
+    /// Old layout [default: found by a sample of the files]
+    #[arg(id = "from_layout", long = "from", value_name = "LAYOUT", value_parser = Named::parse)]
+    pub(super) from: Option<Named>,
+    /// Move the files into this directory, on the same file system and mount
+    #[arg(long, value_name = "DIR", value_parser = exit::directory_parser())]
+    pub(super) into: Option<PathBuf>,
+
+    /// Leave files whose names match this glob, such as temporary ones; repeat for several
+    #[arg(long, value_name = "GLOB", help_heading = "Selection")]
+    pub(super) exclude: Vec<String>,
+    /// Repeat until interrupted, to move files that programs still create at old paths
+    ///
+    /// Emptied directories are removed at the end, after --until-quiet. Failures are printed once, and counted as of the last pass.
+    #[arg(long, conflicts_with = "dry_run", help_heading = "Selection")]
+    pub(super) follow: bool,
+    /// With --follow, end when no file was moved for this time, e.g. 10m
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "follow", help_heading = "Selection")]
+    pub(super) until_quiet: Option<Duration>,
+
+    /// Limit the rate, files per second, e.g. 500/s or 10k/s
+    #[arg(long, value_name = "N/s", value_parser = values::rate, help_heading = "Speed")]
+    pub(super) rate: Option<NonZeroU32>,
+    /// Use idle I/O priority, as ionice -c idle; the effect depends on the I/O scheduler
+    #[arg(long, help_heading = "Speed")]
+    pub(super) idle: bool,
+
+    /// Print the number of files and directories and the limits, and change nothing
+    #[arg(long, help_heading = "Confirmation and output")]
+    pub(super) dry_run: bool,
+    /// Do not ask for confirmation
+    ///
+    /// Without it, moving more than 1000 files, or an unknown number, needs a confirmation, and fails if there is no terminal.
+    #[arg(short = 'y', long, help_heading = "Confirmation and output")]
+    pub(super) yes: bool,
+    /// Print every error (default: the first ten of each kind, then a count)
+    #[arg(long, help_heading = "Confirmation and output")]
+    pub(super) all_errors: bool,
+    /// Print only errors
+    #[arg(short, long, conflicts_with_all = ["json", "dry_run"], help_heading = "Confirmation and output")]
+    pub(super) quiet: bool,
+    /// Print a JSON object with the result
+    ///
+    /// Fields: v (format version, 1), from, to, moved, conflicts, failures, failed and others.
+    #[arg(long, help_heading = "Confirmation and output")]
+    pub(super) json: bool,
+}
+
+impl Args {
+    pub(in crate::cmd) fn prints(&self) -> bool {
+        self.json || self.dry_run
+    }
+
+    /// Checks that clap cannot express.
+    pub(super) fn check(&self) -> Result<(), CliError> {
+        let from = self.from.as_ref().map(|from| from.layout);
+        if from == Some(self.to.layout) && self.to.layout.growth().is_none() && self.into.is_none() {
+            return Err(CliError::usage("--from and --to are the same layout: no file would be moved"));
+        }
+        Ok(())
+    }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    match parse::age_s(text)? {
+        0 => Err("write 1s or more, e.g. 10m".into()),
+        seconds => Ok(Duration::from_secs(seconds)),
+    }
+}

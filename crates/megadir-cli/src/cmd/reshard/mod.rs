@@ -1,0 +1,168 @@
+//! `megadir reshard`: moves the files of a directory to another layout. This module asks and reports; the library
+//! moves.
+
+mod args;
+mod capacity;
+mod run;
+mod summary;
+
+use std::cell::RefCell;
+
+use megadir::layout::Layout;
+use megadir::reshard::{Progress, ReshardOptions, Survey, detect, survey};
+use megadir::{Dir, Error, Globs};
+
+pub(crate) use self::args::Args;
+use self::summary::Summary;
+use crate::cmd::ask::{self, UNASKED_MAX};
+use crate::cmd::error_limiter::ErrorLimiter;
+use crate::cmd::failure::Failure;
+use crate::cmd::interrupt::{Interrupt, interruptible};
+use crate::cmd::named_layout::Named;
+use crate::cmd::watcher::watched;
+use crate::exit::{self, CliError, describe, kind};
+use crate::ui::message::quoted;
+
+/// Without a terminal.
+const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be moved)";
+/// A sample of fewer files may fit several layouts by chance.
+const SAMPLE_MIN: u64 = 20;
+
+/// The directories and layouts of a run.
+struct Work {
+    directory: Dir,
+    into: Option<Dir>,
+    from: Named,
+    to: Named,
+    exclude: Globs,
+}
+
+impl Work {
+    fn open(args: &Args) -> Result<Self, CliError> {
+        let directory = Dir::open(&args.directory)?;
+        let into = args.into.as_ref().map(Dir::open).transpose()?;
+        let exclude = Globs::of_names(&args.exclude)
+            .map_err(|bad| CliError::usage(format!("--exclude '{}': {}", bad.glob, bad.reason)))?;
+        let from = match &args.from {
+            Some(from) => from.clone(),
+            None => found(args, &directory)?,
+        };
+        Ok(Self { directory, into, from, to: args.to.clone(), exclude })
+    }
+
+    fn options<'a>(&'a self, args: &Args, on_failure: &'a dyn Fn(Error)) -> ReshardOptions<'a> {
+        ReshardOptions {
+            into: self.into.as_ref(),
+            exclude: Some(&self.exclude),
+            files_per_second_max: args.rate,
+            ..ReshardOptions::new(self.from.layout, self.to.layout, on_failure)
+        }
+    }
+
+    fn what(&self, args: &Args) -> String {
+        let into = args.into.as_ref().map_or(String::new(), |into| format!(" into {}", quoted(into)));
+        format!("{}{into} from {} to {}", quoted(&args.directory), self.from, self.to)
+    }
+}
+
+/// Failures are printed once and kept for the summary.
+struct Results {
+    summary: RefCell<Summary>,
+    complaints: RefCell<ErrorLimiter>,
+}
+
+impl Results {
+    fn new(args: &Args, work: &Work) -> Self {
+        Self {
+            summary: RefCell::new(Summary::new(args, work)),
+            complaints: RefCell::new(ErrorLimiter::new(args.all_errors)),
+        }
+    }
+
+    fn failed(&self, error: &Error) {
+        let is_new = self.summary.borrow_mut().failed(Failure::of(error));
+        if is_new && self.complaints.borrow_mut().take(&kind(error), 1) {
+            eprintln!("megadir: {}", describe(error));
+        }
+    }
+
+    fn finish(self) -> Result<u8, CliError> {
+        self.complaints.borrow().print_rest();
+        let summary = self.summary.into_inner();
+        summary.print()?;
+        Ok(summary.code())
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    args.check()?;
+    let work = Work::open(args)?;
+    if args.dry_run {
+        return interruptible(|interrupt| dry_run(args, &work, interrupt));
+    }
+    // Until here Ctrl-C ends the program at once: nothing has been changed.
+    if !args.yes && !may_go(args, &work)? {
+        eprintln!("megadir: nothing was moved");
+        return Ok(exit::INTERRUPTED);
+    }
+    interruptible(|interrupt| run::run(args, &work, interrupt))
+}
+
+/// Layout that the files have, apart from files that were moved before.
+fn found(args: &Args, directory: &Dir) -> Result<Named, CliError> {
+    let besides = args.into.is_none().then_some(&args.to.layout);
+    let found = detect(directory, besides)?;
+    let place = quoted(&args.directory);
+    match found.layout.map(Named::of) {
+        // Nothing is left to be moved.
+        None if found.sampled == 0 => Ok(Named::of(Layout::FLAT)),
+        None => Err(CliError::usage(format!(
+            "{place}: no known layout fits half of {} sampled files; give it with --from, e.g. --from prefix:2",
+            found.sampled
+        ))),
+        Some(named) if named.layout != Layout::FLAT && (found.is_guess || found.sampled < SAMPLE_MIN) => {
+            Err(CliError::usage(format!(
+                "{place}: {} of {} sampled files fit {named}, which may be chance; confirm with --from {named}",
+                found.fit, found.sampled
+            )))
+        }
+        Some(named) => Ok(named),
+    }
+}
+
+fn may_go(args: &Args, work: &Work) -> Result<bool, CliError> {
+    let first = RefCell::new(None);
+    let on_failure = |error: Error| {
+        first.borrow_mut().get_or_insert_with(|| describe(&error));
+    };
+    let options = work.options(args, &on_failure);
+    let found = survey(&work.directory, &options, UNASKED_MAX, &Progress::new())?;
+    let unknown = first.into_inner();
+    if found.to_move <= UNASKED_MAX && unknown.is_none() && !args.follow {
+        return Ok(true);
+    }
+    let number = match unknown {
+        _ if args.follow => "all files, present and to come,".to_owned(),
+        Some(why) if found.to_move <= UNASKED_MAX => {
+            format!("an unknown number of files (counting failed: {why})")
+        }
+        _ => format!("more than {UNASKED_MAX} files"),
+    };
+    ask::yes(&format!("move {number} of {}", work.what(args)), UNASKED)
+}
+
+fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliError> {
+    let results = Results::new(args, work);
+    let progress = Progress::new();
+    let on_failure = |error: Error| results.failed(&error);
+    let options = work.options(args, &on_failure);
+    let look = || {
+        if interrupt.asked() {
+            progress.cancel();
+        }
+    };
+    let counted: Survey = watched(look, || survey(&work.directory, &options, u64::MAX, &progress))??;
+    let room = capacity::Room::look(work.into.as_ref().unwrap_or(&work.directory));
+    results.summary.borrow_mut().counted(counted, room, interrupt.asked());
+    results.finish()
+}

@@ -1,0 +1,111 @@
+//! Calls the library, once or until the directory is quiet.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use megadir::Error;
+use megadir::layout::Layout;
+use megadir::reshard::{self, Counts, ReshardOptions};
+
+use super::args::Args;
+use super::{Results, Work};
+use crate::cmd::body::body;
+use crate::cmd::interrupt::Interrupt;
+use crate::cmd::progress::{Progress, estimate};
+use crate::cmd::watcher::watched;
+use crate::exit::CliError;
+use crate::ui::message::quoted;
+
+/// Shortest pause between two passes.
+const PAUSE_MIN: Duration = Duration::from_millis(500);
+/// A pass takes at most this share of the time.
+const PASS_SHARE: u32 = 10;
+/// Interrupts are seen after each sleep.
+const SLEEP_MAX: Duration = Duration::from_millis(50);
+
+pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliError> {
+    if args.idle {
+        megadir::io_priority::make_idle()?;
+    }
+    let started = Instant::now();
+    let results = Results::new(args, work);
+    let progress = reshard::Progress::new();
+    let shown = Progress::new("files moved");
+    if shown.is_drawn() && work.from.layout == Layout::FLAT {
+        shown.counter().expect(estimate(&work.directory), true);
+    }
+    let on_failure = |error: Error| results.failed(&error);
+    let options = work.options(args, &on_failure);
+    let mut last = 0;
+    let look = || {
+        if interrupt.asked() {
+            progress.cancel();
+        }
+        let moved = progress.moved();
+        if moved != last {
+            interrupt.beat.fetch_add(1, Ordering::Relaxed);
+            last = moved;
+        }
+        shown.counter().set(moved);
+    };
+    let done = watched(look, || match args.follow {
+        false => reshard::reshard(&work.directory, &options, &progress),
+        true => follow(args, work, &options, &progress, &results),
+    });
+    drop(shown);
+    let counts = done??;
+    results.summary.borrow_mut().finish(counts, started.elapsed(), interrupt.asked());
+    let code = results.finish()?;
+    if work.from.layout.depths().contains(&0)
+        && counts.moved > 0
+        && let Some(size) = body(&work.directory).filter(|_| !args.quiet)
+    {
+        eprintln!(
+            "megadir: {} {size}; --into DIR moves files into a new directory instead",
+            quoted(&args.directory)
+        );
+    }
+    Ok(code)
+}
+
+/// Passes until no file was moved for a while; the last one removes emptied directories. Counts of files that stay are
+/// those of the last pass.
+fn follow(
+    args: &Args,
+    work: &Work,
+    options: &ReshardOptions<'_>,
+    progress: &reshard::Progress,
+    results: &Results,
+) -> Result<Counts, Error> {
+    let mut sum = Counts::default();
+    let mut quiet_since = Instant::now();
+    loop {
+        let is_last = args.until_quiet.is_some_and(|quiet| quiet_since.elapsed() >= quiet);
+        let options = ReshardOptions { remove_emptied: is_last, ..*options };
+        results.summary.borrow_mut().begin_pass();
+        let began = Instant::now();
+        let counts = reshard::reshard(&work.directory, &options, progress)?;
+        sum = Counts {
+            moved: sum.moved + counts.moved,
+            directories_made: sum.directories_made + counts.directories_made,
+            ..counts
+        };
+        if is_last || progress.is_cancelled() {
+            return Ok(sum);
+        }
+        if counts.moved > 0 {
+            quiet_since = Instant::now();
+        }
+        let mut pause = PAUSE_MIN.max(began.elapsed() * PASS_SHARE);
+        if let Some(quiet) = args.until_quiet {
+            pause = pause.min(quiet.saturating_sub(quiet_since.elapsed()));
+        }
+        let until = Instant::now() + pause;
+        while Instant::now() < until && !progress.is_cancelled() {
+            std::thread::sleep(SLEEP_MAX.min(until.saturating_duration_since(Instant::now())));
+        }
+        if progress.is_cancelled() {
+            return Ok(sum);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Makes the n-th system call fail, for every n: every file stays at one of its paths, success is not claimed for a file
+//! that was not moved, and a second run finishes.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use megadir_testkit::require;
+use megadir_testkit::require::full;
+
+use super::support::{files, make};
+use crate::remove::witness::scratch_in_memory;
+use crate::support::{have, program, run, shell};
+
+/// Calls that a run makes on directories and files.
+const CALLS: &[&str] =
+    &["renameat2", "mkdirat", "unlinkat", "openat2", "getdents64", "flock", "fchmod", "statx", "write"];
+const CALLS_MAX: u32 = 200;
+const FILES: usize = 12;
+const WORDS: [&str; 6] = ["reshard", "--yes", "--from", "flat", "--to", "digest:1/1"];
+
+/// Runs with an error injected at the n-th call; returns if that was reached, the exit code and the messages.
+fn with_error(at: &Path, call: &str, error: &str, when: u32) -> (bool, Option<i32>, String) {
+    let log = at.join("log");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-e", &format!("trace={call}"), "-e"]);
+    command.arg(format!("inject={call}:error={error}:when={when}")).arg("-o").arg(&log);
+    command.arg(program()).args(WORDS).arg("t").current_dir(at).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let injected = std::fs::read_to_string(&log).unwrap_or_default().contains("(INJECTED)");
+    (injected, output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn whichever_call_fails_every_file_is_kept() {
+    require!(have("strace"));
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    let layout: megadir::layout::Layout = "digest:1/1".parse().unwrap();
+    let is_moved =
+        |(name, path): &(String, String)| layout.path_for(name.as_bytes()).unwrap() == Path::new(path);
+    let every = [
+        "EIO", "ENOSPC", "EDQUOT", "EMFILE", "EACCES", "EPERM", "EXDEV", "ENOMEM", "EROFS", "EMLINK", "EINTR",
+    ];
+    let mut injected_in_all = 0;
+    for error in if full() { &every[..] } else { &every[..2] } {
+        for call in CALLS {
+            for when in 1..=CALLS_MAX {
+                let _ = std::fs::remove_dir_all(at.join("t"));
+                make(at, FILES as u32, "flat");
+                let (injected, code, said) = with_error(at, call, error, when);
+                let what = format!("{call} {when} {error}: {code:?} {said}");
+                assert!(!said.contains("panicked") && matches!(code, Some(0..=3)), "{what}");
+                let found = files(&at.join("t"));
+                assert_eq!(found.len(), FILES, "{what}");
+                assert!(found.values().all(|file| is_moved(file) || file.0 == file.1), "{what}");
+                assert!(code != Some(0) || found.values().all(is_moved), "claims success: {what}");
+                let again = run(at, &[&WORDS[..], &["t"]].concat());
+                assert_eq!(again.code, Some(0), "{what}, then {again:?}");
+                assert!(files(&at.join("t")).values().all(is_moved), "{what}");
+                if !injected {
+                    break;
+                }
+                assert!(when < CALLS_MAX, "{what}");
+                injected_in_all += 1;
+            }
+        }
+    }
+    assert!(injected_in_all > 100, "{injected_in_all}");
+}
+
+#[test]
+fn few_descriptors_are_enough() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    make(at, 600, "digest:1/1");
+    let ran = shell(at, "ulimit -n 24; $M reshard --quiet --yes --from digest:1/1 --to next-to-last:1/1/1 t");
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");
+    let layout: megadir::layout::Layout = "next-to-last:1/1/1".parse().unwrap();
+    let found = files(&at.join("t"));
+    let is_moved =
+        |(name, path): &(String, String)| layout.path_for(name.as_bytes()).unwrap() == Path::new(path);
+    assert!(found.len() == 600 && found.values().all(is_moved));
+}

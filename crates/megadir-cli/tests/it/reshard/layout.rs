@@ -1,0 +1,71 @@
+//! `megadir layout`: the layout of a tree, and the files that do not fit it.
+
+use super::support::make;
+use crate::remove::witness::scratch_in_memory;
+use crate::support::{fill, run};
+
+#[test]
+fn every_layout_is_found_again() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    for (made, found) in [
+        ("flat", "flat"),
+        ("prefix:2/2", "prefix:2/2"),
+        ("suffix:1/2", "suffix:1/2"),
+        ("next-to-last:2", "next-to-last:2"),
+        ("digest:2", "digest:2"),
+        ("digest:1/2", "digest:1/2"),
+        ("git", "git"),
+        ("npm-cacache", "npm-cacache"),
+        ("paperclip", "decimal:3/3/3"),
+        ("squid", "sequence:16/256"),
+        ("ccache", "ccache"),
+    ] {
+        let _ = std::fs::remove_dir_all(at.join("t"));
+        make(at, 600, made);
+        let line = String::from_utf8(run(at, &["layout", "t"]).quiet()).unwrap();
+        let says = line.starts_with(&format!("{found}: "));
+        // With this few files ccache's own depth is that of the plain layout.
+        assert!(says || made == "ccache" && line.starts_with("prefix:1/1+rest: "), "{made}: {line}");
+        assert_eq!(
+            line.contains("any names would fit"),
+            line.contains("git") || line.contains("npm") || made == "ccache" || made == "paperclip",
+            "{line}"
+        );
+        let all = String::from_utf8(run(at, &["layout", "--verify", "--layout", made, "t"]).quiet()).unwrap();
+        assert_eq!(all, format!("{made}: 600 of 600 files fit\n"));
+    }
+}
+
+#[test]
+fn files_that_do_not_fit_are_named() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    make(at, 300, "digest:2");
+    fill(at, &["t/00/", "t/00/misplaced", "t/stray", "t/other/"]);
+    let ran = run(at, &["layout", "--verify", "t"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(ran.out, b"digest:2: 300 of 302 files fit; 1 directory is not of the layout\n");
+    for line in ["'t/00/misplaced': does not fit", "'t/stray': does not fit", "'t/other': a directory"] {
+        assert!(ran.err.contains(line), "{ran:?}");
+    }
+    let told = run(at, &["layout", "--verify", "--json", "t"]);
+    let told: serde_json::Value = serde_json::from_slice(&told.out).unwrap();
+    let counts = ["fit", "misfits", "foreign_directories"].map(|key| told[key].as_u64().unwrap());
+    assert_eq!((told["layout"].as_str(), counts), (Some("digest:2"), [300, 2, 1]), "{told}");
+}
+
+#[test]
+fn a_tree_without_a_layout_has_none() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    for index in 0..30 {
+        fill(at, &[&format!("t/some-{index}/"), &format!("t/some-{index}/a"), &format!("t/some-{index}/b")]);
+    }
+    let ran = run(at, &["layout", "t"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(1), ""), "{ran:?}");
+    assert!(ran.out.starts_with(b"no known layout fits half of "), "{ran:?}");
+    fill(at, &["empty/"]);
+    assert_eq!(run(at, &["layout", "empty"]).quiet(), b"no files\n");
+    run(at, &["layout", "none"]).complains(3, &["none"]);
+}

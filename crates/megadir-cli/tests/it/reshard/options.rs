@@ -1,0 +1,177 @@
+//! Layouts found and given, the question, limits of the rate, output, and memory.
+
+use std::path::Path;
+
+use megadir_testkit::mount::{EXT4, Mount};
+use megadir_testkit::require;
+use megadir_testkit::require::full;
+
+use super::support::{at_top, directories, files, interrupted, make};
+use crate::remove::witness::scratch_in_memory;
+use crate::support::{fill, have, peak_of, run, scratch, shell};
+
+fn json(at: &Path, words: &[&str]) -> serde_json::Value {
+    let ran = run(at, &[&["reshard", "--json"], words].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    serde_json::from_slice(&ran.out).unwrap()
+}
+
+#[test]
+fn the_old_layout_is_found_and_the_tree_comes_back() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    make(at, 400, "flat");
+    let before = files(&at.join("t"));
+    for (from, to) in
+        [("flat", "digest:2"), ("digest:2", "nginx"), ("suffix:1/2", "digest:1/1"), ("digest:1/1", "flat")]
+    {
+        let ran = run(at, &["reshard", "--to", to, "t"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(
+            ran.err.starts_with(&format!("megadir: moved 400 files from {from} to {to}, in ")),
+            "{ran:?}"
+        );
+    }
+    assert_eq!(files(&at.join("t")), before);
+    assert_eq!(directories(&at.join("t")), 0);
+    // Names of git's layout are shortened, which any name could be.
+    run(at, &["reshard", "--quiet", "--to", "git", "t"]).quiet();
+    run(at, &["reshard", "--to", "flat", "t"]).complains(2, &["fit git", "--from git"]);
+    run(at, &["reshard", "--from", "git", "--quiet", "--to", "flat", "t"]).quiet();
+    assert_eq!(files(&at.join("t")), before);
+}
+
+#[test]
+fn a_dry_run_counts_and_changes_nothing() {
+    let scratch = scratch();
+    let at = scratch.path();
+    make(at, 300, "flat");
+    fill(at, &["t/x.tmp", "t/other/"]);
+    let before = files(&at.join("t"));
+    let words = ["--dry-run", "--to", "prefix:2", "--exclude", "*.tmp", "--rate", "10", "t"];
+    let counted = json(at, &words);
+    assert_eq!((&counted["to_move"], &counted["excluded"]), (&300.into(), &1.into()), "{counted}");
+    assert_eq!((&counted["foreign_directories"], &counted["conflicts"]), (&1.into(), &0.into()));
+    let text = String::from_utf8(run(at, &[&["reshard"], &words[..]].concat()).quiet()).unwrap();
+    let begins = "would move 300 files from flat to prefix:2, into ";
+    assert!(text.starts_with(begins) && text.contains(", in at least 30 s; "), "{text}");
+    assert!(text.contains("1 file stays because they match --exclude"), "{text}");
+    assert!(
+        text.contains("limits: the directory takes ") && text.contains("limits: a new directory "),
+        "{text}"
+    );
+    assert_eq!((files(&at.join("t")), directories(&at.join("t"))), (before, 1));
+}
+
+#[test]
+fn many_files_are_moved_only_after_a_yes() {
+    require!(have("script"));
+    let scratch = scratch();
+    let at = scratch.path();
+    make(at, 1001, "flat");
+    run(at, &["reshard", "--to", "digest:1", "t"])
+        .complains(2, &["more than 1000 files", "--yes", "--dry-run"]);
+    let on_terminal = |typed: &str| {
+        let line =
+            format!("(printf '{typed}'; sleep 1) | script -qec \"$M reshard --to digest:1 t\" /dev/null");
+        let ran = shell(at, &line);
+        (ran.code, String::from_utf8(ran.out).unwrap().replace("\r\n", "\n"))
+    };
+    let (code, shown) = on_terminal("n\\n");
+    assert_eq!(code, Some(130), "{shown}");
+    assert!(
+        shown.contains("megadir: move more than 1000 files of 't' from flat to digest:1? [y/N] ")
+            && shown.contains("megadir: nothing was moved\n"),
+        "{shown}"
+    );
+    assert_eq!(directories(&at.join("t")), 0);
+    let (code, shown) = on_terminal("y\\n");
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("moved 1 001 files from flat to digest:1"), "{shown}");
+    assert_eq!(directories(&at.join("t")), 16);
+}
+
+#[test]
+fn the_rate_is_kept_and_an_interrupt_leaves_every_file_at_one_of_its_paths() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    make(at, 400, "flat");
+    let started = std::time::Instant::now();
+    let words = ["reshard", "--yes", "--rate", "100", "--to", "digest:1", "t"];
+    let ran = interrupted(at, &words, || at_top(at) <= 380);
+    let most = started.elapsed().as_secs_f64() * 100.0 + 2.0;
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    assert!(ran.err.contains("megadir: interrupted; run the same command to continue"), "{ran:?}");
+    let moved = 400 - at_top(at);
+    assert!(moved >= 20 && (moved as f64) <= most && files(&at.join("t")).len() == 400, "{moved} of {most}");
+    let rest = json(at, &["--yes", "--to", "digest:1", "t"]);
+    assert_eq!(rest["moved"], 400 - moved);
+}
+
+#[test]
+fn memory_is_bounded() {
+    require!(have("python3"));
+    // Memory has too few inodes for ten million files.
+    let scratch = if full() { scratch() } else { scratch_in_memory() };
+    let at = scratch.path();
+    let (few, many) = if full() { (400_000, 10_000_000) } else { (1000, 250_000) };
+    let peak = |files| {
+        make(at, files, "flat");
+        let peak = peak_of(at, &["reshard", "--yes", "--quiet", "--to", "digest:2", "t"], 0);
+        std::fs::remove_dir_all(at.join("t")).unwrap();
+        peak
+    };
+    let (least, most) = (peak(few), peak(many));
+    assert!(most < 64 << 20, "{most} bytes for {many} files");
+    // The window is 16 MiB, and is not full with few files.
+    assert!(most < least + (20 << 20), "{least} and {most} bytes");
+}
+
+#[test]
+fn the_tree_is_that_of_a_loop_of_rename() {
+    require!(have("cc"));
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    std::fs::write(at.join("rename.c"), include_str!("rename.c")).unwrap();
+    assert_eq!(shell(at, "cc -O2 -Wall -Werror -o loop rename.c").code, Some(0));
+    for (levels, layout) in [("1", "prefix:2"), ("2", "prefix:2/2")] {
+        make(at, 2000, "flat");
+        run(at, &["reshard", "--quiet", "--yes", "--to", layout, "t"]).quiet();
+        let paths = || files(&at.join("t")).into_values().collect::<std::collections::BTreeSet<_>>();
+        let by_program = paths();
+        run(at, &["reshard", "--quiet", "--yes", "--from", layout, "--to", "flat", "t"]).quiet();
+        assert_eq!(shell(at, &format!("./loop t {levels}")).code, Some(0));
+        assert!(paths() == by_program);
+        std::fs::remove_dir_all(at.join("t")).unwrap();
+    }
+}
+
+#[test]
+fn a_large_ext4_directory_is_named() {
+    let mount = require!(Mount::make(&EXT4));
+    let at = mount.path();
+    make(&at, 20_000, "flat");
+    let ran = run(&at, &["reshard", "--yes", "--to", "digest:1", "t"]);
+    let line = ran.err.lines().nth(1).unwrap_or_default();
+    let size = "megadir: 't' keeps its size of 1.";
+    assert!(
+        line.starts_with(size) && line.ends_with("; --into DIR moves files into a new directory instead"),
+        "{ran:?}"
+    );
+    fill(&at, &["new/"]);
+    run(&at, &["reshard", "--quiet", "--yes", "--to", "flat", "--into", "new", "t"]).quiet();
+    assert_eq!(files(&at.join("new")).len(), 20_000);
+}
+
+#[test]
+fn another_directory_receives_the_files() {
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    make(at, 200, "git");
+    fill(at, &["new/"]);
+    let before: Vec<u64> = files(&at.join("t")).into_keys().collect();
+    let done = json(at, &["--from", "git", "--to", "digest:2", "--into", "new", "t"]);
+    assert_eq!((&done["moved"], &done["from"]), (&200.into(), &"git".into()), "{done}");
+    assert_eq!(files(&at.join("new")).into_keys().collect::<Vec<_>>(), before);
+    assert_eq!(directories(&at.join("t")), 0);
+}

@@ -1,0 +1,119 @@
+//! Files that cannot be moved stay, valid, and are named in one line.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use megadir_testkit::mount::{EXT4, Mount, run as run_tool, unmount};
+use megadir_testkit::require;
+
+use super::support::{files, make};
+use crate::support::{fill, root, run, run_as_nobody, scratch, unprivileged};
+
+fn tool(words: &[&str], at: &Path) -> Result<(), String> {
+    run_tool(Command::new(words[0]).args(&words[1..]).arg(at))
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused() {
+    let scratch = scratch();
+    let at = scratch.path();
+    make(at, 3, "git");
+    for (words, said) in [
+        (&["--from", "git", "--to", "digest:2", "t"][..], "could belong to"),
+        (&["--from", "git", "--to", "git", "t"], "are the same layout"),
+        (&["--from", "git", "--to", "digest:2", "--into", "t", "t"], "omit --into"),
+        (&["--from", "flat", "--to", "ccache", "--into", ".", "t"], "only counted in place"),
+        (&["--from", "git", "--to", "flat", "--exclude", "a/b", "t"], "no '/'"),
+        (&["--to", "flat", "t"], "--from git"),
+        (&["--from", "git", "--to", "flat", "--until-quiet", "1s", "t"], "--follow"),
+    ] {
+        run(at, &[&["reshard", "--yes"], words].concat()).complains(2, &[said]);
+    }
+    run(at, &["reshard", "--to", "flat", "none"]).complains(3, &["none"]);
+    assert_eq!(files(&at.join("t")).len(), 3);
+}
+
+#[test]
+fn immutable_files_and_taken_paths_stay() {
+    let mount = require!(Mount::make(&EXT4));
+    let at = mount.path();
+    fill(&at, &["t/", "t/abcdef", "t/abxyz", "t/cdefgh", "t/ab/", "t/ab/abxyz"]);
+    require!(tool(&["chattr", "+i"], &at.join("t/cdefgh")));
+    let ran = run(&at, &["reshard", "--json", "--from", "flat", "--to", "prefix:2", "t"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(ran.err.lines().count(), 2, "{ran:?}");
+    assert!(ran.err.contains("megadir: rename 't/cdefgh': Operation not permitted\n"), "{ran:?}");
+    assert!(ran.err.contains("megadir: rename 't/abxyz': another entry has its new path\n"), "{ran:?}");
+    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let counts = ["moved", "conflicts", "failures"].map(|key| told[key].as_u64().unwrap());
+    assert_eq!((counts, told["failed"].as_array().unwrap().len()), ([1, 1, 1], 2), "{told}");
+    assert!(at.join("t/ab/abcdef").exists() && at.join("t/cdefgh").exists() && at.join("t/abxyz").exists());
+    tool(&["chattr", "-i"], &at.join("t/cdefgh")).unwrap();
+}
+
+#[test]
+fn another_project_or_mount_is_named() {
+    let recipe = megadir_testkit::mount::Recipe {
+        mkfs: &["mkfs.ext4", "-q", "-F", "-O", "project,quota"],
+        tune: &[],
+        ..EXT4
+    };
+    let mount = require!(Mount::make(&recipe));
+    let at = mount.path();
+    fill(&at, &["t/", "t/abcdef", "t/cdefgh", "t/ab/", "t/cd/"]);
+    require!(tool(&["chattr", "+P", "-p", "5"], &at.join("t/ab")));
+    tool(&["mount", "-t", "tmpfs", "none"], &at.join("t/cd")).unwrap();
+    let ran = run(&at, &["reshard", "--from", "flat", "--to", "prefix:2", "t"]);
+    unmount(&at.join("t/cd")).unwrap();
+    assert_eq!((ran.code, ran.err.lines().count()), (Some(1), 3), "{ran:?}");
+    assert!(ran.err.contains(
+        "megadir: rename 't/abcdef': the new directory is on another mount, or of another project"
+    ));
+    assert!(ran.err.contains("megadir: create 't/cd': another file system is mounted there"), "{ran:?}");
+    assert!(at.join("t/abcdef").exists() && at.join("t/cdefgh").exists());
+}
+
+#[test]
+fn a_full_file_system_leaves_a_valid_tree_and_the_same_command_finishes() {
+    require!(root());
+    let scratch = scratch();
+    let at = scratch.path().join("full");
+    std::fs::create_dir(&at).unwrap();
+    let inodes = |option: &str| tool(&["mount", "-t", "tmpfs", "-o", option, "none"], &at);
+    inodes("nr_inodes=310").unwrap();
+    make(&at, 300, "flat");
+    let before: Vec<u64> = files(&at.join("t")).into_keys().collect();
+    let ran = run(&at, &["reshard", "--yes", "--to", "digest:1", "t"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("No space left on device"), "{ran:?}");
+    let found = files(&at.join("t"));
+    assert_eq!(found.keys().copied().collect::<Vec<_>>(), before);
+    let moved = found.values().filter(|(name, path)| name != path).count();
+    assert!(moved > 0 && moved < 300, "{moved}");
+    inodes("remount,nr_inodes=1000").unwrap();
+    let ran = run(&at, &["reshard", "--yes", "--to", "digest:1", "t"]);
+    let layout: megadir::layout::Layout = "digest:1".parse().unwrap();
+    let found = files(&at.join("t"));
+    unmount(&at).unwrap();
+    assert_eq!((ran.code, found.len()), (Some(0), 300), "{ran:?}");
+    for (name, path) in found.values() {
+        assert_eq!(layout.path_for(name.as_bytes()).unwrap(), Path::new(path));
+    }
+}
+
+#[test]
+fn without_permission_nothing_is_moved() {
+    let scratch = scratch();
+    let megadir = require!(unprivileged(&scratch));
+    let at = scratch.path();
+    make(at, 5, "flat");
+    std::fs::set_permissions(at.join("t"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = run_as_nobody(&megadir, at, &["reshard", "--to", "digest:1", "t"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.err.contains("Permission denied") && ran.err.contains("stay because the system refused"),
+        "{ran:?}"
+    );
+    assert!(files(&at.join("t")).values().all(|(name, path)| name == path));
+}

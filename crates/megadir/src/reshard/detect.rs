@@ -1,0 +1,200 @@
+//! Layout of a tree, from a sample of its paths; and the files that do not fit a layout.
+
+use std::collections::BTreeMap;
+
+use super::progress::Progress;
+use super::tree::{self, At, Visit};
+use crate::backend;
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
+use crate::layout::{Layout, NameBuffer, PRESETS, Source};
+use crate::options::ReadOptions;
+
+/// Files of the top and of each other directory.
+const FILES: [usize; 2] = [1000, 40];
+/// Subdirectories of the top, of its subdirectories, and of each deeper directory.
+const BELOW: [usize; 3] = [32, 4, 2];
+const DIRECTORIES_MAX: usize = 1000;
+/// Longer directories are names rather than beginnings of names.
+const SHORTENED_MAX: u16 = 4;
+/// One batch of a directory is its sample.
+const READ: ReadOptions = ReadOptions { buffer_bytes: 128 << 10, threads: 1, shares: 1, resolve_types: true };
+
+/// Result of [`detect`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detected {
+    /// Layout that most sampled files fit; `None` if no layout fits half of them.
+    pub layout: Option<Layout>,
+    /// Sampled files.
+    pub sampled: u64,
+    /// Sampled files that fit the layout.
+    pub fit: u64,
+    /// Sampled files that fit the layout only if names were shortened by the characters of their directories, which any
+    /// name fits: the layout is a guess.
+    pub is_guess: bool,
+}
+
+/// Determines the layout of a tree from a sample of its files, within milliseconds. Files that fit `besides` do not
+/// count: they were moved there.
+///
+/// # Errors
+///
+/// If the directory cannot be read.
+pub fn detect(directory: &Dir, besides: Option<&Layout>) -> Result<Detected> {
+    let mut sample = Sample::default();
+    sample.add(directory.again()?, &mut Vec::new(), 0)?;
+    let mut names = NameBuffer::new();
+    sample.paths.retain(|path| besides.is_none_or(|layout| layout.name_of(path, &mut names).is_none()));
+    let mut fit = |layout: &Layout| {
+        sample.paths.iter().filter(|path| layout.name_of(path, &mut names).is_some()).count() as u64
+    };
+    let sampled = sample.paths.len() as u64;
+    let mut best: Option<(Layout, u64)> = None;
+    let (all, guesses) = candidates(&sample.paths);
+    for layout in all.iter().chain(&guesses).filter(|layout| Some(*layout) != besides) {
+        let fit = fit(layout);
+        let is_half = sampled > 0 && 2 * fit >= sampled;
+        // A guess counts only if no layout that names can contradict fits.
+        if is_half && best.is_none_or(|(_, most)| fit > most && !guesses.contains(layout)) {
+            best = Some((*layout, fit));
+        }
+    }
+    let is_guess = best.is_some_and(|(layout, _)| guesses.contains(&layout));
+    let fit = best.map_or(0, |(_, fit)| fit);
+    Ok(Detected { layout: best.map(|(layout, _)| layout), sampled, fit, is_guess })
+}
+
+/// Layouts with the directories of most paths: those that a path can contradict, and those that any path fits.
+fn candidates(paths: &[Vec<u8>]) -> (Vec<Layout>, Vec<Layout>) {
+    let mut widths: BTreeMap<Vec<u16>, usize> = BTreeMap::new();
+    for path in paths {
+        let parts: Vec<u16> = path.split(|byte| *byte == b'/').map(|part| part.len() as u16).collect();
+        *widths.entry(parts[..parts.len() - 1].to_vec()).or_default() += 1;
+    }
+    let mut found = vec![Layout::FLAT];
+    found.extend(PRESETS.iter().map(|preset| preset.layout));
+    if let Some((levels, _)) = widths.iter().max_by_key(|(_, count)| **count) {
+        let sources = [Source::Digest, Source::Prefix, Source::Suffix, Source::NextToLast];
+        found.extend(sources.iter().filter_map(|source| Layout::new(*source, levels).ok()));
+        if levels.iter().all(|width| *width <= SHORTENED_MAX) {
+            found.extend(Layout::new(Source::Prefix, levels).and_then(Layout::trimmed));
+        }
+    }
+    found.sort_by_key(|layout| usize::from(layout.growth().is_some()));
+    found.into_iter().partition(|layout| !layout.is_trimmed() && layout.source() != Source::Decimal)
+}
+
+#[derive(Default)]
+struct Sample {
+    paths: Vec<Vec<u8>>,
+    directories: usize,
+}
+
+impl Sample {
+    fn add(&mut self, directory: Dir, path: &mut Vec<u8>, level: usize) -> Result<()> {
+        self.directories += 1;
+        let directory = std::sync::Arc::new(directory);
+        let (mut files, mut below) = (Vec::new(), Vec::new());
+        let mut reader = backend::by_name("getdents")?.open_once(&directory, &READ)?;
+        if let Some(batch) = reader.next_batch()? {
+            for entry in batch {
+                match entry.kind {
+                    FileType::File => files.push(entry.name.to_vec()),
+                    FileType::Directory => below.push(entry.name.to_vec()),
+                    _ => {}
+                }
+            }
+        }
+        drop(reader);
+        for file in spread(&files, FILES[level.min(1)]) {
+            self.paths.push([&path[..], file].concat());
+        }
+        for name in spread(&below, BELOW[level.min(2)]) {
+            if self.directories >= DIRECTORIES_MAX || level > crate::layout::LEVELS_MAX {
+                break;
+            }
+            // Directories that vanish or may not be read are no part of the sample.
+            let Ok(Some(child)) = directory.open_below_on_this_mount(name) else { continue };
+            let length = path.len();
+            path.extend_from_slice(name);
+            path.push(b'/');
+            let _ = self.add(child, path, level + 1);
+            path.truncate(length);
+        }
+        Ok(())
+    }
+}
+
+/// At most `most` items, evenly spread.
+fn spread(items: &[Vec<u8>], most: usize) -> impl Iterator<Item = &Vec<u8>> {
+    items.iter().step_by(items.len().div_ceil(most).max(1))
+}
+
+/// Result of [`verify`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fit {
+    /// Files that lie where the layout has them.
+    pub fit: u64,
+    /// Files that do not. Each was reported.
+    pub misfits: u64,
+    /// Directories that the layout does not have, with everything in them. Each was reported.
+    pub directories: u64,
+    /// Directories that could not be read.
+    pub failures: u64,
+}
+
+/// Compares the path of every file with a layout. `on_misfit` gets the relative path of each file and directory that
+/// does not fit.
+///
+/// # Errors
+///
+/// If the directory cannot be read. Failures below it are reported to `on_failure`.
+pub fn verify(
+    directory: &Dir,
+    layout: &Layout,
+    progress: &Progress,
+    on_misfit: &dyn Fn(&[u8], FileType),
+    on_failure: &dyn Fn(Error),
+) -> Result<Fit> {
+    let names = NameBuffer::new();
+    let mut verifier = Verifier { layout, fit: Fit::default(), names, progress, on_misfit, on_failure };
+    tree::visit(directory, None, &mut verifier)?;
+    Ok(verifier.fit)
+}
+
+struct Verifier<'a> {
+    layout: &'a Layout,
+    fit: Fit,
+    names: NameBuffer,
+    progress: &'a Progress,
+    on_misfit: &'a dyn Fn(&[u8], FileType),
+    on_failure: &'a dyn Fn(Error),
+}
+
+impl Visit for Verifier<'_> {
+    fn enters(&self, level: usize, name: &[u8]) -> bool {
+        self.layout.has_directory(level, name)
+    }
+
+    fn entry(&mut self, at: &At<'_>, _name: &[u8], kind: FileType) -> bool {
+        match kind {
+            FileType::Directory => self.fit.directories += 1,
+            _ if self.layout.name_of(at.path, &mut self.names).is_some() => {
+                self.fit.fit += 1;
+                self.progress.one_more();
+                return !self.progress.is_cancelled();
+            }
+            _ => self.fit.misfits += 1,
+        }
+        (self.on_misfit)(at.path, kind);
+        !self.progress.is_cancelled()
+    }
+
+    fn fail(&mut self, failure: Error) {
+        if failure.kind() != ErrorKind::NotFound {
+            self.fit.failures += 1;
+            (self.on_failure)(failure);
+        }
+    }
+}

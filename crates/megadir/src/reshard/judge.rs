@@ -1,0 +1,91 @@
+//! Decision about an entry, counted.
+
+use super::route::{Place, Route};
+use crate::conditions::Globs;
+use crate::file_type::FileType;
+use crate::layout::{NameBuffer, PathBuffer, Placed};
+
+/// Hidden name of a new directory until it has its owner and mode; see [`Targets`](super::targets::Targets).
+pub(super) const NEW: &str = ".megadir-reshard-new";
+
+/// Result of moving a directory's files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Files moved.
+    pub moved: u64,
+    /// Files that stay because another entry has their new path. Each was reported.
+    pub conflicts: u64,
+    /// Files that stay, and directories not searched, because the system refused. Each was reported.
+    pub failures: u64,
+    /// Files that stay because the new layout has no path for their names.
+    pub unplaced: u64,
+    /// Files that stay because neither layout has files at their paths.
+    pub foreign: u64,
+    /// Files that stay because their names are excluded.
+    pub excluded: u64,
+    /// Entries that stay because they are neither files nor directories.
+    pub others: u64,
+    /// Directories that neither layout has, with everything in them.
+    pub directories: u64,
+    /// Directories made for the new layout.
+    pub directories_made: u64,
+    /// Emptied directories of the old layout that were removed.
+    pub directories_removed: u64,
+}
+
+/// Judges entries of a tree.
+pub(super) struct Judge<'a> {
+    pub(super) route: Route,
+    exclude: Option<&'a Globs>,
+    pub(super) counts: Counts,
+    pub(super) in_place: u64,
+    names: NameBuffer,
+    path: PathBuffer,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(route: Route, exclude: Option<&'a Globs>) -> Self {
+        Self {
+            route,
+            exclude: exclude.filter(|globs| !globs.is_empty()),
+            counts: Counts::default(),
+            in_place: 0,
+            names: NameBuffer::new(),
+            path: PathBuffer::new(),
+        }
+    }
+
+    /// Returns the new path of a file that moves. `name` is the last component of `path`.
+    pub(super) fn look(
+        &mut self,
+        level: usize,
+        path: &[u8],
+        name: &[u8],
+        kind: FileType,
+    ) -> Option<Placed<'_>> {
+        let counts = &mut self.counts;
+        match kind {
+            FileType::File => {}
+            FileType::Directory => {
+                let is_known = self.route.keeps(level, name) || name == NEW.as_bytes();
+                counts.directories += u64::from(!is_known);
+                return None;
+            }
+            _ => {
+                counts.others += 1;
+                return None;
+            }
+        }
+        if self.exclude.is_some_and(|globs| globs.match_name(name)) {
+            counts.excluded += 1;
+            return None;
+        }
+        match self.route.of(path, &mut self.names, &mut self.path) {
+            Place::Moves(placed) => return Some(placed),
+            Place::Here => self.in_place += 1,
+            Place::Refused(_) => counts.unplaced += 1,
+            Place::Foreign => counts.foreign += 1,
+        }
+        None
+    }
+}

@@ -1,0 +1,169 @@
+//! Moves the files of a directory to the places of another layout, relative to descriptors.
+//!
+//! ```text
+//! tree (old layout's directories) -> judge: name, new path -> window -> by target directory -> renameat2
+//! ```
+//!
+//! Guarantees:
+//!
+//! * Each file is moved by one `renameat2(RENAME_NOREPLACE)` from a name in an open directory to a name in an open
+//!   directory, so it is at all times at its old path or at its new one, and no file is ever replaced. Directories are
+//!   opened by one name below an open directory, without following links or entering mounts.
+//! * Nothing else is changed: directories of the new layout are made, with the owner, mode, ACLs and project of the
+//!   directory, before files are moved into them, and emptied directories of the old layout are removed.
+//! * A run may be cancelled or killed at any moment. The same call finishes the work, because a file's path alone says
+//!   whether it was moved; pairs of layouts for which that is not so are [refused](Route::new).
+//! * Memory is bounded by [`ReshardOptions::window_bytes`] and one buffer per level.
+//!
+//! Files are moved with `rename` rather than linked and unlinked: a program that replaces a file in between would have
+//! its new file unlinked.
+
+mod detect;
+mod judge;
+mod mover;
+mod progress;
+mod route;
+mod survey;
+mod targets;
+mod tree;
+mod window;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+pub use self::detect::{Detected, Fit, detect, verify};
+pub use self::judge::Counts;
+use self::mover::Mover;
+pub use self::progress::Progress;
+pub use self::route::{Route, Way};
+pub use self::survey::{Survey, survey};
+use self::targets::Targets;
+use crate::conditions::Globs;
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::Layout;
+
+/// Default of [`ReshardOptions::window_bytes`]: about 200 000 files with names of 32 bytes.
+pub const WINDOW_BYTES: usize = 16 << 20;
+
+/// Options of [`reshard`].
+#[derive(Clone, Copy)]
+pub struct ReshardOptions<'a> {
+    /// Layout that the files have.
+    pub from: Layout,
+    /// Layout that the files get. If its depth grows, all files are counted first.
+    pub to: Layout,
+    /// Directory that receives the files, on the same mount; `None` for the directory itself.
+    pub into: Option<&'a Dir>,
+    /// Files with these names stay, such as temporary ones.
+    pub exclude: Option<&'a Globs>,
+    /// Most files moved per second.
+    pub files_per_second_max: Option<NonZeroU32>,
+    /// Memory for files read before they are moved, bytes.
+    pub window_bytes: usize,
+    /// Remove the old layout's directories once they are empty.
+    pub remove_emptied: bool,
+    /// Called with each failure. Files that stay because a name is taken are failures too.
+    pub on_failure: &'a dyn Fn(Error),
+}
+
+impl<'a> ReshardOptions<'a> {
+    /// Moves all files within the directory.
+    pub fn new(from: Layout, to: Layout, on_failure: &'a dyn Fn(Error)) -> Self {
+        Self {
+            from,
+            to,
+            into: None,
+            exclude: None,
+            files_per_second_max: None,
+            window_bytes: WINDOW_BYTES,
+            remove_emptied: true,
+            on_failure,
+        }
+    }
+}
+
+/// Moves the files of a directory to the places of another layout.
+///
+/// Files that appear meanwhile may or may not be moved. Symbolic links, devices and other entries that are no files
+/// stay, because a relative link would lead elsewhere.
+///
+/// # Errors
+///
+/// [`ErrorKind::BadOption`] for layouts between which a path is ambiguous; [`ErrorKind::Unavailable`] if another process
+/// holds the directory's lock (flock), or the file system cannot rename without replacing; if the directory cannot be read.
+/// Failures below it are reported to [`ReshardOptions::on_failure`].
+///
+/// ```
+/// # let scratch = tempfile::tempdir().unwrap();
+/// use megadir::reshard::{Progress, ReshardOptions, reshard};
+/// std::fs::write(scratch.path().join("abcdef"), "").unwrap();
+/// let on_failure = |failure| eprintln!("{failure}");
+/// let options = ReshardOptions::new("flat".parse()?, "digest:2".parse()?, &on_failure);
+/// let counts = reshard(&megadir::Dir::open(scratch.path())?, &options, &Progress::new())?;
+/// assert_eq!((counts.moved, counts.failures), (1, 0));
+/// assert!(scratch.path().join("be/abcdef").exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn reshard(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Result<Counts> {
+    let way = way(directory, options, progress)?;
+    let top = Arc::new(directory.again()?);
+    lock(&top)?;
+    let to = match options.into {
+        Some(into) => {
+            let into = Arc::new(into.again()?);
+            check_mount(&top, &into)?;
+            lock(&into)?;
+            into
+        }
+        None => Arc::clone(&top),
+    };
+    let route = Route::new(&options.from, &way)
+        .map_err(|reason| Error::new("reshard", directory.path(), ErrorKind::BadOption, reason))?;
+    let mut mover = Mover::new(route, Targets::new(to)?, options, progress);
+    tree::visit(&top, options.into.map(Dir::id).transpose()?, &mut mover)?;
+    mover.finish()
+}
+
+/// Fixes the depth of the new layout.
+fn way(directory: &Dir, options: &ReshardOptions<'_>, progress: &Progress) -> Result<Way> {
+    if options.to.growth().is_none() {
+        return Ok(match options.into {
+            Some(_) => Way::Elsewhere(options.to.at(0)),
+            None => Way::Inside(options.to.at(0)),
+        });
+    }
+    if options.into.is_some() {
+        let reason = "the depth of the new layout depends on the number of files, which is only counted in place; \
+                      name a layout without from= and under=";
+        return Err(Error::new("reshard", directory.path(), ErrorKind::BadOption, reason));
+    }
+    let found = survey(directory, options, u64::MAX, progress)?;
+    Ok(Way::Inside(options.to.at(found.to_move + found.in_place)))
+}
+
+fn check_mount(from: &Dir, into: &Dir) -> Result<()> {
+    let (from, to) = (from.id()?, into.id()?);
+    if (from.device, from.mount) == (to.device, to.mount) && from != to {
+        return Ok(());
+    }
+    let reason = match from == to {
+        true => "it is the directory itself; omit --into",
+        false => {
+            "on another file system or mount, where files cannot be renamed to; name a directory on the same one"
+        }
+    };
+    Err(Error::new("reshard into", into.path(), ErrorKind::BadOption, reason))
+}
+
+/// Two runs at a time would remove each other's new directory.
+fn lock(directory: &Dir) -> Result<()> {
+    use rustix::fs::FlockOperation;
+    match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            let reason = "another process holds a lock on it (flock); it may be moving its files";
+            Err(Error::new("reshard", directory.path(), ErrorKind::Unavailable, reason))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,231 @@
+//! Moves the files of a tree, a window at a time.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::ReshardOptions;
+use super::judge::{Counts, Judge};
+use super::progress::Progress;
+use super::route::Route;
+use super::targets::Targets;
+use super::tree::{At, Visit};
+use super::window::{Waiting, Window};
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
+use crate::pace::Pace;
+
+/// Directories with files in the window stay open.
+const SOURCES_MAX: usize = 256;
+/// Divisor of the process's descriptor limit.
+const DESCRIPTORS_SHARE: u64 = 4;
+/// Directories known to exist, 8 bytes each.
+const KNOWN_MAX: usize = 1 << 18;
+
+pub(super) struct Mover<'a> {
+    judge: Judge<'a>,
+    options: &'a ReshardOptions<'a>,
+    progress: &'a Progress,
+    pace: Option<Pace>,
+    window: Window,
+    targets: Targets,
+    sources: Vec<Arc<Dir>>,
+    sources_max: usize,
+    /// Old directories to be removed once the window is empty, the deepest first: parent and name.
+    left: Vec<(Arc<Dir>, Box<[u8]>)>,
+    /// Digests of the paths of target directories that exist.
+    known: HashSet<u64>,
+    hasher: RandomState,
+    /// Ends the work.
+    fatal: Option<Error>,
+}
+
+impl<'a> Mover<'a> {
+    pub(super) fn new(
+        route: Route,
+        targets: Targets,
+        options: &'a ReshardOptions<'a>,
+        progress: &'a Progress,
+    ) -> Self {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let share = limit.map_or(SOURCES_MAX as u64, |limit| limit / DESCRIPTORS_SHARE);
+        Self {
+            judge: Judge::new(route, options.exclude),
+            options,
+            progress,
+            pace: options.files_per_second_max.map(Pace::new),
+            window: Window::new(options.window_bytes),
+            targets,
+            sources: Vec::new(),
+            sources_max: share.clamp(1, SOURCES_MAX as u64) as usize,
+            left: Vec::new(),
+            known: HashSet::new(),
+            hasher: RandomState::new(),
+            fatal: None,
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Result<Counts> {
+        self.flush();
+        self.judge.counts.directories_made = self.targets.made;
+        match self.fatal {
+            Some(error) => Err(error),
+            None => Ok(self.judge.counts),
+        }
+    }
+
+    fn is_ended(&self) -> bool {
+        self.fatal.is_some() || self.progress.is_cancelled()
+    }
+
+    /// Moves the files of the window, and removes the directories that were left and are empty.
+    fn flush(&mut self) {
+        self.window.sort();
+        self.make_directories();
+        let mut start = 0;
+        while start < self.window.len() && !self.is_ended() {
+            start = self.move_run(start);
+        }
+        self.targets.close();
+        self.window.clear();
+        self.sources.clear();
+        for (parent, name) in std::mem::take(&mut self.left) {
+            if !self.is_ended() && rustix::fs::unlinkat(&*parent, &*name, AtFlags::REMOVEDIR).is_ok() {
+                self.judge.counts.directories_removed += 1;
+            }
+        }
+    }
+
+    /// Before any file of the window is moved. Failures are reported when a file needs the directory.
+    fn make_directories(&mut self) {
+        let mut index = 0;
+        while index < self.window.len() && !self.is_ended() {
+            let directory = self.window.get(index).directory;
+            let digest = self.hasher.hash_one(directory);
+            if !self.known.contains(&digest)
+                && self.targets.open(directory).is_ok()
+                && self.known.len() < KNOWN_MAX
+            {
+                self.known.insert(digest);
+            }
+            index = self.end_of_run(index);
+        }
+    }
+
+    /// Index after the files with the same target directory.
+    fn end_of_run(&self, start: usize) -> usize {
+        let directory = self.window.get(start).directory;
+        let same = |index: &usize| self.window.get(*index).directory == directory;
+        (start..self.window.len()).take_while(same).last().map_or(start + 1, |last| last + 1)
+    }
+
+    /// Moves the files with the same target directory; returns the index after them.
+    fn move_run(&mut self, start: usize) -> usize {
+        let end = self.end_of_run(start);
+        let target = match self.targets.open(self.window.get(start).directory) {
+            Ok(target) => target,
+            Err(error) => {
+                self.judge.counts.failures += (end - start) as u64;
+                (self.options.on_failure)(error);
+                return end;
+            }
+        };
+        for index in start..end {
+            if self.pace.as_ref().is_some_and(|pace| !pace.wait(1, || self.progress.is_cancelled())) {
+                break;
+            }
+            if self.is_ended() {
+                break;
+            }
+            let waiting = self.window.get(index);
+            let source = &self.sources[waiting.source];
+            match rename(source, &target, &waiting) {
+                Ok(()) => {
+                    self.judge.counts.moved += 1;
+                    self.progress.one_more();
+                }
+                // Moved or removed by another process.
+                Err(Errno::NOENT) if !exists(source, waiting.name) => {}
+                Err(error) => {
+                    let failure = failure(source, &waiting, error);
+                    match error {
+                        Errno::INVAL | Errno::NOSYS => {
+                            self.fatal = Some(failure);
+                            break;
+                        }
+                        Errno::EXIST => self.judge.counts.conflicts += 1,
+                        _ => self.judge.counts.failures += 1,
+                    }
+                    (self.options.on_failure)(failure);
+                }
+            }
+        }
+        end
+    }
+}
+
+impl Visit for Mover<'_> {
+    fn enters(&self, level: usize, name: &[u8]) -> bool {
+        self.judge.route.leads_to_files(level, name)
+    }
+
+    fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool {
+        if let Some(placed) = self.judge.look(at.level, at.path, name, kind) {
+            if self.sources.last().is_none_or(|last| !Arc::ptr_eq(last, at.directory)) {
+                self.sources.push(Arc::clone(at.directory));
+            }
+            self.window.push(self.sources.len() - 1, name, &placed);
+            if self.window.is_full() {
+                self.flush();
+            }
+        }
+        !self.is_ended()
+    }
+
+    fn left(&mut self, parent: &Arc<Dir>, name: &[u8], level: usize) {
+        if self.options.remove_emptied && !self.judge.route.keeps(level, name) {
+            self.left.push((Arc::clone(parent), name.into()));
+        }
+        if self.sources.len() >= self.sources_max || self.left.len() >= self.sources_max {
+            self.flush();
+        }
+    }
+
+    fn fail(&mut self, failure: Error) {
+        self.judge.counts.failures += 1;
+        (self.options.on_failure)(failure);
+    }
+}
+
+fn rename(source: &Dir, target: &Dir, file: &Waiting<'_>) -> std::result::Result<(), Errno> {
+    rustix::io::retry_on_intr(|| {
+        rustix::fs::renameat_with(source, file.name, target, file.file, RenameFlags::NOREPLACE)
+    })
+}
+
+fn exists(directory: &Dir, name: &[u8]) -> bool {
+    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+}
+
+fn failure(source: &Dir, file: &Waiting<'_>, error: Errno) -> Error {
+    let path = match crate::names::to_os(file.name) {
+        Ok(name) => source.path().join(name),
+        Err(error) => return error,
+    };
+    let new = |kind, reason| Error::new("rename", &path, kind, reason);
+    match error {
+        Errno::EXIST => new(ErrorKind::Io, "another entry has its new path"),
+        Errno::INVAL | Errno::NOSYS => {
+            new(ErrorKind::Unavailable, "this file system cannot rename without replacing (RENAME_NOREPLACE)")
+        }
+        Errno::XDEV => new(
+            ErrorKind::Io,
+            "the new directory is on another mount, or of another project with a quota; both must be the same",
+        ),
+        _ => Error::io("rename", &path, error.into()),
+    }
+}

@@ -1,0 +1,115 @@
+//! Counts what a run would do, and changes nothing.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+use super::ReshardOptions;
+use super::judge::{Counts, Judge};
+use super::progress::Progress;
+use super::route::{Route, Way};
+use super::tree::{self, At, Visit};
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
+
+/// Directories counted exactly, 8 bytes each.
+const DIRECTORIES_MAX: usize = 1 << 20;
+
+/// Counts of a run that changes nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Files that would be moved.
+    pub to_move: u64,
+    /// Files of the old layout's directories that lie in their new places.
+    pub in_place: u64,
+    /// Directories that receive files; `None` if there are more than a million.
+    pub target_directories: Option<u64>,
+    /// Entries that would stay; the other counts are 0.
+    pub stay: Counts,
+}
+
+/// Counts what a run would do. Ends early once more than `enough` files would be moved. For a new layout whose depth
+/// grows, `to_move` and `in_place` together decide the depth.
+///
+/// # Errors
+///
+/// As [`reshard`](super::reshard), without the lock.
+pub fn survey(
+    directory: &Dir,
+    options: &ReshardOptions<'_>,
+    enough: u64,
+    progress: &Progress,
+) -> Result<Survey> {
+    let bad = |reason| Error::new("reshard", directory.path(), ErrorKind::BadOption, reason);
+    let route_at = |files: u64| {
+        let placer = options.to.at(files);
+        Route::new(
+            &options.from,
+            &if options.into.is_some() { Way::Elsewhere(placer) } else { Way::Inside(placer) },
+        )
+    };
+    let except = options.into.map(Dir::id).transpose()?;
+    let count = |route: Route, also_new: bool| {
+        let mut surveyor = Surveyor {
+            judge: Judge::new(route, options.exclude),
+            also_new,
+            to_move: 0,
+            targets: HashSet::new(),
+            hasher: RandomState::new(),
+            enough,
+            progress,
+            on_failure: options.on_failure,
+        };
+        tree::visit(directory, except, &mut surveyor).map(|()| surveyor.result())
+    };
+    if options.to.growth().is_none() || options.into.is_some() {
+        return count(route_at(0).map_err(bad)?, false);
+    }
+    let all = count(route_at(0).map_err(bad)?, true)?;
+    count(route_at(all.to_move + all.in_place).map_err(bad)?, true)
+}
+
+struct Surveyor<'a> {
+    judge: Judge<'a>,
+    /// Also count in directories that only the new layout has.
+    also_new: bool,
+    to_move: u64,
+    targets: HashSet<u64>,
+    hasher: RandomState,
+    enough: u64,
+    progress: &'a Progress,
+    on_failure: &'a dyn Fn(Error),
+}
+
+impl Surveyor<'_> {
+    fn result(self) -> Survey {
+        Survey {
+            to_move: self.to_move,
+            in_place: self.judge.in_place,
+            target_directories: (self.targets.len() < DIRECTORIES_MAX).then_some(self.targets.len() as u64),
+            stay: self.judge.counts,
+        }
+    }
+}
+
+impl Visit for Surveyor<'_> {
+    fn enters(&self, level: usize, name: &[u8]) -> bool {
+        self.judge.route.leads_to_files(level, name)
+            || self.also_new && self.judge.route.placer().layout().has_directory(level, name)
+    }
+
+    fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool {
+        if let Some(placed) = self.judge.look(at.level, at.path, name, kind) {
+            self.to_move += 1;
+            if self.targets.len() < DIRECTORIES_MAX {
+                self.targets.insert(self.hasher.hash_one(placed.directory()));
+            }
+        }
+        self.to_move <= self.enough && !self.progress.is_cancelled()
+    }
+
+    fn fail(&mut self, failure: Error) {
+        self.judge.counts.failures += 1;
+        (self.on_failure)(failure);
+    }
+}

@@ -1,0 +1,127 @@
+//! Directories of the new layout: opened and made by one name at a time below the directory.
+
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, Mode, RenameFlags};
+use rustix::io::Errno;
+
+use super::judge::NEW;
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::likeness::make_alike;
+
+pub(super) struct Targets {
+    top: Arc<Dir>,
+    /// From the top down: the names and directories of the last path.
+    open: Vec<(Box<[u8]>, Arc<Dir>)>,
+    /// A directory made by `mkdir` alone is like the top.
+    is_plain: bool,
+    pub(super) made: u64,
+}
+
+impl Targets {
+    /// Removes the new directory of a run that was killed.
+    pub(super) fn new(top: Arc<Dir>) -> Result<Self> {
+        match rustix::fs::unlinkat(&*top, NEW, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(Error::io("remove", &top.path().join(NEW), error.into())),
+        }
+        Ok(Self { top, open: Vec::new(), is_plain: false, made: 0 })
+    }
+
+    /// Closes all directories.
+    pub(super) fn close(&mut self) {
+        self.open.clear();
+    }
+
+    /// Opens a directory, relative to the top; makes those that are missing.
+    pub(super) fn open(&mut self, path: &[u8]) -> Result<Arc<Dir>> {
+        let mut parts = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).peekable();
+        let mut depth = 0;
+        while let Some((name, _)) = self.open.get(depth)
+            && parts.next_if(|part| *part == &**name).is_some()
+        {
+            depth += 1;
+        }
+        self.open.truncate(depth);
+        for part in parts {
+            let parent = Arc::clone(self.open.last().map_or(&self.top, |(_, directory)| directory));
+            let directory = self.open_or_make(&parent, part)?;
+            self.open.push((part.into(), Arc::new(directory)));
+        }
+        Ok(Arc::clone(self.open.last().map_or(&self.top, |(_, directory)| directory)))
+    }
+
+    fn open_or_make(&mut self, parent: &Dir, name: &[u8]) -> Result<Dir> {
+        match open(parent, name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        if self.is_plain {
+            match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) => self.made += 1,
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(failed(parent, name, error)),
+            }
+        } else {
+            self.make(parent, name)?;
+        }
+        open(parent, name)
+    }
+
+    /// Under a hidden name first, so that no other process sees it with another owner or mode.
+    fn make(&mut self, parent: &Dir, name: &[u8]) -> Result<()> {
+        let is_first = self.made == 0;
+        // The first one shows if `mkdir` alone is enough.
+        let mode = if is_first { Mode::from_raw_mode(0o777) } else { Mode::RWXU };
+        rustix::fs::mkdirat(&*self.top, NEW, mode).map_err(|error| failed(parent, name, error))?;
+        let made = self.make_like_top(parent, name);
+        match made {
+            Ok(true) => self.made += 1,
+            Ok(false) | Err(_) => drop(rustix::fs::unlinkat(&*self.top, NEW, AtFlags::REMOVEDIR)),
+        }
+        made.map(drop)
+    }
+
+    /// `false` if another process has made it.
+    fn make_like_top(&mut self, parent: &Dir, name: &[u8]) -> Result<bool> {
+        let directory = open(&self.top, NEW.as_bytes())?;
+        let path = parent.path().join(crate::names::to_os(name)?);
+        let status = rustix::fs::fstat(&directory).map_err(|error| failed(parent, name, error))?;
+        if status.st_uid != rustix::process::geteuid().as_raw() {
+            let reason = "another process has replaced the directory that was being made";
+            return Err(Error::new("create", &path, ErrorKind::Io, reason));
+        }
+        let changed = make_alike(&*self.top, &directory, "create", &path)?;
+        self.is_plain |= self.made == 0 && !changed;
+        match rustix::fs::renameat_with(&*self.top, NEW, parent, name, RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            Err(error) => Err(failed(parent, name, error)),
+        }
+    }
+}
+
+fn open(parent: &Dir, name: &[u8]) -> Result<Dir> {
+    let refuse = |kind, reason| -> Result<Dir> {
+        let path = parent.path().join(crate::names::to_os(name)?);
+        Err(Error::new("create", &path, kind, reason))
+    };
+    match parent.open_below_on_this_mount(name) {
+        Ok(Some(directory)) => Ok(directory),
+        Ok(None) => {
+            refuse(ErrorKind::MountPoint, "another file system is mounted there, which is not entered")
+        }
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            refuse(ErrorKind::NotADirectory, "an entry that is no directory has this name of the new layout")
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn failed(parent: &Dir, name: &[u8], error: Errno) -> Error {
+    match crate::names::to_os(name) {
+        Ok(name) => Error::io("create", &parent.path().join(name), error.into()),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,130 @@
+//! Reads a directory and those below it that a visitor enters, depth first, with one buffer per level.
+
+use std::sync::Arc;
+
+use crate::backend::{self, Reader};
+use crate::dir::{Dir, DirId};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
+use crate::options::ReadOptions;
+
+const READ: ReadOptions = ReadOptions { buffer_bytes: 128 << 10, threads: 1, shares: 1, resolve_types: true };
+
+pub(super) trait Visit {
+    /// `true` if a directory is entered; the top has level 0.
+    fn enters(&self, level: usize, name: &[u8]) -> bool;
+
+    /// Any other entry. `path` is relative to the top and ends in `name`. `false` ends the visit.
+    fn entry(&mut self, at: &At<'_>, name: &[u8], kind: FileType) -> bool;
+
+    /// A directory that was entered and read to its end, or could not be.
+    fn left(&mut self, _parent: &Arc<Dir>, _name: &[u8], _level: usize) {}
+
+    /// A directory below the top that cannot be read. The visit goes on.
+    fn fail(&mut self, failure: Error);
+}
+
+/// Where an entry was found.
+pub(super) struct At<'a> {
+    pub(super) directory: &'a Arc<Dir>,
+    /// Level of the entry.
+    pub(super) level: usize,
+    /// Path of the entry, relative to the top.
+    pub(super) path: &'a [u8],
+}
+
+struct Frame {
+    directory: Arc<Dir>,
+    reader: Box<dyn Reader>,
+    /// Subdirectories of the last batch.
+    below: Vec<Box<[u8]>>,
+    /// Start of the directory's name in the path.
+    name_at: usize,
+}
+
+impl Frame {
+    fn open(directory: Dir, name_at: usize) -> Result<Self> {
+        let directory = Arc::new(directory);
+        let reader = backend::by_name("getdents")?.open_once(&directory, &READ)?;
+        Ok(Self { directory, reader, below: Vec::new(), name_at })
+    }
+}
+
+/// Never enters the directory `except`.
+pub(super) fn visit(top: &Dir, except: Option<DirId>, visitor: &mut impl Visit) -> Result<()> {
+    let mut frames = vec![Frame::open(top.again()?, 0)?];
+    let mut path = Vec::new();
+    while let Some(frame) = frames.last_mut() {
+        if let Some(name) = frame.below.pop() {
+            match enter(&frame.directory, &name, except, path.len()) {
+                Ok(Some(below)) => {
+                    path.extend_from_slice(&name);
+                    path.push(b'/');
+                    frames.push(below);
+                }
+                Ok(None) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => visitor.fail(error),
+            }
+            continue;
+        }
+        let level = frames.len() - 1;
+        let Some(frame) = frames.last_mut() else { break };
+        match read(frame, level, &mut path, visitor) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(None) => leave(&mut frames, &mut path, visitor),
+            Err(Some(error)) if level == 0 => return Err(error),
+            Err(Some(error)) => {
+                visitor.fail(error);
+                leave(&mut frames, &mut path, visitor);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn leave(frames: &mut Vec<Frame>, path: &mut Vec<u8>, visitor: &mut impl Visit) {
+    let Some(done) = frames.pop() else { return };
+    if let Some(parent) = frames.last() {
+        let name = &path[done.name_at..path.len() - 1];
+        visitor.left(&parent.directory, name, frames.len() - 1);
+    }
+    path.truncate(done.name_at);
+}
+
+/// One batch. `Ok(false)` ends the visit; `Err(None)` is the end of the directory.
+fn read(
+    frame: &mut Frame,
+    level: usize,
+    path: &mut Vec<u8>,
+    visitor: &mut impl Visit,
+) -> std::result::Result<bool, Option<Error>> {
+    let Some(batch) = frame.reader.next_batch()? else { return Err(None) };
+    let length = path.len();
+    for entry in batch {
+        if entry.kind == FileType::Directory && visitor.enters(level, entry.name) {
+            frame.below.push(entry.name.into());
+            continue;
+        }
+        path.extend_from_slice(entry.name);
+        let goes_on = visitor.entry(&At { directory: &frame.directory, level, path }, entry.name, entry.kind);
+        path.truncate(length);
+        if !goes_on {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn enter(parent: &Dir, name: &[u8], except: Option<DirId>, name_at: usize) -> Result<Option<Frame>> {
+    let Some(directory) = parent.open_below_on_this_mount(name)? else {
+        let path = parent.path().join(crate::names::to_os(name)?);
+        let reason = "another file system is mounted there, which is not entered";
+        return Err(Error::new("open", &path, ErrorKind::MountPoint, reason));
+    };
+    if except.is_some() && except == directory.id().ok() {
+        return Ok(None);
+    }
+    Frame::open(directory, name_at).map(Some)
+}
