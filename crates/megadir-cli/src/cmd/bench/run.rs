@@ -149,7 +149,8 @@ fn report_on(
         Err(error) => Err(error.clone()),
     };
     if loud {
-        eprintln!("megadir: the record is '{}'; 'megadir bench report' prints it again", path.display());
+        let again = if opened.is_ok() { "; 'megadir bench report' prints it again" } else { "" };
+        eprintln!("megadir: the record is '{}'{again}", path.display());
     }
     if result.as_ref().map_or(true, |end| end.interrupted) {
         eprintln!("megadir: 'megadir bench run --resume {}' continues it", path.display());
@@ -167,7 +168,8 @@ fn report_on(
 
 fn code(end: &RunEnd) -> u8 {
     if end.unequal_blocks > 0 {
-        eprintln!("megadir: {} blocks did not have the expected results; see the report", end.unequal_blocks);
+        let blocks = megadir_report::text::counted(end.unequal_blocks, "block");
+        eprintln!("megadir: {blocks} did not have the expected results; see the report");
         return exit::SOME_FAILED;
     }
     exit::DONE
