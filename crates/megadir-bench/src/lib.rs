@@ -17,12 +17,12 @@
 /// System calls that a kernel may lack, for the program, which makes none itself.
 #[cfg(target_os = "linux")]
 pub use megadir_sys::kernel_calls;
-/// Standard streams that were closed at process start, for the program, which makes no system calls itself.
-#[cfg(target_os = "linux")]
-pub use megadir_sys::standard_streams;
 /// Console Ctrl-C handling, for crates that make no system calls themselves.
 #[cfg(windows)]
 pub use megadir_sys::windows::console;
+/// Standard streams that were closed at process start, for the program, which makes no system calls itself.
+#[cfg(target_os = "linux")]
+pub use megadir_sys::{signals, standard_streams};
 mod cache;
 pub mod control;
 pub mod dataset;

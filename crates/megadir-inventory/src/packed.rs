@@ -17,12 +17,14 @@ use crate::row::{Facts, Key, NUMBERS, Row, device_number, nanoseconds};
 const HEAD_BYTES: usize = 5;
 /// At most ten bytes each.
 const FIELDS_BYTES_MAX: usize = NUMBERS * 10;
-/// mtime is stored as is, later times as differences to it.
 const MODIFIED: usize = 1;
 const CHANGED: usize = 2;
 const BORN: usize = 3;
 /// errno may be negative.
 const ERRNO: usize = 11;
+const ACCESSED: usize = 13;
+/// Stored as differences to mtime.
+const OTHER_TIMES: [usize; 3] = [CHANGED, BORN, ACCESSED];
 /// Index of the upper half of an inode number.
 const INODE_HIGH: usize = 5;
 /// Fields present if all of [`Facts::WANT`] is known.
@@ -112,14 +114,15 @@ impl Numbers {
         if !have.contains(Facts::WANT) || error != 0 {
             return Self::new(&Facts::new(listed, attributes));
         }
-        let [modified, changed, born] =
-            [attributes.modified, attributes.changed, attributes.born].map(nanoseconds);
+        let Attributes { modified, changed, born, accessed, .. } = *attributes;
+        let [modified, changed, born, accessed] = [modified, changed, born, accessed].map(nanoseconds);
         let device = device_number(device.0, device.1) as i64;
         let (mode, user, group) = (mode.into(), user.into(), group.into());
         let (size, inode, links) = (size_bytes as i64, inode as i64, links as i64);
         let allocated = allocated_bytes as i64;
-        let values =
-            [size, modified, changed, born, inode, 0, device, mode, user, group, links, 0, allocated];
+        let values = [
+            size, modified, changed, born, inode, 0, device, mode, user, group, links, 0, allocated, accessed,
+        ];
         Self { values, have: ALL_TOLD, kind: kind as u8 }
     }
 
@@ -144,7 +147,7 @@ fn unzigzag(number: u64) -> i64 {
 pub(crate) fn pack(out: &mut Vec<u8>, row: &Numbers, name: &[u8]) {
     let mut numbers = row.values;
     let modified = numbers[MODIFIED];
-    for time in [CHANGED, BORN] {
+    for time in OTHER_TIMES {
         numbers[time] = zigzag(numbers[time].wrapping_sub(modified)) as i64;
     }
     for signed in [MODIFIED, ERRNO] {
@@ -210,11 +213,11 @@ pub(crate) fn unpack_numbers<'b>(bytes: &mut &'b [u8]) -> Option<Unpacked<'b>> {
         }
         *number = Some(value as i64);
     }
-    for signed in [MODIFIED, CHANGED, BORN, ERRNO] {
+    for signed in [MODIFIED, ERRNO].into_iter().chain(OTHER_TIMES) {
         numbers[signed] = numbers[signed].map(|number| unzigzag(number as u64));
     }
     let modified = numbers[MODIFIED].unwrap_or(0);
-    for time in [CHANGED, BORN] {
+    for time in OTHER_TIMES {
         numbers[time] = numbers[time].map(|since| since.wrapping_add(modified));
     }
     let (name, after) = rest.split_at_checked(usize::from(u16::from_ne_bytes([short, long])))?;
@@ -244,6 +247,7 @@ mod tests {
             born: Time { seconds: 7, nanoseconds: 8 },
             device: (9, 10),
             allocated_bytes: 12,
+            accessed: Time { seconds: 13, nanoseconds: 14 },
             mount: 11,
             ..Attributes::NOTHING
         };
@@ -261,6 +265,7 @@ mod tests {
             StatMask::INODE,
             StatMask::DEVICE,
             StatMask::ALLOCATED,
+            StatMask::ACCESSED,
         ]);
         let mut all: Vec<Attributes> =
             lacking.map(|field| Attributes { have: Facts::WANT.without(field), ..full }).collect();
@@ -291,6 +296,7 @@ mod tests {
             links: Some(5),
             errno: Some(-6),
             allocated_bytes: Some(u64::MAX),
+            accessed_ns: Some(i64::MAX),
             sha256: None,
         };
         let some = Facts { changed_ns: Some(7), group: Some(8), ..Facts::NOTHING };

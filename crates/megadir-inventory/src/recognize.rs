@@ -12,10 +12,10 @@ pub(crate) const METADATA_KEY: &str = "megadir";
 
 /// First line of an inventory as CSV: the columns of the Parquet file and the keys of JSON lines.
 pub const CSV_HEADER: &str = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,\
-                              uid,gid,links,errno,allocated,error,sha256\r\n";
+                              uid,gid,links,errno,allocated,atime_ns,error,sha256\r\n";
 
-/// In that of older versions it is missing.
-const NEW_COLUMN: &str = "allocated,";
+/// Columns that older versions did not write, in the order in which they were added.
+pub(crate) const ADDED: [&str; 2] = ["allocated", "atime_ns"];
 
 /// First bytes of Parquet, JSON lines and CSV.
 const HEADS: [&[u8]; 3] = [b"PAR1", b"{\"v\":1,", b"root,parent,name"];
@@ -85,7 +85,7 @@ fn is_inventory(file: &mut File) -> io::Result<bool> {
         1 => Ok(is_json_row(&first_line(file)?)),
         _ => {
             let line = first_line(file)?;
-            Ok(line == CSV_HEADER.as_bytes() || line == CSV_HEADER.replace(NEW_COLUMN, "").as_bytes())
+            Ok((0..=ADDED.len()).any(|present| line == header(present).as_bytes()))
         }
     }
 }
@@ -114,5 +114,11 @@ fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
 fn is_json_row(line: &[u8]) -> bool {
     let Ok(serde_json::Value::Object(row)) = serde_json::from_slice(line) else { return false };
     let has = |column: &str| row.contains_key(column) || row.contains_key(&format!("{column}_hex"));
-    CSV_HEADER.replace(NEW_COLUMN, "").trim_end().split(',').all(has)
+    header(0).trim_end().split(',').all(has)
+}
+
+/// First line of CSV that has only the first of [`ADDED`].
+fn header(present: usize) -> String {
+    let missing = &ADDED[present..];
+    missing.iter().fold(CSV_HEADER.to_owned(), |header, name| header.replace(&format!("{name},"), ""))
 }

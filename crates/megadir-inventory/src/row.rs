@@ -115,6 +115,8 @@ pub struct Facts {
     pub errno: Option<i32>,
     /// Space on disk, bytes; unknown in inventories of older versions.
     pub allocated_bytes: Option<u64>,
+    /// Last access (atime), nanoseconds; unknown in inventories of older versions.
+    pub accessed_ns: Option<i64>,
     /// SHA-256 of the contents (of a symbolic link: of its target), if the scan hashed them.
     pub sha256: Option<[u8; 32]>,
 }
@@ -136,6 +138,7 @@ impl Facts {
         links: None,
         errno: None,
         allocated_bytes: None,
+        accessed_ns: None,
         sha256: None,
     };
 
@@ -150,7 +153,8 @@ impl Facts {
         .union(StatMask::LINKS)
         .union(StatMask::INODE)
         .union(StatMask::DEVICE)
-        .union(StatMask::ALLOCATED);
+        .union(StatMask::ALLOCATED)
+        .union(StatMask::ACCESSED);
 
     /// Converts attributes; `listed` is the type if they have none.
     #[inline]
@@ -172,6 +176,7 @@ impl Facts {
             links: have.contains(StatMask::LINKS).then_some(attributes.links),
             errno: (attributes.error != 0).then_some(attributes.error),
             allocated_bytes: have.contains(StatMask::ALLOCATED).then_some(attributes.allocated_bytes),
+            accessed_ns: have.contains(StatMask::ACCESSED).then(|| nanoseconds(attributes.accessed)),
             sha256: None,
         }
     }
@@ -191,6 +196,7 @@ impl Facts {
             (self.modified_ns.is_some(), StatMask::MODIFIED),
             (self.changed_ns.is_some(), StatMask::CHANGED),
             (self.born_ns.is_some(), StatMask::BORN),
+            (self.accessed_ns.is_some(), StatMask::ACCESSED),
             (self.user.is_some(), StatMask::OWNER),
         ];
         Attributes {
@@ -201,6 +207,7 @@ impl Facts {
             modified: time(self.modified_ns),
             changed: time(self.changed_ns),
             born: time(self.born_ns),
+            accessed: time(self.accessed_ns),
             user: self.user.unwrap_or(0),
             ..Attributes::NOTHING
         }
@@ -208,11 +215,11 @@ impl Facts {
 }
 
 /// Number of numeric facts, see [`Facts::numbers`].
-pub const NUMBERS: usize = 13;
+pub const NUMBERS: usize = 14;
 
 impl Facts {
     /// Numeric facts in column order: size, times, inode and its upper half, device, mode, user, group, links,
-    /// errno, allocated bytes. Unsigned numbers keep their bits.
+    /// errno, allocated bytes, access time. Unsigned numbers keep their bits.
     #[inline]
     pub fn numbers(&self) -> [Option<i64>; NUMBERS] {
         [
@@ -229,6 +236,7 @@ impl Facts {
             self.links.map(|links| links as i64),
             self.errno.map(i64::from),
             self.allocated_bytes.map(|bytes| bytes as i64),
+            self.accessed_ns,
         ]
     }
 
@@ -236,7 +244,7 @@ impl Facts {
     #[inline]
     pub fn from_numbers(kind: FileType, numbers: &[Option<i64>; NUMBERS]) -> Self {
         let [size, modified_ns, changed_ns, born_ns, inode, high, device, rest @ ..] = *numbers;
-        let [mode, user, group, links, errno, allocated] = rest;
+        let [mode, user, group, links, errno, allocated, accessed_ns] = rest;
         Self {
             kind,
             size_bytes: size.map(|size| size as u64),
@@ -252,6 +260,7 @@ impl Facts {
             links: links.map(|links| links as u64),
             errno: errno.map(|errno| errno as i32),
             allocated_bytes: allocated.map(|bytes| bytes as u64),
+            accessed_ns,
             sha256: None,
         }
     }

@@ -1,4 +1,4 @@
-//! An inventory in memory; lookups make no system calls. An entry takes 64 bytes and its name, a directory
+//! An inventory in memory; lookups make no system calls. An entry takes 72 bytes and its name, a directory
 //! about 250 bytes and the last KiB of its path.
 
 use std::sync::Arc;

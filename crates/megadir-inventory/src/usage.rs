@@ -254,7 +254,7 @@ fn item<'a>(name: &'a [u8], facts: &Facts) -> Item<'a> {
         size_bytes: facts.size_bytes,
         allocated_bytes: facts.allocated_bytes,
         modified: facts.modified_ns.map(time),
-        accessed: None,
+        accessed: facts.accessed_ns.map(time),
         user: facts.user,
         links: facts.links,
         inode: facts.inode.map(|inode| (inode, facts.inode_high.unwrap_or(0))),

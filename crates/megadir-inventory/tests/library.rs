@@ -33,6 +33,7 @@ fn rows() -> Vec<OwnedRow> {
             group: (next(2) == 0).then_some(u32::MAX),
             links: Some(1 + next(3)),
             allocated_bytes: (!alike || next(4) > 0).then(|| next(1 << 20) << 9),
+            accessed_ns: (!alike || next(4) > 0).then(|| next(1 << 40) as i64 - (1 << 39)),
             errno: (next(300) == 0).then_some(13),
             sha256: (next(100) == 0).then_some([number as u8; 32]),
         };
@@ -101,6 +102,7 @@ fn fields(row: &Row<'_>) -> Vec<Field> {
         or_null(facts.links.map(|links| Field::Long(links as i64))),
         or_null(facts.errno.map(Field::Int)),
         or_null(facts.allocated_bytes.map(|bytes| Field::Long(bytes as i64))),
+        or_null(facts.accessed_ns.map(Field::Long)),
         or_null(row.error.map(|error| Field::Str(error.to_owned()))),
         or_null(facts.sha256.map(|hash| Field::Bytes(hash.to_vec().into()))),
     ]

@@ -51,6 +51,7 @@ fn full(number: u64) -> Facts {
         links: Some(1 << 40),
         errno: Some(13),
         allocated_bytes: (!number.is_multiple_of(5)).then_some(number << 12),
+        accessed_ns: (!number.is_multiple_of(7)).then_some(-i64::MAX + number as i64),
         sha256: number.is_multiple_of(3).then_some([number as u8; 32]),
     }
 }

@@ -42,6 +42,9 @@ fn rows(roots: &[PathBuf], options: &ScanOptions) -> (Metadata, Vec<OwnedRow>, V
         ControlFlow::Continue(())
     };
     let metadata = scan(roots, options, &mut watch, &mut rows).unwrap().unwrap();
+    // Reading a directory is an access.
+    let directories = rows.iter_mut().filter(|row: &&mut OwnedRow| row.facts.kind == FileType::Directory);
+    directories.for_each(|row| row.facts.accessed_ns = None);
     (metadata, rows, events)
 }
 
@@ -70,6 +73,8 @@ fn facts(path: &Path) -> Facts {
         group: Some(status.gid()),
         links: Some(status.nlink()),
         errno: None,
+        accessed_ns: (kind != FileType::Directory)
+            .then(|| status.atime() * 1_000_000_000 + status.atime_nsec()),
         sha256: None,
     }
 }

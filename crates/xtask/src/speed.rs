@@ -48,6 +48,7 @@ static PEERS: &[CratesIo] = &[
     CratesIo { package: "du-dust", program: "dust", version: "1.2.7" },
     CratesIo { package: "dua-cli", program: "dua", version: "2.32.2" },
     CratesIo { package: "diskus", program: "diskus", version: "0.9.0" },
+    CratesIo { package: "parallel-disk-usage", program: "pdu", version: "0.24.0" },
 ];
 
 #[derive(clap::Args)]

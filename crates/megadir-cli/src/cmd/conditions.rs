@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::ArgAction;
 use megadir::nearest::choices;
 use megadir::{BadGlob, Conditions, FileType, Globs, StatBackend, Time, TimeKind};
+use megadir_inventory::Inventory;
 
 use super::owners::user_named;
 use super::times::now_s;
@@ -288,14 +289,18 @@ fn one_of(text: &str, known: impl Iterator<Item = By> + Clone) -> Result<By, Str
     found.ok_or_else(|| choices(text, known.map(By::name)))
 }
 
-/// Inventories record no access times.
-pub(in crate::cmd) fn refuse_access_times(conditions: &Conditions) -> Result<(), CliError> {
-    match conditions.want().contains(TimeKind::Accessed.want()) {
-        true => {
-            Err(CliError::usage("--by atime: inventories record no access times; use mtime, ctime or btime"))
-        }
-        false => Ok(()),
+/// Older versions recorded no access times.
+pub(in crate::cmd) fn refuse_unrecorded(
+    conditions: &Conditions,
+    inventory: &Inventory,
+) -> Result<(), CliError> {
+    if inventory.has_access_times() || !conditions.want().contains(TimeKind::Accessed.want()) {
+        return Ok(());
     }
+    Err(CliError::usage(format!(
+        "--by atime: {} has no access times, because an older version wrote it; use mtime, ctime or btime, or scan again",
+        quoted(inventory.path())
+    )))
 }
 
 fn user_number(text: &str) -> Result<u32, CliError> {

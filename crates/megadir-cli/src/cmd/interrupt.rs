@@ -1,4 +1,4 @@
-//! Interrupts: the first Ctrl-C asks the work to stop, the second ends the program, and a hang is not waited
+//! Interrupts: the first Ctrl-C, SIGTERM or SIGHUP asks the work to stop, the second ends the program, and a hang is not waited
 //! for. The main thread takes signals; the work runs in its own thread, because Linux delivers signals to the
 //! main thread if possible, which would be lost if that were blocked on an unresponsive file system
 //! (`complete_signal`).
@@ -41,7 +41,10 @@ impl Interrupt {
 /// The first signal sets the flag, the second ends the program.
 #[cfg(unix)]
 fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    // The end of a terminal, unless `nohup` started the program.
+    let hung_up = Some(SIGHUP).filter(|&signal| !megadir_bench::signals::is_ignored(signal));
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hung_up) {
         // Order matters: the first handler checks the flag that the second one set at the previous signal.
         let code = i32::from(INTERRUPTED);
         signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(stop))?;

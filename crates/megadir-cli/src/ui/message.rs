@@ -63,8 +63,16 @@ pub(crate) fn quoted(path: &Path) -> String {
 
 /// Without Rust's "(os error N)".
 pub(crate) fn reason(error: &std::io::Error) -> String {
+    if error.kind() == std::io::ErrorKind::AlreadyExists {
+        return "it exists; choose another name".to_owned();
+    }
     let text = error.to_string();
     text.split(" (os error ").next().unwrap_or(&text).to_owned()
+}
+
+/// Number with its noun, e.g. `1 entry`.
+pub(crate) fn counted(count: u64, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }
 
 #[cfg(test)]

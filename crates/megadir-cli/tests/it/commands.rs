@@ -201,7 +201,7 @@ fn a_program_that_fails_in_a_round_ends_its_arm_and_no_other() {
     assert_eq!(after, 1);
     let said = run.table.replace('\n', " ");
     assert!(
-        said.contains("`fails` failed in round") && said.contains("exited with code 3: it broke"),
+        said.contains("`fails` failed in ") && said.contains("exited with code 3: it broke"),
         "{}",
         run.table
     );

@@ -109,7 +109,7 @@ fn a_run_ends_with_one_screen() {
     let scratch = TempDir::new().unwrap();
     let text = screen(scratch.path(), "bench run listing --quick --entries 50 --rounds 7 -o run.jsonl");
     assert!(text.starts_with("Why is ls slow") || text.starts_with('!'), "{text}");
-    assert!(text.contains("megadir bench report --verbose"), "{text}");
+    assert!(text.contains("megadir bench report RECORD --verbose"), "{text}");
 }
 
 #[test]

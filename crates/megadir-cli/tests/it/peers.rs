@@ -103,7 +103,7 @@ fn installed_programs_are_measured_in_every_group_and_missing_ones_are_named() {
     };
     let missing: BTreeSet<&str> =
         left_out.iter().filter(|note| !elsewhere(note)).filter_map(|note| note.split('`').nth(3)).collect();
-    let expected = ["bfs", "fdfind", "eza", "diskus", "dust", "dua", "gdu", "rmz", "rsync", "python3"];
+    let expected = ["bfs", "fdfind", "eza", "diskus", "dust", "dua", "gdu", "pdu", "rmz", "rsync", "python3"];
     assert_eq!(missing, BTreeSet::from(expected), "{left_out:#?}");
     let on_path = left_out.iter().filter(|note| note.ends_with("is not on PATH.")).count();
     assert_eq!(on_path, left_out.len() - left_out.iter().filter(elsewhere).count(), "{left_out:#?}");

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use megadir_inventory::{Inventory, OwnedRow, Rows};
 use megadir_testkit::killed::{CHANGING_CALLS, before_each_call};
+use megadir_testkit::network::NetworkMount;
 use megadir_testkit::require;
-use megadir_testkit::require::have;
+use megadir_testkit::require::{full, have};
 use megadir_testkit::tree::names;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -196,7 +197,7 @@ fn what_may_not_be_read_is_told_and_the_rest_is_marked_incomplete() {
     assert!(lines[0].starts_with("megadir: 8 entries in "), "{said}");
     assert!(lines[1].starts_with("megadir: examine 'tree/2/"), "{said}");
     assert!(lines[1].ends_with("and 1 more there: Permission denied"), "{said}");
-    let incomplete = "megadir: incomplete: 1 directories could not be read, 2 entries could not be examined";
+    let incomplete = "megadir: incomplete: 1 directory could not be read, 2 entries could not be examined";
     assert_eq!(lines[2], incomplete);
     assert_eq!(lines[3], "megadir: open 'tree/1': Permission denied");
     let path = scratch.path().join("out/inventory");
@@ -346,4 +347,31 @@ fn a_closed_pipe_is_quiet_and_a_rehearsal_writes_nothing() {
     assert_eq!(output.status.code(), Some(0));
     assert!(err(&output).starts_with("megadir: 5051 entries in "), "{}", err(&output));
     assert_eq!(names(scratch.path()), ["tree"]);
+}
+
+/// In the long tier only (`MEGADIR_FULL=1`).
+#[test]
+fn more_threads_than_processors_wait_for_a_server() {
+    if !full() {
+        return;
+    }
+    let mount = require!(NetworkMount::moosefs());
+    let tree = mount.path().join("tree");
+    for directory in 0..40 {
+        let directory = tree.join(format!("{directory}"));
+        fs::create_dir_all(&directory).unwrap();
+        (0..20).for_each(|file| fs::write(directory.join(format!("{file}")), "").unwrap());
+    }
+    let here = scratch(3, 5);
+    let path = here.path().join("i.parquet");
+    let scan = |options: &[&str]| {
+        let arguments = ["scan", "--quiet", "tree", tree.to_str().unwrap(), "-o", "i.parquet"];
+        let output = output_of(here.path(), &[&arguments[..], options].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+        let metadata = Inventory::open(&path).unwrap().metadata().clone();
+        (metadata.scanned.threads, metadata.rows)
+    };
+    let rows = 1 + 3 + 3 * 5 + 1 + 40 + 40 * 20;
+    assert_eq!(scan(&[]), (32, rows));
+    assert_eq!(scan(&["-j", "3"]), (3, rows));
 }

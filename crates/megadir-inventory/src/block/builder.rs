@@ -10,6 +10,9 @@ use crate::row::{Facts, NUMBERS};
 /// Offsets have 32 bits.
 const NAMES_BYTES_MAX: usize = u32::MAX as usize;
 
+/// No [`nanoseconds`](crate::nanoseconds) have this value.
+pub(super) const UNKNOWN_NS: i64 = i64::MIN;
+
 pub(crate) enum Whole<'a> {
     /// No row has a value.
     Nothing,
@@ -100,6 +103,8 @@ pub(crate) struct BlockBuilder {
     root_row: Option<Box<(Facts, Option<Box<str>>)>>,
     device: Option<u64>,
     rows: Vec<Packed>,
+    /// As in [`Block`], perhaps without the last rows.
+    accessed_ns: Vec<i64>,
     names: Vec<u8>,
     odd: Vec<(u32, Odd)>,
 }
@@ -113,6 +118,7 @@ impl BlockBuilder {
             root_row: None,
             device: None,
             rows: Vec::new(),
+            accessed_ns: Vec::new(),
             names: Vec::new(),
             odd: Vec::new(),
         }
@@ -162,6 +168,10 @@ impl BlockBuilder {
         if odd {
             self.add_odd(index, facts, error);
         }
+        if let Some(accessed_ns) = facts.accessed_ns {
+            self.accessed_ns.resize(self.rows.len(), UNKNOWN_NS);
+            self.accessed_ns.push(accessed_ns);
+        }
         self.names.extend_from_slice(name);
         self.rows.push(packed);
         Ok(())
@@ -171,7 +181,7 @@ impl BlockBuilder {
     pub(crate) fn add_plain(&mut self, plain: &PlainRows<'_>) -> bool {
         let PlainRows { names, ends, names_start, kind, numbers, .. } = plain;
         let [size, modified, changed, born, inode, high, device, rest @ ..] = numbers;
-        let [mode, user, group, links, errno, allocated] = rest;
+        let [mode, user, group, links, errno, allocated, accessed] = rest;
         let Some(device) = device.same() else { return false };
         let device = device.map(|device| device as u64);
         let rows = self.rows.len() + ends.len();
@@ -226,6 +236,11 @@ impl BlockBuilder {
             self.rows.push(row);
             last = end;
         }
+        if !accessed.is_nothing() {
+            self.accessed_ns.reserve_exact(self.rows.len() - self.accessed_ns.len());
+            self.accessed_ns.resize(rows_before, UNKNOWN_NS);
+            self.accessed_ns.extend((0..ends.len()).map(|index| accessed.get(index)));
+        }
         self.device = device;
         self.names.extend_from_slice(names);
         true
@@ -247,7 +262,10 @@ impl BlockBuilder {
         self.odd.extend(odd.into_iter().flatten().map(|odd| (index, odd)));
     }
 
-    pub(crate) fn build(self) -> Block {
+    pub(crate) fn build(mut self) -> Block {
+        if !self.accessed_ns.is_empty() {
+            self.accessed_ns.resize(self.rows.len(), UNKNOWN_NS);
+        }
         Block {
             root: self.root,
             path: self.path,
@@ -255,6 +273,7 @@ impl BlockBuilder {
             root_row: self.root_row,
             device: self.device,
             rows: self.rows.into(),
+            accessed_ns: self.accessed_ns.into(),
             names: self.names.into(),
             odd: self.odd.into(),
         }

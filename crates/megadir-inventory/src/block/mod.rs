@@ -1,4 +1,4 @@
-//! Entries of one directory, sorted by name: 64 bytes and a name each. Rare values (another device, a 128-bit
+//! Entries of one directory, sorted by name: 64 bytes, the access time and a name each. Rare values (another device, a 128-bit
 //! inode number, an error, a hash) are stored apart, so that a row fits a cache line and comparing two is a
 //! memcmp.
 
@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 
 use megadir::{Attributes, FileType, StatMask};
 
+use self::builder::UNKNOWN_NS;
 pub(crate) use self::builder::{BlockBuilder, PlainRows, Whole};
 use self::packed::{Odd, Packed, bit, mode_and_kind, pack};
 use crate::path::TreePath;
@@ -23,6 +24,8 @@ pub(crate) struct Block {
     pub(crate) root_row: Option<Box<(Facts, Option<Box<str>>)>>,
     device: Option<u64>,
     rows: Box<[Packed]>,
+    /// Access times, or [`UNKNOWN_NS`]; empty if no row has one. Apart, because a comparison does not read them.
+    accessed_ns: Box<[i64]>,
     names: Box<[u8]>,
     odd: Box<[(u32, Odd)]>,
 }
@@ -85,6 +88,7 @@ impl Block {
             links: has(bit::LINKS).then_some(row.links.into()),
             errno: None,
             allocated_bytes: row.allocated_bytes(),
+            accessed_ns: self.accessed_ns.get(index).copied().filter(|ns| *ns != UNKNOWN_NS),
             ..Facts::NOTHING
         };
         for odd in self.odd_of(index) {
@@ -112,12 +116,13 @@ impl Block {
         self.odd_of(index).find_map(|odd| if let Odd::Hash(hash) = odd { Some(*hash) } else { None })
     }
 
-    /// `true` if a row of these facts would be identical, but for the space on disk and the hash.
+    /// `true` if a row of these facts would be identical, but for the space on disk, the access time and the hash.
     #[inline]
     pub(crate) fn is_same(&self, index: usize, facts: &Facts) -> bool {
         let row = &self.rows[index];
         if row.have & bit::ODD != 0 {
-            let compared = |facts: Facts| Facts { sha256: None, allocated_bytes: None, ..facts };
+            let compared =
+                |facts: Facts| Facts { sha256: None, allocated_bytes: None, accessed_ns: None, ..facts };
             return compared(self.facts(index)) == compared(*facts);
         }
         let facts = Facts { allocated_bytes: None, ..*facts };
@@ -174,6 +179,7 @@ impl Block {
             self.odd.iter().map(|(_, odd)| if let Odd::Error(error) = odd { error.len() } else { 0 });
         self.path.own_bytes()
             + size_of_val(&*self.rows)
+            + size_of_val(&*self.accessed_ns)
             + size_of_val(&*self.names)
             + size_of_val(&*self.odd)
             + errors.sum::<usize>()
@@ -239,6 +245,8 @@ mod tests {
             (b"cd", Facts { size_bytes: Some(1 << 40), allocated_bytes: Some(512), ..facts(7) }, None),
             (b"ce", Facts { size_bytes: Some(u64::MAX), allocated_bytes: Some(0), ..facts(8) }, None),
             (b"d", Facts { device: None, kind: FileType::Whiteout, ..facts(3) }, None),
+            (b"e", Facts { accessed_ns: Some(-8), ..facts(9) }, None),
+            (b"f", Facts { accessed_ns: Some(i64::MAX), sha256: Some([4; 32]), ..facts(10) }, None),
             (&[b'x'; 255], facts(u64::MAX), Some("an error alone")),
         ];
         let block = block(&rows);
@@ -279,6 +287,8 @@ mod tests {
         }
         let sparse = Facts { allocated_bytes: Some(4096), ..of };
         assert!(block.is_same(0, &sparse), "the space on disk may change by itself");
+        assert!(block.is_same(0, &Facts { accessed_ns: Some(1), ..of }), "reading is no change");
+        assert!(block.is_same(1, &Facts { accessed_ns: Some(1), errno: Some(1), ..of }));
         // A hash is no attribute.
         assert!(block.is_same(1, &Facts { errno: Some(1), ..of }));
     }

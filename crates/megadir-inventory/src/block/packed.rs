@@ -16,7 +16,7 @@ pub(super) mod bit {
     pub(in crate::block) const GROUP: u16 = 1 << 7;
     pub(in crate::block) const LINKS: u16 = 1 << 8;
     pub(in crate::block) const DEVICE: u16 = 1 << 9;
-    /// All values but the space on disk are present, and none in `Block::odd`.
+    /// All values but the space on disk and the access time are present, and none in `Block::odd`.
     pub(in crate::block) const ALL: u16 = (1 << 10) - 1;
     /// Some values are in `Block::odd`.
     pub(in crate::block) const ODD: u16 = 1 << 10;

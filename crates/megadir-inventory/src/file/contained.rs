@@ -115,7 +115,7 @@ impl Contained {
             let fault = name_fault(name).unwrap_or_default();
             return Err(format!("{fault} (in '{}')", shown(&self.path)));
         }
-        let [size, .., links, _, allocated] = &rows.numbers;
+        let [size, .., links, _, allocated, _] = &rows.numbers;
         let first = [size, links, allocated].into_iter().filter_map(Whole::first_negative).min();
         if let Some((_, name)) = first.and_then(|row| rows.each_name().nth(row)) {
             return Err(negative(name));

@@ -101,6 +101,7 @@ mod tests {
             links: Some(1),
             errno: odd.then_some(13),
             allocated_bytes: (!number.is_multiple_of(5)).then_some(number * 512),
+            accessed_ns: (!number.is_multiple_of(7)).then_some(-3 * number as i64),
             sha256: number.is_multiple_of(11).then_some([number as u8; 32]),
             inode_high: None,
         }

@@ -14,12 +14,12 @@ use twox_hash::XxHash64 as Hasher;
 
 use super::contained::Contained;
 use super::read::Batch;
-use super::schema::{ALLOCATED, COLUMNS};
+use super::schema::{ACCESSED, COLUMNS};
 use super::window::{Held, Window};
 use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, footer_checksum};
 use crate::block::BlockBuilder;
 use crate::metadata::{FORMAT_VERSION, Metadata};
-use crate::recognize::METADATA_KEY;
+use crate::recognize::{ADDED, METADATA_KEY};
 use crate::row::{Key, Row};
 use crate::rows::{Ascending, Building, Rows};
 
@@ -109,6 +109,11 @@ impl Inventory {
     /// `true` if a checksum covers [`Rows::metadata`]; files of older versions have none.
     pub fn has_footer_checksum(&self) -> bool {
         value(&self.file, FOOTER_CHECKSUM_KEY).is_some()
+    }
+
+    /// `false` if an older version wrote the file, without access times.
+    pub fn has_access_times(&self) -> bool {
+        self.places[ACCESSED].is_some()
     }
 
     /// Identity of the inventory file. A comparison skips it if the file lies inside a scanned tree.
@@ -368,7 +373,7 @@ fn places(file: &SerializedFileReader<Window>) -> std::result::Result<Vec<Option
         let found = schema.columns().iter().enumerate().find(fits);
         let lacking = || format!("the column '{}' is missing or of another type; scan again", column.name);
         match found {
-            None if column.name == ALLOCATED && !schema.columns().iter().any(is_it) => Ok(None),
+            None if ADDED.contains(&column.name) && !schema.columns().iter().any(is_it) => Ok(None),
             found => found.map(|(index, _)| Some(index)).ok_or_else(lacking),
         }
     };

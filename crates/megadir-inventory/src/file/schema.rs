@@ -63,7 +63,7 @@ const fn optional(name: &'static str, kind: Kind, stored: Stored) -> Column {
 }
 
 /// In file order. Those from [`NUMBERS_AT`] on match [`Facts::numbers`](crate::Facts::numbers).
-pub(super) static COLUMNS: [Column; 20] = [
+pub(super) static COLUMNS: [Column; 21] = [
     required("root", Kind::Int32, Stored::Dictionary),
     required("parent", Kind::Bytes, Stored::Dictionary),
     required("name", Kind::Bytes, Stored::Lengths),
@@ -81,13 +81,11 @@ pub(super) static COLUMNS: [Column; 20] = [
     optional("gid", Kind::Unsigned32, Stored::Dictionary),
     optional("links", Kind::Int64, Stored::Dictionary),
     optional("errno", Kind::Int32, Stored::Dictionary),
-    optional(ALLOCATED, Kind::Int64, Stored::Differences),
+    optional("allocated", Kind::Int64, Stored::Differences),
+    optional("atime_ns", Kind::Int64, Stored::Differences),
     optional("error", Kind::Text, Stored::Dictionary),
     optional("sha256", Kind::Bytes, Stored::Plain),
 ];
-
-/// Missing in inventories of older versions.
-pub(super) const ALLOCATED: &str = "allocated";
 
 pub(super) const ROOT: usize = 0;
 pub(super) const PARENT: usize = 1;
@@ -95,6 +93,7 @@ pub(super) const NAME: usize = 2;
 pub(super) const PATH: usize = 3;
 pub(super) const TYPE: usize = 4;
 pub(super) const NUMBERS_AT: usize = 5;
+pub(super) const ACCESSED: usize = ERROR - 1;
 pub(super) const ERROR: usize = NUMBERS_AT + NUMBERS;
 pub(super) const HASH: usize = ERROR + 1;
 

@@ -150,6 +150,14 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         );
         return vec![finding(text)];
     };
+    if summary.compares_volumes() {
+        let text = format!(
+            "What {} says of file systems ({words}) is undecided here: it speaks of file systems on one disk, and --dir compares \
+             volumes as they are; --fs makes file systems to compare.",
+            claims.who
+        );
+        return vec![finding(text)];
+    }
     let judge = Judge { summary, overview, who: &claims.who };
     let claimed = each.iter().map(|claim| judge.of(claim));
     let (journal, disks) = (judge.without_journal(), judge.disks().filter(|_| *disks_only));

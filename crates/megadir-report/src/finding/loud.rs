@@ -123,7 +123,10 @@ pub(super) fn find_stopped(summary: &Summary) -> Vec<Finding> {
 
 fn failed(summary: &Summary, stopped: &Stopped) -> Finding {
     let (name, round, cause) = (summary.arm_name(stopped.arm), stopped.round, &stopped.cause);
-    let text = format!("`{name}` failed in round {round}: {cause}. It has no times from there on.");
+    let text = match stopped.in_warm_up {
+        true => format!("`{name}` failed in the warm-up: {cause}. It has no times."),
+        false => format!("`{name}` failed in round {round}: {cause}. It has no times from there on."),
+    };
     Finding { kind: FindingKind::Refusal, group: None, loud: true, text }
 }
 

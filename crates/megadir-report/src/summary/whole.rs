@@ -390,6 +390,8 @@ pub struct Stopped {
     pub arm: ArmId,
     /// The round in which that was.
     pub round: u32,
+    /// `true` if it was a round of the warm-up.
+    pub in_warm_up: bool,
     /// The entries that the directory held; 0 if a program failed.
     pub entries: u64,
     /// Evidence for the limit, or how the program failed.
@@ -400,7 +402,8 @@ pub(super) fn stopped(record: &Record) -> Vec<Stopped> {
     let of = |sample: &Sample| {
         let refused = sample.refused.as_ref()?;
         let (entries, cause) = (refused.entries, refused.cause.clone());
-        Some(Stopped { arm: sample.arm, round: sample.round, entries, cause })
+        let in_warm_up = sample.phase == Phase::WarmUp;
+        Some(Stopped { arm: sample.arm, round: sample.round, in_warm_up, entries, cause })
     };
     record.samples.iter().filter_map(of).collect()
 }

@@ -149,8 +149,9 @@ fn report_on(
         Err(error) => Err(error.clone()),
     };
     if loud {
-        let again = if opened.is_ok() { "; 'megadir bench report' prints it again" } else { "" };
-        eprintln!("megadir: the record is '{}'{again}", path.display());
+        let path = path.display();
+        let again = format!("; 'megadir bench report {path}' prints it again");
+        eprintln!("megadir: the record is '{path}'{}", if opened.is_ok() { again } else { String::new() });
     }
     if result.as_ref().map_or(true, |end| end.interrupted) {
         eprintln!("megadir: 'megadir bench run --resume {}' continues it", path.display());

@@ -59,7 +59,7 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         (None, Some(path)) => vec![path.clone()],
         (None, None) => recorded_roots(&metadata)?,
     };
-    let selection = Selection::new(args, &metadata, &roots)?;
+    let selection = Selection::new(args, (&inventory, newer.as_ref()), &roots)?;
     let threads = args.threads.unwrap_or_else(processors);
     let complaints = ErrorLimiter::new(args.all_errors);
     let mut run = Run { args, metadata, roots, selection, threads, failures: 0, complaints };

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use megadir::{Conditions, FileType, Globs};
 use megadir_inventory::changes::{Change, Counted};
-use megadir_inventory::{Facts, Metadata, TreePath};
+use megadir_inventory::{Facts, Inventory, Rows, TreePath};
 
 use super::Args;
-use crate::cmd::conditions::refuse_access_times;
+use crate::cmd::conditions::refuse_unrecorded;
 use crate::exit::CliError;
 use crate::ui::message::quoted;
 
@@ -26,11 +26,15 @@ struct Chosen {
 }
 
 impl Selection {
-    pub(super) fn new(args: &Args, metadata: &Metadata, roots: &[PathBuf]) -> Result<Self, CliError> {
+    pub(super) fn new(
+        args: &Args,
+        (inventory, newer): (&Inventory, Option<&Inventory>),
+        roots: &[PathBuf],
+    ) -> Result<Self, CliError> {
         let asked = args.conditions.conditions(roots.iter().map(PathBuf::as_path), false)?;
-        refuse_access_times(&asked)?;
+        [inventory].into_iter().chain(newer).try_for_each(|of| refuse_unrecorded(&asked, of))?;
         let asked = Some(asked).filter(|asked| !asked.is_none());
-        let selected = metadata.scanned.selected.as_ref();
+        let selected = inventory.metadata().scanned.selected.as_ref();
         let recorded = selected.map(|selected| recorded(selected, args)).transpose()?;
         let all = || asked.iter().chain(&recorded);
         let exclude: Vec<&String> = all().flat_map(|conditions| conditions.exclude.texts()).collect();

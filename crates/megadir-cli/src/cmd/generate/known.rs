@@ -58,6 +58,9 @@ pub(super) fn with_values(program: Command) -> Command {
     let names: Vec<String> = program.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     let program = names.into_iter().fold(program, |program, name| program.mut_subcommand(name, with_values));
     program.mut_args(|argument| {
+        if !argument.get_action().takes_values() {
+            return argument;
+        }
         let name = argument.get_value_names().and_then(<[_]>::first).map(|name| name.as_str().to_owned());
         // zsh takes the colon in `NAME[:N]` for the end of a description.
         let has_colon = name.as_ref().is_some_and(|name| name.contains(':'));
@@ -65,8 +68,12 @@ pub(super) fn with_values(program: Command) -> Command {
         match (KNOWN.iter().find(|(id, _)| argument.get_id() == id), name.as_deref()) {
             (Some((_, values)), _) => argument.value_parser(PossibleValuesParser::new(values())),
             (None, Some("DIR")) => argument.value_hint(ValueHint::DirPath),
-            (None, Some("FILE" | "RECORD" | "INVENTORY")) => argument.value_hint(ValueHint::FilePath),
+            (None, Some("FILE" | "RECORD" | "INVENTORY" | "PATH" | "LIST" | "DEVICE")) => {
+                argument.value_hint(ValueHint::FilePath)
+            }
             (None, Some("USER")) => argument.value_hint(ValueHint::Username),
+            // Not a file, which shells offer by default.
+            (None, Some(_)) if !argument.is_positional() => argument.value_hint(ValueHint::Other),
             _ => argument,
         }
     })

@@ -66,7 +66,7 @@ impl Lists {
         }
     }
 
-    /// Completes what follows the last comma as if nothing were before it.
+    /// Completes what follows the last comma as if nothing were before it, and leaves out options where none was begun.
     fn for_bash(&self) -> String {
         let mut options: Vec<String> = self.0.iter().map(|list| format!("--{}", list.long)).collect();
         options.sort_unstable();
@@ -86,7 +86,12 @@ _{PROGRAM}_lists() {{
             ;;
     esac
     _{PROGRAM} "$1" "$word" "$3"
-    COMPREPLY=("${{COMPREPLY[@]/#/$before}}")
+    local reply word_only=()
+    for reply in "${{COMPREPLY[@]}}"; do
+        # Options are offered once a dash is there, so that files and directories are not hidden by them.
+        [[ -z "$word" && "$reply" == -* ]] || word_only+=("$before$reply")
+    done
+    COMPREPLY=("${{word_only[@]}}")
 }}
 complete -F _{PROGRAM}_lists -o nosort -o bashdefault -o default {PROGRAM}
 "#

@@ -4,12 +4,14 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use megadir::{BUFFER_BYTES_MIN, Conditions, StatBackend};
+use megadir::{BUFFER_BYTES_MIN, Conditions, Dir, StatBackend};
 use megadir_inventory::{Excluded, ScanOptions};
 
 use crate::cmd::conditions::{Asked, refuse_lacking};
 use crate::cmd::list::examined::MEMORY_BYTES;
-use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, processors, raise_descriptor_limit};
+use crate::cmd::list::source::{
+    WALK_BUFFER_BYTES, WALK_QUEUE_MAX, processors, raise_descriptor_limit, walk_threads,
+};
 use crate::cmd::values::{ListLimits, list_limits, memory, rate, stat_backend, threads};
 use crate::exit::{self, CliError};
 
@@ -102,7 +104,7 @@ pub(in crate::cmd) struct Reading {
     /// Also enter mounted file systems
     #[arg(long)]
     pub(in crate::cmd) cross_mounts: bool,
-    /// Number of threads, 1 to 256 [default: one per processor, up to 8]
+    /// Number of threads, 1 to 256 [default: one per processor, up to 8; 32 on FUSE]
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     pub(in crate::cmd) threads: Option<usize>,
     /// Stat backend that queries attributes ('megadir backends' lists them) [default: by file system]
@@ -122,20 +124,30 @@ pub(in crate::cmd) struct Reading {
 }
 
 impl Reading {
+    /// Threads that compute.
     pub(in crate::cmd) fn threads(&self) -> usize {
         self.threads.unwrap_or_else(processors)
+    }
+
+    /// As many as help on the file system of any of the trees.
+    fn readers(&self, trees: &[PathBuf]) -> usize {
+        // The scan reports a tree that cannot be opened.
+        let roots = trees.iter().filter_map(|path| Dir::open(path).ok());
+        let most = roots.map(|root| walk_threads(&root, self.threads)).max();
+        most.unwrap_or_else(|| self.threads())
     }
 
     /// Sorting spills into the directory of `output`, if given.
     pub(in crate::cmd) fn options(
         &self,
+        trees: &[PathBuf],
         output: Option<&Path>,
         exclude: Vec<Excluded>,
         conditions: Option<Arc<Conditions>>,
     ) -> ScanOptions {
         raise_descriptor_limit();
         ScanOptions {
-            threads: self.threads(),
+            threads: self.readers(trees),
             cross_mounts: self.cross_mounts,
             stat_backend: self.stat_backend,
             // Small, because a thread examines a whole buffer between two pauses.

@@ -23,7 +23,7 @@ use self::progress::Watched;
 use self::text::{Form, TextSink};
 use super::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
-use crate::ui::message::quoted;
+use crate::ui::message::{counted, quoted};
 use crate::ui::output::Ended;
 use crate::ui::sizes;
 
@@ -123,7 +123,7 @@ fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, 
     let encoders = if threads == 1 { 0 } else { threads };
     let options = WriteOptions { threads: encoders, level: LEVEL, group_rows: GROUP_ROWS };
     let writer = Writer::create(output, args::roots(&args.paths)?, options)?;
-    let options = reading.options(Some(output), writer.excluded(), conditions);
+    let options = reading.options(&args.paths, Some(output), writer.excluded(), conditions);
     let mut hashing = hashing(args, writer)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
     let Some(metadata) = scanned? else { return Ok(interrupted(Some(output))) };
@@ -135,7 +135,7 @@ fn parquet(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8, 
 fn text(args: &Args, form: Form, conditions: Asked, interrupt: &Interrupt) -> Result<u8, CliError> {
     let output = args.file();
     let sink = TextSink::create(form, output, args::roots(&args.paths)?)?;
-    let options = args.reading.options(output, sink.excluded(), conditions);
+    let options = args.reading.options(&args.paths, output, sink.excluded(), conditions);
     let mut hashing = hashing(args, sink)?;
     let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
     match hashing.sink_mut().ended() {
@@ -183,7 +183,7 @@ fn rehearse(args: &Args, conditions: Asked, interrupt: &Interrupt) -> Result<u8,
             Ok(())
         }
     }
-    let options = args.reading.options(None, Vec::new(), conditions);
+    let options = args.reading.options(&args.paths, None, Vec::new(), conditions);
     let (scanned, started) = timed(args, &options, interrupt, &mut Nowhere);
     match scanned? {
         Some(metadata) => Ok(conclude(args, &metadata, started.elapsed(), None)),
@@ -256,12 +256,13 @@ fn concluded(args: &Args, metadata: &Metadata, elapsed: Duration, written: Optio
     }
     let mut lacking = Vec::new();
     if metadata.unread_directories > 0 {
-        lacking.push(format!("{} directories could not be read", metadata.unread_directories));
+        let directories = counted(metadata.unread_directories, "directory", "directories");
+        lacking.push(format!("{directories} could not be read"));
     }
     // Each unread directory also counts as a row with an error.
     let unexamined = metadata.failed.saturating_sub(metadata.unread_directories);
     if unexamined > 0 {
-        lacking.push(format!("{unexamined} entries could not be examined"));
+        lacking.push(format!("{} could not be examined", counted(unexamined, "entry", "entries")));
     }
     eprintln!("megadir: incomplete: {}", lacking.join(", "));
     exit::SOME_FAILED

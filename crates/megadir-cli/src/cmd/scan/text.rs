@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
-use megadir_inventory::{CSV_HEADER, Excluded, FileKind, Replacement, Row, Sink};
+use megadir_inventory::{CSV_HEADER, Excluded, FileKind, NUMBERS, Replacement, Row, Sink};
 
 use crate::exit::CliError;
 use crate::ui::escape::{json_member, json_string};
@@ -116,7 +116,7 @@ impl Sink for TextSink {
 }
 
 /// In file order.
-fn numbers(row: &Row<'_>) -> [(&'static str, Option<i128>); 13] {
+fn numbers(row: &Row<'_>) -> [(&'static str, Option<i128>); NUMBERS] {
     let facts = &row.facts;
     [
         ("size", facts.size_bytes.map(i128::from)),
@@ -132,6 +132,7 @@ fn numbers(row: &Row<'_>) -> [(&'static str, Option<i128>); 13] {
         ("links", facts.links.map(i128::from)),
         ("errno", facts.errno.map(i128::from)),
         ("allocated", facts.allocated_bytes.map(i128::from)),
+        ("atime_ns", facts.accessed_ns.map(i128::from)),
     ]
 }
 

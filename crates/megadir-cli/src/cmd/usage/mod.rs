@@ -15,7 +15,7 @@ use std::time::Instant;
 
 pub(crate) use self::args::Args;
 use self::metrics::Tree;
-use super::conditions::refuse_access_times;
+use super::conditions::refuse_unrecorded;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
 use super::scan::progress::Watched;
@@ -220,7 +220,7 @@ fn from_inventory<'a>(
     let read_s = inventory.metadata().ended_ns.div_euclid(1_000_000_000);
     let conditions = args.conditions(&roots)?;
     if let Some(conditions) = &conditions {
-        refuse_access_times(conditions)?;
+        refuse_unrecorded(conditions, &inventory)?;
     }
     let mut progress = Watched::new(args.all_errors);
     progress.expect(inventory.metadata().rows);

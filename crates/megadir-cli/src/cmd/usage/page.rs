@@ -87,7 +87,7 @@ pub(super) fn document(answer: &Answer<'_>) -> String {
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n\
          <p class=\"answer\">{answer}</p>\n\
          <p class=\"faint\">An area is as large as the {what} below a directory. Choose a directory to see what it \
-         holds. Hatched: files, and directories that are not listed.</p>\n{views}{rest}</main>\n</body>\n</html>\n"
+         holds. Areas that are hatched or without a name: files, and directories that are not listed.</p>\n{views}{rest}</main>\n</body>\n</html>\n"
     )
 }
 

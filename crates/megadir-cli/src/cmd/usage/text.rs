@@ -154,10 +154,12 @@ fn tree(text: &mut Vec<u8>, answer: &Answer<'_>, look: Look) {
     if rest.amount.entries > 0 && !listed.is_empty() {
         let name = match answer.is_selection {
             true => "not listed".to_owned(),
-            false => {
-                let directories = look.counted(rest.directories, "directory", "directories");
-                format!("not listed: {directories}, and files")
-            }
+            false => match rest.directories {
+                0 => "not listed: files".to_owned(),
+                several => {
+                    format!("not listed: {}, and files", look.counted(several, "directory", "directories"))
+                }
+            },
         };
         line(text, rest_cells.each_ref().map(String::as_str), "", &name);
     }
@@ -316,6 +318,9 @@ fn notes(answer: &Answer<'_>, look: Look) -> Vec<String> {
     }
     if !report.has_allocated() {
         notes.push("the space on disk is unavailable: not every entry has it recorded".into());
+    }
+    if report.accessed().is_empty() && !report.modified().is_empty() {
+        notes.push("access times are unavailable: they are not recorded".into());
     }
     notes
 }

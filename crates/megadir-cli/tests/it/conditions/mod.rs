@@ -39,6 +39,10 @@ fn the_options_are_described_alike() {
     }
 }
 
+/// Inventory of a version that recorded no access times.
+const OLD: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../megadir-inventory/tests/data/before-atime.parquet");
+
 #[test]
 fn conditions_without_a_meaning_are_refused_in_one_line() {
     let scratch = scratch();
@@ -60,14 +64,14 @@ fn conditions_without_a_meaning_are_refused_in_one_line() {
         (&["changes", "all.parquet", "--update", "--exclude", "d"], &["--exclude", "--update"]),
         (&["changes", "some.parquet", "--update"], &["made with conditions", "megadir scan"]),
         (&["changes", "new.parquet"], &["conditions on time, size or owner", "count as added"]),
-        (&["changes", "all.parquet", "--older-than", "1d", "--by", "atime"], &["no access times"]),
+        (&["changes", OLD, "--older-than", "1d", "--by", "atime"], &["no access times", "scan again"]),
         (&["remove", "--type", "unknown", "t"], &["--type unknown"]),
         (&["list", "-r", "--by", "entries", "t"], &["'entries'", "ctime"]),
         (&["usage", "--by", "atime", "t"], &["--by needs --older-than or --newer-than"]),
         (&["usage", "--by", "newst", "t"], &["'newst'", "newest"]),
         (&["usage", "--by", "newest", "--by", "oldest", "t"], &["--by newest and --by oldest", "one figure"]),
         (&["usage", "--by", "newest", "--sort", "entries", "t"], &["--sort entries --by newest"]),
-        (&["usage", "--older-than", "1d", "--by", "atime", "all.parquet"], &["no access times"]),
+        (&["usage", "--older-than", "1d", "--by", "atime", OLD], &["no access times", "scan again"]),
         (&["usage", "--exclude", "t/d", "t"], &["--exclude 't/d'", "write '/d'"]),
         (
             &["list", "--stat-backend", "fstatat", "--older-than", "1d", "--by", "btime", "t"],

@@ -118,6 +118,31 @@ fn bad_input_gets_one_line() {
 }
 
 #[test]
+fn an_inventory_without_access_times_is_read_and_says_so() {
+    let scratch = scratch();
+    let old = concat!(env!("CARGO_MANIFEST_DIR"), "/../megadir-inventory/tests/data/before-atime.parquet");
+    let out = text(&run(scratch.path(), &["usage", old]).quiet());
+    assert!(out.starts_with("'/srv/tree' has 5 entries, 16K on disk; 60 % of them in 'd'\n"), "{out}");
+    assert!(out.contains("access times are unavailable") && !out.contains("accessed"), "{out}");
+    let json = text(&run(scratch.path(), &["usage", "--json", old]).quiet());
+    assert!(json.contains("\"accessed\":[]"), "{json}");
+    for changed in ["older", "newer"] {
+        run(scratch.path(), &["usage", &format!("--{changed}-than"), "1d", "--by", "mtime", old]).quiet();
+    }
+    // Old and new compare: what both record.
+    std::fs::create_dir(scratch.path().join("t")).unwrap();
+    run(scratch.path(), &["scan", "--quiet", "t", "-o", "new.parquet"]).quiet();
+    let compared = run(scratch.path(), &["changes", "--any-root", old, "new.parquet"]);
+    assert_eq!((compared.code, text(&compared.out).lines().count()), (Some(0), 5), "{compared:?}");
+    let header = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,uid,gid,\
+                  links,errno,allocated,error,sha256\r\n";
+    std::fs::write(scratch.path().join("old.csv"), header).unwrap();
+    run(scratch.path(), &["scan", "--quiet", "t", "-o", "old.csv"]).quiet();
+    let new = std::fs::read_to_string(scratch.path().join("old.csv")).unwrap();
+    assert!(new.starts_with("root,parent,") && new.contains(",allocated,atime_ns,error,"), "replaced");
+}
+
+#[test]
 fn an_inventory_without_the_space_on_disk_is_read_and_says_so() {
     let scratch = scratch();
     let old =
@@ -130,7 +155,7 @@ fn an_inventory_without_the_space_on_disk_is_read_and_says_so() {
     std::fs::write(scratch.path().join("old.csv"), header).unwrap();
     run(scratch.path(), &["scan", "--quiet", ".", "-o", "old.csv"]).quiet();
     let new = std::fs::read_to_string(scratch.path().join("old.csv")).unwrap();
-    assert!(new.starts_with("root,parent,") && new.contains(",errno,allocated,error,"), "replaced");
+    assert!(new.starts_with("root,parent,") && new.contains(",errno,allocated,atime_ns,error,"), "replaced");
     let json = finish(&mut megadir(scratch.path(), &["usage", "--json", old]));
     assert!(text(&json.out).contains("\"allocated\":null,\"apparent\":"), "{json:?}");
 }
