@@ -136,6 +136,7 @@ impl Design {
             vec!["The requested lengths of names, sizes (up to 4 KiB) and number of writers.".into()];
         study.meta.fixes = vec!["Fewer files than planned: this measures the cost of a layout with a warm cache, not of a full directory.".into()];
         study.meta.published = Vec::new();
+        study.meta.claims = None;
         study.data.names = self.names;
         study.data.size_bytes = self.size_bytes;
         study.data.sizes = SizeLaw::Fixed;

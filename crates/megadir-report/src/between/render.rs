@@ -4,8 +4,8 @@ use crate::between::{Basis, Between, GateSays, Row, ratio};
 use crate::formats::View;
 use crate::page::{Page, document, push_grid};
 use crate::render::{
-    Column, Grid, SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Style, Text, Tone, clean, lay_out, markdown_text,
-    outcome_tone, outcome_words, paint, pretty, push_table, wrap,
+    Column, Grid, Legends, SCREEN_LINES_MAX, SCREEN_WIDTH_MAX, Style, Text, Tone, clean, lay_out,
+    markdown_text, outcome_tone, outcome_words, paint, pretty, push_table, wrap,
 };
 use crate::summary::{Outcome, Resolution, Verdict};
 use crate::{chart, render, text};
@@ -196,7 +196,7 @@ pub fn markdown(between: &Between) -> String {
     let alarms = text.alarms.iter().map(|alarm| format!("**Warning:** {}", markdown_text::clean(alarm)));
     let caution = text.caution.iter().map(|caution| markdown_text::clean(caution));
     gate.chain(alarms).chain(caution).for_each(|line| page.push_str(&format!("{line}\n\n")));
-    markdown_text::push_grid(&mut page, &grid(between));
+    markdown_text::push_grid(&mut page, &mut Legends::default(), &grid(between));
     text.notes.iter().for_each(|note| page.push_str(&format!("{}\n\n", markdown_text::clean(note))));
     page.truncate(page.trim_end().len());
     page + "\n"

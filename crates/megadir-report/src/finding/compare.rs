@@ -125,7 +125,7 @@ fn tell_calls(summary: &Summary, contrast: &CallsContrast) -> String {
     )
 }
 
-/// Factors with a smaller share are named without a figure.
+/// Factors whose whole interval is smaller are named without a figure.
 const LITTLE: f64 = 0.05;
 
 pub(super) fn find_decompose(summary: &Summary) -> Vec<Finding> {
@@ -145,22 +145,22 @@ fn tell_decompose(summary: &Summary, decomposition: &Decomposition, file_system:
     let figures = text::time_with_interval(difference_ns);
     match difference_ns.interval {
         Some(interval) if interval.contains(0.0) => format!(
-            "On {file_system}, {slow_name} and {fast_name} are not distinguishable: {figures} an entry between them, so there is no difference to explain."
+            "On {file_system}, `{slow_name}` and `{fast_name}` are not distinguishable: {figures} an entry between them, so there is no difference to explain."
         ),
         Some(interval) if interval.high < 0.0 => {
             let whole = Figure { value: -difference_ns.value, interval: None };
             format!(
-                "On {file_system}, {slow_name} is the faster of the two: {fast_name} takes {} an entry more (difference {figures}). The difference that was to be explained is not there.",
+                "On {file_system}, `{slow_name}` is the faster of the two: `{fast_name}` takes {} an entry more (difference {figures}). The difference that was to be explained is not there.",
                 text::time(whole.value)
             )
         }
         Some(_) => format!(
-            "On {file_system}, of the {figures} an entry between {slow_name} and {fast_name}, {}.{}",
+            "On {file_system}, of the {figures} an entry between `{slow_name}` and `{fast_name}`, {}.{}",
             shares(&decomposition.factors),
             decomposition.reading.as_ref().map(|reading| judge_claim(summary, reading)).unwrap_or_default()
         ),
         None => format!(
-            "On {file_system}, of about {figures} an entry between {slow_name} and {fast_name}, {}; with {} (no interval under {} rounds) nothing can be said for sure.",
+            "On {file_system}, of about {figures} an entry between `{slow_name}` and `{fast_name}`, {}; with {} (no interval under {} rounds) nothing can be said for sure.",
             shares(&decomposition.factors),
             text::counted(decomposition.rounds as u64, "round"),
             rounds_for_interval(summary.rules.confidence)
@@ -179,8 +179,12 @@ fn shares(factors: &[Factor]) -> String {
         format!("{} {} {name}", text::share(share), verb(place))
     };
     // The table lists them all.
+    let is_little = |share: &Figure| match share.interval {
+        Some(interval) => interval.low > -LITTLE && interval.high < LITTLE,
+        None => share.value.abs() < LITTLE,
+    };
     let (mut large, mut little): (Vec<_>, Vec<_>) =
-        shares.into_iter().partition(|(_, share)| share.value.abs() >= LITTLE);
+        shares.into_iter().partition(|(_, share)| !is_little(share));
     if large.is_empty() {
         std::mem::swap(&mut large, &mut little);
     }
@@ -208,4 +212,33 @@ fn judge_claim(summary: &Summary, reading: &ReadingFactor) -> String {
         Claim::CannotBeTold => "this run does not show if the buffer is the cause".into(),
     };
     format!(" Reading alone ({}) makes {}: {judged}.", text::list(&reading.factors), text::share(share))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::Range;
+
+    #[test]
+    fn a_share_is_called_little_only_if_its_interval_is() {
+        let factor = |name: &str, value, low, high| {
+            let figure = Figure { value, interval: Some(Range { low, high }) };
+            Factor {
+                name: name.into(),
+                common: false,
+                slow_ns: None,
+                fast_ns: None,
+                cost_ns: figure,
+                share: Some(figure),
+            }
+        };
+        let text = shares(&[
+            factor("slow part", 0.9, 0.8, 1.0),
+            factor("format", 0.03, -0.04, 0.11),
+            factor("sort", 0.01, 0.0, 0.02),
+            factor("call", 0.02, 0.01, 0.03),
+        ]);
+        assert!(text.contains("3 % [-4, 11] into format"), "{text}");
+        assert!(text.ends_with("less than 5 % each into call, sort"), "{text}");
+    }
 }

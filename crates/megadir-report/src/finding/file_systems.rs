@@ -68,6 +68,18 @@ impl Against {
     fn figure(&self) -> String {
         text::ratio(self.ratio, self.adjusted)
     }
+
+    /// Returns the result in words for one that is not shown to be slower by more than the equivalence band.
+    fn open(&self, band: f64) -> String {
+        let within = |range: Range| range.low >= 1.0 / (1.0 + band) && range.high <= 1.0 + band;
+        let percent = text::chosen(band);
+        match self.verdict {
+            _ if self.adjusted.is_some_and(within) => format!("equal within {percent}"),
+            Some(Verdict::Slower { .. }) => format!("slower, perhaps by less than {percent}"),
+            Some(Verdict::Faster { .. }) => format!("faster, perhaps by less than {percent}"),
+            _ => "not decided".into(),
+        }
+    }
 }
 
 fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
@@ -91,21 +103,20 @@ fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
         (_, most) => format!("all {}", kinds(most.copied().unwrap_or(0))),
     };
     let label = |column: usize| &overview.columns[column].label;
-    let claimed: Vec<String> =
-        others.iter().map(|(column, against)| format!("{} {}", label(*column), against.figure())).collect();
     let like = overview.undistinguished();
+    let band = summary.rules.equivalence_band;
+    let one = |(column, against): &(usize, Against)| {
+        let open = like.contains(column).then(|| format!(" ({})", against.open(band)));
+        format!("{} {}{}", label(*column), against.figure(), open.unwrap_or_default())
+    };
+    let claimed: Vec<String> = others.iter().map(one).collect();
     let first = match &like[..] {
         [_] => format!("{} is the fastest; the time of the others against it", label(least)),
-        _ => {
-            let like: Vec<String> = like.iter().map(|column| label(*column).clone()).collect();
-            format!(
-                "no {} is shown to be the fastest: {} are not distinguishable by more than {}; the time of the others against {}",
-                summary.place_word(),
-                text::list(&like),
-                text::chosen(summary.rules.equivalence_band),
-                label(least)
-            )
-        }
+        _ => format!(
+            "no {} is shown to be the fastest; the time of the others against {}",
+            summary.place_word(),
+            label(least)
+        ),
     };
     Some(format!("Over {over} (geometric mean), {first}: {}.", text::list(&claimed)))
 }

@@ -7,7 +7,7 @@ mod sections;
 pub(crate) use sections::push_grid;
 
 use crate::chart::{self, PAGE_COLOURS, Picture, Width};
-use crate::render::{SOURCE_TABLE_TITLE, is_control, source_table};
+use crate::render::{Legends, SOURCE_TABLE_TITLE, is_control, source_table};
 use crate::report::Report;
 
 /// Content security policy: nothing is loaded from outside the file.
@@ -72,6 +72,7 @@ pub(crate) struct Page {
     shown: usize,
     /// Distinct lists of table headings.
     headings: Vec<Vec<String>>,
+    legends: Legends,
 }
 
 /// Charts of a report, wide and narrow, in the same order.
@@ -102,6 +103,7 @@ impl Page {
             left_out: 0,
             shown: 0,
             headings: Vec::new(),
+            legends: Legends::default(),
         }
     }
 

@@ -6,6 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::chart::{Picture, Width, main_picture};
+use crate::finding::FindingKind;
 use crate::page::{Page, escape};
 use crate::render::{
     Align, COLUMNS, Grid, OPERATIONS_TITLE, PUBLISHED_TITLE, Tone, arms_grid, each_against_each,
@@ -16,12 +17,13 @@ use crate::render::{
 use crate::report::Report;
 use crate::summary::GroupSummary;
 use crate::text;
-use crate::warning::{Told, told};
+use crate::warning::{Told, incomplete_line, told};
 
 /// First screen; a section below a caller's conclusion.
 pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
     page.push("<header>\n");
     page.element(if is_below { "h2" } else { "h1" }, &report.question());
+    incomplete_line(&report.warnings).iter().for_each(|line| page.element("p class=\"loud\"", line));
     for finding in report.findings.iter().filter(|finding| finding.loud) {
         page.element("p class=\"loud\"", &finding.text);
     }
@@ -29,8 +31,11 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
         page.element("p class=\"loud\"", &loud.text);
     }
     let answers = report.first_findings();
+    // A comparison that a finding above calls unusable is not emphasised.
+    let doubtful =
+        report.findings.iter().any(|finding| finding.loud && finding.kind == FindingKind::FileSystems);
     for finding in &answers {
-        page.element("p class=\"answer\"", &finding.text);
+        page.element(if doubtful { "p" } else { "p class=\"answer\"" }, &finding.text);
     }
     if answers.is_empty() {
         page.element("p class=\"answer\"", &report.without_answer());
@@ -246,8 +251,8 @@ pub(crate) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
         page.push("</tr>\n");
     }
     page.push("</tbody>\n</table>\n");
-    for legend in &grid.legend {
-        page.element("p class=\"faint\"", legend);
+    for legend in page.legends.unprinted(&grid.legend) {
+        page.element("p class=\"faint\"", &legend);
     }
 }
 

@@ -4,9 +4,10 @@
 //! layout does not depend on the meaning of columns.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::render::Style;
-use crate::render::paint::{Tone, clean, length, paint, shorten};
+use crate::render::paint::{Tone, clean, length, paint, sentences, shorten};
 
 const GAP: usize = 2;
 const FIRST_MIN: usize = 8;
@@ -18,6 +19,22 @@ pub(crate) struct Grid {
     pub(crate) legend: Vec<String>,
     /// Bars next to the rows, if a terminal has space.
     pub(crate) bars: Option<Bars>,
+}
+
+/// Sentences of legends that an output has printed; it prints each once.
+#[derive(Default)]
+pub(crate) struct Legends(BTreeSet<String>);
+
+impl Legends {
+    /// Returns the paragraphs of a legend without the sentences that were returned before.
+    pub(crate) fn unprinted(&mut self, legend: &[String]) -> Vec<String> {
+        let one = |paragraph: &String| {
+            let new =
+                sentences(paragraph).into_iter().filter(|sentence| self.0.insert((*sentence).to_owned()));
+            new.collect::<Vec<_>>().join(" ")
+        };
+        legend.iter().map(one).filter(|paragraph| !paragraph.is_empty()).collect()
+    }
 }
 
 #[derive(Clone)]
@@ -144,6 +161,9 @@ const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const LEVELS_ASCII: [char; 8] = ['_', '.', '-', '~', '=', '+', '*', '#'];
 
+/// Heading of bars that are parts of a whole.
+pub(super) const SHARE: &str = "share";
+
 pub(crate) struct Bars {
     pub(crate) what: &'static str,
     /// Lengths by row; `None` for rows without a bar.
@@ -206,6 +226,16 @@ mod tests {
             legend: Vec::new(),
             bars: None,
         }
+    }
+
+    #[test]
+    fn a_sentence_of_a_legend_is_printed_once() {
+        let mut legends = Legends::default();
+        let legend =
+            |of: &str| vec![format!("Ratio: time / time of {of}, below 1 is faster. [ ]: 95 % interval.")];
+        assert_eq!(legends.unprinted(&legend("a")), legend("a"));
+        assert_eq!(legends.unprinted(&legend("b")), ["Ratio: time / time of b, below 1 is faster."]);
+        assert!(legends.unprinted(&legend("b")).is_empty());
     }
 
     #[test]

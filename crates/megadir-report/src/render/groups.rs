@@ -5,7 +5,7 @@ use megadir_record::{Role, Work};
 use super::grid::{Column, Grid, Text};
 use super::operations::bounds;
 use super::paint::Tone;
-use crate::render::grid::Bars;
+use crate::render::grid::{Bars, SHARE};
 use crate::render::operations;
 use crate::render::paint::{intervals, outcome};
 use crate::summary::{
@@ -257,8 +257,7 @@ fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {
     );
     // The total is 100 %; its bar would shorten the others.
     let share = |factor: &Factor| factor.share.filter(|_| !factor.common).map(|share| share.value.max(0.0));
-    let bars =
-        Bars { what: "share", values: decomposition.factors.iter().map(share).collect(), needed: true };
+    let bars = Bars { what: SHARE, values: decomposition.factors.iter().map(share).collect(), needed: true };
     Grid { columns, rows, legend: vec![legend], bars: Some(bars) }
 }
 

@@ -1,7 +1,7 @@
 //! The full report in Markdown: the contents of the table, every arm, method and machine.
 
 use super::data::use_lines;
-use super::grid::{Align, Grid};
+use super::grid::{Align, Grid, Legends};
 use super::machine::{
     families_line, file_system_lines, machine_details, machine_line, resolution_details, resolution_lines,
     run_line, self_check_line, wine_line,
@@ -10,11 +10,12 @@ use super::paint::is_control;
 use super::{groups, operations, overview, published};
 use crate::report::Report;
 use crate::text;
-use crate::warning::told;
+use crate::warning::{incomplete_line, told};
 
 #[must_use]
 pub fn markdown(report: &Report) -> String {
     let summary = &report.summary;
+    let mut legends = Legends::default();
     let mut page = format!("# {}\n\n", clean(&report.question()));
     findings(&mut page, report);
     if let Some(overview) = &summary.overview {
@@ -22,23 +23,23 @@ pub fn markdown(report: &Report) -> String {
         overview::legend(summary, overview).iter().for_each(|line| paragraph(&mut page, line));
         let each = overview::each_against_each(overview);
         let tables = overview::tables(overview, usize::MAX).into_iter().chain(each);
-        tables.for_each(|grid| push_grid(&mut page, &grid));
+        tables.for_each(|grid| push_grid(&mut page, &mut legends, &grid));
         paragraph(&mut page, overview::BARS);
         let lines = overview::lines(overview).join("\n").replace('`', "'");
         page.push_str(&format!("```text\n{lines}\n```\n\n"));
     }
     if let Some(grid) = published::grid_source_table(summary) {
         page.push_str(&format!("## {}\n\n", published::SOURCE_TABLE_TITLE));
-        push_grid(&mut page, &grid);
+        push_grid(&mut page, &mut legends, &grid);
     }
     for group in &summary.groups {
         page.push_str(&format!("## {}\n\n", clean(&group.title)));
         match groups::grid(summary, group) {
-            Some(grid) => push_grid(&mut page, &grid),
+            Some(grid) => push_grid(&mut page, &mut legends, &grid),
             None => page.push_str("This group cannot be read; the findings say why.\n\n"),
         }
         let published = published::grid(summary, Some(group));
-        published.iter().for_each(|grid| push_grid(&mut page, grid));
+        published.iter().for_each(|grid| push_grid(&mut page, &mut legends, grid));
     }
     page.push_str("## Can the run be trusted?\n\n");
     resolution_lines(summary).iter().for_each(|line| paragraph(&mut page, line));
@@ -51,10 +52,10 @@ pub fn markdown(report: &Report) -> String {
     self_check_line(summary).iter().for_each(|line| paragraph(&mut page, line));
     warnings(&mut page, report);
     page.push_str("## All arms\n\n");
-    push_grid(&mut page, &groups::arms(summary));
+    push_grid(&mut page, &mut legends, &groups::arms(summary));
     if let Some(grid) = operations::grid(summary) {
         page.push_str(&format!("## {}\n\n", operations::TITLE));
-        push_grid(&mut page, &grid);
+        push_grid(&mut page, &mut legends, &grid);
     }
     method(&mut page, report);
     page.truncate(page.trim_end().len());
@@ -63,7 +64,11 @@ pub fn markdown(report: &Report) -> String {
 }
 
 fn findings(page: &mut String, report: &Report) {
-    wine_line(&report.summary).iter().for_each(|line| page.push_str(&format!("* **{}**\n", clean(line))));
+    let incomplete = incomplete_line(&report.warnings);
+    incomplete
+        .iter()
+        .chain(&wine_line(&report.summary))
+        .for_each(|line| page.push_str(&format!("* **{}**\n", clean(line))));
     for finding in &report.findings {
         let text = clean(&finding.text);
         let text = if finding.loud { format!("**{text}**") } else { text };
@@ -121,7 +126,7 @@ fn paragraph(page: &mut String, text: &str) {
 }
 
 /// Adds a grid as a table with all its columns and its legend.
-pub(crate) fn push_grid(page: &mut String, grid: &Grid) {
+pub(crate) fn push_grid(page: &mut String, legends: &mut Legends, grid: &Grid) {
     let mut row = |fields: Vec<String>| page.push_str(&format!("| {} |\n", fields.join(" | ")));
     row(grid.columns.iter().map(|column| clean(&column.heading)).collect());
     let rule = |align: Align| if align == Align::Right { "--:" } else { ":--" };
@@ -132,7 +137,7 @@ pub(crate) fn push_grid(page: &mut String, grid: &Grid) {
         row(fields);
     }
     page.push('\n');
-    grid.legend.iter().for_each(|legend| paragraph(page, legend));
+    legends.unprinted(&grid.legend).iter().for_each(|legend| paragraph(page, legend));
 }
 
 /// Escapes characters that would end a field or a line, or start markup.

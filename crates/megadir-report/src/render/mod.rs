@@ -31,7 +31,7 @@ pub(crate) use screen::push_table;
 pub(crate) use table::Page;
 
 pub(crate) use data::use_lines;
-pub(crate) use grid::{Align, Column, Grid, Text, lay_out};
+pub(crate) use grid::{Align, Column, Grid, Legends, Text, lay_out};
 pub(crate) use groups::{arms as arms_grid, grid as group_grid};
 pub(crate) use machine::{
     families_line, file_system_lines, machine_details, machine_line, resolution_details, resolution_lines,

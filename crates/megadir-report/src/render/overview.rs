@@ -138,6 +138,42 @@ pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     legend
 }
 
+/// Returns what a table of the comparable ones does not show, a line each: the reason, and what `!` marks.
+pub(super) fn omitted_lines(summary: &Summary) -> Vec<String> {
+    let Some(overview) = &summary.overview else { return Vec::new() };
+    let mut lines = Vec::new();
+    if let Some(first) = overview.columns.first() {
+        let apart: Vec<&str> = text::distinct(
+            overview.columns.iter().filter(|column| !column.comparable).map(|column| column.ground.as_str()),
+        );
+        for ground in apart {
+            let on = overview.columns.iter().filter(|column| column.ground == ground);
+            let names: Vec<String> = on.map(|column| column.name.clone()).collect();
+            lines.push(format!(
+                "Not compared (!): {} on {ground}; {} is on {}.",
+                text::list(&names),
+                first.name,
+                first.ground
+            ));
+        }
+    }
+    if overall(overview).is_none() {
+        lines.push(format!("{MARKS}."));
+    }
+    match &summary.unavailable[..] {
+        [] => {}
+        [gone] => lines.push(format!("Unavailable: {}: {}.", gone.name, gone.reason)),
+        several => {
+            let names: Vec<String> = several.iter().map(|gone| gone.name.clone()).collect();
+            lines.push(format!("Unavailable: {}; --verbose prints the reasons.", text::list(&names)));
+        }
+    }
+    lines
+}
+
+/// Marks before the times of a table.
+const MARKS: &str = "Against the first: < faster, > slower, = equal or negligible, ? not decided";
+
 /// Returns each file system over all kinds of work against the one with the least time, the fastest first; `None` if
 /// fewer than two are comparable.
 pub(super) fn overall(overview: &Overview) -> Option<Grid> {

@@ -95,6 +95,19 @@ pub(super) fn fitting(text: &str, width: usize, lines: usize) -> Vec<String> {
     cut
 }
 
+/// Splits text into sentences, without the spaces between them.
+pub(super) fn sentences(text: &str) -> Vec<&str> {
+    let ends = text.match_indices(". ").map(|(at, _)| at + 1);
+    let ends = ends.filter(|end| starts_sentence(&text[*end..])).chain([text.len()]);
+    let mut start = 0;
+    let one = |end: usize| {
+        let sentence = text[start..end].trim();
+        start = end;
+        sentence
+    };
+    ends.map(one).filter(|sentence| !sentence.is_empty()).collect()
+}
+
 fn starts_sentence(rest: &str) -> bool {
     rest.trim_start().starts_with(|first: char| first.is_uppercase() || "`'([".contains(first))
 }

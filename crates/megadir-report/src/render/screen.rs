@@ -1,7 +1,7 @@
 //! First screen of a report: the question, the answer, the table that shows it, the warnings that weigh most, and
 //! where the rest is. It has at most [`LINES_MAX`] lines of [`WIDTH_MAX`] columns, whatever the study.
 
-use super::grid::Grid;
+use super::grid::{Bars, Grid, SHARE, Text};
 use super::machine::wine_line;
 use super::paint::Tone;
 use super::table::Page;
@@ -9,13 +9,14 @@ use super::{Style, groups, overview};
 use crate::report::Report;
 use crate::summary::GroupSummary;
 use crate::text;
-use crate::warning::{Told, Warning, disturbance, told};
+use crate::warning::{Told, Warning, disturbance, incomplete_line, told};
 
 /// Maximum number of lines: 25, less those in which the program names the record and the page.
 pub const LINES_MAX: usize = 22;
 /// Maximum width, columns.
 pub const WIDTH_MAX: usize = 80;
 const WARNINGS_MAX: usize = 3;
+const DISTURBED: &str = "Other work disturbed this run: stop it and run again.";
 /// Maximum number of lines of the answer.
 const ANSWER_MAX: usize = 6;
 /// Minimum number of rows of a table.
@@ -31,6 +32,9 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
     let width = width.min(WIDTH_MAX);
     let mut top = Page::new(width, style);
     let warnings = told(&report.warnings);
+    if let Some(line) = incomplete_line(&report.warnings) {
+        top.sentences(&line, "! ", Tone::Alarm, 1);
+    }
     let alarms = alarms(&mut top, report, &warnings);
     top.paragraph(&report.question(), "", Tone::Heading);
     let mut left = ANSWER_MAX;
@@ -41,15 +45,15 @@ pub fn screen(report: &Report, width: usize, style: Style) -> String {
         top.paragraph("There are no findings.", "", Tone::Plain);
     }
 
-    // A cause that was named above is not repeated.
-    let cause = disturbance(&report.warnings).filter(|_| finds_false_differences(report));
-    let told_above = |told: &&&Told| cause.is_some_and(|cause| told.text.starts_with(cause));
     let quiet: Vec<&Told> =
-        warnings.iter().filter(|told| !told.loud).filter(|told| !told_above(&told)).collect();
+        warnings.iter().filter(|told| !told.loud).filter(|told| !told.is_incomplete).collect();
     let volumes = overview::differences_line(&report.summary);
     volumes.iter().for_each(|line| {
         top.sentences(line, "", Tone::Plain, SMALL_PRINT_MAX);
     });
+    for line in overview::omitted_lines(&report.summary) {
+        top.sentences(&line, "", Tone::Plain, 1);
+    }
     let notes = &quiet[..quiet.len().min(WARNINGS_MAX - alarms)];
     let bottom = |lines_each: usize| {
         let mut page = Page::new(width, style);
@@ -78,9 +82,8 @@ fn alarms(page: &mut Page, report: &Report, warnings: &[Told]) -> usize {
     if let Some(line) = wine_line(&report.summary) {
         page.sentences(&line, "! ", Tone::Alarm, SMALL_PRINT_MAX);
     }
-    if let Some(cause) = disturbance(&report.warnings).filter(|_| finds_false_differences(report)) {
-        let text = format!("Other work disturbed this run: stop it and run again. {cause}");
-        page.sentences(&text, "! ", Tone::Alarm, SMALL_PRINT_MAX);
+    if disturbance(&report.warnings).is_some() && finds_false_differences(report) {
+        page.sentences(DISTURBED, "! ", Tone::Alarm, 1);
     }
     for finding in report.findings.iter().filter(|finding| finding.loud).take(WARNINGS_MAX) {
         page.sentences(&finding.text, "! ", Tone::Alarm, SMALL_PRINT_MAX);
@@ -126,9 +129,16 @@ pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, roo
     let title = title.filter(|_| room > all.min(ROWS_FIRST));
     room -= usize::from(title.is_some());
     let cut = all > room;
+    let (mut bars, mut smaller) = (bars, false);
     if cut {
         room -= 1;
-        rows.truncate(room);
+        match bars.as_mut().filter(|bars| bars.what == SHARE) {
+            Some(bars) => {
+                smaller = true;
+                keep_largest(&mut rows, bars, room);
+            }
+            None => rows.truncate(room),
+        }
     }
     room -= rows.len();
     page.gap();
@@ -138,9 +148,25 @@ pub(crate) fn push_table(page: &mut Page, title: Option<String>, grid: Grid, roo
     let dropped = all - rows.len();
     page.grid(&Grid { columns, rows, legend: Vec::new(), bars });
     if cut {
-        page.paragraph(&format!("... and {}", text::counted(dropped as u64, "more row")), "  ", Tone::Faint);
+        let line = match smaller {
+            true => format!("... and {} with smaller shares", text::counted(dropped as u64, "row")),
+            false => format!("... and {}", text::counted(dropped as u64, "more row")),
+        };
+        page.paragraph(&line, "  ", Tone::Faint);
     }
     if room > 0 {
         page.sentences(&legend.join(" "), "  ", Tone::Faint, room.min(SMALL_PRINT_MAX));
     }
+}
+
+/// Keeps the rows with the longest bars, in their order.
+fn keep_largest(rows: &mut Vec<Vec<Text>>, bars: &mut Bars, most: usize) {
+    let value = |row: usize| bars.values.get(row).copied().flatten().unwrap_or(-1.0);
+    let mut kept: Vec<usize> = (0..rows.len()).collect();
+    kept.sort_by(|a, b| value(*b).total_cmp(&value(*a)));
+    kept.truncate(most);
+    let mut places = 0..;
+    rows.retain(|_| places.next().is_some_and(|row| kept.contains(&row)));
+    let mut places = 0..;
+    bars.values.retain(|_| places.next().is_some_and(|row| kept.contains(&row)));
 }

@@ -3,7 +3,7 @@
 //! Lines fit the given width, 80 or the terminal's; the caller prints the text and the record's path.
 
 use super::data::use_lines;
-use super::grid::{Grid, lay_out};
+use super::grid::{Grid, Legends, lay_out};
 use super::machine::{
     families_line, file_system_lines, machine_line, resolution_lines, run_line, self_check_line, wine_line,
 };
@@ -14,7 +14,7 @@ use crate::render::grid::course;
 use crate::report::Report;
 use crate::summary::{GroupSummary, Overview, Resolution, Summary};
 use crate::text;
-use crate::warning::{Told, told};
+use crate::warning::{Told, incomplete_line, told};
 
 /// Minimum width of the layout, columns.
 const WIDTH_MIN: usize = 40;
@@ -124,6 +124,9 @@ pub fn table(report: &Report, width: usize, style: Style) -> String {
 
 /// Prints loud findings and the main one; the others stand with their groups.
 fn answer(page: &mut Page, report: &Report) {
+    if let Some(line) = incomplete_line(&report.warnings) {
+        page.paragraph(&line, "! ", Tone::Alarm);
+    }
     if let Some(line) = wine_line(&report.summary) {
         page.paragraph(&line, "! ", Tone::Alarm);
     }
@@ -184,12 +187,13 @@ pub(crate) struct Page {
     pub(crate) text: String,
     pub(crate) width: usize,
     style: Style,
+    legends: Legends,
 }
 
 impl Page {
     /// At least [`WIDTH_MIN`] columns wide.
     pub(crate) fn new(width: usize, style: Style) -> Self {
-        Self { text: String::new(), width: width.max(WIDTH_MIN), style }
+        Self { text: String::new(), width: width.max(WIDTH_MIN), style, legends: Legends::default() }
     }
 
     /// Adds wrapped text; its first line starts with `mark`, the others with spaces.
@@ -213,7 +217,8 @@ impl Page {
         for line in lay_out(grid, self.width, self.style) {
             self.line(&line);
         }
-        grid.legend.iter().for_each(|legend| self.paragraph(legend, "  ", Tone::Faint));
+        let legend = self.legends.unprinted(&grid.legend);
+        legend.iter().for_each(|legend| self.paragraph(legend, "  ", Tone::Faint));
     }
 
     fn line(&mut self, line: &str) {

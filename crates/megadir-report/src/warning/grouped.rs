@@ -17,6 +17,8 @@ pub(crate) struct Told {
     pub(crate) text: String,
     /// Each warning, worst first; empty if the text covers them all.
     pub(crate) each: Vec<String>,
+    /// `true` if [`incomplete_line`] says the same.
+    pub(crate) is_incomplete: bool,
 }
 
 /// Groups the warnings by kind, in their order.
@@ -41,6 +43,17 @@ pub(crate) fn disturbance(warnings: &[Advisory]) -> Option<&str> {
     })
 }
 
+/// Returns the line that a report of an incomplete run begins with.
+pub(crate) fn incomplete_line(warnings: &[Advisory]) -> Option<String> {
+    warnings.iter().find_map(|advisory| match &advisory.warning {
+        Warning::Incomplete { rounds, planned, .. } => Some(format!(
+            "Incomplete: {rounds} of {} measured. Finish it: bench run --resume RECORD.",
+            text::counted(u64::from(*planned), "round")
+        )),
+        _ => None,
+    })
+}
+
 /// `true` if two warnings differ only in the arm.
 fn same_kind(a: &Advisory, b: &Advisory) -> bool {
     let notes = match (&a.warning, &b.warning) {
@@ -54,7 +67,8 @@ fn one(mut kind: Vec<&Advisory>) -> Told {
     // Stable: ties keep the order of the plan.
     kind.sort_by(|a, b| badness(&b.warning).unwrap_or(0.0).total_cmp(&badness(&a.warning).unwrap_or(0.0)));
     let Advisory { warning, loud, text, advice } = kind[0];
-    let told = |text: &str, each| Told { loud: *loud, text: format!("{text} {advice}"), each };
+    let is_incomplete = matches!(warning, Warning::Incomplete { .. });
+    let told = |text: &str, each| Told { loud: *loud, text: format!("{text} {advice}"), each, is_incomplete };
     if kind.len() == 1 {
         return told(text, Vec::new());
     }

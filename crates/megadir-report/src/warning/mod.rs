@@ -7,7 +7,7 @@ mod words;
 
 pub(crate) use derive::advise;
 pub(crate) use derive::{Wide, wide};
-pub(crate) use grouped::{Told, disturbance, told};
+pub(crate) use grouped::{Told, disturbance, incomplete_line, told};
 pub(crate) use kind::{ARM_LEFT_OUT, DISTURBING};
 pub use kind::{Advisory, WARNING_KINDS, Warning};
 

@@ -152,7 +152,7 @@ fn fixed_advice(warning: &Warning) -> &'static str {
 fn noise(warning: &Warning) -> Option<String> {
     Some(match warning {
         Warning::ResolutionWide { arm, half_width_percent, band } => format!(
-            "`{arm}` against itself is known only to {}, less well than the equivalence band of {}.",
+            "`{arm}` against itself is known only to {}. The equivalence band, {}, is narrower.",
             text::percent(*half_width_percent),
             text::chosen(*band)
         ),
@@ -169,7 +169,7 @@ fn noise(warning: &Warning) -> Option<String> {
             text::counted(*rounds as u64, "round")
         ),
         Warning::PressureRose { resource, before_percent, after_percent } => format!(
-            "Some task waited for {resource} in {} of the run's last 10 s, and in {} of the last 10 s before the run.",
+            "Some task waited for {resource} in {} of the run's last 10 s. In the 10 s before the run it was {}.",
             text::percent(*after_percent),
             text::percent(*before_percent)
         ),

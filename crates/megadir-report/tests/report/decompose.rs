@@ -50,7 +50,7 @@ fn a_buffer_that_makes_little_is_not_the_cause() {
     let told = told(&report);
     assert!(told.starts_with("On ext4, of the 1.7"), "{told}");
     assert!(
-        told.contains("an entry between ls -l, rebuilt and getdents with a buffer of 5 MiB, 50 % ["),
+        told.contains("an entry between `ls -l, rebuilt` and `getdents with a buffer of 5 MiB`, 50 % ["),
         "{told}"
     );
     assert!(told.contains("goes into attributes, 17 % ["), "{told}");
@@ -102,5 +102,5 @@ fn a_slow_program_that_is_faster_is_told_so() {
     reversed.arms[last].ns = 500e6;
     let report = report_on(&reversed.record()).unwrap();
     assert_eq!(decomposition(&report).reading.as_ref().unwrap().claim, Claim::CannotBeTold);
-    assert!(told(&report).contains("ls -l, rebuilt is the faster of the two"), "{}", told(&report));
+    assert!(told(&report).contains("`ls -l, rebuilt` is the faster of the two"), "{}", told(&report));
 }

@@ -44,11 +44,26 @@ fn among_equals_a_winner_or_a_mark_is_set_on_few_screens() {
 }
 
 #[test]
-fn equals_are_called_not_distinguishable_and_ten_percent_a_winner() {
+fn a_screen_names_the_file_systems_that_it_does_not_compare() {
+    let screen = render::screen(&report_on(&record()).unwrap(), 80, PLAIN);
+    assert!(screen.contains("\nNot compared (!): tmpfs on memory; ext2 is on an image file.\n"), "{screen}");
+    assert!(screen.contains("\nUnavailable: reiserfs: it left Linux in 6.13.\n"), "{screen}");
+}
+
+#[test]
+fn noisy_equals_are_not_decided() {
+    let report = report_on(&equals(7, 0.3, 1.0)).unwrap();
+    let headline = &report.findings.iter().find(|finding| !finding.loud).unwrap().text;
+    assert!(headline.contains("(not decided)") && !headline.contains("equal within"), "{headline}");
+}
+
+#[test]
+fn equals_are_called_equal_and_ten_percent_a_winner() {
     let report = report_on(&equals(7, 0.02, 1.0)).unwrap();
     let headline = &report.findings[0].text;
     assert!(
-        headline.contains("no file system is shown to be the fastest: ext2 (ext4 driver), ext3 (ext4 driver), ext4 and xfs are not distinguishable by more than 3 %"),
+        headline.contains("no file system is shown to be the fastest; the time of the others against ")
+            && headline.matches("(equal within 3 %)").count() == 3,
         "{headline}"
     );
     let table = render::table(&report, 200, Style { color: false, unicode: true });
@@ -134,4 +149,6 @@ fn a_disturbed_run_says_so_first_and_what_to_do() {
     let first = screen.lines().take(2).collect::<Vec<_>>().join(" ");
     assert!(first.starts_with("! Other work disturbed this run: stop it and run again."), "{screen}");
     assert_eq!(screen.matches("The load was 9.9").count(), 1, "{screen}");
+    let alarm = screen.lines().next().unwrap_or_default();
+    assert!(alarm.ends_with("run again."), "one line: {screen}");
 }

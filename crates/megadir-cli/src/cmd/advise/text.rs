@@ -7,6 +7,7 @@ use megadir::limits::{Known, Limit};
 use megadir_advise::code::words;
 use megadir_advise::measure;
 use megadir_advise::{Advice, Candidate, Capacity, Change, Shortage};
+use megadir_report::summary::Verdict;
 use megadir_report::text::ratio;
 
 use super::Answer;
@@ -16,6 +17,7 @@ use crate::ui::message::quoted;
 use crate::ui::paragraph;
 
 const VALUES_AT: usize = 15;
+const OVERLOADED: &str = "The machine was overloaded: stop other work and run this again.";
 
 pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
     let width = paragraph::width(is_terminal);
@@ -77,8 +79,11 @@ fn with_room(answer: &Answer) -> Option<String> {
 }
 
 fn overload(answer: &Answer) -> Option<String> {
-    let figures = measure::overload(&answer.run.as_ref().ok()?.report.record.notes)?;
-    Some(format!("The machine was overloaded while this was measured: {figures}."))
+    figures_of_overload(answer).map(|_| OVERLOADED.into())
+}
+
+fn figures_of_overload(answer: &Answer) -> Option<String> {
+    measure::overload(&answer.run.as_ref().ok()?.report.record.notes)
 }
 
 fn hashed(layout: &Candidate) -> String {
@@ -166,8 +171,18 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
     if let Some(percent) = measured.resolution_percent {
         text.push_str(&format!("; resolution (one directory against itself) {percent:.1} %"));
     }
+    let recommended = answer.advice.layout.layout;
+    if recommended != Layout::FLAT && !layouts.contains(&recommended) {
+        let levels = recommended.levels().len();
+        let narrower = layouts.iter().find(|layout| layout.levels().len() == levels);
+        let instead = narrower.map(|layout| format!("; {layout} has the same number of levels"));
+        text.push_str(&format!("; {recommended} itself was not measured{}", instead.unwrap_or_default()));
+    }
     for remark in &run.remarks {
         text.push_str(&format!("; {remark}"));
+    }
+    if let Some(figures) = figures_of_overload(answer) {
+        text.push_str(&format!("; overloaded: {figures}"));
     }
     vec![("measured", text)]
 }
@@ -188,10 +203,18 @@ fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
             (Some(time), _) => typed(time),
             (None, _) => "not within an hour".into(),
         };
-        format!("{} in {} ({time})", one.layout, one.phase.name())
+        let contrast = measured.contrasts.iter().find(|contrast| {
+            (contrast.layout, contrast.phase, contrast.files) == (one.layout, one.phase, measured.files)
+        });
+        let direction = match contrast.and_then(|contrast| contrast.verdict) {
+            Some(Verdict::Faster { .. }) => "faster, perhaps by less; ",
+            Some(Verdict::Slower { .. }) => "slower, perhaps by less; ",
+            _ => "",
+        };
+        format!("{} in {} ({direction}{time})", one.layout, one.phase.name())
     });
     let open: Vec<String> = open.collect();
-    Some(("not decided", format!("against one directory: {}", open.join(", "))))
+    Some(("not decided", format!("a difference of a tenth from one directory: {}", open.join(", "))))
 }
 
 fn typed(time: Duration) -> String {

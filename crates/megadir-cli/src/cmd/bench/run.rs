@@ -150,7 +150,8 @@ fn report_on(
     };
     if loud {
         let path = path.display();
-        eprintln!("megadir: the record is '{path}'; 'megadir bench report {path}' prints it again");
+        let again = format!("; 'megadir bench report {path}' prints it again");
+        eprintln!("megadir: the record is '{path}'{}", if opened.is_ok() { again } else { String::new() });
     }
     if result.as_ref().map_or(true, |end| end.interrupted) {
         eprintln!("megadir: 'megadir bench run --resume {}' continues it", path.display());
@@ -168,7 +169,8 @@ fn report_on(
 
 fn code(end: &RunEnd) -> u8 {
     if end.unequal_blocks > 0 {
-        eprintln!("megadir: {} blocks did not have the expected results; see the report", end.unequal_blocks);
+        let blocks = megadir_report::text::counted(end.unequal_blocks, "block");
+        eprintln!("megadir: {blocks} did not have the expected results; see the report");
         return exit::SOME_FAILED;
     }
     exit::DONE

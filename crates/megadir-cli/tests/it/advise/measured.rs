@@ -204,7 +204,7 @@ fn under_load(directory: &Path, arguments: &[&str]) -> Option<String> {
 #[test]
 fn what_is_impossible_comes_before_the_overload_and_that_before_the_answer() {
     let mount = require!(Mount::make(&TMPFS));
-    const OVERLOAD: &str = "The machine was overloaded while this was measured: ";
+    const OVERLOAD: &str = "The machine was overloaded: stop other work and run this again.";
     let shown = |arguments: &[&str], order: &[&str]| {
         let text = require!(under_load(&mount.path(), arguments).ok_or("no time to measure".to_owned()));
         let at: Vec<usize> = order
