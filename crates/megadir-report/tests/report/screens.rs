@@ -119,7 +119,7 @@ fn the_first_screen_of_every_record_fits_and_has_an_answer() {
             assert!(warnings.count() <= 3, "{name}\n{screen}");
             let last = screen.lines().rev().take(3).collect::<Vec<_>>().into_iter().rev();
             assert!(
-                last.collect::<Vec<_>>().join(" ").contains("megadir bench report --verbose"),
+                last.collect::<Vec<_>>().join(" ").contains("megadir bench report RECORD --verbose"),
                 "{name}\n{screen}"
             );
         }
