@@ -8,7 +8,7 @@ use crate::ui::escape;
 /// Failures that a summary keeps.
 pub(in crate::cmd) const KEPT_MAX: usize = 1000;
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(in crate::cmd) struct Failure {
     /// If the failure is about one.
     path: Option<Vec<u8>>,
@@ -28,11 +28,6 @@ impl Failure {
 
     pub(in crate::cmd) fn of_message(message: &str) -> Self {
         Self { path: None, reason: message.to_owned() }
-    }
-
-    /// Equal for the same failure of a later pass.
-    pub(in crate::cmd) fn key(&self) -> impl std::hash::Hash + '_ {
-        (&self.path, &self.reason)
     }
 
     /// Without the path.

@@ -182,16 +182,14 @@ impl BlockBuilder {
         let PlainRows { names, ends, names_start, kind, numbers, .. } = plain;
         let [size, modified, changed, born, inode, high, device, rest @ ..] = numbers;
         let [mode, user, group, links, errno, allocated, accessed] = rest;
-        let Some(device) = device.same() else { return false };
-        let device = device.map(|device| device as u64);
-        let rows = self.rows.len() + ends.len();
-        let is_room =
-            self.names.len() + names.len() <= NAMES_BYTES_MAX && rows < u32::MAX as usize && !ends.is_empty();
+        let Some(device) = device.same().map(|same| same.map(|device| device as u64)) else { return false };
+        let is_room = self.names.len() + names.len() <= NAMES_BYTES_MAX
+            && self.rows.len() + ends.len() < u32::MAX as usize
+            && !ends.is_empty();
         let is_plain = high.is_nothing() && errno.is_nothing() && !kind.is_nothing();
         if !is_room || !is_plain || !self.rows.is_empty() && self.device != device {
             return false;
         }
-        let mut have = if device.is_some() { bit::DEVICE } else { 0 };
         let of_bits = [
             (size, bit::SIZE),
             (modified, bit::MODIFIED),
@@ -203,9 +201,8 @@ impl BlockBuilder {
             (group, bit::GROUP),
             (links, bit::LINKS),
         ];
-        for (numbers, bit) in of_bits {
-            have |= if numbers.is_nothing() { 0 } else { bit };
-        }
+        let present = of_bits.iter().filter(|(numbers, _)| !numbers.is_nothing());
+        let have = present.fold(device.map_or(0, |_| bit::DEVICE), |have, (_, bit)| have | bit);
         let (rows_before, names_before) = (self.rows.len(), self.names.len());
         let mut last = *names_start;
         for (index, &end) in ends.iter().enumerate() {
@@ -237,13 +234,18 @@ impl BlockBuilder {
             last = end;
         }
         if !accessed.is_nothing() {
-            self.accessed_ns.reserve_exact(self.rows.len() - self.accessed_ns.len());
-            self.accessed_ns.resize(rows_before, UNKNOWN_NS);
-            self.accessed_ns.extend((0..ends.len()).map(|index| accessed.get(index)));
+            self.extend_accessed((0..ends.len()).map(|index| accessed.get(index)));
         }
         self.device = device;
         self.names.extend_from_slice(names);
         true
+    }
+
+    /// Adds the access times of the last rows.
+    fn extend_accessed(&mut self, of_last: impl ExactSizeIterator<Item = i64>) {
+        self.accessed_ns.reserve_exact(self.rows.len() - self.accessed_ns.len());
+        self.accessed_ns.resize(self.rows.len() - of_last.len(), UNKNOWN_NS);
+        self.accessed_ns.extend(of_last);
     }
 
     fn add_odd(&mut self, index: u32, facts: &Facts, error: Option<&str>) {

@@ -74,7 +74,7 @@ impl Summary {
     pub(super) fn failed(&mut self, failure: Failure) -> bool {
         self.reported += 1;
         let is_new = self.passes == 0 || {
-            let digest = self.hasher.hash_one(failure.key());
+            let digest = self.hasher.hash_one(&failure);
             !self.seen.contains(&digest) && (self.seen.len() >= SEEN_MAX || self.seen.insert(digest))
         };
         if self.kept.len() < KEPT_MAX {
