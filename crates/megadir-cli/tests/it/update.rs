@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use megadir::FileType;
 use megadir_inventory::{Inventory, OwnedRow, Rows};
 use megadir_testkit::require;
 
@@ -66,8 +67,14 @@ fn an_update_is_what_a_scan_writes_and_its_memory_is_bounded_whatever_the_tree()
     scan(&fresh);
     let (updated, scanned) = (rows(&inventory), rows(&fresh));
     assert_eq!(updated.len(), 1 + (DIRECTORIES - 1) * (ENTRIES + 1) + 1);
+    // Reading a directory may change its access time.
+    let without_access = |row: &OwnedRow| {
+        let mut row = row.clone();
+        row.facts.accessed_ns.take_if(|_| row.facts.kind == FileType::Directory);
+        row
+    };
     for (updated, scanned) in updated.iter().zip(&scanned) {
-        assert_eq!(updated, scanned);
+        assert_eq!(without_access(updated), without_access(scanned));
     }
     assert_eq!(updated.len(), scanned.len());
 }

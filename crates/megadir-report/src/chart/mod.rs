@@ -57,7 +57,7 @@ pub const CHARTS: &[Chart] = &[
     },
     Chart {
         name: "break-even",
-        answers: "From which share of the entries on does listing beat asking?",
+        answers: "From what share of the entries is listing faster than querying each?",
         draw: growth::break_even_curves,
     },
     Chart {
@@ -80,19 +80,19 @@ pub const CHARTS: &[Chart] = &[
     Chart { name: "scaling", answers: "What do more threads or processes bring?", draw: scaling::scaling },
     Chart {
         name: "durability",
-        answers: "How much does it cost to have files on the disk?",
+        answers: "How much does writing files to the disk cost?",
         draw: dumbbell::durability,
     },
     Chart {
         name: "forest",
-        answers: "Which way is faster, and is that more than nothing?",
+        answers: "Which way is faster, and is the difference more than noise?",
         draw: forest::forest,
     },
     Chart { name: "growth", answers: "How does the time grow with entries?", draw: growth::growth_lines },
     Chart { name: "main-effects", answers: "Which factor matters most?", draw: main_effects::main_effects },
     Chart { name: "nines", answers: "How long do the slowest operations take?", draw: stalls::nines },
     Chart { name: "stalls", answers: "When did operations stall?", draw: stalls::stalls },
-    Chart { name: "run-order", answers: "Is the run to be trusted?", draw: run_order::run_order },
+    Chart { name: "run-order", answers: "Can the run be trusted?", draw: run_order::run_order },
 ];
 
 fn of_groups<Drawn: IntoIterator<Item = Picture>>(

@@ -55,7 +55,7 @@ fn immutable_files_and_taken_paths_stay() {
 #[test]
 fn another_project_or_mount_is_named() {
     let recipe = megadir_testkit::mount::Recipe {
-        mkfs: &["mkfs.ext4", "-q", "-F", "-O", "project,quota"],
+        mkfs: &["mkfs.ext4", "-q", "-F", "-O", "project"],
         tune: &[],
         ..EXT4
     };
