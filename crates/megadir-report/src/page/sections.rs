@@ -35,7 +35,10 @@ pub(super) fn section_answer(page: &mut Page, report: &Report, is_below: bool) {
     let doubtful =
         report.findings.iter().any(|finding| finding.loud && finding.kind == FindingKind::FileSystems);
     for finding in &answers {
-        page.element(if doubtful { "p" } else { "p class=\"answer\"" }, &finding.text);
+        page.element(
+            if doubtful { "p class=\"answer doubtful\"" } else { "p class=\"answer\"" },
+            &finding.text,
+        );
     }
     if answers.is_empty() {
         page.element("p class=\"answer\"", &report.without_answer());
