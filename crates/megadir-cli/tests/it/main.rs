@@ -13,6 +13,8 @@ mod advise;
 #[cfg(target_os = "linux")]
 mod aged;
 #[cfg(target_os = "linux")]
+mod attack;
+#[cfg(target_os = "linux")]
 mod attributes;
 #[cfg(target_os = "linux")]
 mod backup;

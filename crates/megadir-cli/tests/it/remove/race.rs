@@ -3,59 +3,42 @@
 //! The tree may lose anything; the files outside must not change. A remover that works by path shows that the
 //! attack is effective.
 
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::symlink;
+use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use megadir_testkit::require::full;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, openat, renameat_with, unlinkat};
+use rustix::fs::{AtFlags, RenameFlags, renameat_with, unlinkat};
 
 use super::witness::{Witness, scratch_in_memory};
+use crate::attack::{self, Attack, DIRECTORIES, open};
 use crate::support::{fill, run};
-
-const DIRECTORIES: usize = 4;
 
 /// Creates `t` with the same directory names as the witness, and links to the witness's directories to exchange
 /// with.
 fn prepare(at: &Path) {
-    for name in ["t", "links", "guests"] {
-        let _ = std::fs::remove_dir_all(at.join(name));
-        std::fs::create_dir(at.join(name)).unwrap();
-    }
-    for directory in 0..DIRECTORIES {
+    attack::prepare(at, |directory| {
         fill(at, &[&format!("t/d{directory}/s/")]);
         for file in 0..3 {
             fill(at, &[&format!("t/d{directory}/f{file}"), &format!("t/d{directory}/s/f{file}")]);
         }
-        let to = at.join(format!("outside/d{}", directory % 4));
-        symlink(to, at.join(format!("links/l{directory}"))).unwrap();
-    }
+    });
 }
 
-fn open(path: &Path) -> OwnedFd {
-    openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap()
-}
-
-/// Exchanges and moves entries until stopped; counts the successful attempts.
-fn attack(at: &Path, stop: &AtomicBool, swaps: &AtomicU64) {
+/// Exchanges and moves entries until stopped.
+fn exchange(at: &Path, attack: &Attack) {
     let [tree, links, guests, outside] = ["t", "links", "guests", "outside"].map(|name| open(&at.join(name)));
-    let rename = |from: &OwnedFd, old: &str, to: &OwnedFd, new: &str, flags| {
-        let renamed = renameat_with(from.as_fd(), old, to.as_fd(), new, flags).is_ok();
-        swaps.fetch_add(u64::from(renamed), Ordering::Relaxed);
-    };
-    while !stop.load(Ordering::Relaxed) {
+    while attack.goes_on() {
         for directory in 0..DIRECTORIES {
             let (name, link) = (format!("d{directory}"), format!("l{directory}"));
             // A link to the witness takes the place of a directory, then gives it back.
-            rename(&tree, &name, &links, &link, RenameFlags::EXCHANGE);
-            rename(&tree, &name, &links, &link, RenameFlags::EXCHANGE);
+            attack.rename(&tree, &name, &links, &link, RenameFlags::EXCHANGE);
+            attack.rename(&tree, &name, &links, &link, RenameFlags::EXCHANGE);
             // A directory that is being emptied moves elsewhere, so that its '..' changes to the witness's
             // parent.
             let below = format!("{name}/s");
-            rename(&tree, &below, &outside, "guest", RenameFlags::NOREPLACE);
-            rename(&outside, "guest", &guests, &name, RenameFlags::NOREPLACE);
-            rename(&guests, &name, &tree, &below, RenameFlags::NOREPLACE);
+            attack.rename(&tree, &below, &outside, "guest", RenameFlags::NOREPLACE);
+            attack.rename(&outside, "guest", &guests, &name, RenameFlags::NOREPLACE);
+            attack.rename(&guests, &name, &tree, &below, RenameFlags::NOREPLACE);
         }
     }
     // Entries left there do not belong to the witness.
@@ -63,19 +46,10 @@ fn attack(at: &Path, stop: &AtomicBool, swaps: &AtomicU64) {
     let _ = unlinkat(outside.as_fd(), "guest", AtFlags::REMOVEDIR);
 }
 
-/// Runs `remove` during an attack; returns the number of successful exchanges.
-fn under_attack(at: &Path, remove: impl FnOnce()) -> u64 {
+/// Runs `work` during an attack; returns the number of successful exchanges.
+fn under_attack(at: &Path, work: impl FnOnce()) -> u64 {
     prepare(at);
-    let (stop, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
-    std::thread::scope(|scope| {
-        scope.spawn(|| attack(at, &stop, &swaps));
-        while swaps.load(Ordering::Relaxed) == 0 {
-            std::thread::yield_now();
-        }
-        remove();
-        stop.store(true, Ordering::Relaxed);
-    });
-    swaps.load(Ordering::Relaxed)
+    attack::under_attack(|attack| exchange(at, attack), work)
 }
 
 #[test]

@@ -2,55 +2,38 @@
 //!
 //! A program that moves by path shows that the attack is effective.
 
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use megadir_testkit::require::full;
-use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
+use rustix::fs::RenameFlags;
 
+use crate::attack::{self, Attack, DIRECTORIES, open};
 use crate::remove::witness::{Witness, scratch_in_memory};
 use crate::support::{fill, run};
 
-const DIRECTORIES: usize = 4;
-
 /// Creates `t` in git's layout and flat at once, with directories named as the witness's, and links to these.
 fn prepare(at: &Path) {
-    for name in ["t", "links", "guests"] {
-        let _ = std::fs::remove_dir_all(at.join(name));
-        std::fs::create_dir(at.join(name)).unwrap();
-    }
-    for directory in 0..DIRECTORIES {
+    attack::prepare(at, |directory| {
         fill(at, &[&format!("t/d{directory}/")]);
         for file in 0..4 {
             fill(at, &[&format!("t/d{directory}/old{file}"), &format!("t/d{directory}new{file}")]);
         }
-        symlink(at.join(format!("outside/d{directory}")), at.join(format!("links/l{directory}"))).unwrap();
-    }
+    });
 }
 
-fn open(path: &Path) -> OwnedFd {
-    openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap()
-}
-
-/// Exchanges and moves directories until stopped; counts the successful attempts.
-fn attack(at: &Path, stop: &AtomicBool, swaps: &AtomicU64) {
+/// Exchanges and moves directories until stopped.
+fn exchange(at: &Path, attack: &Attack) {
     let [tree, links, guests] = ["t", "links", "guests"].map(|name| open(&at.join(name)));
-    let rename = |from: &OwnedFd, old: &str, to: &OwnedFd, new: &str, flags| {
-        let renamed = renameat_with(from.as_fd(), old, to.as_fd(), new, flags).is_ok();
-        swaps.fetch_add(u64::from(renamed), Ordering::Relaxed);
-    };
-    while !stop.load(Ordering::Relaxed) {
+    while attack.goes_on() {
         for directory in 0..DIRECTORIES {
             let (name, link) = (format!("d{directory}"), format!("l{directory}"));
-            rename(&tree, &name, &links, &link, RenameFlags::EXCHANGE);
-            rename(&tree, &name, &links, &link, RenameFlags::EXCHANGE);
-            rename(&tree, &name, &guests, &name, RenameFlags::NOREPLACE);
-            rename(&guests, &name, &tree, &name, RenameFlags::NOREPLACE);
+            attack.rename(&tree, &name, &links, &link, RenameFlags::EXCHANGE);
+            attack.rename(&tree, &name, &links, &link, RenameFlags::EXCHANGE);
+            attack.rename(&tree, &name, &guests, &name, RenameFlags::NOREPLACE);
+            attack.rename(&guests, &name, &tree, &name, RenameFlags::NOREPLACE);
             // The hidden name of a new directory becomes a link too.
-            rename(&links, &link, &tree, ".megadir-reshard-new", RenameFlags::NOREPLACE);
-            rename(&tree, ".megadir-reshard-new", &links, &link, RenameFlags::NOREPLACE);
+            attack.rename(&links, &link, &tree, ".megadir-reshard-new", RenameFlags::NOREPLACE);
+            attack.rename(&tree, ".megadir-reshard-new", &links, &link, RenameFlags::NOREPLACE);
         }
     }
 }
@@ -58,16 +41,7 @@ fn attack(at: &Path, stop: &AtomicBool, swaps: &AtomicU64) {
 /// Runs `work` during an attack; returns the number of successful exchanges.
 fn under_attack(at: &Path, work: impl FnOnce()) -> u64 {
     prepare(at);
-    let (stop, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
-    std::thread::scope(|scope| {
-        scope.spawn(|| attack(at, &stop, &swaps));
-        while swaps.load(Ordering::Relaxed) == 0 {
-            std::thread::yield_now();
-        }
-        work();
-        stop.store(true, Ordering::Relaxed);
-    });
-    swaps.load(Ordering::Relaxed)
+    attack::under_attack(|attack| exchange(at, attack), work)
 }
 
 #[test]
