@@ -23,13 +23,20 @@ const STEP_LIMIT: Duration = Duration::from_secs(120);
 /// Files that the system writes when any package is installed, by their beginnings.
 const OF_THE_SYSTEM: &[&str] = &["./tmp/", "./var/lib/dpkg/", "./var/log/", "./var/cache/man/"];
 
-/// Returns what is missing for roots, if anything.
+/// Tools that every root needs, and those for a new Debian.
+const FOR_ANY: &[&str] = &["unshare", "chroot"];
+const FOR_DEBIAN: &[&str] = &["mmdebstrap", "dpkg", "unshare", "chroot"];
+
+/// Returns what is missing for roots with a new Debian, if anything.
 pub(super) fn lacking() -> Option<String> {
+    lacking_of(FOR_DEBIAN)
+}
+
+fn lacking_of(tools: &[&str]) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("not root, which a root directory of its own needs".to_owned());
     }
-    let tools = ["mmdebstrap", "unshare", "chroot", "dpkg"];
-    let tool = tools.into_iter().find(|tool| process::find_tool(tool).is_none());
+    let tool = tools.iter().find(|tool| process::find_tool(tool).is_none());
     tool.map(|tool| format!("no {tool}"))
 }
 
@@ -141,7 +148,7 @@ mod tests {
     use super::*;
 
     fn root_with_busybox() -> Option<(tempfile::TempDir, Root)> {
-        let busybox = process::find_tool("busybox").filter(|_| lacking().is_none())?;
+        let busybox = process::find_tool("busybox").filter(|_| lacking_of(FOR_ANY).is_none())?;
         let scratch = tempfile::tempdir().unwrap();
         let root = Root::empty(scratch.path()).unwrap();
         root.take(&busybox, "busybox").unwrap();
