@@ -12,7 +12,6 @@ const STEP: usize = 1024;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) calls: u64,
-    /// Entries that no longer existed.
     pub(crate) vanished: u64,
 }
 

@@ -23,7 +23,6 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// Prepares an arm's work, which must be a listing.
     pub(crate) fn new(work: &Work) -> Result<Self, WorkError> {
         let Work::List { backend, buffer_bytes, threads, shares, stages } = work else {
             let source = std::io::Error::from(std::io::ErrorKind::InvalidInput);

@@ -41,7 +41,6 @@ fn fill(directory: &Path) {
     system::others(directory);
 }
 
-/// Runs a check with a control that never stops it.
 fn with_signals<R>(check: impl FnOnce(RunControl<'_>) -> R) -> R {
     let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
     check(RunControl { stop: &stop, heartbeat: &heartbeat })
