@@ -24,6 +24,7 @@ const STEP_LIMIT: Duration = Duration::from_secs(120);
 const OF_THE_SYSTEM: &[&str] = &["./tmp/", "./var/lib/dpkg/", "./var/log/", "./var/cache/man/"];
 
 /// Tools that every root needs, and those for a new Debian.
+#[cfg(test)]
 const FOR_ANY: &[&str] = &["unshare", "chroot"];
 const FOR_DEBIAN: &[&str] = &["mmdebstrap", "dpkg", "unshare", "chroot"];
 
