@@ -89,6 +89,7 @@ fn write_inventory(tree: &Path, inventory: &Path, change: impl FnOnce(&mut Metad
         threads: 1,
         cross_mounts: false,
         stat_backend: None,
+        read_ahead: megadir::ReadAhead::Auto,
         buffer_bytes: 32 << 10,
         queue_directories_max: 256,
         memory_bytes: 64 << 20,

@@ -2,7 +2,7 @@
 //! operation opens, allocates and releases everything: page faults are part of a large buffer's cost. All arms
 //! hash every name while reading it (`name_hash`), which proves equal work.
 
-use megadir::{Backend, Batch, Dir, ReadOptions, Reader};
+use megadir::{Backend, Batch, Dir, ReadAhead, ReadOptions, Reader};
 use megadir_record::{Counted, Stage, Work};
 
 use super::format_long::{self, format_long};
@@ -33,6 +33,7 @@ impl Listing {
             threads: *threads as usize,
             shares: *shares as usize,
             resolve_types: false,
+            read_ahead: ReadAhead::Never,
         };
         Ok(Self { backend: megadir::backend(backend)?, options, stages: stages.clone() })
     }
