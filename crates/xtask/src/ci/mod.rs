@@ -9,6 +9,7 @@ mod instructions;
 mod lints;
 mod package;
 mod packages;
+mod python;
 mod smoke;
 mod suites;
 mod windows;
@@ -30,6 +31,11 @@ static STAGES: &[Stage] = &[
     Stage { aside: true, ..stage("wine", "Windows test suites under Wine", wine::run) },
     Stage { aside: true, ..stage("fuzz", "each fuzz target for 20 s", fuzz::run) },
     stage("instructions", "instructions of the measurement loop, by callgrind", instructions::run),
+    stage(
+        "python",
+        "the Python package: its wheel in a bare environment, pytest, mypy and examples",
+        python::run,
+    ),
     stage("package", "the files of a release, tried in a new Debian and in an empty root", package::run),
     stage("smoke", "every study at its quick size", smoke::run),
     stage(
