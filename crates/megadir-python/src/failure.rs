@@ -54,7 +54,7 @@ pub(crate) fn unexamined(directory: &std::path::Path, name: &[u8], errno: i32, n
 }
 
 /// Converts an exception for the C stream interface, which knows numbers and texts only.
-pub(crate) fn for_stream(error: PyErr) -> ArrowError {
+pub(crate) fn for_stream(error: &PyErr) -> ArrowError {
     Python::attach(|py| {
         let text = error.to_string();
         match error.is_instance_of::<PyOSError>(py) {

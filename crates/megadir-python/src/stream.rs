@@ -132,8 +132,10 @@ impl Iterator for Consumed {
         match self.source.next() {
             Ok(batch) => batch.map(Ok),
             Err(error) => {
+                let ended = for_stream(&error);
+                // Last: any use of the interpreter would meet the interrupt.
                 repeat_interrupt(&error);
-                Some(Err(for_stream(error)))
+                Some(Err(ended))
             }
         }
     }

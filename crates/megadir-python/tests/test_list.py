@@ -1,7 +1,9 @@
 """Listing, counting and `scandir`, compared with `os`."""
 
 import errno
+import itertools
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -203,3 +205,41 @@ def test_the_exception_of_a_callback_ends_the_work(tree):
     with pytest.raises(ZeroDivisionError):
         megadir.count(tree, progress=lambda entries: entries / 0)
     assert not output.exists()
+
+
+def test_a_signal_is_handled_during_the_work(tree):
+    """Calls from C, between which the interpreter does not look for signals itself."""
+
+    class Alarm(Exception):
+        pass
+
+    def ring(_number, _frame):
+        raise Alarm
+
+    paths = iter([os.fspath(tree)] * 50_000)
+    no, nothing, conditions = itertools.repeat(False), itertools.repeat((None, None)), itertools.repeat({})
+    previous = signal.signal(signal.SIGALRM, ring)
+    try:
+        with pytest.raises(Alarm):
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+            list(map(megadir._megadir.count, paths, no, no, nothing, conditions))
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    assert next(paths, None) is not None
+
+
+def test_an_interrupt_outlives_the_consumer_of_a_stream(tree):
+    def interrupt(_entries):
+        raise KeyboardInterrupt
+
+    caught = []
+    try:
+        try:
+            pyarrow.table(megadir.list(tree, progress=interrupt))
+        except pyarrow.ArrowException as error:
+            caught.append(error)
+        for _index in range(1000):
+            pass
+    except KeyboardInterrupt as error:
+        caught.append(error)
+    assert isinstance(caught[-1], KeyboardInterrupt)

@@ -14,14 +14,23 @@ const MATURIN: &str = "maturin==1.16.0";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Cargo profile: release, or ci for tests
-    #[arg(long, default_value = "release", value_parser = ["release", "ci"])]
+    /// Cargo profile: release, or dev for tests
+    #[arg(long, default_value = "release", value_parser = ["release", "dev"])]
     profile: String,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     println!("{}", build(&Workspace::find()?, &args.profile)?.display());
     Ok(())
+}
+
+/// `true` if maturin was installed before.
+pub(crate) fn has_tools(workspace: &Workspace) -> bool {
+    tools(workspace).join("bin/maturin").exists()
+}
+
+fn tools(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("python-tools")
 }
 
 /// Virtual environment in the target folder.
@@ -75,16 +84,17 @@ pub(crate) fn build(workspace: &Workspace, profile: &str) -> Result<PathBuf, Str
     ]);
     process::run(&mut program)?;
     let package = workspace.root.join("crates/megadir-python");
+    let folder = if profile == "dev" { "debug" } else { profile };
     let scripts = package.join("wheel-data/scripts");
     let copied = fs::create_dir_all(&scripts)
-        .and_then(|()| fs::copy(workspace.target.join(profile).join("megadir"), scripts.join("megadir")));
+        .and_then(|()| fs::copy(workspace.target.join(folder).join("megadir"), scripts.join("megadir")));
     copied.map_err(|error| format!("cannot write {}: {error}", scripts.display()))?;
     let wheels = workspace.target.join("wheel");
     if wheels.exists() {
         fs::remove_dir_all(&wheels)
             .map_err(|error| format!("cannot remove {}: {error}", wheels.display()))?;
     }
-    let tools = Environment::at(workspace.target.join("python-tools"))?;
+    let tools = Environment::at(tools(workspace))?;
     tools.install(&[MATURIN])?;
     let mut maturin = Command::new(tools.program("maturin"));
     maturin

@@ -29,8 +29,8 @@ column for text that is not UTF-8: if a tree has such names, pass its path as ``
 ``on_error`` is given: that function is then called with the exception, and the work goes on. Libraries that read a
 :class:`Stream` replace exceptions by their own and keep the text.
 
-**Progress**: ``progress`` is called about 20 times a second with the number of entries so far. Ctrl-C ends all work within
-a tenth of a second, unless a system call takes longer.
+**Progress**: ``progress`` is called at most 20 times a second, and at the end, with the number of entries so far. Ctrl-C ends the
+work at the next buffer of entries.
 """
 
 from __future__ import annotations

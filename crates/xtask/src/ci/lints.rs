@@ -16,7 +16,7 @@ pub(crate) fn format(context: &Context) -> Result<Report, String> {
 }
 
 /// Everything including optional parts, then the length of functions in default builds without tests, then the
-/// fuzz targets and the Python extension.
+/// fuzz targets.
 pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
     let common = ["clippy", "--workspace", "--locked"];
     let all = [
@@ -28,7 +28,6 @@ pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
     let length = [&common[..], &["--", "-D", "warnings"]].concat();
     process::run(&mut context.cargo(&length))?;
     process::run(&mut fuzz(context))?;
-    process::run(&mut python(context))?;
     Ok(Report::default())
 }
 
@@ -40,18 +39,6 @@ fn fuzz(context: &Context) -> Command {
     // The target folder has most dependencies already, because the profile is the same; nothing is linked here.
     command.env("CARGO_TARGET_DIR", &context.workspace.target);
     command.env("CUSTOM_LIBFUZZER_PATH", context.workspace.target.join("libfuzzer.a"));
-    command
-}
-
-/// Lints the Python extension, a separate workspace too. No Python is needed for that.
-fn python(context: &Context) -> Command {
-    let manifest = context.root("crates/megadir-python/Cargo.toml");
-    let mut command = context.cargo(&["clippy", "--locked", "--manifest-path"]);
-    command.arg(manifest).args(["--", "-D", "warnings"]);
-    command
-        .env("PYO3_NO_PYTHON", "1")
-        .env("CARGO_TARGET_DIR", &context.workspace.target)
-        .env("PYO3_BUILD_EXTENSION_MODULE", "1");
     command
 }
 
