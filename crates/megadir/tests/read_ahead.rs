@@ -1,5 +1,6 @@
 //! Reading a directory's blocks ahead: what the device's cache then holds, and that the listing is the same.
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
