@@ -311,6 +311,7 @@ const BLOCKS: &[Block] = &[
         "docs/reshard.md",
         &[("mkdir new", Runs), ("megadir reshard --yes --from git --to digest:2 --into new objects", Runs)],
     ),
+    ("docs/reshard.md", &[("megadir reshard --yes --renew --from flat --to digest:2 cache", Runs)]),
     (
         "docs/reshard.md",
         &[("megadir advise --layout digest:2 --transition flat --code python > paths.py", Runs)],
