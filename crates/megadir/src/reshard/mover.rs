@@ -140,7 +140,8 @@ impl<'a> Mover<'a> {
             let waiting = self.window.get(index);
             match &self.open[waiting.target] {
                 Ok(target) => {
-                    self.judge_result(rename(&self.sources[waiting.source], target, &waiting), index)
+                    let renamed = rename(&self.sources[waiting.source], target, &waiting);
+                    self.judge_result(renamed, index);
                 }
                 Err(_) => self.judge.counts.failures += 1,
             }
