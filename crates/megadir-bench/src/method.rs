@@ -7,7 +7,6 @@ use megadir::nearest::choices;
 /// Every method of this system; the first is the baseline.
 #[cfg(not(windows))]
 pub static METHODS: &[Method] = linux::METHODS;
-/// Every method of this system; the first is the baseline.
 #[cfg(windows)]
 pub static METHODS: &[Method] = windows::METHODS;
 

@@ -124,9 +124,9 @@ pub(crate) static EXAMPLES: &[(&str, [Example; 3])] = &[
     (
         "bench list",
         [
-            ("megadir bench list", "List the studies with their questions and sizes"),
+            ("megadir bench list", "List the studies with their questions"),
             ("megadir bench list | grep -A1 '^layout'", "Show the question of one study"),
-            ("megadir bench list | head -n 12", "Show the first studies"),
+            ("megadir bench list --verbose", "Add sources, sizes and methods"),
         ],
     ),
     (

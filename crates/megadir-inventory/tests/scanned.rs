@@ -19,6 +19,7 @@ fn options(threads: usize, memory_bytes: usize) -> ScanOptions {
         threads,
         cross_mounts: false,
         stat_backend: None,
+        read_ahead: megadir::ReadAhead::Auto,
         buffer_bytes: 4096,
         queue_directories_max: 4,
         memory_bytes,

@@ -17,6 +17,8 @@ pub mod directory_on;
 #[cfg(target_os = "linux")]
 pub mod ext4_features;
 #[cfg(target_os = "linux")]
+pub mod extents;
+#[cfg(target_os = "linux")]
 pub mod io_priority;
 #[cfg(target_os = "linux")]
 pub mod kernel_calls;

@@ -47,27 +47,40 @@ const WINDOW_BYTES: u64 = 256 << 20;
 
 /// Fails with `EPERM` if the caller neither owns the file nor may write it (Linux 6.13 and later).
 pub fn resident(file: BorrowedFd<'_>) -> io::Result<Resident> {
-    match cachestat(file) {
+    match cachestat(file, &Range { offset: 0, length: 0 }) {
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => mincore(file),
-        counted => counted,
+        Err(error) => Err(error),
+        Ok(found) => Ok(Resident {
+            cached: found.cached,
+            unwritten: Some(found.dirty + found.writeback),
+            pages: pages(file)?,
+        }),
     }
 }
 
-fn cachestat(file: BorrowedFd<'_>) -> io::Result<Resident> {
+/// Returns the number of cached pages of a range of the file; `offset` and `bytes` are multiples of a page, and `bytes` is not 0. Fails as [`resident`].
+pub fn resident_in(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> io::Result<u64> {
+    match cachestat(file, &Range { offset, length: bytes }) {
+        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
+            mincore_window(file, offset, bytes.min(WINDOW_BYTES) as usize)
+        }
+        found => found.map(|found| found.cached),
+    }
+}
+
+fn cachestat(file: BorrowedFd<'_>, range: &Range) -> io::Result<CacheStat> {
     let Some(number) = SYS_CACHESTAT else {
         return Err(io::Error::from_raw_os_error(libc::ENOSYS));
     };
-    let pages = pages(file)?;
-    let range = Range { offset: 0, length: 0 };
     let mut found = CacheStat { cached: 0, dirty: 0, writeback: 0, evicted: 0, recently_evicted: 0 };
     // SAFETY: the kernel reads the range and writes one `struct cachestat`, which both live through the call,
     // and keeps neither pointer; an older kernel does not know the number and does nothing. The descriptor is
     // open.
-    let status = unsafe { libc::syscall(number, file.as_raw_fd(), &raw const range, &raw mut found, 0_u32) };
+    let status = unsafe { libc::syscall(number, file.as_raw_fd(), &raw const *range, &raw mut found, 0_u32) };
     if status != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(Resident { cached: found.cached, unwritten: Some(found.dirty + found.writeback), pages })
+    Ok(found)
 }
 
 fn mincore(file: BorrowedFd<'_>) -> io::Result<Resident> {
@@ -118,7 +131,7 @@ fn size(file: BorrowedFd<'_>) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{cachestat, mincore, resident};
+    use super::{mincore, mincore_window, resident, resident_in};
     use std::fs::File;
     use std::io;
     use std::os::fd::{AsFd, AsRawFd};
@@ -141,14 +154,13 @@ mod tests {
 
     /// Both calls; one may be missing.
     fn both(file: &File) -> Vec<u64> {
-        let asked = [cachestat(file.as_fd()), mincore(file.as_fd())];
-        let known = asked.into_iter().filter_map(|answer| match answer {
-            Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => None,
-            answer => Some(answer.unwrap()),
-        });
-        let known: Vec<_> = known.collect();
-        assert!(known.iter().all(|answer| answer.pages == PAGES), "{known:?}");
-        known.into_iter().map(|answer| answer.cached).collect()
+        let page = rustix::param::page_size() as u64;
+        let all = resident(file.as_fd()).unwrap();
+        let mapped = mincore(file.as_fd()).unwrap();
+        assert_eq!((all.pages, mapped.pages), (PAGES, PAGES));
+        let second = resident_in(file.as_fd(), page, (PAGES - 1) * page).unwrap();
+        let first = mincore_window(file.as_fd(), 0, page as usize).unwrap();
+        vec![all.cached, mapped.cached, first + second]
     }
 
     #[test]

@@ -91,6 +91,8 @@ mod options;
 pub mod pace;
 pub mod policy;
 pub mod quantity;
+#[cfg(target_os = "linux")]
+mod read_ahead;
 pub mod remove;
 #[cfg(target_os = "linux")]
 pub mod reshard;
@@ -118,7 +120,9 @@ pub use estimate::{Estimate, estimate};
 pub use file_system::FileSystem;
 pub use file_type::FileType;
 pub use listing::Listing;
-pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadOptions, SHARES_MAX, THREADS_MAX};
+pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadAhead, ReadOptions, SHARES_MAX, THREADS_MAX};
+#[cfg(target_os = "linux")]
+pub use read_ahead::block_device;
 pub use stat::{AttributeBatch, Examine, STAT_BACKENDS, StatBackend, by_name as stat_backend};
 pub use summary::{DirectorySummary, Summary};
 pub use tree_path::TreePath;

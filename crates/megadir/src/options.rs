@@ -5,7 +5,9 @@ use std::thread::JoinHandle;
 use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Minimum size of a buffer, bytes. The record of a 255-byte name needs 280.
+/// Record of a 255-byte name, bytes.
+pub(crate) const RECORD_BYTES_MAX: usize = 280;
+/// Minimum size of a buffer, bytes.
 pub const BUFFER_BYTES_MIN: usize = 4 << 10;
 /// Maximum size of a buffer, bytes.
 pub const BUFFER_BYTES_MAX: usize = 16 << 20;
@@ -26,6 +28,21 @@ pub struct ReadOptions {
     pub shares: usize,
     /// Read a type from the inode if the directory does not store it.
     pub resolve_types: bool,
+    /// Have the device read the directory's blocks before they are listed.
+    pub read_ahead: ReadAhead,
+}
+
+/// Directories whose blocks are read ahead from the device. It changes no result. Only ext2, ext3 and ext4 can, on Linux, and only if
+/// the caller may read the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadAhead {
+    /// For none.
+    Never,
+    /// For directories of at least 1 MiB that are mostly uncached and fit into a quarter of the available memory.
+    #[default]
+    Auto,
+    /// For all directories with more entries than one buffer; refused where it is impossible.
+    Always,
 }
 
 impl ReadOptions {
@@ -33,7 +50,11 @@ impl ReadOptions {
     pub(crate) fn check(&self, backend: &'static str, directory: &DirPath) -> Result<()> {
         let bad = |reason: String| Err(Error::new("read", directory, ErrorKind::BadOption, reason));
         if !(BUFFER_BYTES_MIN..=BUFFER_BYTES_MAX).contains(&self.buffer_bytes) {
-            let hint = if self.buffer_bytes < 280 { " (a name of 255 bytes alone needs 280)" } else { "" };
+            let hint = if self.buffer_bytes < RECORD_BYTES_MAX {
+                " (a name of 255 bytes alone needs 280)"
+            } else {
+                ""
+            };
             return bad(format!(
                 "a buffer of {} bytes{hint}: {backend} takes 4 KiB to 16 MiB",
                 self.buffer_bytes
@@ -46,6 +67,15 @@ impl ReadOptions {
             return bad(format!("{} shares: {backend} takes 1 to {SHARES_MAX}", self.shares));
         }
         Ok(())
+    }
+
+    /// For backends that read in the caller's thread, by calls that read nothing ahead.
+    pub(crate) fn check_plain(&self, backend: &'static str, directory: &DirPath) -> Result<()> {
+        if self.read_ahead == ReadAhead::Always {
+            let reason = format!("{backend} reads nothing ahead; backends getdents and split do");
+            return Err(Error::new("read", directory, ErrorKind::BadOption, reason));
+        }
+        self.check_serial(backend, directory)
     }
 
     /// For backends that read in the caller's thread.

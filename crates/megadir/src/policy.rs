@@ -6,7 +6,7 @@ use crate::backend::{self, Backend};
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::file_system::FileSystem;
-use crate::options::ReadOptions;
+use crate::options::{ReadAhead, ReadOptions};
 
 /// Backend and options chosen for a directory, and the reason.
 #[derive(Clone, Copy)]
@@ -160,7 +160,13 @@ pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
     let directory_bytes = directory.size_bytes()?;
     let row = row(file_system);
     let choice = |backend, options, reason| Choice { backend, options, file_system, directory_bytes, reason };
-    let serial = ReadOptions { buffer_bytes: row.buffer_bytes, threads: 1, shares: 1, resolve_types: false };
+    let serial = ReadOptions {
+        buffer_bytes: row.buffer_bytes,
+        threads: 1,
+        shares: 1,
+        resolve_types: false,
+        read_ahead: ReadAhead::Auto,
+    };
     if let Ok(by_handle) = backend::by_name("by-handle") {
         let options = ReadOptions { buffer_bytes: WINDOWS, ..serial };
         return Ok(choice(by_handle, options, WINDOWS_REASON));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use megadir::{Dir, ErrorKind, FileType, ReadOptions, backend};
+use megadir::{Dir, ErrorKind, FileType, ReadAhead, ReadOptions, backend};
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::require::full;
@@ -149,11 +149,18 @@ fn random_options(rng: &mut Rng, entries: u64) -> ReadOptions {
         threads: rng.within(1, 4) as usize,
         shares: shares as usize,
         resolve_types: rng.chance(20),
+        read_ahead: ReadAhead::Never,
     }
 }
 
 fn serial(directory: &Dir) -> Vec<Identity> {
-    let options = ReadOptions { buffer_bytes: 64 << 10, threads: 1, shares: 1, resolve_types: false };
+    let options = ReadOptions {
+        buffer_bytes: 64 << 10,
+        threads: 1,
+        shares: 1,
+        resolve_types: false,
+        read_ahead: ReadAhead::Never,
+    };
     identities(&list(backend("getdents").unwrap(), directory, &options).unwrap())
 }
 
@@ -232,6 +239,7 @@ fn list_until(
             shares: rng.pick(&[2, 7, 64, untouched.len(), untouched.len() * 3]).min(2000),
             threads: rng.within(1, 3) as usize,
             resolve_types: false,
+            read_ahead: ReadAhead::Never,
         };
         let drained = drain(&mut *backend("split").unwrap().open(&directory, &options).unwrap());
         assert!(drained.error.is_none(), "{options:?}: {:?}", drained.error);

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use megadir::{Dir, FileType, ReadOptions, backend};
+use megadir::{Dir, FileType, ReadAhead, ReadOptions, backend};
 use megadir_testkit::mount::{self, Mount, Recipe};
 use megadir_testkit::require;
 use megadir_testkit::rng::Rng;
@@ -79,7 +79,13 @@ fn make(path: &Path, below: usize, above: usize, seed: u64) {
 }
 
 fn serial(directory: &Dir) -> Vec<Seen> {
-    let options = ReadOptions { buffer_bytes: 1 << 20, threads: 1, shares: 1, resolve_types: false };
+    let options = ReadOptions {
+        buffer_bytes: 1 << 20,
+        threads: 1,
+        shares: 1,
+        resolve_types: false,
+        read_ahead: ReadAhead::Never,
+    };
     list(backend("getdents").unwrap(), directory, &options).unwrap()
 }
 
@@ -115,7 +121,16 @@ fn the_first_batch_may_end_anywhere_among_them() {
         for (buffer_bytes, shares, threads) in
             [(4096, 1, 1), (4096 + 264, 16, 2), (8192, 3, 1), (12_000, 20, 3)]
         {
-            compare(&directory, ReadOptions { buffer_bytes, threads, shares, resolve_types: false });
+            compare(
+                &directory,
+                ReadOptions {
+                    buffer_bytes,
+                    threads,
+                    shares,
+                    resolve_types: false,
+                    read_ahead: ReadAhead::Never,
+                },
+            );
         }
         std::fs::remove_dir_all(&path).unwrap();
     }
@@ -135,6 +150,7 @@ fn shares_may_end_anywhere_near_them() {
             threads: rng.within(1, 3) as usize,
             shares: if case < 100 { case + 1 } else { rng.within(1, 3000) as usize },
             resolve_types: false,
+            read_ahead: ReadAhead::Never,
         };
         compare(&directory, options);
     }
@@ -159,7 +175,16 @@ fn a_mark_left_over_from_an_index_is_not_believed() {
     assert!(backend("split").unwrap().probe(&directory).is_ok(), "the mark is still there");
     assert_eq!(identities(&serial(&directory)), before);
     for buffer_bytes in [4096, 10_000, 64 << 10] {
-        compare(&directory, ReadOptions { buffer_bytes, threads: 2, shares: 16, resolve_types: false });
+        compare(
+            &directory,
+            ReadOptions {
+                buffer_bytes,
+                threads: 2,
+                shares: 16,
+                resolve_types: false,
+                read_ahead: ReadAhead::Never,
+            },
+        );
     }
 }
 

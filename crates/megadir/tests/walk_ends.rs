@@ -11,6 +11,7 @@ fn options(threads: usize, tell_ends: bool) -> WalkOptions {
         buffer_bytes: 4096,
         threads,
         // So short that workers descend into directories themselves.
+        read_ahead: megadir::ReadAhead::Auto,
         queue_directories_max: 2,
         cross_mounts: false,
         examine: None,

@@ -11,6 +11,7 @@ mod process;
 #[cfg(target_os = "linux")]
 mod speed;
 mod tidy;
+mod wheel;
 mod workspace;
 
 use clap::{Parser, Subcommand};
@@ -38,6 +39,8 @@ enum Task {
     Speed(speed::Args),
     /// Check structure and style beyond compiler and clippy
     Tidy(tidy::Args),
+    /// Build the Python package in target/wheel
+    Wheel(wheel::Args),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Task::Speed(args) => speed::run(&args),
         Task::Tidy(args) => tidy::run(&args),
+        Task::Wheel(args) => wheel::run(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

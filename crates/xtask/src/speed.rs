@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Options of the study unless others are given: three fresh file systems, cached and uncached.
-const OPTIONS: [&str; 4] = ["--fs", "ext4,xfs,btrfs", "--cache", "warm,fs-cold"];
+const OPTIONS: &str = "--fs ext4,xfs,btrfs --cache warm,fs-cold";
 
 /// A published record of the study.
 struct Publication {
     /// Folder of the record and its page.
     folder: &'static str,
-    options: &'static [&'static str],
+    options: &'static str,
     /// Number of files and rounds unless others are given.
-    size: &'static [&'static str],
+    size: &'static str,
 }
 
 /// The records that README.md and docs/speed.md show. Nine rounds suffice for intervals in groups of eight programs. Files
@@ -26,13 +26,23 @@ struct Publication {
 static PUBLICATIONS: &[Publication] = &[
     Publication {
         folder: "records/2026-11-23-peers",
-        options: &["--fs", "ext4", "--group", "names,sorted,attributes,long,tree,usage,inventory,changes"],
-        size: &["--entries", "200k", "--rounds", "9"],
+        options: "--group names,sorted,attributes,long,tree,usage,inventory,changes",
+        size: "--entries 200k --rounds 9",
     },
     Publication {
         folder: "records/2026-11-23-peers-remove",
-        options: &["--fs", "ext4", "--group", "remove-tree"],
-        size: &["--entries", "20k", "--rounds", "9"],
+        options: "--group remove-tree",
+        size: "--entries 20k --rounds 9",
+    },
+    Publication {
+        folder: "records/2026-11-23-usage-tree",
+        options: "--group usage --layout per-directory:100",
+        size: "--entries 1M --rounds 9",
+    },
+    Publication {
+        folder: "records/2026-11-23-usage-flat",
+        options: "--group usage --layout flat",
+        size: "--entries 1M --rounds 9",
     },
 ];
 
@@ -92,14 +102,14 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         study.args(["bench", "run", "peers"]).env("PATH", &path);
         study
     };
-    let given = |otherwise: &[&str]| match args.options.is_empty() {
-        true => otherwise.iter().map(|word| (*word).to_owned()).collect(),
+    let given = |otherwise: &str| match args.options.is_empty() {
+        true => otherwise.split(' ').map(str::to_owned).collect(),
         false => args.options.clone(),
     };
     if args.published {
         publish(&workspace, &study, &given)
     } else {
-        process::run(study().args(given(&OPTIONS)))
+        process::run(study().args(given(OPTIONS)))
     }
 }
 
@@ -107,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
 fn publish(
     workspace: &Workspace,
     study: &dyn Fn() -> Command,
-    size: &dyn Fn(&[&str]) -> Vec<String>,
+    size: &dyn Fn(&str) -> Vec<String>,
 ) -> Result<(), String> {
     let folder = workspace.target.join("speed");
     let failed = |error: std::io::Error| format!("cannot write the records: {error}");
@@ -118,7 +128,7 @@ fn publish(
     let record = |place: usize| folder.join(format!("record{place}.jsonl"));
     for (place, publication) in PUBLICATIONS.iter().enumerate() {
         let mut run = study();
-        run.args(publication.options).args(size(publication.size));
+        run.args(["--fs", "ext4"]).args(publication.options.split(' ')).args(size(publication.size));
         run.args(["--seed", "1", "--share", "--output"]).arg(record(place));
         process::run(run.current_dir(&folder))?;
     }

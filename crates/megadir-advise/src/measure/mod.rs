@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use megadir::limits::Limits;
-use megadir_bench::{Durable, Event, Listener, Program, Recorder, RunError, RunRequest};
+use megadir_bench::{Durable, Listener, Program, Recorder, RunError, RunRequest};
 use megadir_record::Note;
 use megadir_record::jsonl::read_partly;
 use megadir_report::Report;
@@ -57,19 +57,24 @@ pub struct Run {
     pub remarks: Vec<String>,
 }
 
-/// Fails only if the run could not remove its files; all else is an [`Outcome`].
-pub fn measure(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Outcome, RunError> {
+/// `trials` listens to the short runs before the measurement. Fails only if a run could not remove its files; all else
+/// is an [`Outcome`].
+pub fn measure(
+    request: &Request<'_>,
+    trials: &mut dyn Listener,
+    listener: &mut dyn Listener,
+) -> Result<Outcome, RunError> {
     let begun = Instant::now();
     if request.time < TIME_MIN {
         let why = format!("{:.0} s is too short for a measurement", request.time.as_secs_f64());
         return Ok(Outcome::Not { why });
     }
     let design = Design::of(request);
-    let sizing = match sized(request, &design, begun)? {
+    let sizing = match sized(request, &design, begun, trials)? {
         Ok(sizing) => sizing,
         Err(outcome) => return Ok(outcome),
     };
-    match carry_out(request, &design, sizing, begun, Some(listener))? {
+    match carry_out(request, &design, sizing, begun, listener)? {
         Ran::Not { why } => Ok(Outcome::Not { why }),
         Ran::Interrupted => Ok(Outcome::Interrupted),
         Ran::Ended { bytes, pace } => Ok(judge(request, &design, &bytes, &pace)),
@@ -81,13 +86,14 @@ fn sized(
     request: &Request<'_>,
     design: &Design,
     begun: Instant,
+    listener: &mut dyn Listener,
 ) -> Result<Result<Sizing, Outcome>, RunError> {
     let not = |why: String| Ok(Err(Outcome::Not { why }));
     let first = match Sizing::of_trial(request, design) {
         Ok(sizing) => sizing,
         Err(why) => return not(why),
     };
-    let (trial, one) = match carry_out(request, design, first, begun, None)? {
+    let (trial, one) = match carry_out(request, design, first, begun, listener)? {
         Ran::Ended { bytes, pace } => (bytes, pace),
         Ran::Not { why } => return not(why),
         Ran::Interrupted => return Ok(Err(Outcome::Interrupted)),
@@ -95,7 +101,7 @@ fn sized(
     let mut cost = Cost::of_one(first, &one);
     let mut preparing_s = one.preparing_s;
     if let Some(second) = first.of_second_trial(request, design, &cost) {
-        match carry_out(request, design, second, begun, None)? {
+        match carry_out(request, design, second, begun, listener)? {
             Ran::Ended { pace, .. } if pace.rounds > 0 => {
                 cost = Cost::of_two((first, &one), (second, &pace));
                 preparing_s = pace.preparing_s;
@@ -139,7 +145,7 @@ fn carry_out(
     design: &Design,
     sizing: Sizing,
     begun: Instant,
-    outside: Option<&mut dyn Listener>,
+    listener: &mut dyn Listener,
 ) -> Result<Ran, RunError> {
     let planned = match design.plan(request, sizing) {
         Ok(planned) => planned,
@@ -149,7 +155,6 @@ fn carry_out(
     let mut recorder = Recorder::new(memory.clone());
     let clock = Clock::new(begun, request.time);
     let mut watch = clock.listener();
-    let mut outside = Outside(outside);
     let ended = clock.watched(request.stop, |stop| {
         megadir_bench::run(
             RunRequest {
@@ -164,7 +169,7 @@ fn carry_out(
                 erase_device: false,
                 worker: None,
             },
-            &mut [&mut recorder, &mut watch, &mut outside],
+            &mut [&mut recorder, &mut watch, listener],
         )
     });
     let interrupted = request.stop.load(Ordering::Relaxed);
@@ -185,14 +190,6 @@ fn cannot_write(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => "no permission to write to the directory".into(),
         io::ErrorKind::ReadOnlyFilesystem => "the file system is mounted read-only".into(),
         _ => format!("cannot create files in the directory: {error}"),
-    }
-}
-
-struct Outside<'a>(Option<&'a mut dyn Listener>);
-
-impl Listener for Outside<'_> {
-    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        self.0.as_mut().map_or(Ok(()), |listener| listener.event(event))
     }
 }
 

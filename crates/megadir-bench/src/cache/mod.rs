@@ -54,7 +54,6 @@ pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     facts.collect()
 }
 
-/// A data set that is to become cold.
 #[cfg_attr(windows, expect(dead_code, reason = "only Linux reports cached objects"))]
 struct ColdTarget<'a> {
     data: DataId,
@@ -96,7 +95,6 @@ pub(crate) struct Caches {
 
 #[derive(Clone, Debug)]
 struct Set {
-    /// `true` if subdirectories belong to it.
     deep: bool,
     /// `true` if every name and inode was looked up since the last drop.
     warm: bool,
@@ -256,7 +254,6 @@ impl Caches {
         Ok(())
     }
 
-    /// Drops the parts of the cache that are cold in this state, and verifies that they are gone.
     fn evict(
         &mut self,
         state: CacheState,
@@ -314,7 +311,6 @@ impl Caches {
         }
     }
 
-    /// Stats the sampled names after a drop: this must read from the device.
     fn verify_cold(&self, state: CacheState, data: DataId, directory: &Dir) -> Result<(), WorkError> {
         let set = &self.sets[data.0 as usize];
         match is_served_elsewhere(&set.file_system) {

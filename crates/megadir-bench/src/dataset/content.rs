@@ -260,7 +260,6 @@ impl Piece {
         self.length = end;
     }
 
-    /// Appends the word that the low five bits select.
     fn word(&mut self, bits: u64) {
         self.push(WORDS[(bits & 31) as usize].as_bytes());
     }

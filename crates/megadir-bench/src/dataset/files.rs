@@ -86,7 +86,6 @@ impl Files {
         &self.sizes
     }
 
-    /// Returns the generator of names, without paths.
     pub fn names(&self) -> Names {
         Names { scheme: self.made.names, seed: self.seed }
     }
@@ -113,7 +112,6 @@ impl Files {
         self.places.place(self.names(), index, buffer)
     }
 
-    /// Returns the size of a file, bytes.
     #[inline]
     pub fn size_bytes(&self, index: u64) -> u64 {
         self.sizes.of(self.seed, index)
@@ -169,7 +167,6 @@ impl Files {
         }
     }
 
-    /// Returns an error with the file's name, without a path.
     pub(crate) fn refused(&self, index: u64, reason: Refused) -> FilesError {
         let mut name = [0; NAME_BYTES_MAX];
         let name = String::from_utf8_lossy(self.names().write(index, &mut name)).into_owned();

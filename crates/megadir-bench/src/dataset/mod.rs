@@ -62,7 +62,6 @@ pub struct Filled {
     /// Files skipped because of the entries in `taken_names`.
     pub taken_named: u64,
     pub directories_made: u64,
-    /// `true` if the filling was stopped before its end.
     pub stopped: bool,
 }
 

@@ -18,7 +18,6 @@ const PURPOSE: u64 = 0x7369_7a65;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
-    /// The mean size, bytes.
     pub size_bytes: u64,
     pub law: SizeLaw,
 }
@@ -58,7 +57,6 @@ impl Sizes {
         }
     }
 
-    /// Returns the size of the file of `index`, bytes.
     pub fn of(&self, seed: u64, index: u64) -> u64 {
         match &self.law {
             SizeLaw::Fixed => self.size_bytes,
@@ -77,7 +75,6 @@ impl Sizes {
         }
     }
 
-    /// Returns the largest possible size of a file, bytes.
     pub fn largest_bytes(&self) -> u64 {
         match &self.law {
             SizeLaw::Fixed => self.size_bytes,
@@ -106,7 +103,6 @@ impl Sizes {
         }
     }
 
-    /// Returns the standard deviation of a size, bytes.
     pub fn deviation_bytes(&self) -> f64 {
         let mean = self.size_bytes as f64;
         match &self.law {

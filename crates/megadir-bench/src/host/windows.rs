@@ -94,19 +94,16 @@ fn busy(before: ProcessorTimes, after: ProcessorTimes) -> Option<f64> {
     Some(100.0 * (all - idle) as f64 / all as f64)
 }
 
-/// Returns the memory available for new allocations, bytes.
 #[expect(dead_code, reason = "for file systems in memory, which cannot be created here")]
 pub(crate) fn available_bytes() -> Option<u64> {
     let limit = system::job_limits().memory_bytes;
     Some(system::memory()?.available_bytes.min(limit.unwrap_or(u64::MAX)))
 }
 
-/// `true` in a virtual machine, whose disk reads may be served from the host's memory.
 pub(crate) fn is_virtual() -> bool {
     processor::hypervisor().is_some()
 }
 
-/// Returns `None`: Windows does not report stolen time.
 pub(crate) fn stolen_ticks() -> Option<u64> {
     None
 }
@@ -232,7 +229,6 @@ fn text(path: &str, name: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Returns a number of the registry; `None` if it is missing or unreadable.
 fn number(path: &str, name: &str) -> Option<u32> {
     key(path)?.get_u32(name).ok()
 }

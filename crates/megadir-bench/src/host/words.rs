@@ -48,7 +48,6 @@ const DIRECTORY_ATTRIBUTES: &[(u32, &str)] = &[
     (0x2_0000, "no scrub data"),
 ];
 
-/// Bus names, indexed by number.
 const BUSES: &[&str] = &[
     "",
     "SCSI",
@@ -212,7 +211,6 @@ pub(crate) fn serial(serial: u32) -> String {
     format!("{:04X}-{:04X}", serial >> 16, serial & 0xffff)
 }
 
-/// Describes a disk; `None` if nothing is known about it.
 pub(crate) fn disk(
     product: Option<&str>,
     bus: Option<u32>,

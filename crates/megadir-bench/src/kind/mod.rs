@@ -140,7 +140,6 @@ pub(crate) trait Workload {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockUsage {
-    /// Wall time, nanoseconds.
     pub(crate) elapsed_ns: u64,
     pub(crate) usage: Usage,
     /// Peak memory of the process that did the work, if it was not this one, bytes.

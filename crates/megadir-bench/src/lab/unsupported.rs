@@ -32,12 +32,10 @@ fn refused<T>() -> Result<T, LabError> {
 }
 
 impl Lab {
-    /// Always [`LabError::Elsewhere`].
     pub fn open(_directory: &Path, _signals: RunControl<'_>) -> Result<Self, LabError> {
         refused()
     }
 
-    /// Always [`LabError::Elsewhere`].
     pub fn check(
         _directory: &Path,
         _all: &[(Spec, Backing)],
@@ -94,7 +92,6 @@ impl Mounted {
     }
 }
 
-/// Always [`LabError::Elsewhere`].
 pub fn survey(
     _directory: &Path,
     _specs: &[Spec],

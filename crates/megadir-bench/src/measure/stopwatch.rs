@@ -149,7 +149,6 @@ impl Stopwatch {
         &self.histogram
     }
 
-    /// Returns the length of a tick, nanoseconds.
     #[must_use]
     pub fn ns_per_tick(&self) -> f64 {
         self.calibration.ns_per_tick.unwrap_or(1.0)

@@ -70,8 +70,13 @@ pub(crate) fn each_entry(
     each: &mut dyn FnMut(&[u8], FileType) -> io::Result<()>,
 ) -> io::Result<()> {
     let own = Dir::from_descriptor(again(directory)?, Path::new("."));
-    let options =
-        megadir::ReadOptions { buffer_bytes: BUFFER_BYTES, threads: 1, shares: 1, resolve_types: true };
+    let options = megadir::ReadOptions {
+        buffer_bytes: BUFFER_BYTES,
+        threads: 1,
+        shares: 1,
+        resolve_types: true,
+        read_ahead: megadir::ReadAhead::Never,
+    };
     let mut reader = megadir::backend(LISTED_BY)?.open(&own, &options)?;
     while let Some(batch) = reader.next_batch()? {
         for entry in batch.entries() {

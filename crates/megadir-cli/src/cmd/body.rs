@@ -2,7 +2,7 @@
 
 use megadir::{Dir, FileSystem};
 
-use super::limits::amount;
+use crate::ui::sizes;
 
 /// Smaller directories are not worth rebuilding; listing reads all of it.
 const LARGE_BYTES: u64 = 1 << 20;
@@ -13,6 +13,6 @@ pub(in crate::cmd) fn body(directory: &Dir) -> Option<String> {
         return None;
     }
     let size_bytes = directory.size_bytes().ok().filter(|size| *size >= LARGE_BYTES)?;
-    let size = amount::bytes(size_bytes);
+    let size = sizes::text(size_bytes);
     Some(format!("keeps its size of {size} because ext4 directories never shrink, so listing it stays slow"))
 }

@@ -14,7 +14,7 @@ use super::progress::Progress;
 use crate::exit::{self, CliError};
 use crate::parse;
 use crate::ui::escape;
-use crate::ui::message::quoted;
+use crate::ui::message::{counted, quoted};
 use crate::ui::output::print;
 
 /// Fill a directory with reproducible files
@@ -139,19 +139,19 @@ fn dry_run(files: &Files, args: &Args, interrupt: &Interrupt) -> Result<u8, CliE
 
 fn rehearsal(args: &Args, files: &Files, found: &Rehearsed) -> Result<String, CliError> {
     let Rehearsed { filled, more_directories, bytes } = found;
-    let mut text = format!("would create in {}: {} files", quoted(&args.directory), filled.made);
+    let mut text = format!("would create in {}: {}", quoted(&args.directory), files_of(filled.made));
     if !files.is_flat() {
         let more = if *more_directories { "more than " } else { "" };
-        text.push_str(&format!(", {more}{} directories", filled.directories_made));
+        text.push_str(&format!(", {more}{}", counted(filled.directories_made, "directory", "directories")));
     }
     text.push_str(&format!(", {bytes} bytes of content\n"));
     for (count, what) in [
-        (filled.already, "exist already"),
+        (filled.already, "present already"),
         (filled.completed, "would be completed"),
         (filled.taken, "cannot be created: the name is taken"),
     ] {
         if count > 0 {
-            text.push_str(&format!("{count} files {what}\n"));
+            text.push_str(&format!("{} {what}\n", files_of(count)));
         }
     }
     if !files.is_flat() {
@@ -207,10 +207,9 @@ fn shown(entries: u64) -> Progress {
 }
 
 fn summary(filled: &Filled, files: &Files) -> String {
-    let files_made = if filled.made == 1 { "file" } else { "files" };
-    let mut text = format!("created {} {files_made}", filled.made);
+    let mut text = format!("created {}", files_of(filled.made));
     if !files.is_flat() {
-        text.push_str(&format!(" and {} directories", filled.directories_made));
+        text.push_str(&format!(" and {}", counted(filled.directories_made, "directory", "directories")));
     }
     let others =
         [(filled.already, "existed already"), (filled.completed, "completed"), (filled.taken, "left alone")];
@@ -220,6 +219,10 @@ fn summary(filled: &Filled, files: &Files) -> String {
         }
     }
     text
+}
+
+fn files_of(number: u64) -> String {
+    counted(number, "file", "files")
 }
 
 fn explain(error: &FillError) -> CliError {

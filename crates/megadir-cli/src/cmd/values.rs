@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, FileType, StatBackend, THREADS_MAX};
+use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, FileType, ReadAhead, StatBackend, THREADS_MAX};
 
 use crate::parse;
 
@@ -35,6 +35,24 @@ pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=THREADS_MAX) => Ok(threads),
         _ => Err(format!("write a number from 1 to {THREADS_MAX}")),
+    }
+}
+
+/// Words of --read-ahead.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(in crate::cmd) enum ReadAheadWord {
+    /// Directories of 1 MiB or more that are mostly uncached, if the device may be read
+    Auto,
+    Never,
+    /// All directories of more than one buffer; refused where it is impossible
+    Always,
+}
+
+pub(in crate::cmd) fn read_ahead(word: Option<ReadAheadWord>) -> ReadAhead {
+    match word {
+        Some(ReadAheadWord::Auto) | None => ReadAhead::Auto,
+        Some(ReadAheadWord::Never) => ReadAhead::Never,
+        Some(ReadAheadWord::Always) => ReadAhead::Always,
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// Width without a terminal, columns.
 const WIDTH: usize = 100;
-const WIDTH_MIN: usize = 50;
+const WIDTH_MIN: usize = 30;
 
 pub(crate) fn width(is_terminal: bool) -> usize {
     let of_terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
@@ -14,7 +14,7 @@ pub(crate) fn wrapped(text: &mut String, width: usize, (first, rest): (&str, &st
     let mut column = first.chars().count();
     text.push_str(first);
     let mut begun = false;
-    for word in paragraph.split(' ') {
+    for word in words(paragraph) {
         let length = word.chars().count();
         if begun && column + 1 + length > width {
             text.push('\n');
@@ -31,4 +31,31 @@ pub(crate) fn wrapped(text: &mut String, width: usize, (first, rest): (&str, &st
         begun = true;
     }
     text.push('\n');
+}
+
+/// Words of a paragraph; a number with groups of digits and its unit are one word.
+fn words(paragraph: &str) -> Vec<&str> {
+    let (mut words, mut start) = (Vec::new(), 0);
+    for (space, _) in paragraph.match_indices(' ') {
+        let next = &paragraph[space + 1..];
+        let next = next.split(' ').next().unwrap_or_default().trim_end_matches(['.', ',', ';', ':', ')']);
+        let is_group = next.len() == 3 && next.bytes().all(|byte| byte.is_ascii_digit());
+        let continues = is_group || matches!(next, "k" | "M" | "G" | "T" | "P" | "%");
+        if !(continues && paragraph[start..space].ends_with(|last: char| last.is_ascii_digit())) {
+            words.push(&paragraph[start..space]);
+            start = space + 1;
+        }
+    }
+    words.push(&paragraph[start..]);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_number_stays_on_one_line_with_its_unit() {
+        let mut text = String::new();
+        super::wrapped(&mut text, 10, ("", ""), "about 39 063 of 10.1 M, 84 % (of 3 files)");
+        assert_eq!(text, "about\n39 063 of\n10.1 M,\n84 % (of 3\nfiles)\n");
+    }
 }

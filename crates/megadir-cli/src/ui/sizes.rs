@@ -23,6 +23,19 @@ pub(crate) fn human(text: &mut Vec<u8>, bytes: impl Into<u128>) {
     };
 }
 
+/// With its unit if it has none: `1.5K`, `512 bytes`.
+pub(crate) fn text(bytes: impl Into<u128>) -> String {
+    let bytes: u128 = bytes.into();
+    let mut text = Vec::new();
+    human(&mut text, bytes);
+    let unit = match bytes {
+        1 => " byte",
+        0..1024 => " bytes",
+        _ => "",
+    };
+    format!("{}{unit}", String::from_utf8_lossy(&text))
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -47,5 +60,6 @@ mod tests {
         ] {
             assert_eq!(human(bytes), text, "{bytes}");
         }
+        assert_eq!([0u32, 1, 1023, 1536].map(super::text), ["0 bytes", "1 byte", "1023 bytes", "1.5K"]);
     }
 }

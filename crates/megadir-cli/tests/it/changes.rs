@@ -16,7 +16,7 @@ use megadir_testkit::require;
 use megadir_testkit::require::have;
 use tempfile::TempDir;
 
-use crate::support::program;
+use crate::support::{program, shell};
 
 /// A tree below a temporary directory, and the path of its inventory.
 struct Lab {
@@ -89,6 +89,7 @@ fn write_inventory(tree: &Path, inventory: &Path, change: impl FnOnce(&mut Metad
         threads: 1,
         cross_mounts: false,
         stat_backend: None,
+        read_ahead: megadir::ReadAhead::Auto,
         buffer_bytes: 32 << 10,
         queue_directories_max: 256,
         memory_bytes: 64 << 20,
@@ -205,6 +206,24 @@ fn a_suspect_is_told_and_decided_by_its_hash() {
         hashes += u64::from(row.facts.sha256.is_some());
     }
     assert_eq!(hashes, 1);
+}
+
+#[test]
+fn many_suspects_are_one_line_on_a_terminal_unless_they_are_asked_for() {
+    require!(have("script"));
+    let lab = Lab::new();
+    (0..11).for_each(|file| fs::write(lab.tree().join(file.to_string()), "1").unwrap());
+    lab.scan(|metadata| metadata.started_ns = 1);
+    let suspects = lab.lines(&[]).len();
+    assert!(suspects > 11 && lab.lines(&["--only", "suspect"]).len() == suspects);
+    let on_terminal = |options: &str| {
+        let line = format!("script -qec \"$M changes inventory.parquet {options}\" /dev/null < /dev/null");
+        let ran = shell(lab.scratch.path(), &line);
+        String::from_utf8(ran.out).unwrap()
+    };
+    let text = on_terminal("");
+    assert!(text.lines().count() == 1 && text.contains("--only suspect lists them"), "{text}");
+    assert_eq!(on_terminal("--only suspect").lines().count(), suspects + 1);
 }
 
 #[test]

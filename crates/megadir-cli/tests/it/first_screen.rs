@@ -30,18 +30,21 @@ const SEEDED: Recipe = Recipe {
 /// Output on a terminal without control sequences. Messages of a run in progress are on standard error, and not
 /// part of the screen.
 fn screen(directory: &Path, command: &str) -> String {
+    let text = on_terminal(directory, command, COLUMNS);
+    let lines = text.lines().count();
+    assert!(lines > 0 && lines <= LINES, "{command}: {lines} lines:\n{text}");
+    text
+}
+
+fn on_terminal(directory: &Path, command: &str, columns: usize) -> String {
     let line =
-        format!("script -qec \"stty cols {COLUMNS} rows {LINES}; $M {command} 2>/dev/null; true\" /dev/null");
+        format!("script -qec \"stty cols {columns} rows {LINES}; $M {command} 2>/dev/null; true\" /dev/null");
     let ran = shell(directory, &format!("NO_COLOR=1 LC_ALL=C.UTF-8 TZ=UTC {line} < /dev/null"));
     assert_eq!(ran.code, Some(0), "{command}: {ran:?}");
     let text = String::from_utf8(ran.out).unwrap().replace("\r\n", "\n");
     assert!(!text.contains('\x1b'), "{command}: NO_COLOR: {text:?}");
     let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
-    let lines = text.lines().count();
-    assert!(
-        lines > 0 && lines <= LINES && widest <= COLUMNS,
-        "{command}: {lines} lines of {widest} columns:\n{text}"
-    );
+    assert!(widest <= columns, "{command}: {widest} columns:\n{text}");
     text
 }
 
@@ -64,6 +67,7 @@ fn fill(directory: &Path) {
         "set -e
          $M make spool --entries 2000 --quiet
          $M make project --entries 300 --layout per-directory:50 --quiet
+         $M make flat --entries 200 --quiet
          mkdir files",
     );
     assert_eq!(made.code, Some(0), "{made:?}");
@@ -91,6 +95,8 @@ fn the_first_screen_of_every_answer_fits_and_is_known() {
         "advise files --files 10M --churn --time 0s",
         "limits spool",
         "usage project",
+        "layout flat",
+        "bench list",
         "list --summary --top 1 spool",
         "changes project.parquet project --only added,renamed",
         "remove --dry-run spool",
@@ -100,6 +106,19 @@ fn the_first_screen_of_every_answer_fits_and_is_known() {
         text.push_str(&format!("$ megadir {command}\n{}\n", screen(directory, command)));
     }
     golden(env!("CARGO_MANIFEST_DIR"), "tests/golden/first-screens.txt", &text);
+    // An inventory has the absolute path of its tree, which differs in each run.
+    assert!(screen(directory, "usage project.parquet").contains(" d000005\n"));
+}
+
+#[test]
+fn answers_fit_a_narrow_terminal() {
+    require!(have("script"));
+    let mount = require!(Mount::make(&SEEDED));
+    fill(&mount.path());
+    for command in ["advise files --files 10M --churn --time 0s", "limits spool"] {
+        let text = on_terminal(&mount.path(), command, 40);
+        assert!(!text.contains("10.0\n") && text.contains("[8.5, 11.5]"), "{command}:\n{text}");
+    }
 }
 
 /// The figures differ in each run; the question comes first, and the prompt still fits.

@@ -113,7 +113,7 @@ fn a_dry_run_prints_what_would_be_made_and_writes_nothing() {
     gives(&run_make(at, &make), 0, "", "megadir: 'd': created 200 files and 160 directories\n");
     let more = ["d", "-n", "210", "--size", "4KiB", "--layout", "prefix:1/1"];
     let told =
-        "would create in 'd': 10 files, 4 directories, 40960 bytes of content\n200 files exist already\n";
+        "would create in 'd': 10 files, 4 directories, 40960 bytes of content\n200 files present already\n";
     gives(&dry(&more), 0, &format!("{told}{first}"), "");
     assert_eq!(files(at).len(), 200);
     gives(

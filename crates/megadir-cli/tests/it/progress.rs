@@ -35,6 +35,7 @@ const COMMANDS: &[Case] = &[
     ("make new --entries 300", Some(("openat", 15)), &[" of 300 files, ", "/s, ", " left"]),
     ("remove e --yes --rate 150", None, &["of about 300 entries removed, ", "/s, ", " left"]),
     ("reshard f --yes --rate 150 --to digest:1", None, &["of about 300 files moved, ", "/s, ", " left"]),
+    ("advise t --files 20k --pattern write --time 3s", None, &["trial: "]),
     ("bench run listing --quick --entries 50 --rounds 7 -o r.jsonl", None, &[" s left, round 7 of 7: "]),
 ];
 

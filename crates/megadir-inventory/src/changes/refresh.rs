@@ -30,6 +30,7 @@ impl Snapshot {
             threads,
             cross_mounts: false,
             stat_backend: None,
+            read_ahead: megadir::ReadAhead::Auto,
             buffer_bytes: BUFFER_BYTES,
             queue_directories_max: QUEUE_DIRECTORIES_MAX,
             memory_bytes: MEMORY_BYTES,

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use megadir::ReadAhead;
 use megadir::pace::Pace;
 use megadir::{
     Conditions, Dir, Error, Result, StatBackend, StatMask, TreeEvent, WalkOptions, attribute_policy,
@@ -39,6 +40,8 @@ pub struct ScanOptions {
     pub cross_mounts: bool,
     /// Source of attributes; `None` chooses by file system.
     pub stat_backend: Option<&'static dyn StatBackend>,
+    /// Have the device read large directories ahead.
+    pub read_ahead: ReadAhead,
     /// Buffer of one system call, bytes, see [`WalkOptions::buffer_bytes`].
     pub buffer_bytes: usize,
     /// Limit of queued directories, see [`WalkOptions::queue_directories_max`].
@@ -89,6 +92,7 @@ pub type ScanWatch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
 ///     threads: 1,
 ///     cross_mounts: false,
 ///     stat_backend: None,
+///     read_ahead: megadir::ReadAhead::Auto,
 ///     buffer_bytes: 32 << 10,
 ///     queue_directories_max: 256,
 ///     memory_bytes: 64 << 20,
@@ -223,6 +227,7 @@ impl<'o> Run<'o> {
             queue_directories_max: self.options.queue_directories_max,
             cross_mounts: self.options.cross_mounts,
             examine: Some((stat_backend, want)),
+            read_ahead: self.options.read_ahead,
             tell_ends: true,
             conditions: conditions.map(Arc::clone),
         })

@@ -18,6 +18,7 @@ fn scanned(roots: &[PathBuf]) -> (Metadata, Vec<OwnedRow>) {
         threads: 1,
         cross_mounts: false,
         stat_backend: None,
+        read_ahead: megadir::ReadAhead::Auto,
         buffer_bytes: 4096,
         queue_directories_max: 4,
         memory_bytes: 64 << 20,

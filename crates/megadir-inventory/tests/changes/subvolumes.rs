@@ -47,6 +47,7 @@ fn write(top: &Path, file: &Path, threads: usize, forget_volumes: bool) {
         threads,
         cross_mounts: false,
         stat_backend: None,
+        read_ahead: megadir::ReadAhead::Auto,
         buffer_bytes: 32 << 10,
         queue_directories_max: 256,
         memory_bytes: 64 << 20,

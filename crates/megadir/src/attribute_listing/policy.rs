@@ -5,6 +5,7 @@ use crate::backend::Backend;
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::file_system::FileSystem;
+use crate::options::RECORD_BYTES_MAX;
 use crate::policy::{self, Choice};
 use crate::stat::{self, StatBackend};
 
@@ -90,8 +91,6 @@ pub const CHUNK_BYTES: usize = 72 << 10;
 /// (READDIRPLUS) are read before they expire.
 const FUSE_CHUNK_BYTES: usize = 8 << 10;
 const CHUNK_ENTRIES_MIN: usize = 256;
-/// Record length of a 255-byte name.
-const RECORD_BYTES_MAX: usize = 280;
 const _: () = assert!(CHUNK_BYTES >= CHUNK_ENTRIES_MIN * RECORD_BYTES_MAX);
 
 /// The table.
@@ -279,7 +278,7 @@ fn is_rotating(directory: &Dir) -> bool {
 mod tests {
     use super::{CHUNK_BYTES, FUSE_CHUNK_BYTES, ROWS, Sharing, decide, row};
     use crate::policy::Choice;
-    use crate::{FileSystem, ReadOptions, StatMask, Strategy, backend, stat_backend};
+    use crate::{FileSystem, ReadAhead, ReadOptions, StatMask, Strategy, backend, stat_backend};
 
     #[test]
     fn every_file_system_has_one_row_and_the_last_is_for_the_rest() {
@@ -300,7 +299,13 @@ mod tests {
         bytes: u64,
         threads: usize,
     ) -> (Strategy, usize, &'static str) {
-        let options = ReadOptions { buffer_bytes: 1 << 20, threads: 1, shares: 1, resolve_types: false };
+        let options = ReadOptions {
+            buffer_bytes: 1 << 20,
+            threads: 1,
+            shares: 1,
+            resolve_types: false,
+            read_ahead: ReadAhead::Never,
+        };
         let listing = Choice {
             backend: backend(name).unwrap(),
             options,
@@ -359,7 +364,13 @@ mod tests {
         let ext4 = row(FileSystem::Ext4);
         assert!(ext4.inode_order_on_disks);
         for (bytes, threads) in [(1 << 30, 1), (1 << 30, 4), (4096, 4)] {
-            let options = ReadOptions { buffer_bytes: 1 << 20, threads: 1, shares: 1, resolve_types: false };
+            let options = ReadOptions {
+                buffer_bytes: 1 << 20,
+                threads: 1,
+                shares: 1,
+                resolve_types: false,
+                read_ahead: ReadAhead::Never,
+            };
             let listing = Choice {
                 backend: backend("std").unwrap(),
                 options,

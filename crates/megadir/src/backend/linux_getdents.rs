@@ -10,7 +10,8 @@ use crate::decode::{self, Malformed};
 use crate::dir::{Dir, kind_of};
 use crate::dir_path::DirPath;
 use crate::error::{Error, ErrorKind, Result};
-use crate::options::ReadOptions;
+use crate::options::{RECORD_BYTES_MAX, ReadAhead, ReadOptions};
+use crate::read_ahead;
 
 pub(crate) struct Getdents;
 
@@ -29,6 +30,7 @@ impl Backend for Getdents {
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name(), directory.dir_path())?;
+        read_ahead::check(directory, options.read_ahead)?;
         let source = Source::Own(directory.reopen_for_reader()?);
         Ok(open(source, directory.dir_path(), options, Vec::new()))
     }
@@ -44,6 +46,7 @@ impl Backend for Getdents {
         buffer: Vec<u8>,
     ) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name(), directory.dir_path())?;
+        read_ahead::check(directory, options.read_ahead)?;
         Ok(open(Source::Lent(Arc::clone(directory)), directory.dir_path(), options, buffer))
     }
 }
@@ -58,6 +61,7 @@ fn open(source: Source, path: &DirPath, options: &ReadOptions, mut buffer: Vec<u
         source,
         buffer,
         resolve_types: options.resolve_types,
+        read_ahead: options.read_ahead,
         ended: false,
         calls: 0,
     })
@@ -83,6 +87,7 @@ struct GetdentsReader {
     source: Source,
     buffer: Vec<u8>,
     resolve_types: bool,
+    read_ahead: ReadAhead,
     ended: bool,
     calls: u64,
 }
@@ -99,6 +104,10 @@ impl Reader for GetdentsReader {
             .map_err(|error| Error::io("read", &self.path, error))?;
         if filled == 0 {
             return Ok(None);
+        }
+        // Space for another record nearly always means the end of the directory.
+        if self.calls == 1 && filled + RECORD_BYTES_MAX > self.buffer.len() {
+            read_ahead::start(self.source.as_fd(), self.read_ahead);
         }
         let bytes = &mut self.buffer[..filled];
         let mut checked = decode::check(bytes).map_err(|bad| malformed(&self.path, bad))?;
@@ -129,7 +138,7 @@ pub(crate) fn malformed(path: &Path, malformed: Malformed) -> Error {
 mod tests {
     use super::{Backend, Getdents};
     use crate::dir::Dir;
-    use crate::options::ReadOptions;
+    use crate::options::{ReadAhead, ReadOptions};
     use std::sync::Arc;
 
     #[test]
@@ -140,7 +149,13 @@ mod tests {
             std::fs::write(scratch.path().join(crate::names::to_os(name).unwrap()), "").unwrap();
         }
         expected.sort_unstable();
-        let options = ReadOptions { buffer_bytes: 4096, threads: 1, shares: 1, resolve_types: true };
+        let options = ReadOptions {
+            buffer_bytes: 4096,
+            threads: 1,
+            shares: 1,
+            resolve_types: true,
+            read_ahead: ReadAhead::Never,
+        };
         // No buffer, a recycled one of the same size, and recycled ones of other sizes.
         let buffers = [Vec::new(), vec![0xff; 4096], vec![b'n'; 100], vec![b'n'; 8192]];
         for buffer in buffers {

@@ -29,7 +29,7 @@ impl Backend for Readdir {
     }
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        options.check_serial(self.name(), directory.dir_path())?;
+        options.check_plain(self.name(), directory.dir_path())?;
         let descriptor = directory.reopen_for_reader()?;
         let types = options.resolve_types.then(|| descriptor.as_fd().try_clone_to_owned());
         let io = |error| Error::io("read", directory.path(), error);

@@ -107,7 +107,7 @@ pub static BACKENDS: &[&dyn Backend] = &[
 ///
 /// static FIXED: Fixed = Fixed(&["one", "two"]);
 /// let directory = Dir::open(".")?;
-/// let options = ReadOptions { buffer_bytes: 4096, threads: 1, shares: 1, resolve_types: false };
+/// let options = ReadOptions { buffer_bytes: 4096, threads: 1, shares: 1, resolve_types: false, read_ahead: ReadAhead::Never };
 /// let mut choice = megadir::policy::choose(&directory, 1)?;
 /// (choice.backend, choice.options, choice.reason) = (&FIXED, options, "requested by the caller");
 /// let mut listing = Listing::with_choice(&directory, choice)?;

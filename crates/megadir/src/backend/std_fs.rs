@@ -31,7 +31,7 @@ impl Backend for StdFs {
     }
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        options.check_serial(self.name(), directory.dir_path())?;
+        options.check_plain(self.name(), directory.dir_path())?;
         let path = directory.readable_path()?;
         let entries = std::fs::read_dir(&path).map_err(|error| Error::io("read", directory.path(), error))?;
         Ok(Box::new(StdReader {

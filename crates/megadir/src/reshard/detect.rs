@@ -9,7 +9,7 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::layout::{Layout, NameBuffer, PRESETS, Source};
-use crate::options::ReadOptions;
+use crate::options::{ReadAhead, ReadOptions};
 
 /// Files of the top and of each other directory.
 const FILES: [usize; 2] = [1000, 40];
@@ -19,7 +19,13 @@ const DIRECTORIES_MAX: usize = 1000;
 /// Longer directories are names rather than beginnings of names.
 const SHORTENED_MAX: u16 = 4;
 /// One batch of a directory is its sample.
-const READ: ReadOptions = ReadOptions { buffer_bytes: 128 << 10, threads: 1, shares: 1, resolve_types: true };
+const READ: ReadOptions = ReadOptions {
+    buffer_bytes: 128 << 10,
+    threads: 1,
+    shares: 1,
+    resolve_types: true,
+    read_ahead: ReadAhead::Never,
+};
 
 /// Result of [`detect`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

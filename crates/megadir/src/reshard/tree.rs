@@ -6,9 +6,15 @@ use crate::backend::{self, Reader};
 use crate::dir::{Dir, DirId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
-use crate::options::ReadOptions;
+use crate::options::{ReadAhead, ReadOptions};
 
-const READ: ReadOptions = ReadOptions { buffer_bytes: 128 << 10, threads: 1, shares: 1, resolve_types: true };
+const READ: ReadOptions = ReadOptions {
+    buffer_bytes: 128 << 10,
+    threads: 1,
+    shares: 1,
+    resolve_types: true,
+    read_ahead: ReadAhead::Never,
+};
 
 pub(super) trait Visit {
     /// `true` if a directory is entered; the top has level 0.

@@ -116,6 +116,7 @@ fn listing(
     let conditions = options.conditions.as_deref();
     let want = options.examine.map_or(StatMask::NOTHING, |examine| examine.1);
     let mut choice = attribute_policy::choose(root, want, options.threads)?;
+    choice.listing.options.read_ahead = options.read_ahead;
     if let Some((stat_backend, _)) = options.examine {
         choice.stat_backend = attribute_policy::fitting(stat_backend, choice.listing.backend)?;
     }

@@ -21,7 +21,7 @@ use crate::conditions::Conditions;
 use crate::dir::Dir;
 use crate::dir_path::DirPath;
 use crate::error::{Error, Result};
-use crate::options::join;
+use crate::options::{ReadAhead, join};
 use crate::stat::StatBackend;
 
 pub use self::parts::WalkPart;
@@ -58,6 +58,8 @@ pub struct WalkOptions {
     pub cross_mounts: bool,
     /// Examine each entry: the backend, and the attributes wanted.
     pub examine: Option<(&'static dyn StatBackend, StatMask)>,
+    /// Have the device read large directories ahead.
+    pub read_ahead: ReadAhead,
     /// Return [`WalkItem::End`] for each directory, for callers that keep state per directory.
     pub tell_ends: bool,
     /// Enter only directories that these conditions let see. Batches hold all entries: the caller checks them.
@@ -75,6 +77,7 @@ impl WalkOptions {
             queue_directories_max: 256,
             cross_mounts: false,
             examine: None,
+            read_ahead: ReadAhead::Auto,
             tell_ends: false,
             conditions: None,
         }

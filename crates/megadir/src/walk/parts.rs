@@ -20,6 +20,7 @@ use crate::error::Result;
 /// let options = WalkOptions {
 ///     buffer_bytes: 32 << 10,
 ///     threads: 2,
+///     read_ahead: megadir::ReadAhead::Auto,
 ///     queue_directories_max: 256,
 ///     cross_mounts: false,
 ///     examine: None,

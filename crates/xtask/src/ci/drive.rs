@@ -45,7 +45,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         return Ok(());
     }
     let require_all = std::env::var_os("MEGADIR_REQUIRE_ALL").is_some_and(|value| value == "1");
-    let context = Context { workspace: Workspace::find()?, require_all, full: args.full };
+    let named = !args.only.is_empty();
+    let context = Context { workspace: Workspace::find()?, require_all, full: args.full, named };
     let started = Instant::now();
     let stages = STAGES.iter().filter(|stage| chosen(stage.name, &args.only, &args.skip));
     let ended = run_stages(stages, &context, args.keep_going);
@@ -192,6 +193,8 @@ pub(crate) struct Context {
     pub(crate) require_all: bool,
     /// `--full`: the tier without a time limit.
     pub(crate) full: bool,
+    /// `--only`: the stages were asked for by name.
+    pub(crate) named: bool,
 }
 
 #[derive(Default)]
@@ -277,7 +280,7 @@ mod tests {
             target: folder.to_owned(),
             metadata: serde_json::Value::Null,
         };
-        Context { workspace, require_all: false, full: false }
+        Context { workspace, require_all: false, full: false, named: false }
     }
 
     /// Each of two stages waits for a file that the other creates.

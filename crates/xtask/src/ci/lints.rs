@@ -10,6 +10,8 @@ pub(crate) fn tidy(context: &Context) -> Result<Report, String> {
 
 pub(crate) fn format(context: &Context) -> Result<Report, String> {
     process::run(&mut context.cargo(&["fmt", "--all", "--check"]))?;
+    let python = context.root("crates/megadir-python/Cargo.toml");
+    process::run(context.cargo(&["fmt", "--check", "--manifest-path"]).arg(python))?;
     Ok(Report::default())
 }
 

@@ -9,6 +9,7 @@ mod instructions;
 mod lints;
 mod package;
 mod packages;
+mod python;
 mod smoke;
 mod suites;
 mod windows;
@@ -17,7 +18,7 @@ mod wine;
 use drive::Stage;
 pub(crate) use drive::{Args, run};
 
-/// All stages, in order. Fuzzing and Wine leave processors idle, and nothing after them measures time.
+/// All stages, in order. Fuzzing, Wine and pip leave processors idle, and nothing after them measures time.
 static STAGES: &[Stage] = &[
     stage("packages", "install missing tools (Debian, as root) or list them", packages::run),
     stage("tidy", "structure and style: `cargo xtask tidy`", lints::tidy),
@@ -29,6 +30,10 @@ static STAGES: &[Stage] = &[
     stage("test", "unit, integration and doc tests", suites::run_test),
     Stage { aside: true, ..stage("wine", "Windows test suites under Wine", wine::run) },
     Stage { aside: true, ..stage("fuzz", "each fuzz target for 20 s", fuzz::run) },
+    Stage {
+        aside: true,
+        ..stage("python", "the Python package: its wheel, pytest, mypy, examples", python::run)
+    },
     stage("instructions", "instructions of the measurement loop, by callgrind", instructions::run),
     stage("package", "the files of a release, tried in a new Debian and in an empty root", package::run),
     stage("smoke", "every study at its quick size", smoke::run),

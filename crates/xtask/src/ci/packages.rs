@@ -33,7 +33,7 @@ static TOOLS: &[Tool] = &[
     tool("fdfind", "fd-find", "comparison with fd"),
     tool("g++", "g++", "stage fuzz, and tests of std::filesystem"),
     tool("go", "golang-go", "test of layouts as Go code"),
-    tool("pip3", "python3-pip", "test of inventories with DuckDB, which pip brings"),
+    tool("pip3", "python3-pip", "stage python, and the test of inventories with DuckDB"),
     tool("rsync", "rsync", "tests of recipes for copies and backups"),
     tool("restic", "restic", "tests of recipes for backups"),
     tool("man", "man-db", "test of man pages"),

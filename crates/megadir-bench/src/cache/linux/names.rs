@@ -7,14 +7,13 @@
 //! kernel's counts of inodes and names must have fallen.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use megadir_record::CacheState;
 use megadir_sys::page_cache::resident;
 use megadir_sys::usage::thread_waits;
-use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, major, minor, openat2};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use crate::cache::refused;
@@ -320,15 +319,7 @@ impl SlabCounts {
 }
 
 fn device_pages(directory: BorrowedFd<'_>) -> Option<u64> {
-    let number = fstat(directory).ok()?.st_dev;
-    let told = format!("/sys/dev/block/{}:{}/uevent", major(number), minor(number));
-    let told = std::fs::read_to_string(told).ok()?;
-    let name = told.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
-    let device = File::open(std::path::Path::new("/dev").join(name)).ok()?;
-    // In a container the path may lead to another device.
-    if fstat(&device).ok()?.st_rdev != number {
-        return None;
-    }
+    let device = megadir::block_device(directory).ok()?;
     resident(device.as_fd()).ok().map(|found| found.cached)
 }
 

@@ -21,7 +21,6 @@ use crate::os::{At, Borrowed};
 /// File systems with known caches: contents, names and attributes in the system's file cache.
 const KNOWN: &[&str] = &["NTFS", "ReFS"];
 
-/// Knowledge about the machine's caches from earlier drops.
 #[derive(Clone, Debug)]
 pub(super) struct System {
     random: SplitMix64,
@@ -34,7 +33,6 @@ impl Default for System {
 }
 
 impl System {
-    /// Drops the parts of the cache that are cold in this state, and verifies that they are gone.
     pub(super) fn evict(
         &mut self,
         state: CacheState,
@@ -56,7 +54,6 @@ impl System {
     }
 }
 
-/// Looks up the sample after a drop: this must read from the volume.
 pub(super) fn verify_cold(
     state: CacheState,
     directory: Borrowed<'_>,
@@ -159,7 +156,6 @@ mod names {
         })
     }
 
-    /// Looks up the sampled names after a drop: the first pass must read from the volume, the second must not.
     pub(super) fn verify_cold(
         state: CacheState,
         directory: Borrowed<'_>,

@@ -65,7 +65,6 @@ pub(crate) fn unwritten_bytes() -> Option<u64> {
     Some(meminfo_bytes("Dirty")? + meminfo_bytes("Writeback")?)
 }
 
-/// Returns the memory available for new allocations, bytes.
 pub(crate) fn available_bytes() -> Option<u64> {
     let limit = memory_limit_bytes();
     Some(meminfo_bytes("MemAvailable")?.min(limit.unwrap_or(u64::MAX)))

@@ -85,7 +85,6 @@ pub fn launch(arguments: &[OsString], path: Option<&OsStr>) -> io::Result<()> {
     run.write_all(numbers.map(u64::to_le_bytes).as_flattened())
 }
 
-/// Launcher that was started and waits for its signal.
 pub(super) struct Launcher {
     child: Child,
     control: UnixStream,

@@ -44,7 +44,6 @@ impl CommandLine {
         Ok(Self { words, shell })
     }
 
-    /// Program that starts, as written.
     pub fn program(&self) -> &str {
         &self.words[0]
     }

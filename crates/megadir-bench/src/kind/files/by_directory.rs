@@ -133,7 +133,6 @@ impl Made<'_, '_> {
     }
 }
 
-/// Opens a directory, creating it if necessary.
 fn enter_or_make(top: Borrowed<'_>, path: &[u8]) -> Result<Owned, Outcome> {
     let opened = match open(top, path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -202,7 +201,6 @@ impl ByName<'_, '_> {
 impl Operation for ByName<'_, '_> {
     type Error = WorkError;
 
-    /// Returns 1 for a file that was not as expected.
     #[inline]
     fn run(&mut self, index: u64) -> Result<u64, WorkError> {
         match self.one(index as usize) {

@@ -240,7 +240,6 @@ mod system {
         Ok(rustix::fs::openat(at, name, flags, Mode::from_raw_mode(0o600))?.into())
     }
 
-    /// Returns a file's size; `None` if it is not a regular file.
     #[inline]
     pub(crate) fn size_of(at: Borrowed<'_>, name: impl Arg) -> io::Result<Option<u64>> {
         let status = os::status(at, name)?;
@@ -300,7 +299,6 @@ mod system {
         os::create(at, name)
     }
 
-    /// Returns a file's size; `None` if it is not a regular file.
     #[inline]
     pub(crate) fn size_of(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Option<u64>> {
         if !asks_by_name() {

@@ -113,7 +113,6 @@ pub(crate) fn directories(
     Ok(directories)
 }
 
-/// Returns the error for a name that the layout cannot place.
 pub(crate) fn no_place(reason: Refused, index: u64) -> WorkError {
     let source = io::Error::other(format!("file {index}: {reason}"));
     WorkError::Stage { stage: "placing a file", source }

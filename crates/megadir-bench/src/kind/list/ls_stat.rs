@@ -12,7 +12,6 @@ const STEP: usize = 1024;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) calls: u64,
-    /// Entries that no longer existed.
     pub(crate) vanished: u64,
 }
 
@@ -143,7 +142,7 @@ mod linux {
     mod tests {
         use std::sync::atomic::{AtomicBool, AtomicU64};
 
-        use megadir::{Dir, ReadOptions};
+        use megadir::{Dir, ReadAhead, ReadOptions};
 
         use super::{Asked, ask, ask_extended};
         use crate::control::RunControl;
@@ -156,7 +155,13 @@ mod linux {
                 std::fs::write(parent.path().join(name), "").unwrap();
             }
             let directory = Dir::open(parent.path()).unwrap();
-            let options = ReadOptions { buffer_bytes: 32 << 10, threads: 1, shares: 1, resolve_types: false };
+            let options = ReadOptions {
+                buffer_bytes: 32 << 10,
+                threads: 1,
+                shares: 1,
+                resolve_types: false,
+                read_ahead: ReadAhead::Never,
+            };
             let mut reader = megadir::backend("getdents").unwrap().open(&directory, &options).unwrap();
             let mut arena = NameArena::default();
             while let Some(batch) = reader.next_batch().unwrap() {
@@ -248,7 +253,7 @@ mod windows {
     mod tests {
         use std::sync::atomic::{AtomicBool, AtomicU64};
 
-        use megadir::ReadOptions;
+        use megadir::{ReadAhead, ReadOptions};
 
         use super::*;
 
@@ -259,7 +264,13 @@ mod windows {
                 std::fs::write(parent.path().join(name), text).unwrap();
             }
             let directory = Dir::open(parent.path()).unwrap();
-            let options = ReadOptions { buffer_bytes: 32 << 10, threads: 1, shares: 1, resolve_types: false };
+            let options = ReadOptions {
+                buffer_bytes: 32 << 10,
+                threads: 1,
+                shares: 1,
+                resolve_types: false,
+                read_ahead: ReadAhead::Never,
+            };
             let mut reader = megadir::backend("by-handle").unwrap().open(&directory, &options).unwrap();
             let mut arena = NameArena::default();
             while let Some(batch) = reader.next_batch().unwrap() {

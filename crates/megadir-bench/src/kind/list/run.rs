@@ -2,7 +2,7 @@
 //! operation opens, allocates and releases everything: page faults are part of a large buffer's cost. All arms
 //! hash every name while reading it (`name_hash`), which proves equal work.
 
-use megadir::{Backend, Batch, Dir, ReadOptions, Reader};
+use megadir::{Backend, Batch, Dir, ReadAhead, ReadOptions, Reader};
 use megadir_record::{Counted, Stage, Work};
 
 use super::format_long::{self, format_long};
@@ -23,7 +23,6 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// Prepares an arm's work, which must be a listing.
     pub(crate) fn new(work: &Work) -> Result<Self, WorkError> {
         let Work::List { backend, buffer_bytes, threads, shares, stages } = work else {
             let source = std::io::Error::from(std::io::ErrorKind::InvalidInput);
@@ -34,6 +33,7 @@ impl Listing {
             threads: *threads as usize,
             shares: *shares as usize,
             resolve_types: false,
+            read_ahead: ReadAhead::Never,
         };
         Ok(Self { backend: megadir::backend(backend)?, options, stages: stages.clone() })
     }

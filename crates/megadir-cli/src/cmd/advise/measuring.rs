@@ -35,7 +35,7 @@ pub(super) fn measured(
         stop: &interrupt.stop,
         beat: &interrupt.beat,
     };
-    match measure(&request, &mut Shown(None)) {
+    match measure(&request, &mut Shown("trial: ", None), &mut Shown("", None)) {
         Ok(Outcome::Measured(run)) => Ok(Some(Ok(run))),
         Ok(Outcome::Not { why }) => Ok(Some(Err(why))),
         Ok(Outcome::Interrupted) => Ok(None),
@@ -44,15 +44,17 @@ pub(super) fn measured(
     }
 }
 
-/// Without the notes of a run; the answer has the relevant ones.
-struct Shown(Option<Progress>);
+/// Label and progress, without the notes of a run: the answer has the relevant ones.
+struct Shown(&'static str, Option<Progress>);
 
 impl Listener for Shown {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         if let Event::Started(header) = event {
-            self.0 = Some(Progress::new(&header.plan, true));
+            // The line of an earlier run ends before the next one's begins.
+            self.1 = None;
+            self.1 = Some(Progress::new(&header.plan, true).labelled(self.0));
         }
-        match (&mut self.0, event) {
+        match (&mut self.1, event) {
             (Some(progress), event) if !matches!(event, Event::Noted(_)) => progress.event(event),
             _ => Ok(()),
         }

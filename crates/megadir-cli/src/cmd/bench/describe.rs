@@ -11,6 +11,7 @@ use megadir_report::text;
 
 use super::lab;
 use super::options::Resolved;
+use crate::ui::message::counted;
 
 pub(super) fn describe(resolved: &Resolved) -> String {
     let plan = &resolved.planned.plan;
@@ -25,17 +26,20 @@ pub(super) fn describe(resolved: &Resolved) -> String {
     text.push_str(&lab::described(plan));
     text.push_str(&data_sets(plan));
     text.push_str(&format!(
-        "needs: {files} files, {inodes} inodes, {:.1} MiB of space, {}\n",
+        "needs: {}, {}, {:.1} MiB of space, {}\n",
+        counted(files, "file", "files"),
+        counted(inodes, "inode", "inodes"),
         space_bytes as f64 / f64::from(1 << 20),
         about(elapsed_ns),
     ));
     let rules = &plan.rules;
     let most = if rules.stop == Stop::Rounds { "" } else { "at most " };
     text.push_str(&format!(
-        "rounds: at least {} to warm up, {most}{} measured; {} arms, {most}{blocks} blocks\n",
+        "rounds: at least {} to warm up, {most}{} measured; {}, {most}{}\n",
         rules.warm_up_rounds_min,
         rules.rounds,
-        plan.arms.len(),
+        counted(plan.arms.len() as u64, "arm", "arms"),
+        counted(blocks, "block", "blocks"),
     ));
     if rules.epochs > 1 {
         let epochs = rules.epochs;
@@ -58,7 +62,7 @@ fn data_sets(plan: &Plan) -> String {
     let first = plan.data.first().and_then(|data| data.on);
     let line = |data: &Data| match &data.source {
         DataSource::Existing { .. } => {
-            format!("data: the directory itself, {} entries, read-only\n", data.entries)
+            format!("data: the directory itself, {}, read-only\n", counted(data.entries, "entry", "entries"))
         }
         DataSource::Made(Made { names, .. }) if data.entries == 0 => {
             format!("data: directories filled until creating a file fails, {}\n", text::names(*names))
@@ -129,9 +133,11 @@ fn staying(plan: &Plan) -> String {
     }
     let rounds = plan.rules.rounds;
     format!(
-        "space: the files that arms create stay until the end, up to {kept_inodes} inodes and {:.1} MiB after {rounds} rounds, if that is at most three quarters \
+        "space: the files that arms create stay until the end, up to {} and {:.1} MiB after {}, if that is at most three quarters \
          of the free inodes and half of the free space; otherwise they are removed after each round\n",
+        counted(kept_inodes, "inode", "inodes"),
         kept_space_bytes as f64 / f64::from(1 << 20),
+        counted(rounds.into(), "round", "rounds"),
     )
 }
 
@@ -154,9 +160,16 @@ fn stopping(plan: &Plan) -> String {
 fn described(made: &Made, entries: u64) -> String {
     let sizes = Sizes { size_bytes: made.size_bytes, law: made.sizes.clone() };
     let mut text = match sizes.law {
-        SizeLaw::Fixed => format!("{entries} files of {} bytes", made.size_bytes),
+        SizeLaw::Fixed => {
+            format!("{} of {}", counted(entries, "file", "files"), counted(made.size_bytes, "byte", "bytes"))
+        }
         _ => {
-            format!("{entries} files of {} bytes on average ({})", made.size_bytes, write_sizes(&sizes))
+            format!(
+                "{} of {} bytes on average ({})",
+                counted(entries, "file", "files"),
+                made.size_bytes,
+                write_sizes(&sizes)
+            )
         }
     };
     text.push_str(&format!(", {}", text::names(made.names)));
@@ -173,7 +186,10 @@ fn described(made: &Made, entries: u64) -> String {
         text.push_str(", created by the arms");
     }
     if made.aged_files > 0 {
-        text.push_str(&format!(", aged by {} files created among them and removed", made.aged_files));
+        text.push_str(&format!(
+            ", aged by {} created among them and removed",
+            counted(made.aged_files, "file", "files")
+        ));
     }
     text
 }

@@ -1,14 +1,22 @@
 //! `megadir bench list`: built-in studies.
 
+use std::io::IsTerminal;
+
 use megadir_bench::METHODS;
-use megadir_bench::study::{BUILT_IN, Kind, built_in};
+use megadir_bench::study::{BUILT_IN, Kind, Meta, Study, built_in};
 
 use crate::exit::{self, CliError};
+use crate::ui::message::counted;
 use crate::ui::output::print;
+use crate::ui::paragraph;
 
 /// List the built-in studies
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Also print sources, sizes and methods
+    #[arg(short, long)]
+    verbose: bool,
+}
 
 /// All methods if the study names none.
 fn methods(names: &[String]) -> String {
@@ -22,21 +30,47 @@ fn methods(names: &[String]) -> String {
     text
 }
 
-pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    let text = if args.verbose { described()? } else { questions()? };
+    print(&text)?;
+    Ok(exit::DONE)
+}
+
+fn studies() -> impl Iterator<Item = Result<Study, CliError>> {
+    BUILT_IN
+        .iter()
+        .map(|entry| built_in(entry.name).map_err(|error| CliError::nothing_ran(error.to_string())))
+}
+
+fn questions() -> Result<String, CliError> {
+    let width = paragraph::width(std::io::stdout().is_terminal());
+    let column = BUILT_IN.iter().map(|entry| entry.name.len() + 2).max().unwrap_or(0);
     let mut text = String::new();
-    for entry in BUILT_IN {
-        let study = built_in(entry.name).map_err(|error| CliError::nothing_ran(error.to_string()))?;
+    for study in studies() {
+        let Meta { name, question, .. } = study?.meta;
+        paragraph::wrapped(&mut text, width, (&format!("{name:column$}"), &" ".repeat(column)), &question);
+    }
+    Ok(text)
+}
+
+fn described() -> Result<String, CliError> {
+    let mut text = String::new();
+    for study in studies() {
+        let study = study?;
         let size = &study.sizes;
         text.push_str(&format!("{}\n  {}\n", study.meta.name, study.meta.question));
         text.push_str(&format!("  source: {}\n", study.meta.source));
         let sizes = [("quick", &size.quick), ("default", &size.default), ("published", &size.published)];
         for (name, size) in sizes {
-            text.push_str(&format!("  {name}: {} entries, {} rounds\n", size.entries, size.rounds));
+            text.push_str(&format!(
+                "  {name}: {}, {}\n",
+                counted(size.entries, "entry", "entries"),
+                counted(size.rounds.into(), "round", "rounds")
+            ));
         }
         if let Kind::StatAll(spec) = &study.kind {
             text.push_str(&methods(&spec.methods));
         }
     }
-    print(&text)?;
-    Ok(exit::DONE)
+    Ok(text)
 }

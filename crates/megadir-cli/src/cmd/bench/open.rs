@@ -9,7 +9,7 @@ use megadir_record::jsonl::{ReadError, read_partly};
 use megadir_report::Report;
 
 use crate::exit::CliError;
-use crate::ui::message::reason;
+use crate::ui::message::{counted, reason};
 
 /// Magic numbers and tools.
 const COMPRESSED: [(&[u8], &str); 3] =
@@ -52,7 +52,11 @@ fn warn(path: &Path, record: &Record, damage: Option<&ReadError>) {
     }
     match (damage, record.cut) {
         (Some(damage), _) => {
-            eprintln!("megadir: '{path}': {damage}; only the {blocks} blocks before it are reported");
+            eprintln!(
+                "megadir: '{path}': {damage}; only the {} before it {} reported",
+                counted(blocks as u64, "block", "blocks"),
+                if blocks == 1 { "is" } else { "are" }
+            );
         }
         (None, Some(cut)) => eprintln!(
             "megadir: '{path}' is truncated in line {} after {} bytes; the complete lines are reported",

@@ -10,7 +10,7 @@ use megadir_bench::{Event, Listener};
 use megadir_record::{ArmId, Note, Phase, Plan, Sample};
 use terminal_size::terminal_size;
 
-use crate::cmd::limits::amount::grouped;
+use crate::cmd::limits::amount::plural;
 use crate::ui::message;
 
 /// Narrower terminals have no room for a bar, columns.
@@ -25,7 +25,7 @@ pub(crate) struct Progress {
     /// Before now, and before the current epoch.
     done: u64,
     before: u64,
-    /// `epoch 2 of 5: ` (empty for one epoch), and the number of epochs.
+    /// `epoch 2 of 5: `, a label or nothing; and the number of epochs.
     epoch: String,
     epochs: u32,
     /// Print notes.
@@ -60,6 +60,12 @@ impl Progress {
             notes: shown,
             busy: false,
         }
+    }
+
+    /// With a label before every message.
+    pub(crate) fn labelled(mut self, label: &str) -> Self {
+        label.clone_into(&mut self.epoch);
+        self
     }
 
     fn starts(&mut self, plan: &Plan, block: &Block) {
@@ -117,7 +123,7 @@ impl Listener for Progress {
             Event::Filling(progress) => {
                 self.bar.set_length(progress.of);
                 self.bar.set_position(progress.done);
-                self.say(&format!("creating {} files", grouped(progress.of)));
+                self.say(&format!("creating {}", plural(progress.of, "file", "files")));
             }
             Event::Starts { plan, block } => self.starts(plan, block),
             Event::Measured(sample) => self.measured(sample),

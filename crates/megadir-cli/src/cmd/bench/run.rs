@@ -20,7 +20,7 @@ use super::report::{self, Wording};
 use super::resume;
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
-use crate::ui::message::reason;
+use crate::ui::message::{counted, reason};
 use crate::ui::output::print;
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
@@ -111,11 +111,15 @@ fn resume_run(path: &Path, args: &RunArgs, interrupt: &Interrupt) -> Result<Done
     lab::check_erase(&begun.resolved.planned.plan, args.lab.erase_device)?;
     let blocks = begun.record.samples.len();
     if args.dry_run {
-        let so_far = format!("so far: {blocks} blocks in the record\n");
+        let so_far = format!("so far: {} in the record\n", counted(blocks as u64, "block", "blocks"));
         return Ok(described(&begun.resolved, &so_far, args, interrupt));
     }
     if args.wording() != Wording::Quiet {
-        eprintln!("megadir: resuming '{}' after {blocks} blocks", path.display());
+        eprintln!(
+            "megadir: resuming '{}' after {}",
+            path.display(),
+            counted(blocks as u64, "block", "blocks")
+        );
         announce_drops(&begun.resolved.planned.plan);
     }
     resume::cut_off(&mut begun).map_err(|error| {
@@ -169,7 +173,7 @@ fn report_on(
 
 fn code(end: &RunEnd) -> u8 {
     if end.unequal_blocks > 0 {
-        let blocks = megadir_report::text::counted(end.unequal_blocks, "block");
+        let blocks = counted(end.unequal_blocks, "block", "blocks");
         eprintln!("megadir: {blocks} did not have the expected results; see the report");
         return exit::SOME_FAILED;
     }
@@ -280,23 +284,26 @@ fn announce(resolved: &Resolved) {
     let plan = &resolved.planned.plan;
     let needs = estimate(plan);
     let about = about(needs.elapsed_ns);
-    match &plan.data[0].source {
+    let data = &plan.data[0];
+    match &data.source {
         DataSource::Existing { path } => {
-            let entries = plan.data[0].entries;
             let programs = plan.arms.iter().any(|planned| matches!(planned.work, Work::Command(_)));
             // Nothing keeps a program from writing.
             let read_only = if programs { "with the programs as they are" } else { "read-only" };
-            eprintln!("megadir: measuring '{path}' itself ({entries} entries), {read_only}; {about}");
+            eprintln!(
+                "megadir: measuring '{path}' itself ({}), {read_only}; {about}",
+                counted(data.entries, "entry", "entries")
+            );
         }
         DataSource::Made { .. } if plan.compares_directories() => eprintln!(
-            "megadir: creating {} files in private directories of {}, removed after the run; {about}",
-            needs.files,
+            "megadir: creating {} in private directories of {}, removed after the run; {about}",
+            counted(needs.files, "file", "files"),
             lab::list(plan)
         ),
         DataSource::Made { .. } if !plan.file_systems.is_empty() => {
             eprintln!(
-                "megadir: creating {} files on {}, below '{}', removed after the run; {about}",
-                needs.files,
+                "megadir: creating {} on {}, below '{}', removed after the run; {about}",
+                counted(needs.files, "file", "files"),
                 lab::list(plan),
                 resolved.directory.display()
             );
@@ -305,8 +312,8 @@ fn announce(resolved: &Resolved) {
             }
         }
         DataSource::Made { .. } => eprintln!(
-            "megadir: creating {} files in a private directory below '{}', removed after the run; {about}",
-            needs.files,
+            "megadir: creating {} in a private directory below '{}', removed after the run; {about}",
+            counted(needs.files, "file", "files"),
             resolved.directory.display(),
         ),
     }
@@ -322,7 +329,8 @@ fn announce_drops(plan: &Plan) {
     match drops(plan) {
         0 => {}
         blocks => eprintln!(
-            "megadir: dropping the caches of the whole machine before each of {blocks} blocks, as --drop-caches allows"
+            "megadir: dropping the caches of the whole machine before each of {}, as --drop-caches allows",
+            counted(blocks, "block", "blocks")
         ),
     }
 }

@@ -6,6 +6,7 @@ mod lines;
 mod paths;
 mod selection;
 
+use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,10 +29,13 @@ use super::list::source::processors;
 use super::progress::Progress;
 use super::scan::args::spill_directory;
 use crate::exit::{self, CliError};
-use crate::ui::message::quoted;
+use crate::ui::message::{counted, quoted};
 use crate::ui::output::Output;
 
 const LEVEL: i32 = 1;
+const UNREAD: [&str; 2] = ["entry or directory", "entries or directories"];
+/// More suspects are one line on a terminal.
+const SUSPECTS_MAX: usize = 10;
 const OTHER_MOUNT: &str = "is now a mount point, not entered: entries below it are not compared";
 const UNKNOWN_BEFORE: &str = "could not be read during the scan: everything in it counts as added";
 
@@ -84,6 +88,9 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     compared.changes.retain(|change| args.only.is_empty() || args.only.contains(&change.kind));
     run.complain(&compared);
     run.check_gains(&compared)?;
+    if run.counts_suspects(&compared) {
+        compared.changes.retain(|change| change.kind != ChangeKind::Suspect);
+    }
     if !args.quiet {
         let mut output = Output::new()?;
         let lines = Lines::new(args, &run.roots, output.is_terminal());
@@ -121,8 +128,9 @@ impl Run<'_> {
         if !metadata.is_complete() {
             let failed = metadata.failed.max(metadata.unread_directories);
             eprintln!(
-                "megadir: {} is incomplete: {failed} entries could not be read during the scan",
-                quoted(path)
+                "megadir: {} is incomplete: {} could not be read during the scan",
+                quoted(path),
+                counted(failed, "entry", "entries")
             );
         }
         if !inventory.has_footer_checksum() {
@@ -242,7 +250,7 @@ impl Run<'_> {
         self.complaints.print_rest();
         if !compared.is_complete() {
             let failed = compared.failed.max(compared.failures.len() as u64);
-            eprintln!("megadir: incomplete: {failed} entries or directories could not be compared");
+            eprintln!("megadir: incomplete: {} could not be compared", counted(failed, UNREAD[0], UNREAD[1]));
         }
         if compared.volumes_unknown && compared.is_changed() {
             eprintln!(
@@ -255,11 +263,20 @@ impl Run<'_> {
         let is_listed = self.args.gains.is_none() && !self.args.quiet && !self.args.json && !self.args.null;
         if suspect > 0 && !self.args.verify && is_listed {
             let hint = if self.args.newer().is_some() { "" } else { " (--verify may decide)" };
+            let names = if self.counts_suspects(compared) { "; --only suspect lists them" } else { "" };
             eprintln!(
-                "megadir: {}: modified within one clock tick of the scan, or during it{hint}",
+                "megadir: {}: modified within one clock tick of the scan, or during it{hint}{names}",
                 suspects(suspect as u64)
             );
         }
+    }
+
+    /// `true` if a message replaces the lines of suspects: right after a copy every file is one.
+    fn counts_suspects(&self, compared: &Compared) -> bool {
+        let args = self.args;
+        let is_machine_readable = args.json || args.null || args.paths;
+        let is_asked = is_machine_readable || args.verify || !args.only.is_empty();
+        !is_asked && std::io::stdout().is_terminal() && compared.count(ChangeKind::Suspect) > SUSPECTS_MAX
     }
 
     fn writer(&self) -> Result<Writer, CliError> {
@@ -284,9 +301,10 @@ impl Run<'_> {
     ) -> Result<bool, CliError> {
         if lost > 0 {
             self.fail(&format!(
-                "{} is unchanged: {lost} entries or directories could not be read, and renames from or to them would be lost; \
-                 make them readable, or accept the loss with `megadir scan`",
-                quoted(&self.args.inventory)
+                "{} is unchanged: {} could not be read, and renames from or to them would be lost; make them readable, or accept \
+                 the loss with `megadir scan`",
+                quoted(&self.args.inventory),
+                counted(lost, UNREAD[0], UNREAD[1])
             ));
             return Ok(true);
         }
@@ -317,5 +335,5 @@ fn interrupted(args: &Args) -> u8 {
 }
 
 fn suspects(number: u64) -> String {
-    if number == 1 { "1 suspect".to_owned() } else { format!("{number} suspects") }
+    counted(number, "suspect", "suspects")
 }

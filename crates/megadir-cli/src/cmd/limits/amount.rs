@@ -43,16 +43,6 @@ pub(in crate::cmd) fn percent(part: f64) -> String {
     }
 }
 
-pub(in crate::cmd) fn bytes(bytes: u64) -> String {
-    match bytes as f64 {
-        bytes if bytes >= 1e9 => format!("{:.2} GB", bytes / 1e9),
-        bytes if bytes >= 1e8 => format!("{:.0} MB", bytes / 1e6),
-        bytes if bytes >= 1e6 => format!("{:.1} MB", bytes / 1e6),
-        bytes if bytes >= 1e4 => format!("{:.0} kB", bytes / 1e3),
-        bytes => format!("{bytes:.0} bytes"),
-    }
-}
-
 pub(in crate::cmd) fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
@@ -83,7 +73,7 @@ fn scaled(number: u64, scale: f64, of: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{amount, bytes, interval, percent};
+    use super::{amount, interval, percent};
     use megadir::limits::Span;
 
     #[test]
@@ -116,12 +106,10 @@ mod tests {
     }
 
     #[test]
-    fn parts_and_sizes_are_short() {
+    fn parts_are_short() {
         assert_eq!(
             (percent(0.0), percent(0.004), percent(0.61)),
             ("0 %".into(), "0.4 %".into(), "61 %".into())
         );
-        let sizes = [4096, 28_900, 9_464_832, 581_000_000, 34_359_738_368].map(bytes);
-        assert_eq!(sizes, ["4096 bytes", "29 kB", "9.5 MB", "581 MB", "34.36 GB"]);
     }
 }

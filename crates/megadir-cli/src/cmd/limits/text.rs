@@ -3,11 +3,13 @@
 use megadir::FileSystem;
 use megadir::limits::{Ceiling, Cure, Details, Known, Limit, Limits};
 
-use super::amount::{amount, bytes, interval, percent};
+use super::amount::{amount, interval, percent};
 use crate::ui::message::quoted;
-use crate::ui::paragraph;
+use crate::ui::{paragraph, sizes};
 
 const VALUES_AT: usize = 17;
+/// Narrowest last column of the table; on narrower terminals its rows are paragraphs.
+const BASIS_MIN: usize = 20;
 
 #[derive(Clone, Copy)]
 pub(super) struct Look {
@@ -104,7 +106,7 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
                 "the directory's size"
             }
         };
-        let (now, full) = (bytes(gauge.bytes), bytes(gauge.full_bytes));
+        let (now, full) = (sizes::text(gauge.bytes), sizes::text(gauge.full_bytes));
         rows.push(("index", format!("{now} of about {full}, {} ({note})", percent(gauge.used()))));
     }
     if let Some(plan) = limits.judgement.plan {
@@ -181,6 +183,14 @@ impl Report {
         self.text.push('\n');
         let heading = line(["what runs out", "more entries", "used"]);
         let below = " ".repeat(heading.chars().count());
+        if below.len() + BASIS_MIN > self.width {
+            for (row, ceiling) in rows.iter().zip(ceilings) {
+                let [what, more, used] = row;
+                let paragraph = format!("{what}: {more} more, {used} used ({})", ceiling.basis);
+                self.wrapped("  ", "    ", &paragraph);
+            }
+            return;
+        }
         self.wrapped(&heading, &below, "known by");
         for (row, ceiling) in rows.iter().zip(ceilings) {
             let start = line([&row[0], &row[1], &row[2]]);

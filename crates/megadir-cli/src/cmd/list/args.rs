@@ -6,7 +6,7 @@ use megadir::{Backend, StatBackend};
 
 use crate::cmd::conditions::{self, Asked};
 use crate::cmd::prometheus::Prometheus;
-use crate::cmd::values::{backend, buffer, memory, stat_backend, threads, top};
+use crate::cmd::values::{ReadAheadWord, backend, buffer, memory, stat_backend, threads, top};
 use crate::exit::{self, CliError};
 use crate::parse;
 
@@ -126,7 +126,7 @@ pub(crate) struct Args {
     /// Works on ext4, XFS, btrfs and tmpfs, and in small directories elsewhere. The interval assumes that names were not crafted:
     /// on ext4 a minority of names with one hash can stay unseen. --count is exact.
     #[arg(long, conflicts_with_all = ["raw", "null", "sort", "limit", "recursive", "reverse"])]
-    #[arg(conflicts_with_all = ["cross_mounts", "backend", "buffer", "threads", "explain"])]
+    #[arg(conflicts_with_all = ["cross_mounts", "backend", "buffer", "threads", "read_ahead", "explain"])]
     #[arg(conflicts_with_all = conditions::IDS)]
     #[arg(help_heading = "Output")]
     pub(super) estimate: bool,
@@ -139,6 +139,12 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     pub(super) explain: bool,
 
+    /// Have the device read a directory's blocks before they are listed (root; ext2 to ext4) [default: auto]
+    ///
+    /// The entries are the same. ext4 lists a directory in the order of its index, so that an uncached directory waits for one block after
+    /// the other.
+    #[arg(long, value_name = "WHEN", value_enum, help_heading = "Reading")]
+    pub(super) read_ahead: Option<ReadAheadWord>,
     /// Number of threads, 1 to 256 [default: by file system, up to 8; 32 on FUSE]
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     #[arg(allow_negative_numbers = true)]

@@ -7,6 +7,7 @@ use megadir::{AttributeChoice, Backend, Conditions, Dir, StatMask, Strategy, Wal
 
 use super::Args;
 use super::args::Of;
+use crate::cmd::values::read_ahead;
 use crate::exit::CliError;
 
 /// Most directories of a tree are small.
@@ -51,6 +52,7 @@ pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<
         return Err(CliError::usage(reason));
     }
     choice.options.resolve_types = needs_types || args.json;
+    choice.options.read_ahead = read_ahead(args.read_ahead);
     Ok(choice)
 }
 
@@ -89,6 +91,7 @@ pub(super) fn choose_examined(
             None => "as fits the listing with the buffer of --buffer",
         };
     }
+    choice.listing.options.read_ahead = read_ahead(args.read_ahead);
     if let Some(stat_backend) = args.stat_backend {
         stat_backend.probe(directory)?;
         choice.stat_backend = stat_backend;
@@ -114,6 +117,7 @@ pub(super) fn walk_options(
         queue_directories_max: WALK_QUEUE_MAX,
         cross_mounts: args.cross_mounts,
         examine,
+        read_ahead: read_ahead(args.read_ahead),
         tell_ends: args.summary == Some(Of::Directories),
         conditions: conditions.limits_sight().then(|| Arc::clone(conditions)),
     })

@@ -135,6 +135,7 @@ impl Counted {
         let options = WalkOptions {
             buffer_bytes: BUFFER_BYTES,
             threads: 1,
+            read_ahead: megadir::ReadAhead::Auto,
             queue_directories_max: QUEUE_MAX,
             cross_mounts: args.cross_mounts,
             examine,

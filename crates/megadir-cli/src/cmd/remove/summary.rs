@@ -7,9 +7,10 @@ use megadir::remove::Counts;
 
 use super::args::{Args, Rate};
 use crate::cmd::failure::{self, Failure, KEPT_MAX};
-use crate::cmd::limits::amount::{amount, bytes, grouped, plural, seconds};
+use crate::cmd::limits::amount::{amount, grouped, plural, seconds};
 use crate::exit::{self, CliError};
 use crate::ui::output::print;
+use crate::ui::sizes;
 
 /// Shorter runs are too noisy, seconds.
 const RATE_FROM_S: f64 = 0.1;
@@ -114,7 +115,7 @@ impl Summary {
             let _ = write!(line, " ({})", plural(counts.directories, "directory", "directories"));
         }
         if self.looked {
-            let _ = write!(line, ", {} on disk", bytes(counts.bytes));
+            let _ = write!(line, ", {} on disk", sizes::text(counts.bytes));
             if counts.linked > 0 {
                 let _ = write!(line, " (excluding {} with other links)", grouped(counts.linked));
             }
@@ -203,7 +204,7 @@ mod tests {
         let some = Summary { counts, looked: true, failures: 3, ..summary() };
         assert_eq!(
             some.line(),
-            "removed 1 entry, 5.2 MB on disk (excluding 2 with other links), in 4.00 s (0/s); 3 could not be removed; \
+            "removed 1 entry, 5.0M on disk (excluding 2 with other links), in 4.00 s (0/s); 3 could not be removed; \
              1 directory stays because it is not empty"
         );
         let dry = Summary { dry_run: true, rate: Some(1000), ..summary() };

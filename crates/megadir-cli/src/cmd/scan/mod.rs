@@ -233,18 +233,18 @@ fn interrupted(output: Option<&Path>) -> u8 {
 
 /// The elapsed time includes writing.
 fn conclude(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option<(&Path, u64)>) -> u8 {
-    let written = written.map(|(path, bytes)| {
-        let mut size = Vec::new();
-        sizes::human(&mut size, bytes);
-        format!("{}, {}", quoted(path), String::from_utf8_lossy(&size))
-    });
+    let written = written.map(|(path, bytes)| format!("{}, {}", quoted(path), sizes::text(bytes)));
     concluded(args, metadata, elapsed, written)
 }
 
 fn concluded(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option<String>) -> u8 {
     let rows = metadata.rows;
     let rate = rows as f64 / elapsed.as_secs_f64().max(1e-9);
-    let mut text = format!("{rows} entries in {:.2} s, {rate:.0} per second", elapsed.as_secs_f64());
+    let mut text = format!(
+        "{} in {:.2} s, {rate:.0} per second",
+        counted(rows, "entry", "entries"),
+        elapsed.as_secs_f64()
+    );
     if let Some(written) = written {
         text.push_str(&format!("; {written}"));
     }

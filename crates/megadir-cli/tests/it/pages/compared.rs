@@ -4,7 +4,7 @@
 use std::io::BufReader;
 use std::path::PathBuf;
 
-use megadir_record::{Arm, Plan, Work, jsonl};
+use megadir_record::{Arm, ArmId, Plan, Work, jsonl};
 use megadir_report::summary::{Comparison, Contrast, GroupReading, Outcome};
 use megadir_report::{Report, Style, View, format_named, text};
 
@@ -13,8 +13,14 @@ use super::figures::{read, root};
 /// Records of the study `peers` that the tables show. Removal has its own, of fewer files: they are created again before
 /// each run.
 const RECORDS: [&str; 2] = ["records/2026-11-23-peers", "records/2026-11-23-peers-remove"];
+/// Records of `usage` on a million files, and their data.
+const USAGE: [(&str, &str); 2] = [
+    ("records/2026-11-23-usage-tree", "10 000 directories of 100"),
+    ("records/2026-11-23-usage-flat", "one directory"),
+];
 /// Lines around a written part.
 const BEGIN: &str = "<!-- From records/2026-11-23-peers and -remove, by the command in CONTRIBUTING.md -->\n";
+const BEGIN_USAGE: &str = "<!-- From records/2026-11-23-usage-*, by the command in CONTRIBUTING.md -->\n";
 const END: &str = "<!-- End of this part -->\n";
 
 /// Words for the groups of the study, in the order of the tables, and whether the README shows a group.
@@ -65,8 +71,8 @@ impl Published {
         &self.plan().arms[row.arm.0 as usize]
     }
 
-    /// Other programs of a group: the name, and their time divided by megadir's.
-    fn others(&self, comparison: &Comparison) -> Vec<(String, String)> {
+    /// Other programs of a group.
+    fn others(&self, comparison: &Comparison) -> Vec<Other> {
         let program = |row: &Contrast| match &self.planned(row).work {
             Work::Command(work) => Some(work.program()),
             _ => None,
@@ -85,7 +91,8 @@ impl Published {
                 Outcome::TooFewRounds { ratio } => text::ratio(*ratio, None) + " (no interval)",
                 Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
             };
-            Some((short_name(self.planned(row)), shown.replacen('x', "", 1)))
+            let (name, ratio) = (short_name(self.planned(row)), shown.replacen('x', "", 1));
+            Some(Other { name, ratio, memory: self.memory(row.arm) })
         };
         comparison.rows.iter().filter_map(row).collect()
     }
@@ -94,6 +101,12 @@ impl Published {
     fn own_time(&self, comparison: &Comparison) -> String {
         let arm = &self.report.summary.arms[comparison.baseline.0 as usize];
         arm.timing.as_ref().map_or_else(String::new, |timing| text::time(timing.time_ns.value))
+    }
+
+    /// Peak memory of an arm's program.
+    fn memory(&self, arm: ArmId) -> String {
+        let timing = self.report.summary.arms[arm.0 as usize].timing.as_ref();
+        timing.and_then(|timing| timing.peak_bytes).map_or_else(String::new, text::bytes)
     }
 
     /// Number of files and rounds.
@@ -110,6 +123,14 @@ impl Published {
         let made = self.report.summary.command.join(" ");
         format!("{heading}\n\nMade with `{made}`; [record.jsonl](record.jsonl) has every sample.\n{rest}")
     }
+}
+
+/// Program compared with megadir.
+struct Other {
+    name: String,
+    /// Its time divided by megadir's.
+    ratio: String,
+    memory: String,
 }
 
 /// Name of an arm without the words that make it unique in the study.
@@ -147,8 +168,9 @@ fn tasks(all: &[Published]) -> impl Iterator<Item = (&'static str, bool, &Publis
 fn short_table(all: &[Published]) -> String {
     let mut table = "| task | compared with | time / time of megadir |\n|---|---|---|\n".to_owned();
     for (task, _, one, comparison) in tasks(all).filter(|(_, short, ..)| *short) {
-        let (names, ratios): (Vec<String>, Vec<String>) = one.others(comparison).into_iter().unzip();
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let others = one.others(comparison);
+        let names: Vec<String> = others.iter().map(|other| format!("`{}`", other.name)).collect();
+        let ratios: Vec<&str> = others.iter().map(|other| other.ratio.as_str()).collect();
         table += &format!("| {task} | {} | {} |\n", names.join(" / "), ratios.join(" / "));
     }
     format!("{}\n\n{table}", conditions(all))
@@ -160,7 +182,7 @@ fn long_table(all: &[Published]) -> String {
         "| task | megadir | compared with | time / time of megadir |\n|---|---|---|---|\n".to_owned();
     for (task, _, one, comparison) in tasks(all) {
         let mut first = (task, one.own_time(comparison));
-        for (name, ratio) in one.others(comparison) {
+        for Other { name, ratio, .. } in one.others(comparison) {
             table += &format!("| {} | {} | `{name}` | {ratio} |\n", first.0, first.1);
             first = ("", String::new());
         }
@@ -168,23 +190,42 @@ fn long_table(all: &[Published]) -> String {
     format!("{}\n\n{table}", conditions(all))
 }
 
-/// Replaces the written part of a page.
-fn replaced(page: &str, part: &str) -> String {
-    let (before, rest) = page.split_once(BEGIN).expect("the beginning of the written part");
+/// Table of `usage` on a million files: a row for each program, with its memory.
+fn usage_table(all: &[Published]) -> String {
+    let mut table =
+        "| files in | program | time / time of megadir | memory |\n|---|---|---|---|\n".to_owned();
+    for (one, (_, data)) in all.iter().zip(USAGE) {
+        let comparison = one.comparison("usage").expect("the group of the record");
+        let own = format!("1 ({})", one.own_time(comparison));
+        table += &format!("| {data} | `megadir usage` | {own} | {} |\n", one.memory(comparison.baseline));
+        for Other { name, ratio, memory } in one.others(comparison) {
+            table += &format!("|  | `{name}` | {ratio} | {memory} |\n");
+        }
+    }
+    let folders = all.iter().map(|one| format!("{}/", one.folder)).collect::<Vec<_>>().join(" and ");
+    format!("Cached, on ext4; {}. Records: {folders}.\n\n{table}", all[0].size())
+}
+
+/// Replaces the part of a page between two lines.
+fn replaced(page: &str, begin: &str, part: &str) -> String {
+    let (before, rest) = page.split_once(begin).expect("the beginning of the written part");
     let (_, after) = rest.split_once(END).expect("its end");
-    format!("{before}{BEGIN}\n{part}\n{END}{after}")
+    format!("{before}{begin}\n{part}\n{END}{after}")
 }
 
 #[test]
 fn tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these() {
     let all = RECORDS.map(Published::open);
     assert!(tasks(&all).count() > 4);
+    let usage = USAGE.map(|(folder, _)| Published::open(folder));
     let path = |name: &str| -> PathBuf { root().join(name) };
+    let speed = replaced(&read(&path("docs/speed.md")), BEGIN, &long_table(&all));
     let mut pages = vec![
-        ("README.md".to_owned(), replaced(&read(&path("README.md")), &short_table(&all))),
-        ("docs/speed.md".to_owned(), replaced(&read(&path("docs/speed.md")), &long_table(&all))),
+        ("README.md".to_owned(), replaced(&read(&path("README.md")), BEGIN, &short_table(&all))),
+        ("docs/speed.md".to_owned(), replaced(&speed, BEGIN_USAGE, &usage_table(&usage))),
     ];
-    pages.extend(all.iter().map(|one| (format!("{}/README.md", one.folder), one.page())));
+    let records = all.iter().chain(&usage);
+    pages.extend(records.map(|one| (format!("{}/README.md", one.folder), one.page())));
     for (name, expected) in pages {
         if std::env::var_os("MEGADIR_BLESS").is_some() {
             std::fs::write(path(&name), expected).expect("written");

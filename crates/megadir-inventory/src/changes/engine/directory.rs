@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use megadir::{
-    Attributes, Backend, Conditions, Dir, Error, ErrorKind, FileType, ReadOptions, Result, StatMask, names,
+    Attributes, Backend, Conditions, Dir, Error, ErrorKind, FileType, ReadAhead, ReadOptions, Result,
+    StatMask, names,
 };
 
 use super::Tree;
@@ -117,7 +118,13 @@ pub(super) fn list(
     // Directory sizes on NTFS say nothing.
     let large = cfg!(windows) || directory_bytes.is_some_and(|bytes| bytes > 64 << 10);
     let buffer_bytes = if large { 128 << 10 } else { 32 << 10 };
-    let options = ReadOptions { buffer_bytes, threads: 1, shares: 1, resolve_types: false };
+    let options = ReadOptions {
+        buffer_bytes,
+        threads: 1,
+        shares: 1,
+        resolve_types: false,
+        read_ahead: ReadAhead::Auto,
+    };
     let mut reader = match bring {
         Some(want) => backend()?.open_with_attributes(directory, &options, want)?,
         None => backend()?.open_once(directory, &options)?,

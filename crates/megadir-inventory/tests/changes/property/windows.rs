@@ -28,6 +28,7 @@ pub(super) fn scan(path: &PathBuf, threads: usize, seed: u64) -> Snapshot {
         threads,
         cross_mounts: false,
         stat_backend: Some(megadir::stat_backend("open-each").unwrap()),
+        read_ahead: megadir::ReadAhead::Auto,
         buffer_bytes: 64 << 10,
         queue_directories_max: 16,
         memory_bytes: 1 << 20,

@@ -12,10 +12,8 @@ use crate::batch::Batch;
 use crate::decode::{Checked, Malformed, Records};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
+use crate::options::RECORD_BYTES_MAX;
 use crate::stat::Examine;
-
-/// Record length of a 255-byte name, bytes.
-pub(super) const RECORD_BYTES_MAX: usize = 280;
 
 pub(super) struct Filled {
     buffer: Box<[u8]>,

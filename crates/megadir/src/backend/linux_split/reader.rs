@@ -19,8 +19,8 @@ use crate::backend::Reader;
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, Result};
-use crate::options::ReadOptions;
-use crate::options::join;
+use crate::options::{ReadOptions, join};
+use crate::read_ahead;
 use crate::stat::{AttributeBatch, AttributeReader};
 use crate::stat::{Examine, StatBackend};
 
@@ -64,6 +64,7 @@ impl SplitReader {
         examination: Option<(&'static dyn StatBackend, StatMask)>,
     ) -> Result<Self> {
         options.check("split", directory.dir_path())?;
+        read_ahead::check(directory, options.read_ahead)?;
         let space = Space::of(directory)?;
         let stat_backends = match examination {
             Some((stat_backend, want)) => stat_backend.start_threads(directory, want, options.threads + 1)?,
@@ -109,6 +110,7 @@ impl SplitReader {
         }
         // Names of equal hash share a position. If the batch ends among them, leave all of them to the first
         // share.
+        read_ahead::start(serial.as_fd(), options.read_ahead);
         let start = scanned.last_offset;
         first.keep(&first.scan(None, start, &self.shared.path)?);
         let end = self.shared.space.end(serial.as_fd(), start, &self.shared.path, &self.shared.calls)?;
@@ -268,7 +270,7 @@ impl Drop for SplitReader {
 mod tests {
     use super::{SplitReader, Throughput};
     use crate::backend::Reader;
-    use crate::{Dir, ReadOptions};
+    use crate::{Dir, ReadAhead, ReadOptions};
     use std::collections::BTreeSet;
     use std::time::Duration;
 
@@ -279,7 +281,13 @@ mod tests {
         for name in &names {
             std::fs::File::create(directory.path().join(crate::names::to_os(name).unwrap())).unwrap();
         }
-        let options = ReadOptions { buffer_bytes: 4096, threads: 4, shares: 5, resolve_types: false };
+        let options = ReadOptions {
+            buffer_bytes: 4096,
+            threads: 4,
+            shares: 5,
+            resolve_types: false,
+            read_ahead: ReadAhead::Never,
+        };
         let directory = Dir::open(directory.path()).unwrap();
         // Only ext4, XFS and btrfs split directories; elsewhere there is nothing to test.
         let Ok(mut reader) = SplitReader::open(&directory, &options, None) else { return };

@@ -16,7 +16,7 @@ use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::directory_information::{Layout, Records};
 use crate::error::{Error, ErrorKind, Result};
-use crate::options::ReadOptions;
+use crate::options::{ReadAhead, ReadOptions};
 
 pub(in crate::backend) struct Enumerate {
     name: &'static str,
@@ -137,7 +137,7 @@ impl Enumerate {
         options: &ReadOptions,
         want: Option<StatMask>,
     ) -> Result<Box<dyn Reader>> {
-        options.check_serial(self.name, directory.dir_path())?;
+        options.check_plain(self.name, directory.dir_path())?;
         self.probe(directory)?;
         Ok(Box::new(EnumerateReader {
             name: self.name,
@@ -272,7 +272,13 @@ mod tests {
     #[test]
     fn records_that_nobody_knows_are_refused_in_one_line() {
         let directory = Dir::open(std::env::temp_dir()).unwrap();
-        let options = ReadOptions { buffer_bytes: 64 << 10, threads: 1, shares: 1, resolve_types: false };
+        let options = ReadOptions {
+            buffer_bytes: 64 << 10,
+            threads: 1,
+            shares: 1,
+            resolve_types: false,
+            read_ahead: ReadAhead::Never,
+        };
         for call in [Call::ByHandle { first: 99, next: 99 }, Call::NtQuery { class: 99 }] {
             let of_no_system = Enumerate { name: "none", about: "", call, layout: Layout::Full };
             let mut reader = of_no_system.open(&directory, &options).unwrap();

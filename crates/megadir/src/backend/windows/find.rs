@@ -97,7 +97,7 @@ impl Find {
         options: &ReadOptions,
         want: Option<(StatMask, StatMask)>,
     ) -> Result<Box<dyn Reader>> {
-        options.check_serial(self.name, directory.dir_path())?;
+        options.check_plain(self.name, directory.dir_path())?;
         let pattern = directory.readable_path()?.join("*");
         let pattern: Vec<u16> = std::os::windows::ffi::OsStrExt::encode_wide(pattern.as_os_str()).collect();
         let search = match Search::open(&pattern, self.basic, self.large_fetch) {

@@ -123,7 +123,13 @@ fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looke
 }
 
 fn counted(directory: &Dir) -> Result<u64> {
-    let options = crate::ReadOptions { buffer_bytes: 256 << 10, threads: 1, shares: 1, resolve_types: false };
+    let options = crate::ReadOptions {
+        buffer_bytes: 256 << 10,
+        threads: 1,
+        shares: 1,
+        resolve_types: false,
+        read_ahead: crate::ReadAhead::Never,
+    };
     let mut reader = crate::backend("getdents")?.open(directory, &options)?;
     let mut entries = 0;
     while let Some(batch) = reader.next_batch()? {

@@ -23,8 +23,7 @@ const STEP_LIMIT: Duration = Duration::from_secs(120);
 /// Files that the system writes when any package is installed, by their beginnings.
 const OF_THE_SYSTEM: &[&str] = &["./tmp/", "./var/lib/dpkg/", "./var/log/", "./var/cache/man/"];
 
-/// Tools that every root needs, and those for a new Debian.
-const FOR_ANY: &[&str] = &["unshare", "chroot"];
+/// Tools that a new Debian needs.
 const FOR_DEBIAN: &[&str] = &["mmdebstrap", "dpkg", "unshare", "chroot"];
 
 /// Returns what is missing for roots with a new Debian, if anything.
@@ -148,7 +147,8 @@ mod tests {
     use super::*;
 
     fn root_with_busybox() -> Option<(tempfile::TempDir, Root)> {
-        let busybox = process::find_tool("busybox").filter(|_| lacking_of(FOR_ANY).is_none())?;
+        let busybox =
+            process::find_tool("busybox").filter(|_| lacking_of(&["unshare", "chroot"]).is_none())?;
         let scratch = tempfile::tempdir().unwrap();
         let root = Root::empty(scratch.path()).unwrap();
         root.take(&busybox, "busybox").unwrap();

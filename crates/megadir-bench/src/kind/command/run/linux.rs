@@ -183,7 +183,6 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Runs a command line to its end.
     fn start(
         &self,
         line: &str,

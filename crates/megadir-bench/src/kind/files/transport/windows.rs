@@ -19,7 +19,6 @@ use crate::os::{Borrowed, Owned};
 /// `CREATE_NEW_PROCESS_GROUP`: disables Ctrl-C for the new group.
 const NEW_PROCESS_GROUP: u32 = 0x200;
 
-/// The run's end of the connection to all workers of a block.
 #[derive(Debug)]
 pub(crate) struct Host {
     /// Ends the workers with this process.
@@ -27,7 +26,6 @@ pub(crate) struct Host {
     gate: Gate,
 }
 
-/// The run's end of the connection to one worker.
 #[derive(Debug)]
 pub(crate) struct Link {
     says: Option<ChildStdin>,
@@ -111,7 +109,6 @@ impl Link {
         }
     }
 
-    /// Returns the next message; `None` if none arrives within [`LOOK`].
     pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         let heard = self.lines.hear()?;
         if heard.is_some() {
@@ -162,7 +159,6 @@ impl Read for Answers {
     }
 }
 
-/// A worker's end of the connection to its run.
 #[derive(Debug)]
 pub(crate) struct Guest {
     lines: Lines<File>,

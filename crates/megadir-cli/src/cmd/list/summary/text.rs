@@ -64,14 +64,11 @@ impl Look {
         }
         let mut text = Vec::new();
         sizes::human(&mut text, bytes);
-        String::from_utf8(text).unwrap_or_default()
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     pub(super) fn bytes_and_unit(self, bytes: impl Into<u128>) -> String {
-        let bytes = self.bytes(bytes);
-        // `1.5K` includes its unit.
-        let unit = if bytes.ends_with(|last: char| last.is_ascii_digit()) { " bytes" } else { "" };
-        format!("{bytes}{unit}")
+        if self.human { sizes::text(bytes) } else { format!("{} bytes", self.number(bytes)) }
     }
 
     pub(in crate::cmd) fn counted(self, count: u64, one: &str, several: &str) -> String {

@@ -1,0 +1,311 @@
+"""Directories with very many entries: Arrow tables of their names and attributes, and operations on them.
+
+>>> import megadir, pyarrow
+>>> table = pyarrow.table(megadir.list("photos", columns=["name", "size"]))
+>>> table.sort_by("name").to_pylist()
+[{'name': 'a.jpg', 'size': 4}, {'name': 'b.jpg', 'size': 8}, {'name': 'old', 'size': ...}]
+
+Functions that return a :class:`Stream` work with every library that has the Arrow PyCapsule interface: pyarrow, Polars, DuckDB
+and pandas 3. The rows are read as the library takes them, by several threads, in bounded memory, and without the
+interpreter's lock.
+
+Names are ``str``, decoded as by ``os.fsdecode``, or ``bytes`` if the path was given as ``bytes``. Arrow has no
+column for text that is not UTF-8: if a tree has such names, pass its path as ``bytes``. Sizes are in bytes.
+
+**Conditions** are the same keyword arguments in each function. An entry must meet all of them:
+
+* ``type``: name of a type, or several: file, directory, symlink, fifo, socket, block-device, char-device
+* ``match``: glob, or several, of which one must match the name
+* ``path_match``: glob, or several, of which one must match the path below the directory
+* ``exclude``: glob, or several; what matches is left out with everything below it
+* ``max_depth``: deepest level; the entries of the directory itself have level 1
+* ``older_than``, ``newer_than``: age in seconds, as ``timedelta``, or as text such as ``"30d"``
+* ``by``: time that ages are taken from: mtime (default), atime, ctime, btime
+* ``larger_than``, ``smaller_than``: size in bytes, or as text such as ``"4KiB"``
+* ``owner``: number or name of a user
+
+**Errors** are ``OSError`` and its subclasses, with ``errno`` and ``filename``; a wrong argument is a ``ValueError`` or a
+``TypeError``. An error below the directory, such as a subdirectory that may not be read, is raised too, unless
+``on_error`` is given: that function is then called with the exception, and the work goes on. Libraries that read a
+:class:`Stream` replace exceptions by their own and keep the text.
+
+**Progress**: ``progress`` is called at most 20 times a second, and at the end, with the number of entries so far. Ctrl-C ends the
+work at the next buffer of entries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from . import _megadir
+from ._megadir import Batch, DirEntry, Layout, ScandirIterator, Stream, scandir
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+    from typing import Any, Callable, Optional, TypedDict, Union
+
+    from typing_extensions import Unpack
+
+    from ._megadir import _OnError, _Path, _Paths, _Progress
+
+    _Texts = Union[str, Sequence[str]]
+    _Age = Union[float, timedelta, str]
+
+    class Conditions(TypedDict, total=False):
+        """Keyword arguments that select entries."""
+
+        type: Optional[_Texts]
+        match: Optional[_Texts]
+        path_match: Optional[_Texts]
+        exclude: Optional[_Texts]
+        max_depth: Optional[int]
+        older_than: Optional[_Age]
+        newer_than: Optional[_Age]
+        by: Optional[str]
+        larger_than: Optional[Union[int, str]]
+        smaller_than: Optional[Union[int, str]]
+        owner: Optional[Union[int, str]]
+
+
+__all__ = [
+    "Batch",
+    "DirEntry",
+    "Estimate",
+    "Layout",
+    "Removed",
+    "ScandirIterator",
+    "Scanned",
+    "Stream",
+    "changes",
+    "count",
+    "estimate",
+    "limits",
+    "list",
+    "remove",
+    "scan",
+    "scandir",
+    "usage",
+]
+
+
+class Estimate(NamedTuple):
+    """Estimated number of entries."""
+
+    entries: int
+    """Most likely number."""
+    low: int
+    """Lower end of the 95 % interval; equals the number if it is exact."""
+    high: int
+    """Upper end of the 95 % interval."""
+    basis: str
+    """Evidence, in one sentence."""
+
+
+class Scanned(NamedTuple):
+    """Result of :func:`scan`."""
+
+    rows: int
+    """Number of rows in the inventory."""
+    failed: int
+    """Number of rows with an error."""
+    unread_directories: int
+    """Number of directories that could not be read completely."""
+    bytes: int
+    """Size of the inventory, bytes."""
+
+
+class Removed(NamedTuple):
+    """Result of :func:`remove`: removed entries, in a dry run those that would be removed."""
+
+    entries: int
+    """Number of entries that are no directories."""
+    directories: int
+    """Number of directories."""
+    bytes: int
+    """Space of the entries on disk, bytes, if attributes were read: in a dry run, and with conditions on them."""
+    failures: int
+    """Number of entries that could not be removed."""
+    mounts: int
+    """Number of mount points among these, which are not entered."""
+    directories_kept: int
+    """Number of directories that stay because something in them could not be removed."""
+    complete: bool
+    """``True`` if everything requested is gone."""
+
+
+def list(
+    path: _Path = ".",
+    *,
+    columns: Optional[Sequence[str]] = None,
+    recursive: bool = False,
+    cross_mounts: bool = False,
+    on_error: _OnError = None,
+    progress: _Progress = None,
+    **conditions: Unpack[Conditions],
+) -> Stream:
+    """List a directory, or with ``recursive`` the tree below it.
+
+    Columns: ``name``; ``path`` and ``parent`` (of the entry and of its directory, below ``path``); ``type``; ``inode``; ``size`` and
+    ``allocated`` (bytes); ``mtime``, ``ctime``, ``btime``, ``atime`` (nanoseconds, UTC); ``mode``, ``uid``, ``gid``, ``links``;
+    ``errno`` (of an entry whose attributes could not be read). Without ``columns``: ``name``, or with ``recursive``
+    ``path``. A column from ``size`` on costs a system call for each entry. A value that the file system
+    does not have is null.
+
+    Entries come in the order of the directory. Those that exist all the time are listed exactly once. Symbolic links are
+    not followed, mounted file systems are entered with ``cross_mounts`` only. Memory: about 10 MB and the batches that
+    the consumer keeps.
+
+    >>> sorted(pyarrow.table(megadir.list("photos", match="*.jpg"))["name"].to_pylist())
+    ['a.jpg', 'b.jpg']
+    >>> sum(len(batch) for batch in megadir.list("photos", recursive=True))
+    4
+    >>> megadir.list("missing")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'missing'
+    """
+    names = None if columns is None else [*columns]
+    given: dict[str, Any] = {**conditions}
+    return _megadir.list(path, names, recursive, cross_mounts, (on_error, progress), given)
+
+
+def count(
+    path: _Path = ".",
+    *,
+    recursive: bool = False,
+    cross_mounts: bool = False,
+    on_error: _OnError = None,
+    progress: _Progress = None,
+    **conditions: Unpack[Conditions],
+) -> int:
+    """Count the entries of a directory, or with ``recursive`` of the tree below it, without the directory itself.
+
+    >>> megadir.count("photos"), megadir.count("photos", recursive=True, type="file")
+    (3, 3)
+    """
+    return _megadir.count(path, recursive, cross_mounts, (on_error, progress), {**conditions})
+
+
+def estimate(path: _Path = ".") -> Estimate:
+    """Estimate the number of entries of a directory within milliseconds.
+
+    Works on ext4, XFS, btrfs and tmpfs, and in small directories everywhere; elsewhere it raises ``OSError`` with the errno
+    ``EOPNOTSUPP``. The interval does not hold for crafted names.
+
+    >>> megadir.estimate("photos").entries
+    3
+    """
+    return Estimate(*_megadir.estimate(path))
+
+
+def scan(
+    paths: _Paths,
+    output: _Path,
+    *,
+    cross_mounts: bool = False,
+    progress: _Progress = None,
+    **conditions: Unpack[Conditions],
+) -> Scanned:
+    """Write an inventory of trees: a Parquet file with a row for each entry, as the command ``megadir scan`` does.
+
+    The file is replaced at the end, by renaming: it is complete, or as before. What cannot be read below a tree is a row with
+    an error. Memory: at most 256 MiB for rows that wait to be sorted, then temporary files beside the output.
+
+    >>> megadir.scan("photos", "photos.parquet").rows
+    5
+    """
+    return Scanned(*_megadir.scan(paths, output, cross_mounts, progress, {**conditions}))
+
+
+def changes(
+    inventory: _Path,
+    path: Optional[_Path] = None,
+    *,
+    any_root: bool = False,
+    on_error: _OnError = None,
+    progress: _Progress = None,
+) -> Stream:
+    """Compare trees with their inventory.
+
+    ``path`` is the tree today, or a newer inventory; without it, the trees are where the inventory found them. With ``any_root``
+    it may be another directory than the one scanned, such as a copy.
+
+    Columns: ``kind`` (added, removed, modified, renamed, type-changed, suspect), ``root`` (index of the tree), ``path`` and ``from``
+    (old path of a renamed entry) below it, ``fields`` (names of what differs, joined by commas), ``suspect`` (the contents
+    may have changed without a trace in the times), ``type``, ``size``, ``mtime``, ``old_size``, ``old_mtime``.
+    All changes are in memory when the function returns.
+
+    >>> import pathlib
+    >>> _ = megadir.scan("photos", "photos.parquet")
+    >>> _ = pathlib.Path("photos/c.jpg").write_bytes(b"new")
+    >>> changes = pyarrow.table(megadir.changes("photos.parquet")).select(["kind", "path"])
+    >>> {'kind': 'added', 'path': 'c.jpg'} in changes.to_pylist()
+    True
+    """
+    return _megadir.changes(inventory, path, any_root, (on_error, progress))
+
+
+def usage(
+    paths: _Paths,
+    *,
+    top: int = 20,
+    depth: Optional[int] = None,
+    order: str = "entries",
+    cross_mounts: bool = False,
+    on_error: _OnError = None,
+    progress: _Progress = None,
+    **conditions: Unpack[Conditions],
+) -> Stream:
+    """Find the directories that hold the entries and the space, in trees or in an inventory.
+
+    The first rows are the trees, with an empty ``path``; then come the ``top`` directories, at most ``depth`` levels below,
+    in the ``order`` of entries, allocated, apparent, newest or oldest.
+
+    Columns: ``root`` (index of the tree), ``path``, ``depth``, ``entries``, ``inodes`` (hard links count once), ``directories``,
+    ``allocated`` and ``apparent`` (bytes), ``newest`` and ``oldest`` (modification, UTC).
+
+    >>> pyarrow.table(megadir.usage("photos", top=1)).select(["path", "entries"]).to_pylist()
+    [{'path': '', 'entries': 4}, {'path': 'old', 'entries': 1}]
+    """
+    return _megadir.usage(paths, (top, depth, order), cross_mounts, (on_error, progress), {**conditions})
+
+
+def limits(path: _Path = ".", *, churn: bool = False, count: bool = False) -> dict[str, Any]:
+    """Predict how many more entries fit into a directory, and what runs out first.
+
+    ``churn``: names come and go instead of staying. ``count``: count the entries instead of estimating them.
+
+    Keys: ``file_system``; ``entries``, ``entries_until_full`` (likely number, and the ends of the 95 % interval, or ``None``);
+    ``runs_out_first``; ``limits`` (nearest first: ``limit``, ``more``, ``used`` as a share, ``basis``); ``traps`` (name and text).
+
+    >>> likely, low, high = megadir.limits("photos")["entries_until_full"]
+    >>> low <= likely <= high
+    True
+    """
+    return _megadir.limits(path, churn, count)
+
+
+def remove(
+    path: _Path,
+    *,
+    contents: bool = False,
+    dry_run: bool = False,
+    on_error: _OnError = None,
+    progress: _Progress = None,
+    **conditions: Unpack[Conditions],
+) -> Removed:
+    """Remove a file, or a directory with everything in it; with ``contents``, only what is in it.
+
+    With conditions, the entries that meet them are removed, and the directory itself stays. Every entry is reached relative to
+    an open directory, and no symbolic link is followed. Mounted file systems are not entered. The current directory,
+    those above it, and paths that end in ``.`` or ``..`` are refused with ``ValueError``.
+
+    An entry that cannot be removed does not end the work. Afterwards ``on_error`` is called with each failure (the first 1000),
+    or the first is raised. After Ctrl-C or a crash, run it again to continue.
+
+    >>> megadir.remove("photos", match="*.jpg", dry_run=True).entries
+    3
+    >>> megadir.remove("photos").complete
+    True
+    """
+    return Removed(*_megadir.remove(path, contents, dry_run, (on_error, progress), {**conditions}))

@@ -1,0 +1,91 @@
+//! Attention to the interpreter during long work: signals such as Ctrl-C, and the progress callback.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+/// Between two looks.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// Functions of the caller for errors and for progress.
+pub(crate) type Callbacks = (Option<Py<PyAny>>, Option<Py<PyAny>>);
+
+/// Looks for signals and reports progress, at most every 50 ms.
+pub(crate) struct Attention {
+    progress: Option<Py<PyAny>>,
+    next: Instant,
+}
+
+impl Attention {
+    pub(crate) fn new(progress: Option<Py<PyAny>>) -> Self {
+        Self { progress, next: Instant::now() + EVERY }
+    }
+
+    /// Looks if it is time. `done` is the number of entries so far.
+    pub(crate) fn pay(&mut self, done: u64) -> PyResult<()> {
+        if Instant::now() < self.next {
+            return Ok(());
+        }
+        self.next = Instant::now() + EVERY;
+        self.look(done)
+    }
+
+    /// Looks for signals and reports `done`.
+    pub(crate) fn look(&self, done: u64) -> PyResult<()> {
+        Python::attach(|py| {
+            py.check_signals()?;
+            match &self.progress {
+                Some(progress) => progress.call1(py, (done,)).map(drop),
+                None => Ok(()),
+            }
+        })
+    }
+}
+
+/// Raises an interrupt again where the exception itself cannot pass: consumers of C streams get its text only.
+pub(crate) fn repeat_interrupt(error: &PyErr) {
+    Python::attach(|py| {
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            // Fails without a handler for the signal; the stream's error is then all there is.
+            let _ = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
+        }
+    });
+}
+
+/// Does work in another thread while the calling one pays attention. `done` returns the number of entries so far. The first
+/// exception, of a signal or of the callback, is the result; `stop` then requests the end of the work.
+pub(crate) fn attentive<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    (done, stop): (impl Fn() -> u64 + Sync, impl Fn() + Sync),
+    task: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    let attention = Attention::new(progress);
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let (ended, end) = channel();
+            let task = scope.spawn(move || {
+                // Dropped at the end, also by a panic.
+                let _ended = ended;
+                task()
+            });
+            let mut stopped = None;
+            while end.recv_timeout(EVERY) == Err::<(), _>(RecvTimeoutError::Timeout) {
+                if stopped.is_none()
+                    && let Err(error) = attention.look(done())
+                {
+                    stop();
+                    stopped = Some(error);
+                }
+            }
+            let result = task.join();
+            match (stopped, result) {
+                (Some(error), _) => Err(error),
+                (None, Ok(result)) => attention.look(done()).map(|()| result),
+                (None, Err(panic)) => std::panic::resume_unwind(panic),
+            }
+        })
+    })
+}

@@ -1,0 +1,134 @@
+//! Conditions on entries, as keyword arguments: those of the commands, with the same names and meaning.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use megadir::nearest::choices;
+use megadir::{BadGlob, Conditions, FileType, Globs, Time, TimeKind, quantity};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+const NAMES: [&str; 11] = [
+    "type",
+    "match",
+    "path_match",
+    "exclude",
+    "max_depth",
+    "older_than",
+    "newer_than",
+    "by",
+    "larger_than",
+    "smaller_than",
+    "owner",
+];
+
+/// Reads the conditions in a dictionary. A value of `None` is no condition.
+pub(crate) fn conditions(given: &Bound<'_, PyDict>) -> PyResult<Conditions> {
+    let mut conditions = Conditions::default();
+    let mut by = None;
+    for (name, value) in given.iter() {
+        if value.is_none() {
+            continue;
+        }
+        let name: String = name.extract()?;
+        match name.as_str() {
+            "type" => {
+                conditions.types =
+                    texts(&value)?.iter().map(|text| file_type(text)).collect::<PyResult<_>>()?
+            }
+            "match" => conditions.names = globs(Globs::of_names(&texts(&value)?))?,
+            "path_match" => conditions.paths = globs(Globs::of_paths(&texts(&value)?))?,
+            "exclude" => conditions.exclude = globs(Globs::of_names_or_paths(&texts(&value)?))?,
+            "max_depth" => match value.extract()? {
+                0 => return Err(bad("max_depth", "must be at least 1: the entries of the directory itself")),
+                depth => conditions.depth_max = Some(depth),
+            },
+            "older_than" => conditions.before = Some(ago("older_than", &value)?),
+            "newer_than" => conditions.since = Some(ago("newer_than", &value)?),
+            "by" => by = Some(time_kind(&value.extract::<String>()?)?),
+            "larger_than" => conditions.larger_than = Some(size("larger_than", &value)?),
+            "smaller_than" => conditions.smaller_than = Some(size("smaller_than", &value)?),
+            "owner" => conditions.user = Some(owner(&value)?),
+            other => {
+                let choices = choices(other, NAMES);
+                return Err(PyTypeError::new_err(format!(
+                    "unexpected keyword argument '{other}': {choices}"
+                )));
+            }
+        }
+    }
+    if by.is_some() && conditions.before.is_none() && conditions.since.is_none() {
+        return Err(bad("by", "needs older_than or newer_than"));
+    }
+    conditions.by = by.unwrap_or_default();
+    Ok(conditions)
+}
+
+fn bad(name: &str, reason: &str) -> PyErr {
+    PyValueError::new_err(format!("{name}: {reason}"))
+}
+
+/// One string or several.
+fn texts(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    match value.cast::<PyString>() {
+        Ok(text) => Ok(vec![text.extract()?]),
+        Err(_) => value.extract(),
+    }
+}
+
+fn globs(globs: Result<Globs, BadGlob>) -> PyResult<Globs> {
+    globs.map_err(|error| bad(&error.glob, &error.reason))
+}
+
+fn file_type(text: &str) -> PyResult<FileType> {
+    FileType::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
+        let choices = choices(text, FileType::ALL.into_iter().map(FileType::name));
+        bad("type", &format!("unknown type '{text}': {choices}"))
+    })
+}
+
+fn time_kind(text: &str) -> PyResult<TimeKind> {
+    TimeKind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
+        bad(
+            "by",
+            &format!(
+                "unknown time '{text}': {}",
+                choices(text, TimeKind::ALL.into_iter().map(TimeKind::name))
+            ),
+        )
+    })
+}
+
+/// An age in seconds, as `datetime.timedelta`, or as text such as `30d`.
+fn ago(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Time> {
+    let age_s = if let Ok(text) = value.cast::<PyString>() {
+        quantity::age_s(&text.extract::<String>()?).map_err(|reason| bad(name, &reason))? as f64
+    } else if let Ok(seconds) = value.call_method0("total_seconds") {
+        seconds.extract()?
+    } else {
+        value.extract::<f64>()?
+    };
+    if !age_s.is_finite() || age_s < 0.0 {
+        return Err(bad(name, "an age is at least 0 seconds"));
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    let then = now - age_s;
+    let nanoseconds = ((then - then.floor()) * 1e9) as u32;
+    Ok(Time { seconds: then.floor() as i64, nanoseconds: nanoseconds.min(999_999_999) })
+}
+
+/// Bytes, or text such as `4KiB`.
+pub(crate) fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    match value.cast::<PyString>() {
+        Ok(text) => quantity::bytes(&text.extract::<String>()?).map_err(|reason| bad(name, &reason)),
+        Err(_) => value.extract(),
+    }
+}
+
+/// A number, or a name that the system knows.
+fn owner(value: &Bound<'_, PyAny>) -> PyResult<u32> {
+    match value.cast::<PyString>() {
+        Ok(name) => value.py().import("pwd")?.call_method1("getpwnam", (name,))?.getattr("pw_uid")?.extract(),
+        Err(_) => value.extract(),
+    }
+}

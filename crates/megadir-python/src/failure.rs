@@ -1,0 +1,65 @@
+//! Errors of the library as Python exceptions: `OSError` and its subclasses, with errno and filename.
+
+use std::error::Error as _;
+
+use arrow_schema::ArrowError;
+use megadir::{Error, ErrorKind};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::names::Naming;
+
+/// Numbers of Linux, for errors that the library finds without the kernel.
+const ENOENT: i32 = 2;
+const EIO: i32 = 5;
+const EACCES: i32 = 13;
+const EBUSY: i32 = 16;
+const ENOTDIR: i32 = 20;
+const EMFILE: i32 = 24;
+const ENOTEMPTY: i32 = 39;
+const EOPNOTSUPP: i32 = 95;
+
+/// Converts an error. Python picks the subclass of `OSError` by the number.
+pub(crate) fn exception(error: &Error, naming: Naming) -> PyErr {
+    if matches!(error.kind(), ErrorKind::BadOption | ErrorKind::UnknownBackend) {
+        return PyValueError::new_err(error.to_string());
+    }
+    let source = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+    let number = source.and_then(std::io::Error::raw_os_error).unwrap_or(match error.kind() {
+        ErrorKind::NotFound => ENOENT,
+        ErrorKind::NotADirectory => ENOTDIR,
+        ErrorKind::PermissionDenied => EACCES,
+        ErrorKind::MountPoint => EBUSY,
+        ErrorKind::NotEmpty => ENOTEMPTY,
+        ErrorKind::TooManyOpenFiles => EMFILE,
+        ErrorKind::Unavailable => EOPNOTSUPP,
+        _ => EIO,
+    });
+    Python::attach(|py| match naming.path(py, error.path()) {
+        Ok(path) if !error.path().as_os_str().is_empty() => {
+            PyOSError::new_err((number, error.reason(), path.unbind()))
+        }
+        Ok(_) => PyOSError::new_err((number, error.reason())),
+        Err(undecodable) => undecodable,
+    })
+}
+
+/// The exception of an entry that could not be examined.
+pub(crate) fn unexamined(directory: &std::path::Path, name: &[u8], errno: i32, naming: Naming) -> PyErr {
+    let path = match megadir::names::to_os(name) {
+        Ok(name) => directory.join(&*name),
+        Err(_) => directory.to_owned(),
+    };
+    exception(&Error::io("stat", &path, std::io::Error::from_raw_os_error(errno)), naming)
+}
+
+/// Converts an exception for the C stream interface, which knows numbers and texts only.
+pub(crate) fn for_stream(error: &PyErr) -> ArrowError {
+    Python::attach(|py| {
+        let text = error.to_string();
+        match error.is_instance_of::<PyOSError>(py) {
+            true => ArrowError::IoError(text.clone(), std::io::Error::other(text)),
+            false => ArrowError::ExternalError(text.into()),
+        }
+    })
+}

@@ -1,0 +1,246 @@
+//! `scan` and `changes`: inventories of trees, and what differs since.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use arrow_array::builder::{
+    BinaryBuilder, BooleanBuilder, Int8Builder, Int32Builder, Int64Builder, StringBuilder,
+};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use megadir::{Conditions, Dir, TreeEvent, names};
+use megadir_inventory::changes::{Change, CompareOptions, Compared, Watch, compare, compare_inventories};
+use megadir_inventory::{GROUP_ROWS, Inventory, Rows, ScanOptions, WriteOptions, Writer};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::attention::{Callbacks, attentive};
+use crate::columns::{BATCH_ROWS, text_type, texts, time_type, times, type_type, types};
+use crate::conditions::conditions;
+use crate::failure::exception;
+use crate::listing::{processors, walk_options};
+use crate::names::{Named, Naming};
+use crate::stream::{Source, Stream};
+
+/// Rows waiting to be sorted, bytes; what exceeds it waits in temporary files beside the output.
+const MEMORY_BYTES: usize = 256 << 20;
+/// Level of Zstandard. Higher levels take longer than the scan itself and save little: most of the data is names.
+const LEVEL: i32 = 1;
+
+/// Rows, failed, unread directories, bytes of the file.
+type Scanned = (u64, u64, u64, u64);
+
+/// See `megadir.scan`.
+#[pyfunction]
+#[pyo3(signature = (paths, output, cross_mounts, progress, given))]
+pub(crate) fn scan(
+    py: Python<'_>,
+    paths: &Bound<'_, PyAny>,
+    output: &Bound<'_, PyAny>,
+    cross_mounts: bool,
+    progress: Option<Py<PyAny>>,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<Scanned> {
+    let paths = Named::several(paths)?;
+    let naming = paths.first().map_or(Naming::Text, |path| path.naming);
+    let paths: Vec<PathBuf> = paths.into_iter().map(|path| path.path).collect();
+    let output = Named::from(output)?.path;
+    let conditions = conditions(given)?;
+    let conditions = (!conditions.is_none()).then(|| Arc::new(conditions));
+    let (read, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    let watched = (|| read.load(Ordering::Relaxed), || stop.store(true, Ordering::Relaxed));
+    let scanned = attentive(py, progress, watched, || {
+        let mut watch = |event: TreeEvent<'_>| {
+            if let TreeEvent::Read(entries) = event {
+                read.store(entries, Ordering::Relaxed);
+            }
+            if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        write(&paths, &output, cross_mounts, conditions, &mut watch)
+    })?;
+    // Without a result the work was stopped, whose reason was raised before.
+    let scanned = scanned.map_err(|error| exception(&error, naming))?;
+    scanned.ok_or_else(|| PyValueError::new_err("the scan was stopped; nothing was written"))
+}
+
+fn write(
+    paths: &[PathBuf],
+    output: &Path,
+    cross_mounts: bool,
+    conditions: Option<Arc<Conditions>>,
+    watch: &mut dyn FnMut(TreeEvent<'_>) -> ControlFlow<()>,
+) -> megadir::Result<Option<Scanned>> {
+    let roots =
+        paths.iter().map(|path| megadir_inventory::root_path(path)).collect::<megadir::Result<_>>()?;
+    let options = WriteOptions { threads: processors(), level: LEVEL, group_rows: GROUP_ROWS };
+    let writer = Writer::create(output, roots, options)?;
+    let all = Arc::default();
+    let mut threads = 1;
+    for path in paths {
+        threads = threads.max(walk_options(&Dir::open(path)?, None, &all, false)?.threads);
+    }
+    let options = ScanOptions {
+        threads,
+        cross_mounts,
+        read_ahead: megadir::ReadAhead::Auto,
+        stat_backend: None,
+        buffer_bytes: 32 << 10,
+        queue_directories_max: 256,
+        memory_bytes: MEMORY_BYTES,
+        spill_directory: spill_directory(output),
+        exclude: writer.excluded(),
+        conditions,
+        entries_per_second_max: None,
+    };
+    let mut writer = writer;
+    let Some(metadata) = megadir_inventory::scan(paths, &options, watch, &mut writer)? else {
+        return Ok(None);
+    };
+    let bytes = writer.finish(&metadata)?;
+    Ok(Some((metadata.rows, metadata.failed, metadata.unread_directories, bytes)))
+}
+
+fn spill_directory(output: &Path) -> PathBuf {
+    match output.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
+        Some(parent) => parent.to_owned(),
+        None => std::env::temp_dir(),
+    }
+}
+
+/// See `megadir.changes`.
+#[pyfunction]
+#[pyo3(signature = (inventory, path, any_root, callbacks))]
+pub(crate) fn changes(
+    py: Python<'_>,
+    inventory: &Bound<'_, PyAny>,
+    path: Option<&Bound<'_, PyAny>>,
+    any_root: bool,
+    callbacks: Callbacks,
+) -> PyResult<Stream> {
+    let (on_error, progress) = callbacks;
+    let inventory = Named::from(inventory)?;
+    let now = path.map(Named::from).transpose()?;
+    let naming = now.as_ref().map_or(inventory.naming, |now| now.naming);
+    let watch = Watch::default();
+    let watched = (|| watch.entries.load(Ordering::Relaxed), || watch.stop.store(true, Ordering::Relaxed));
+    let now = now.map(|now| now.path);
+    let compared = attentive(py, progress, watched, || compared(&inventory.path, now, any_root, &watch))?;
+    let compared = compared.map_err(|error| exception(&error, naming))?;
+    for error in &compared.failures {
+        let error = exception(error, naming);
+        match &on_error {
+            Some(on_error) => on_error.call1(py, (error.into_value(py),)).map(drop)?,
+            None => return Err(error),
+        }
+    }
+    let rows = Changed { changes: compared.changes.into_iter(), naming, schema: schema(naming) };
+    Ok(Stream::new(rows.schema.clone(), Box::new(rows)))
+}
+
+/// Compares an inventory with the trees, with one tree, or with a newer inventory.
+fn compared(
+    inventory: &Path,
+    now: Option<PathBuf>,
+    any_root: bool,
+    watch: &Watch,
+) -> megadir::Result<Compared> {
+    let inventory = Inventory::open(inventory)?;
+    let newer = now.as_deref().filter(|now| now.is_file()).map(Inventory::open).transpose()?;
+    let mut options = CompareOptions {
+        threads: processors(),
+        skip_unchanged: true,
+        any_root,
+        keep: None,
+        exclude: inventory.excluded().into_iter().collect(),
+        conditions: None,
+        gains: None,
+    };
+    if let Some(newer) = newer {
+        options.exclude.extend(newer.excluded());
+        return compare_inventories(inventory, newer, &options, watch);
+    }
+    let roots = match now {
+        Some(now) => vec![Dir::open(now)],
+        None => {
+            inventory.metadata().roots.iter().map(|root| Dir::open(&*names::to_os(&root.path)?)).collect()
+        }
+    };
+    compare(inventory, roots, &options, watch)
+}
+
+fn schema(naming: Naming) -> SchemaRef {
+    let field = |name: &str, data_type, nullable| Field::new(name, data_type, nullable);
+    Arc::new(Schema::new(vec![
+        field("kind", DataType::Utf8, false),
+        field("root", DataType::Int32, false),
+        field("path", text_type(naming), false),
+        field("from", text_type(naming), true),
+        field("fields", DataType::Utf8, false),
+        field("suspect", DataType::Boolean, false),
+        field("type", type_type(), false),
+        field("size", DataType::Int64, true),
+        field("mtime", time_type(), true),
+        field("old_size", DataType::Int64, true),
+        field("old_mtime", time_type(), true),
+    ]))
+}
+
+struct Changed {
+    changes: std::vec::IntoIter<Change>,
+    naming: Naming,
+    schema: SchemaRef,
+}
+
+impl Source for Changed {
+    fn next(&mut self) -> PyResult<Option<RecordBatch>> {
+        let changes: Vec<Change> = self.changes.by_ref().take(BATCH_ROWS).collect();
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let arrays = arrays(&changes, self.naming)?;
+        let batch = RecordBatch::try_new(self.schema.clone(), arrays);
+        batch.map(Some).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+fn arrays(changes: &[Change], naming: Naming) -> PyResult<Vec<ArrayRef>> {
+    let (mut kinds, mut roots) = (StringBuilder::new(), Int32Builder::new());
+    let (mut paths, mut sources) = (BinaryBuilder::new(), BinaryBuilder::new());
+    let (mut fields, mut suspects, mut file_types) =
+        (StringBuilder::new(), BooleanBuilder::new(), Int8Builder::new());
+    let [mut sizes, mut mtimes, mut old_sizes, mut old_mtimes] = std::array::from_fn(|_| Int64Builder::new());
+    for change in changes {
+        kinds.append_value(change.kind.name());
+        roots.append_value(i32::try_from(change.root).unwrap_or(i32::MAX));
+        paths.append_value(change.path.to_vec());
+        sources.append_option(change.from.as_ref().map(megadir_inventory::TreePath::to_vec));
+        fields.append_value(change.fields.names().collect::<Vec<_>>().join(","));
+        suspects.append_value(change.suspect);
+        let (old, new) = (change.old.as_ref(), change.new.as_ref());
+        file_types.append_value(new.or(old).map_or(0, |facts| facts.kind as i8));
+        let size = |facts: Option<&megadir_inventory::Facts>| {
+            facts?.size_bytes.and_then(|size| i64::try_from(size).ok())
+        };
+        sizes.append_option(size(new));
+        mtimes.append_option(new.and_then(|facts| facts.modified_ns));
+        old_sizes.append_option(size(old));
+        old_mtimes.append_option(old.and_then(|facts| facts.modified_ns));
+    }
+    Ok(vec![
+        Arc::new(kinds.finish()),
+        Arc::new(roots.finish()),
+        texts(paths, naming)?,
+        texts(sources, naming)?,
+        Arc::new(fields.finish()),
+        Arc::new(suspects.finish()),
+        types(file_types)?,
+        Arc::new(sizes.finish()),
+        times(mtimes),
+        Arc::new(old_sizes.finish()),
+        times(old_mtimes),
+    ])
+}

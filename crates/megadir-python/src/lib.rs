@@ -1,0 +1,38 @@
+//! The extension `megadir._megadir`: the libraries of megadir for Python, with columns and batches of Arrow.
+//!
+//! The functions here take all their arguments; `megadir/__init__.py` gives them defaults, types and documentation. Work is
+//! done without the interpreter's lock, which is taken every 50 ms for signals and progress.
+
+mod attention;
+mod columns;
+mod conditions;
+mod failure;
+mod inventory;
+mod layout;
+mod limits;
+mod listing;
+mod names;
+mod remove;
+mod scandir;
+mod stream;
+mod usage;
+
+#[pyo3::pymodule]
+mod _megadir {
+    #[pymodule_export]
+    use crate::inventory::{changes, scan};
+    #[pymodule_export]
+    use crate::layout::Layout;
+    #[pymodule_export]
+    use crate::limits::limits;
+    #[pymodule_export]
+    use crate::listing::{count, estimate, list};
+    #[pymodule_export]
+    use crate::remove::remove;
+    #[pymodule_export]
+    use crate::scandir::{DirEntry, ScandirIterator, scandir};
+    #[pymodule_export]
+    use crate::stream::{Batch, Stream};
+    #[pymodule_export]
+    use crate::usage::usage;
+}

@@ -1,0 +1,309 @@
+//! Listing of a directory or a tree, as record batches or as a number.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use megadir::{
+    AttributeListing, Attributes, Batch, Conditions, Dir, Entry, Listing, Place, StatMask, Walk, WalkItem,
+    WalkOptions, attribute_policy, policy,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::attention::{Attention, Callbacks};
+use crate::columns::{Column, Rows};
+use crate::conditions::conditions;
+use crate::failure::{exception, unexamined};
+use crate::names::{Named, Naming};
+use crate::stream::{Source, Stream};
+
+/// Number of processors, as far as threads help.
+pub(crate) fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(policy::THREADS_PICKED_MAX)
+}
+
+/// Options of a walk below `root`: one thread per processor, or as many as wait for a server.
+pub(crate) fn walk_options(
+    root: &Dir,
+    want: Option<StatMask>,
+    conditions: &Arc<Conditions>,
+    cross_mounts: bool,
+) -> megadir::Result<WalkOptions> {
+    let threads = processors().max(attribute_policy::row(root.file_system()).waiting_threads);
+    let examine = match want {
+        Some(want) => Some((attribute_policy::choose(root, want, 1)?.stat_backend, want)),
+        None => None,
+    };
+    let conditions = conditions.limits_sight().then(|| Arc::clone(conditions));
+    Ok(WalkOptions { cross_mounts, examine, conditions, ..WalkOptions::new(threads) })
+}
+
+enum Reading {
+    Names(Listing),
+    Examined(AttributeListing),
+    Tree(Walk),
+}
+
+/// Entries that are still to be read.
+pub(crate) struct Entries {
+    reading: Reading,
+    root: Dir,
+    rows: Rows,
+    filter: Filter,
+    reports: Reports,
+    ended: bool,
+}
+
+/// Which entries become rows.
+struct Filter {
+    conditions: Arc<Conditions>,
+    accepts_all: bool,
+    /// Position of the directory being read.
+    place: Place,
+    parent: Vec<u8>,
+}
+
+/// Failures and progress.
+struct Reports {
+    on_error: Option<Py<PyAny>>,
+    naming: Naming,
+    attention: Attention,
+    read: u64,
+}
+
+impl Reports {
+    /// Hands a failure below the root to the caller's function, or ends the listing by it.
+    fn failed(&self, error: PyErr) -> PyResult<()> {
+        match &self.on_error {
+            None => Err(error),
+            Some(on_error) => Python::attach(|py| on_error.call1(py, (error.into_value(py),)).map(drop)),
+        }
+    }
+}
+
+impl Filter {
+    /// Adds the accepted ones of some entries; returns the first that could not be examined.
+    fn add<'e>(
+        &self,
+        rows: &mut Rows,
+        entries: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
+    ) -> Option<(Vec<u8>, i32)> {
+        let mut failed = None;
+        for (entry, row) in entries {
+            // Removed after it was listed: treated as removed before.
+            if row.has_vanished() || !self.conditions.may_accept(&self.place, entry.name, entry.kind, row) {
+                continue;
+            }
+            if row.error != 0 && failed.is_none() {
+                failed = Some((entry.name.to_vec(), row.error));
+            }
+            rows.add(&self.parent, &entry, row);
+        }
+        failed
+    }
+
+    fn add_names(&self, rows: &mut Rows, batch: Batch<'_>) {
+        if self.accepts_all && rows.only_counts() {
+            return rows.count(batch.len());
+        }
+        for entry in batch {
+            let accepts = || {
+                self.conditions.accepts_type(entry.kind)
+                    && self.conditions.accepts_name(&self.place, entry.name)
+            };
+            if self.accepts_all || accepts() {
+                rows.add(&self.parent, &entry, &Attributes::NOTHING);
+            }
+        }
+    }
+}
+
+/// Keyword arguments of a listing.
+pub(crate) struct Asked<'a> {
+    pub(crate) columns: &'a [Column],
+    pub(crate) recursive: bool,
+    pub(crate) cross_mounts: bool,
+    pub(crate) conditions: Conditions,
+    pub(crate) callbacks: Callbacks,
+}
+
+impl Entries {
+    pub(crate) fn open(path: &Named, asked: Asked<'_>) -> megadir::Result<Self> {
+        let root = Dir::open(&path.path)?;
+        let conditions = Arc::new(asked.conditions);
+        let mut want = conditions.want();
+        for column in asked.columns {
+            want = want | column.want();
+        }
+        let needs_types = asked.columns.contains(&Column::Type) || !conditions.types.is_empty();
+        let want =
+            (want != StatMask::NOTHING).then(|| if needs_types { want | StatMask::TYPE } else { want });
+        let reading = match (asked.recursive, want) {
+            (true, _) => {
+                let options = walk_options(&root, want, &conditions, asked.cross_mounts)?;
+                Reading::Tree(Walk::new(root.again()?, &options)?)
+            }
+            (false, Some(want)) => {
+                let threads = attribute_policy::threads(root.file_system(), processors());
+                let choice = attribute_policy::choose(&root, want, threads)?;
+                Reading::Examined(AttributeListing::with_choice(root.again()?, choice)?)
+            }
+            (false, None) => {
+                let mut choice = policy::choose(&root, policy::threads(root.file_system(), processors()))?;
+                choice.options.resolve_types = needs_types;
+                Reading::Names(Listing::with_choice(&root, choice)?)
+            }
+        };
+        let accepts_all = conditions.is_none();
+        let (on_error, progress) = asked.callbacks;
+        let attention = Attention::new(progress);
+        Ok(Self {
+            reading,
+            root,
+            rows: Rows::new(asked.columns, path.naming),
+            filter: Filter { conditions, accepts_all, place: Place::TOP, parent: Vec::new() },
+            reports: Reports { on_error, naming: path.naming, attention, read: 0 },
+            ended: false,
+        })
+    }
+
+    /// Reads one buffer of entries; `false` at the end.
+    fn step(&mut self) -> PyResult<bool> {
+        let Self { reading, root, rows, filter, reports, .. } = self;
+        let naming = reports.naming;
+        let raise = |error: megadir::Error| exception(&error, naming);
+        let read = match reading {
+            Reading::Names(listing) => match listing.next_batch().map_err(raise)? {
+                Some(batch) => {
+                    filter.add_names(rows, batch);
+                    batch.len()
+                }
+                None => return Ok(false),
+            },
+            Reading::Examined(listing) => match listing.next_batch().map_err(raise)? {
+                Some(batch) => {
+                    if let Some((name, errno)) = filter.add(rows, batch.entries()) {
+                        reports.failed(unexamined(root.path(), &name, errno, naming))?;
+                    }
+                    batch.len()
+                }
+                None => return Ok(false),
+            },
+            Reading::Tree(walk) => match walk.next_item() {
+                Some(item) => tree_item(item, root, rows, filter, reports)?,
+                None => return Ok(false),
+            },
+        };
+        reports.read += read as u64;
+        reports.attention.pay(reports.read)?;
+        Ok(true)
+    }
+
+    fn batch(&mut self) -> PyResult<Option<RecordBatch>> {
+        while !self.ended && !self.rows.is_full() {
+            self.ended = !self.step()?;
+        }
+        if self.ended {
+            self.reports.attention.look(self.reports.read)?;
+        }
+        if self.rows.len() == 0 { Ok(None) } else { self.rows.take().map(Some) }
+    }
+
+    /// Reads everything and returns the number of accepted entries.
+    pub(crate) fn count(mut self) -> PyResult<usize> {
+        while self.step()? {}
+        self.reports.attention.look(self.reports.read)?;
+        Ok(self.rows.len())
+    }
+}
+
+/// Adds the entries of a tree; returns the number read.
+fn tree_item(
+    item: WalkItem<'_>,
+    root: &Dir,
+    rows: &mut Rows,
+    filter: &mut Filter,
+    reports: &Reports,
+) -> PyResult<usize> {
+    match item {
+        WalkItem::Batch { directory, batch, attributes } => {
+            let below = directory.below();
+            if !rows.only_counts() || !filter.accepts_all {
+                filter.parent.clear();
+                below.push_to(&mut filter.parent);
+                filter.place = filter.conditions.place(below);
+            }
+            match attributes.is_empty() {
+                true => filter.add_names(rows, batch),
+                false => {
+                    if let Some((name, errno)) = filter.add(rows, batch.entries().zip(attributes)) {
+                        reports.failed(unexamined(directory, &name, errno, reports.naming))?;
+                    }
+                }
+            }
+            Ok(batch.len())
+        }
+        WalkItem::Error(error) if error.path() == root.path() => Err(exception(&error, reports.naming)),
+        WalkItem::Error(error) => reports.failed(exception(&error, reports.naming)).map(|()| 0),
+        WalkItem::OtherMount(_) | WalkItem::End { .. } => Ok(0),
+    }
+}
+
+impl Source for Entries {
+    fn next(&mut self) -> PyResult<Option<RecordBatch>> {
+        let batch = self.batch();
+        self.ended |= batch.is_err();
+        batch
+    }
+}
+
+/// See `megadir.list`.
+#[pyfunction]
+#[pyo3(signature = (path, columns, recursive, cross_mounts, callbacks, given))]
+pub(crate) fn list(
+    py: Python<'_>,
+    path: &Bound<'_, PyAny>,
+    columns: Option<Vec<String>>,
+    recursive: bool,
+    cross_mounts: bool,
+    callbacks: Callbacks,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<Stream> {
+    let path = Named::from(path)?;
+    let columns: Vec<Column> = match columns {
+        Some(names) => names.iter().map(|name| Column::from_name(name)).collect::<PyResult<_>>()?,
+        None if recursive => vec![Column::Path],
+        None => vec![Column::Name],
+    };
+    let conditions = conditions(given)?;
+    let asked = Asked { columns: &columns, recursive, cross_mounts, conditions, callbacks };
+    let entries =
+        py.detach(|| Entries::open(&path, asked)).map_err(|error| exception(&error, path.naming))?;
+    Ok(Stream::new(entries.rows.schema(), Box::new(entries)))
+}
+
+/// See `megadir.count`.
+#[pyfunction]
+#[pyo3(signature = (path, recursive, cross_mounts, callbacks, given))]
+pub(crate) fn count(
+    py: Python<'_>,
+    path: &Bound<'_, PyAny>,
+    recursive: bool,
+    cross_mounts: bool,
+    callbacks: Callbacks,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<usize> {
+    let path = Named::from(path)?;
+    let conditions = conditions(given)?;
+    let asked = Asked { columns: &[], recursive, cross_mounts, conditions, callbacks };
+    py.detach(|| Entries::open(&path, asked).map_err(|error| exception(&error, path.naming))?.count())
+}
+
+/// See `megadir.estimate`.
+#[pyfunction]
+pub(crate) fn estimate(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<(u64, u64, u64, String)> {
+    let path = Named::from(path)?;
+    let estimate = py.detach(|| megadir::estimate(&Dir::open(&path.path)?));
+    let estimate = estimate.map_err(|error| exception(&error, path.naming))?;
+    Ok((estimate.entries, estimate.interval.0, estimate.interval.1, estimate.basis))
+}

@@ -1,0 +1,203 @@
+//! `usage`: which directories hold the entries and the space, of trees or of an inventory.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arrow_array::builder::{BinaryBuilder, Int32Builder, Int64Builder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use megadir::nearest::choices;
+use megadir::usage::{By, Item, Report, Sum, Usage, UsageOptions, read};
+use megadir::{Conditions, Dir, TreeEvent};
+use megadir_inventory::{Inventory, nanoseconds};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::attention::{Callbacks, attentive};
+use crate::columns::{text_type, texts, time_type, times};
+use crate::conditions::conditions;
+use crate::failure::{exception, unexamined};
+use crate::listing::walk_options;
+use crate::names::{Named, Naming};
+use crate::stream::Stream;
+
+/// See `megadir.usage`.
+#[pyfunction]
+#[pyo3(signature = (paths, ranking, cross_mounts, callbacks, given))]
+pub(crate) fn usage(
+    py: Python<'_>,
+    paths: &Bound<'_, PyAny>,
+    ranking: (usize, Option<u32>, String),
+    cross_mounts: bool,
+    callbacks: Callbacks,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<Stream> {
+    let paths = Named::several(paths)?;
+    let naming = paths.first().map_or(Naming::Text, |path| path.naming);
+    let ((top, depth, by), (on_error, progress)) = (ranking, callbacks);
+    let by = By::ALL.into_iter().find(|one| one.name() == by).ok_or_else(|| {
+        let choices = choices(&by, By::ALL.into_iter().map(By::name));
+        PyValueError::new_err(format!("order: unknown order '{by}': {choices}"))
+    })?;
+    let conditions = Arc::new(conditions(given)?);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now_s = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    let mut reading = Reading {
+        usage: Usage::new(UsageOptions { top, depth, by, now_s }),
+        conditions,
+        cross_mounts,
+        naming,
+        on_error,
+        shared: Shared::default(),
+    };
+    let shared = reading.shared.clone();
+    let watched = (|| shared.done.load(Ordering::Relaxed), || shared.stop.store(true, Ordering::Relaxed));
+    attentive(py, progress, watched, || {
+        paths.iter().try_for_each(|path| reading.path(&path.path)).map(|()| reading.usage.finish())
+    })?
+    .and_then(|report| table(&report, naming))
+}
+
+#[derive(Clone, Default)]
+struct Shared {
+    done: Arc<AtomicU64>,
+    stop: Arc<AtomicBool>,
+    /// Exception of the caller's function.
+    raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+struct Reading {
+    usage: Usage,
+    conditions: Arc<Conditions>,
+    cross_mounts: bool,
+    naming: Naming,
+    on_error: Option<Py<PyAny>>,
+    shared: Shared,
+}
+
+impl Reading {
+    fn path(&mut self, path: &Path) -> PyResult<()> {
+        let naming = self.naming;
+        let read = if path.is_file() { self.inventory(path) } else { self.tree(path) };
+        let _ = read.map_err(|error| exception(&error, naming))?;
+        match self.shared.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn inventory(&mut self, path: &Path) -> megadir::Result<ControlFlow<()>> {
+        let shared = self.shared.clone();
+        let before = shared.done.load(Ordering::Relaxed);
+        let mut watch = |read: u64| shared.goes_on(before + read);
+        let conditions = (!self.conditions.is_none()).then_some(&self.conditions);
+        let flow = megadir_inventory::usage(Inventory::open(path)?, conditions, &mut self.usage, &mut watch)?;
+        Ok(flow.map_continue(drop))
+    }
+
+    fn tree(&mut self, path: &Path) -> megadir::Result<ControlFlow<()>> {
+        let root = Dir::open(path)?;
+        let options = walk_options(
+            &root,
+            Some(Item::WANT | self.conditions.want()),
+            &self.conditions,
+            self.cross_mounts,
+        )?;
+        let conditions = (!self.conditions.is_none()).then(|| Arc::clone(&self.conditions));
+        let (shared, naming) = (self.shared.clone(), self.naming);
+        let (before, mut here) = (shared.done.load(Ordering::Relaxed), 0);
+        let on_error = self.on_error.as_ref();
+        let mut watch = |event: TreeEvent<'_>| {
+            let failed = match event {
+                TreeEvent::Read(entries) => {
+                    here = entries;
+                    None
+                }
+                TreeEvent::Failed(error) => Some(exception(error, naming)),
+                TreeEvent::Unexamined { directory, first, errno, .. } => {
+                    Some(unexamined(directory, first, errno, naming))
+                }
+                TreeEvent::Written(_) | TreeEvent::OtherMount(_) => None,
+            };
+            match failed {
+                Some(error) => shared.failed(error, on_error),
+                None => shared.goes_on(before + here),
+            }
+        };
+        read(&mut self.usage, root, megadir::WalkOptions { conditions, ..options }, &mut watch)
+    }
+}
+
+impl Shared {
+    fn goes_on(&self, done: u64) -> ControlFlow<()> {
+        self.done.store(done, Ordering::Relaxed);
+        if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Hands a failure to the caller's function, or ends the work by it.
+    fn failed(&self, error: PyErr, on_error: Option<&Py<PyAny>>) -> ControlFlow<()> {
+        let raised = match on_error {
+            None => Err(error),
+            Some(on_error) => Python::attach(|py| on_error.call1(py, (error.into_value(py),)).map(drop)),
+        };
+        match raised {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+/// The trees first, then the directories in their order.
+fn table(report: &Report, naming: Naming) -> PyResult<Stream> {
+    let root_path = Vec::new();
+    let roots = report.roots.iter().zip(0..).map(|(root, index)| (index, root_path.clone(), 0, &root.sum));
+    let directories = report.directories.iter().map(|one| (one.root, one.path.to_vec(), one.depth, &one.sum));
+    let rows: Vec<(u32, Vec<u8>, u32, &Sum)> = roots.chain(directories).collect();
+    let number = |of: &dyn Fn(&Sum) -> u128| -> ArrayRef {
+        let mut values = Int64Builder::new();
+        rows.iter().for_each(|row| values.append_value(i64::try_from(of(row.3)).unwrap_or(i64::MAX)));
+        Arc::new(values.finish())
+    };
+    let time = |of: &dyn Fn(&Sum) -> Option<megadir::Time>| {
+        let mut values = Int64Builder::new();
+        rows.iter().for_each(|row| values.append_option(of(row.3).map(nanoseconds)));
+        times(values)
+    };
+    let (mut indices, mut paths, mut depths) =
+        (Int32Builder::new(), BinaryBuilder::new(), Int32Builder::new());
+    for (root, path, depth, _) in &rows {
+        indices.append_value(*root as i32);
+        paths.append_value(path);
+        depths.append_value(*depth as i32);
+    }
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("root", Arc::new(indices.finish())),
+        ("path", texts(paths, naming)?),
+        ("depth", Arc::new(depths.finish())),
+        ("entries", number(&|sum| sum.amount.entries.into())),
+        ("inodes", number(&|sum| sum.amount.inodes.into())),
+        ("directories", number(&|sum| sum.directories.into())),
+        ("allocated", number(&|sum| sum.amount.allocated)),
+        ("apparent", number(&|sum| sum.amount.apparent)),
+        ("newest", time(&|sum| sum.newest)),
+        ("oldest", time(&|sum| sum.oldest)),
+    ];
+    let field = |(name, _): &(&str, ArrayRef)| match *name {
+        "path" => Field::new("path", text_type(naming), false),
+        "newest" | "oldest" => Field::new(*name, time_type(), true),
+        "root" | "depth" => Field::new(*name, DataType::Int32, false),
+        _ => Field::new(*name, DataType::Int64, false),
+    };
+    let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+    let arrays = columns.into_iter().map(|(_, array)| array).collect();
+    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays);
+    let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(Stream::new(schema, Box::new(vec![batch].into_iter())))
+}

@@ -1,0 +1,39 @@
+"""The examples of the docstrings and of docs/python.md, each in a directory of its own."""
+
+import doctest
+import os
+import pathlib
+
+import megadir
+import pytest
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+PAGE = pathlib.Path(__file__).parents[3] / "docs" / "python.md"
+
+
+def examples():
+    """Each documented object, and each block of the page."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found = [test for test in finder.find(megadir, "megadir") if test.examples]
+    parser = doctest.DocTestParser()
+    blocks = PAGE.read_text().split("```python\n")[1:]
+    for number, block in enumerate(blocks, 1):
+        text = block.split("```")[0]
+        found.append(parser.get_doctest(text, {}, f"python.md, block {number}", str(PAGE), 0))
+    return found
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+def test_example(example, tmp_path, monkeypatch):
+    (tmp_path / "photos" / "old").mkdir(parents=True)
+    (tmp_path / "photos" / "a.jpg").write_bytes(b"aaaa")
+    (tmp_path / "photos" / "b.jpg").write_bytes(b"bbbbbbbb")
+    (tmp_path / "photos" / "old" / "c.jpg").write_bytes(b"c")
+    monkeypatch.chdir(tmp_path)
+    example.globs.update(megadir=megadir, os=os)
+    import pyarrow
+
+    example.globs["pyarrow"] = pyarrow
+    output = []
+    result = doctest.DocTestRunner(optionflags=FLAGS).run(example, out=output.append)
+    assert result.attempted > 0 and result.failed == 0, "".join(output)

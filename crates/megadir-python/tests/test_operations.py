@@ -1,0 +1,129 @@
+"""Inventories, changes, usage, limits, layouts and removal."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import megadir
+import pyarrow
+import pytest
+
+
+def rows(stream):
+    """Rows as dictionaries, with times in nanoseconds."""
+    table = pyarrow.table(stream)
+    for index, field in enumerate(table.schema):
+        if pyarrow.types.is_timestamp(field.type):
+            table = table.set_column(index, field.name, table[field.name].cast(pyarrow.int64()))
+    return table.to_pylist()
+
+
+def test_changes_since_a_scan(tree):
+    inventory = tree.parent / "inventory.parquet"
+    scanned = megadir.scan(tree, inventory)
+    assert scanned == (308, 0, 0, inventory.stat().st_size)
+    (tree / "new").write_text("new")
+    (tree / "a" / "file-0007.dat").unlink()
+    (tree / "a" / "file-0008.dat").write_text("changed")
+    (tree / "a" / "file-0009.dat").rename(tree / "empty" / "moved")
+    changed = {
+        (row["kind"], row["path"], row["from"], row["old_size"], row["size"])
+        for row in rows(megadir.changes(inventory))
+        if row["type"] == "file" and row["kind"] != "suspect"
+    }
+    expected = {
+        ("added", "new", None, None, 3),
+        ("removed", "a/file-0007.dat", None, 7, None),
+        ("modified", "a/file-0008.dat", None, 8, 7),
+        ("renamed", "empty/moved", "a/file-0009.dat", 9, 9),
+    }
+    assert changed == expected
+    newer = tree.parent / "newer.parquet"
+    megadir.scan(tree, newer)
+    of_two = {
+        (row["kind"], row["path"], row["from"], row["old_size"], row["size"])
+        for row in rows(megadir.changes(inventory, newer))
+        if row["type"] == "file" and row["kind"] != "suspect"
+    }
+    assert of_two == expected
+    shutil.copytree(tree, tree.parent / "copy", symlinks=True, ignore=lambda *_: ["fifo"])
+    with pytest.raises(ValueError, match="not the directory"):
+        megadir.changes(inventory, tree.parent / "copy")
+    assert rows(megadir.changes(os.fsencode(inventory), any_root=True))[0]["kind"]
+
+
+def test_the_command_and_the_package_agree(tree):
+    """The command of the wheel compares an inventory of the package with the tree."""
+    inventory = tree.parent / "inventory.parquet"
+    megadir.scan([tree], inventory, exclude="fifo")
+    command = os.path.join(os.path.dirname(sys.executable), "megadir")
+    listed = subprocess.run([command, "list", "--recursive", tree], stdout=subprocess.PIPE, text=True, check=True)
+    paths = sorted(os.path.relpath(line, tree) for line in listed.stdout.splitlines())
+    assert paths == sorted(pyarrow.table(megadir.list(tree, recursive=True))["path"].to_pylist())
+    used = subprocess.run([command, "usage", inventory, "--csv"], stdout=subprocess.PIPE, text=True, check=True)
+    assert ",306," in used.stdout
+
+
+def test_usage_of_a_tree_and_its_inventory(tree):
+    table = rows(megadir.usage(tree, top=2))
+    assert [(row["path"], row["depth"], row["entries"]) for row in table] == [("", 0, 307), ("a", 1, 301 + 1), ("a/b", 2, 1)]
+    assert table[0]["directories"] == 3 and table[1]["apparent"] >= sum(range(300))
+    inventory = tree.parent / "inventory.parquet"
+    megadir.scan(tree, inventory)
+    assert rows(megadir.usage(inventory, top=2)) == table
+    (files,) = rows(megadir.usage(os.fsencode(tree), top=0, type="file"))
+    assert (files["path"], files["entries"]) == (b"", 301)
+    with pytest.raises(ValueError, match="entries"):
+        megadir.usage(tree, order="entrys")
+
+
+def test_limits_of_a_directory(tree):
+    limits = megadir.limits(tree / "a", count=True)
+    assert limits["entries"] == (301, 301, 301)
+    likely, low, high = limits["entries_until_full"]
+    assert 0 < low <= likely <= high
+    assert limits["runs_out_first"] == limits["limits"][0]["limit"]
+
+
+def test_layouts_go_both_ways():
+    layout = megadir.Layout("digest:2")
+    assert layout.path("abcdef") == "be/abcdef" and layout.path(b"abcdef") == b"be/abcdef"
+    assert layout.name("be/abcdef") == "abcdef"
+    assert str(layout) == "digest:2" and layout == megadir.Layout("digest:2") != megadir.Layout("digest:3")
+    with pytest.raises(ValueError, match="be/other"):
+        layout.name("be/other")
+    with pytest.raises(ValueError):
+        megadir.Layout("digets:2")
+    with pytest.raises(ValueError, match="empty"):
+        layout.path("")
+
+
+def test_removal_stays_in_its_directory(tree):
+    outside = tree.parent / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    (tree / "out").symlink_to(outside)
+    planned = megadir.remove(tree, dry_run=True)
+    assert planned.complete and tree.exists()
+    some = megadir.remove(tree, match="file-000?.dat")
+    assert (some.entries, some.directories) == (10, 0) and tree.exists()
+    gone = megadir.remove(tree)
+    assert gone.entries == planned.entries - 10 and gone.directories == planned.directories == 4
+    assert gone.complete and not tree.exists() and (outside / "kept").exists()
+
+
+def test_removal_is_refused(tree):
+    previous = os.getcwd()
+    try:
+        os.chdir(tree / "a")
+        for path in ["..", ".", "/", "", tree, tree / "a", "../../tree", "b/.."]:
+            with pytest.raises((ValueError, FileNotFoundError)):
+                megadir.remove(path)
+        with pytest.raises(FileNotFoundError):
+            megadir.remove("missing")
+        with pytest.raises(OSError):
+            megadir.remove(tree / "link", contents=True)
+    finally:
+        os.chdir(previous)
+    assert megadir.count(tree, recursive=True) == 307

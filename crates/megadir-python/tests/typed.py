@@ -1,0 +1,29 @@
+"""Typical uses, for mypy only: each must be accepted with exactly these types."""
+
+import os
+import pathlib
+from datetime import timedelta
+from typing import Optional
+
+import megadir
+
+
+def uses() -> None:
+    stream: megadir.Stream = megadir.list(
+        pathlib.Path("photos"), columns=["name"], match=["*.jpg"], older_than=timedelta(days=1), larger_than="4KiB"
+    )
+    batches: int = sum(len(batch) for batch in stream)
+    names: list[str] = [entry.name for entry in megadir.scandir("photos")]
+    raw: list[bytes] = [entry.path for entry in megadir.scandir(b"photos")]
+    for entry in megadir.scandir():
+        status: os.stat_result = entry.stat(follow_symlinks=False)
+        is_directory: bool = entry.is_dir()
+    errors: list[OSError] = []
+    total: int = megadir.count("photos", recursive=True, on_error=errors.append, progress=print, type="file")
+    estimate: tuple[int, int, int, str] = megadir.estimate("photos")
+    rows: int = megadir.scan(["a", "b"], "out.parquet", by="atime", newer_than="1d").rows
+    used: megadir.Stream = megadir.usage("photos", order="allocated", by="mtime", older_than=3600.5)
+    path: bytes = megadir.Layout("digest:2").path(b"abcdef")
+    name: str = megadir.Layout("digest:2").name(pathlib.Path("be/abcdef"))
+    complete: bool = megadir.remove("photos", dry_run=True, owner=1000).complete
+    errno: Optional[int] = errors[0].errno

@@ -1,0 +1,114 @@
+//! Places of a file's or directory's contents on its device: `FS_IOC_FIEMAP` (`include/uapi/linux/fiemap.h`).
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Extents asked for at a time.
+const AT_ONCE: usize = 64;
+
+const LAST: u32 = 0x1;
+/// Unknown place, not allocated yet, encoded, encrypted, not aligned, inside a block, unwritten.
+const NOT_READABLE: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800;
+
+/// Range of the device, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Extent {
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// `struct fiemap_extent`
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Mapped {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved64: [u64; 2],
+    flags: u32,
+    reserved: [u32; 3],
+}
+
+/// `struct fiemap` with its extents
+#[repr(C)]
+struct Map {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped: u32,
+    count: u32,
+    reserved: u32,
+    extents: [Mapped; AT_ONCE],
+}
+
+const _: () = {
+    assert!(size_of::<Mapped>() == 56);
+    assert!(std::mem::offset_of!(Map, extents) == 32);
+};
+
+/// The number holds the size of the structure without its extents.
+const FS_IOC_FIEMAP: libc::Ioctl = libc::_IOWR::<[u64; 4]>(b'f' as u32, 11);
+
+/// Returns the extents whose blocks on the device hold the contents as they are, in the order of the file. The file may change meanwhile.
+/// Fails with `EOPNOTSUPP` on file systems that do not tell.
+pub fn extents(file: BorrowedFd<'_>) -> io::Result<Vec<Extent>> {
+    let nothing =
+        Mapped { logical: 0, physical: 0, length: 0, reserved64: [0; 2], flags: 0, reserved: [0; 3] };
+    let mut found = Vec::new();
+    let mut start = 0;
+    loop {
+        let mut map = Map {
+            start,
+            length: u64::MAX - start,
+            flags: 0,
+            mapped: 0,
+            count: AT_ONCE as u32,
+            reserved: 0,
+            extents: [nothing; AT_ONCE],
+        };
+        // SAFETY: the number means FS_IOC_FIEMAP on every file system and is handled before their own numbers. The kernel writes at most
+        // `count` extents behind the header, which the structure, borrowed exclusively, has room for, and keeps no pointer. Any bytes are
+        // valid field values.
+        let status = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut map) };
+        if status != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let mapped = &map.extents[..(map.mapped as usize).min(AT_ONCE)];
+        let readable = mapped.iter().filter(|extent| extent.flags & NOT_READABLE == 0);
+        found.extend(readable.map(|extent| Extent { offset: extent.physical, bytes: extent.length }));
+        let Some(last) = mapped.last() else { return Ok(found) };
+        let next = last.logical.saturating_add(last.length);
+        // A file system that repeats itself ends the loop.
+        if last.flags & LAST != 0 || next <= start {
+            return Ok(found);
+        }
+        start = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FS_IOC_FIEMAP, extents};
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn the_number_is_that_of_the_header_file() {
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        assert_eq!(FS_IOC_FIEMAP, 0xc020_660b);
+    }
+
+    #[test]
+    fn the_extents_of_a_file_cover_it_and_a_file_system_without_them_says_so() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(".extents.tmp");
+        std::fs::write(&path, vec![7; 300_000]).unwrap();
+        let file = File::open(&path).unwrap();
+        rustix::fs::fsync(&file).unwrap();
+        let found = extents(file.as_fd());
+        std::fs::remove_file(&path).unwrap();
+        if let Ok(found) = found {
+            assert!(found.iter().map(|extent| extent.bytes).sum::<u64>() >= 300_000, "{found:?}");
+        }
+        assert!(extents(File::open("/proc/self/status").unwrap().as_fd()).is_err());
+    }
+}

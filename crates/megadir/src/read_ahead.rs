@@ -1,0 +1,150 @@
+//! Reads the blocks of a directory ahead, so that listing an uncached directory waits for its device once and not for every block.
+//!
+//! ext4 lists a directory in the order of its index, which is random on the device, and reads one block at a time
+//! (`ext4_htree_fill_tree` in `fs/ext4/namei.c`). The blocks of its directories are pages of the device's cache, so advice on the device
+//! reads them. XFS and btrfs keep theirs in caches of their own, which the device's pages do not fill.
+
+use std::fs::File;
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use megadir_sys::extents::{Extent, extents};
+use megadir_sys::page_cache::resident_in;
+use rustix::fs::{Advice, fadvise, fstat, major, minor};
+
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_system::FileSystem;
+use crate::options::ReadAhead;
+
+/// Minimum size of a directory, bytes. Smaller ones are read in less time than this takes.
+const DIRECTORY_BYTES_MIN: u64 = 1 << 20;
+/// Advice on more bytes than the device's own read-ahead, 128 KiB by default, is cut off by the kernel.
+const CALL_BYTES: u64 = 128 << 10;
+/// Ranges in which cached pages are counted, and their size.
+const SAMPLES: usize = 32;
+const SAMPLE_BYTES: u64 = 64 << 10;
+/// Largest share of the available memory for one directory: its blocks must stay until they are listed.
+const MEMORY_ONE_IN: u64 = 4;
+
+/// Refuses [`ReadAhead::Always`] where it is impossible. Errors: [`ErrorKind::Unavailable`] with the reason.
+pub(crate) fn check(directory: &Dir, read_ahead: ReadAhead) -> Result<()> {
+    if read_ahead != ReadAhead::Always {
+        return Ok(());
+    }
+    let refuse =
+        |reason: String| Err(Error::new("read ahead", directory.path(), ErrorKind::Unavailable, reason));
+    let file_system = directory.file_system();
+    if file_system != FileSystem::Ext4 {
+        return refuse(format!(
+            "{file_system} does not keep its directories in the device's cache; ext2, ext3 and ext4 do"
+        ));
+    }
+    match Blocks::of(directory.as_fd()) {
+        Ok(_) => Ok(()),
+        Err(error) => refuse(format!("the device cannot be read: {error}")),
+    }
+}
+
+/// Starts to read the blocks of a large directory whose first entries have been read. Where it cannot or need not, it does nothing:
+/// the listing is the same.
+pub(crate) fn start(directory: BorrowedFd<'_>, read_ahead: ReadAhead) {
+    let worth = |status: &rustix::fs::Stat| match read_ahead {
+        ReadAhead::Never => false,
+        ReadAhead::Auto => u64::try_from(status.st_size).is_ok_and(|bytes| bytes >= DIRECTORY_BYTES_MIN),
+        ReadAhead::Always => true,
+    };
+    if read_ahead == ReadAhead::Never
+        || !fstat(directory).is_ok_and(|status| worth(&status))
+        || FileSystem::of(directory) != FileSystem::Ext4
+    {
+        return;
+    }
+    let Ok(blocks) = Blocks::of(directory) else { return };
+    if read_ahead == ReadAhead::Always || (blocks.are_mostly_uncached() && blocks.fit_into_memory()) {
+        blocks.read();
+    }
+}
+
+/// Blocks of a directory, and the device that they are on.
+struct Blocks {
+    device: File,
+    /// Ascending.
+    extents: Vec<Extent>,
+}
+
+impl Blocks {
+    fn of(directory: BorrowedFd<'_>) -> io::Result<Self> {
+        let device = block_device(directory)?;
+        let mut extents = extents(directory)?;
+        extents.sort_unstable();
+        Ok(Self { device, extents })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.extents.iter().map(|extent| extent.bytes).sum()
+    }
+
+    /// As far as samples show it.
+    fn are_mostly_uncached(&self) -> bool {
+        let step = (self.bytes() / SAMPLES as u64).max(1);
+        let (mut cached, mut pages, mut next, mut before) = (0, 0, 0, 0);
+        for extent in &self.extents {
+            while next < before + extent.bytes {
+                let page = rustix::param::page_size() as u64;
+                let offset = (extent.offset + (next - before)) / page * page;
+                let bytes = (extent.offset + extent.bytes - offset).min(SAMPLE_BYTES).next_multiple_of(page);
+                let Ok(found) = resident_in(self.device.as_fd(), offset, bytes) else { return false };
+                cached += found;
+                pages += bytes / page;
+                next += step;
+            }
+            before += extent.bytes;
+        }
+        cached * 2 < pages
+    }
+
+    fn fit_into_memory(&self) -> bool {
+        let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let available = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+        let kilobytes = available.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        kilobytes.is_some_and(|kilobytes| self.bytes() <= kilobytes * 1024 / MEMORY_ONE_IN)
+    }
+
+    /// Waits only while the device's queue is full.
+    fn read(&self) {
+        for extent in &self.extents {
+            let end = extent.offset + extent.bytes;
+            for offset in (extent.offset..end).step_by(CALL_BYTES as usize) {
+                let bytes = NonZeroU64::new((end - offset).min(CALL_BYTES));
+                if fadvise(&self.device, offset, bytes, Advice::WillNeed).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Opens the block device that a directory is on, for reading.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::PermissionDenied`] for most users; [`io::ErrorKind::NotFound`] on file systems without a device, and in containers
+/// where the device's file is missing or is another one.
+pub fn block_device(directory: impl AsFd) -> io::Result<File> {
+    let number = fstat(directory)?.st_dev;
+    let told = std::fs::read_to_string(format!("/sys/dev/block/{}:{}/uevent", major(number), minor(number)))?;
+    let name = told.lines().find_map(|line| line.strip_prefix("DEVNAME="));
+    let path = Path::new("/dev").join(name.ok_or(io::ErrorKind::NotFound)?);
+    // The path may be another file by now, or a pipe that would block.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let device = File::options().read(true).custom_flags(flags).open(path)?;
+    let status = device.metadata()?;
+    if !status.file_type().is_block_device() || status.rdev() != number {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    Ok(device)
+}

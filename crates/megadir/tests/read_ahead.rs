@@ -1,0 +1,93 @@
+//! Reading a directory's blocks ahead: what the device's cache then holds, and that the listing is the same.
+#![cfg(target_os = "linux")]
+
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use megadir::{Dir, ErrorKind, Listing, ReadAhead, block_device, policy};
+use megadir_sys::page_cache::resident;
+use megadir_testkit::mount::{EXT4, EXT4_LINEAR, Mount, Recipe, XFS};
+use megadir_testkit::require;
+use megadir_testkit::tree::{Flat, Names};
+use megadir_testkit::unprivileged::unprivileged;
+
+const ENTRIES: u64 = 6000;
+
+/// Names of 255 bytes: a directory of more than 1 MiB.
+fn tree() -> Flat {
+    Flat { names: Names::Longest, ..Flat::plain(ENTRIES) }
+}
+
+fn mounted(recipe: &Recipe) -> Result<Mount, String> {
+    let mut mount = Mount::make(recipe)?;
+    tree().build(&mount.path().join("large"));
+    // Uncached.
+    mount.remount(|_| Ok(()))?;
+    Ok(mount)
+}
+
+fn open(directory: &Dir, read_ahead: ReadAhead, threads: usize) -> megadir::Result<Listing> {
+    let mut choice = policy::choose(directory, threads)?;
+    choice.options.read_ahead = read_ahead;
+    choice.options.buffer_bytes = 32 << 10;
+    Listing::with_choice(directory, choice)
+}
+
+fn cached_bytes(directory: &Dir) -> u64 {
+    let device = block_device(directory).unwrap();
+    resident(device.as_fd()).unwrap().cached * rustix::param::page_size() as u64
+}
+
+/// Reads the first batch, and waits until the device has read what it was asked for.
+fn cached_after_the_first_batch(mount: &Mount, read_ahead: ReadAhead, threads: usize) -> (u64, u64) {
+    let directory = Dir::open(mount.path().join("large")).unwrap();
+    let before = cached_bytes(&directory);
+    let mut listing = open(&directory, read_ahead, threads).unwrap();
+    let first = listing.next_batch().unwrap().unwrap().len() as u64;
+    let directory_bytes = directory.size_bytes().unwrap();
+    let asked = Instant::now();
+    let mut cached = cached_bytes(&directory) - before;
+    while cached < directory_bytes && asked.elapsed() < Duration::from_millis(500) {
+        std::thread::sleep(Duration::from_millis(5));
+        cached = cached_bytes(&directory) - before;
+    }
+    assert_eq!(first + count(listing), ENTRIES);
+    (cached, directory_bytes)
+}
+
+#[test]
+fn an_uncached_directory_is_read_ahead_and_otherwise_block_by_block() {
+    let mut mount = require!(mounted(&EXT4));
+    let (cached, directory_bytes) = cached_after_the_first_batch(&mount, ReadAhead::Never, 1);
+    assert!(directory_bytes >= 1 << 20 && cached < directory_bytes / 2, "{cached} of {directory_bytes}");
+    for (read_ahead, threads) in [(ReadAhead::Auto, 1), (ReadAhead::Auto, 2), (ReadAhead::Always, 1)] {
+        mount.remount(|_| Ok(())).unwrap();
+        let (cached, directory_bytes) = cached_after_the_first_batch(&mount, read_ahead, threads);
+        assert!(cached >= directory_bytes, "{read_ahead:?}: {cached} of {directory_bytes}");
+    }
+}
+
+#[test]
+fn where_it_is_impossible_it_is_refused_only_if_it_was_demanded() {
+    for recipe in [XFS, EXT4_LINEAR] {
+        let mount = require!(mounted(&recipe));
+        let directory = Dir::open(mount.path().join("large")).unwrap();
+        let told = open(&directory, ReadAhead::Always, 1).map(|_| ()).map_err(|error| error.to_string());
+        assert_eq!(told.is_ok(), recipe.kind == "ext4", "{told:?}");
+        assert!(told.is_ok() || told.unwrap_err().contains("ext2, ext3 and ext4"));
+        let entries = count(open(&directory, ReadAhead::Auto, 2).unwrap());
+        let refused = unprivileged(|| {
+            assert_eq!(count(open(&directory, ReadAhead::Auto, 2).unwrap()), entries);
+            open(&directory, ReadAhead::Always, 1).map(|_| ()).unwrap_err()
+        });
+        assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+    }
+}
+
+fn count(mut listing: Listing) -> u64 {
+    let mut entries = 0;
+    while let Some(batch) = listing.next_batch().unwrap() {
+        entries += batch.len() as u64;
+    }
+    entries
+}

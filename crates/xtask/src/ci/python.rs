@@ -1,0 +1,61 @@
+//! Builds the wheel, installs it into a bare virtual environment, and tests it there: with nothing else, then by pytest (which
+//! also runs the examples of docstrings and docs/python.md) and mypy.
+
+use std::process::Command;
+
+use crate::ci::drive::{Context, Report};
+use crate::process;
+use crate::wheel::{self, Environment};
+
+/// Programs and libraries of the tests.
+const TOOLS: &[&str] = &["pytest==9.2.0", "mypy==2.4.1", "pyarrow==26.0.1", "typing_extensions>=4.12"];
+
+/// Uses the package without any other.
+const ALONE: &str = "import megadir, os
+assert megadir.count() == len(os.listdir()) == len([entry.name for entry in megadir.scandir()])
+assert sum(len(batch) for batch in megadir.list(columns=['name', 'size'])) == len(os.listdir())";
+
+/// Runs all of it, in the short tier on a build without optimisation, most of which the tests need too.
+pub(crate) fn run(context: &Context) -> Result<Report, String> {
+    for tool in ["python3", "pip3"] {
+        if process::find_tool(tool).is_none() {
+            return Ok(Report::not_run(format!("python: no {tool}")));
+        }
+    }
+    if !(context.full || context.named || wheel::has_tools(&context.workspace)) {
+        let missing = "maturin is not in target/python-tools: `cargo xtask wheel`, `--only python` and `--full` install it";
+        return Ok(Report { unavailable: vec![missing.to_owned()], ..Report::default() });
+    }
+    process::run(&mut clippy(context))?;
+    let wheel = wheel::build(&context.workspace, if context.full { "release" } else { "dev" })?;
+    let environment = Environment::bare(context.scratch()?.join("python"))?;
+    environment.install(&["--no-index", "--no-deps", &wheel.to_string_lossy()])?;
+    process::run(Command::new(environment.program("megadir")).arg("--version"))?;
+    process::run(&mut python(context, &environment, &["-c", ALONE]))?;
+    environment.install(TOOLS)?;
+    let tests = context.root("crates/megadir-python/tests").to_string_lossy().into_owned();
+    let pytest = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider", &tests];
+    process::run(&mut python(context, &environment, &pytest))?;
+    let (cache, typed) = (context.scratch()?.join("mypy"), format!("{tests}/typed.py"));
+    for checked in [["--package", "megadir"].as_slice(), &[&typed]] {
+        let mypy = ["-m", "mypy", "--strict", "--cache-dir", &cache.to_string_lossy()];
+        process::run(&mut python(context, &environment, &[&mypy, checked].concat()))?;
+    }
+    Ok(Report::default())
+}
+
+/// Lints the extension, which is a workspace of its own.
+fn clippy(context: &Context) -> Command {
+    let mut command = context.cargo(&["clippy", "--locked", "--manifest-path"]);
+    command.arg(context.root("crates/megadir-python/Cargo.toml")).args(["--", "-D", "warnings"]);
+    // As maturin sets it; the target folder has most dependencies already.
+    command.env("PYO3_BUILD_EXTENSION_MODULE", "1").env("CARGO_TARGET_DIR", &context.workspace.target);
+    command
+}
+
+/// Returns the interpreter of the environment, in a folder without the package's source.
+fn python(context: &Context, environment: &Environment, words: &[&str]) -> Command {
+    let mut command = Command::new(environment.program("python"));
+    command.current_dir(context.root("docs")).args(words).env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+}

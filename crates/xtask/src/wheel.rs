@@ -1,0 +1,119 @@
+//! `cargo xtask wheel`: the Python package with the command `megadir`, as a wheel in `target/wheel`.
+//!
+//! The package is built by maturin, which pip brings into `target/python-tools`. `pip3 --python` installs into environments
+//! without a pip of their own, so that nothing depends on Debian's `python3-venv`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process;
+use crate::workspace::Workspace;
+
+const MATURIN: &str = "maturin==1.16.0";
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Cargo profile: release, or dev for tests
+    #[arg(long, default_value = "release", value_parser = ["release", "dev"])]
+    profile: String,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    println!("{}", build(&Workspace::find()?, &args.profile)?.display());
+    Ok(())
+}
+
+/// `true` if maturin was installed before.
+pub(crate) fn has_tools(workspace: &Workspace) -> bool {
+    tools(workspace).join("bin/maturin").exists()
+}
+
+fn tools(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("python-tools")
+}
+
+/// Virtual environment in the target folder.
+pub(crate) struct Environment {
+    pub(crate) folder: PathBuf,
+}
+
+impl Environment {
+    /// Makes an environment, or takes the one that is there.
+    pub(crate) fn at(folder: PathBuf) -> Result<Self, String> {
+        let environment = Self { folder };
+        if !environment.program("python").exists() {
+            process::run(
+                Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&environment.folder),
+            )?;
+        }
+        Ok(environment)
+    }
+
+    /// Makes an empty environment.
+    pub(crate) fn bare(folder: PathBuf) -> Result<Self, String> {
+        if folder.exists() {
+            fs::remove_dir_all(&folder)
+                .map_err(|error| format!("cannot remove {}: {error}", folder.display()))?;
+        }
+        Self::at(folder)
+    }
+
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.folder.join("bin").join(name)
+    }
+
+    pub(crate) fn install(&self, words: &[&str]) -> Result<(), String> {
+        let mut command = Command::new("pip3");
+        command.arg("--python").arg(self.program("python"));
+        command.args(["--disable-pip-version-check", "install", "--quiet"]).args(words);
+        process::run(&mut command)
+    }
+}
+
+/// Builds the program and the extension in a profile, and returns the wheel.
+pub(crate) fn build(workspace: &Workspace, profile: &str) -> Result<PathBuf, String> {
+    let mut program = Command::new(process::cargo());
+    program.current_dir(&workspace.root).args([
+        "build",
+        "--locked",
+        "--package",
+        "megadir-cli",
+        "--profile",
+        profile,
+    ]);
+    process::run(&mut program)?;
+    let package = workspace.root.join("crates/megadir-python");
+    let folder = if profile == "dev" { "debug" } else { profile };
+    let scripts = package.join("wheel-data/scripts");
+    let copied = fs::create_dir_all(&scripts)
+        .and_then(|()| fs::copy(workspace.target.join(folder).join("megadir"), scripts.join("megadir")));
+    copied.map_err(|error| format!("cannot write {}: {error}", scripts.display()))?;
+    let wheels = workspace.target.join("wheel");
+    if wheels.exists() {
+        fs::remove_dir_all(&wheels)
+            .map_err(|error| format!("cannot remove {}: {error}", wheels.display()))?;
+    }
+    let tools = Environment::at(tools(workspace))?;
+    tools.install(&[MATURIN])?;
+    let mut maturin = Command::new(tools.program("maturin"));
+    maturin
+        .args(["build", "--locked", "--profile", profile, "--interpreter", "python3", "--out"])
+        .arg(&wheels);
+    // Dependencies that the program has too are not built again.
+    maturin.env("CARGO_TARGET_DIR", &workspace.target).arg("--manifest-path").arg(package.join("Cargo.toml"));
+    if profile != "release" {
+        maturin.args(["--auditwheel", "skip"]);
+    }
+    process::run(&mut maturin)?;
+    only_file(&wheels)
+}
+
+fn only_file(folder: &Path) -> Result<PathBuf, String> {
+    let mut entries =
+        fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    match entries.next() {
+        Some(Ok(entry)) => Ok(entry.path()),
+        _ => Err(format!("no wheel in {}", folder.display())),
+    }
+}
