@@ -1,7 +1,7 @@
 //! Moves the files of a directory to the places of another layout, relative to descriptors.
 //!
 //! ```text
-//! tree (old layout's directories) -> judge: name, new path -> window -> by target directory -> renameat2
+//! tree (old layout's directories) -> judge: name, new path -> window -> by target directories and inode -> renameat2
 //! ```
 //!
 //! Guarantees:
@@ -22,6 +22,7 @@ mod detect;
 mod judge;
 mod mover;
 mod progress;
+mod renew;
 mod route;
 mod survey;
 mod targets;
@@ -35,6 +36,7 @@ pub use self::detect::{Detected, Fit, detect, verify};
 pub use self::judge::Counts;
 use self::mover::Mover;
 pub use self::progress::Progress;
+pub use self::renew::{complete as complete_renewal, renew};
 pub use self::route::{Route, Way};
 pub use self::survey::{Survey, survey};
 use self::targets::Targets;

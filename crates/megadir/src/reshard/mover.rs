@@ -19,8 +19,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::pace::Pace;
 
-/// Directories with files in the window stay open.
-const SOURCES_MAX: usize = 256;
+/// Directories with files in the window stay open, and as many target directories.
+const OPEN_MAX: usize = 256;
 /// Divisor of the process's descriptor limit.
 const DESCRIPTORS_SHARE: u64 = 4;
 /// Directories known to exist, 8 bytes each.
@@ -34,7 +34,10 @@ pub(super) struct Mover<'a> {
     window: Window,
     targets: Targets,
     sources: Vec<Arc<Dir>>,
-    sources_max: usize,
+    /// Target directories of the group that is being moved.
+    open: Vec<Result<Arc<Dir>>>,
+    /// Most old and most target directories that are open at a time.
+    open_max: usize,
     /// Old directories to be removed once the window is empty, the deepest first: parent and name.
     left: Vec<(Arc<Dir>, Box<[u8]>)>,
     /// Digests of the paths of target directories that exist.
@@ -52,7 +55,7 @@ impl<'a> Mover<'a> {
         progress: &'a Progress,
     ) -> Self {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-        let share = limit.map_or(SOURCES_MAX as u64, |limit| limit / DESCRIPTORS_SHARE);
+        let share = limit.map_or(OPEN_MAX as u64, |limit| limit / DESCRIPTORS_SHARE);
         Self {
             judge: Judge::new(route, options.exclude),
             options,
@@ -61,7 +64,8 @@ impl<'a> Mover<'a> {
             window: Window::new(options.window_bytes),
             targets,
             sources: Vec::new(),
-            sources_max: share.clamp(1, SOURCES_MAX as u64) as usize,
+            open: Vec::new(),
+            open_max: share.clamp(1, OPEN_MAX as u64) as usize,
             left: Vec::new(),
             known: HashSet::new(),
             hasher: RandomState::new(),
@@ -88,7 +92,7 @@ impl<'a> Mover<'a> {
         self.make_directories();
         let mut start = 0;
         while start < self.window.len() && !self.is_ended() {
-            start = self.move_run(start);
+            start = self.move_group(start);
         }
         self.targets.close();
         self.window.clear();
@@ -123,48 +127,53 @@ impl<'a> Mover<'a> {
         (start..self.window.len()).take_while(same).last().map_or(start + 1, |last| last + 1)
     }
 
-    /// Moves the files with the same target directory; returns the index after them.
-    fn move_run(&mut self, start: usize) -> usize {
-        let end = self.end_of_run(start);
-        let target = match self.targets.open(self.window.get(start).directory) {
-            Ok(target) => target,
-            Err(error) => {
-                self.judge.counts.failures += (end - start) as u64;
-                (self.options.on_failure)(error);
-                return end;
-            }
-        };
+    /// Moves the files of a group of target directories, which are open meanwhile; returns the index after them.
+    fn move_group(&mut self, start: usize) -> usize {
+        let (targets, open) = (&mut self.targets, &mut self.open);
+        let end = self.window.group(start, self.open_max, |directory| open.push(targets.open(directory)));
         for index in start..end {
-            if self.pace.as_ref().is_some_and(|pace| !pace.wait(1, || self.progress.is_cancelled())) {
-                break;
-            }
-            if self.is_ended() {
+            if self.pace.as_ref().is_some_and(|pace| !pace.wait(1, || self.progress.is_cancelled()))
+                || self.is_ended()
+            {
                 break;
             }
             let waiting = self.window.get(index);
-            let source = &self.sources[waiting.source];
-            match rename(source, &target, &waiting) {
-                Ok(()) => {
-                    self.judge.counts.moved += 1;
-                    self.progress.one_more();
+            match &self.open[waiting.target] {
+                Ok(target) => {
+                    let renamed = rename(&self.sources[waiting.source], target, &waiting);
+                    self.judge_result(renamed, index);
                 }
-                // Moved or removed by another process.
-                Err(Errno::NOENT) if !exists(source, waiting.name) => {}
-                Err(error) => {
-                    let failure = failure(source, &waiting, error);
-                    match error {
-                        Errno::INVAL | Errno::NOSYS => {
-                            self.fatal = Some(failure);
-                            break;
-                        }
-                        Errno::EXIST => self.judge.counts.conflicts += 1,
-                        _ => self.judge.counts.failures += 1,
-                    }
-                    (self.options.on_failure)(failure);
-                }
+                Err(_) => self.judge.counts.failures += 1,
             }
         }
+        for error in self.open.drain(..).filter_map(Result::err) {
+            (self.options.on_failure)(error);
+        }
         end
+    }
+
+    fn judge_result(&mut self, renamed: std::result::Result<(), Errno>, index: usize) {
+        let Err(error) = renamed else {
+            self.judge.counts.moved += 1;
+            self.progress.one_more();
+            return;
+        };
+        let waiting = self.window.get(index);
+        let source = &self.sources[waiting.source];
+        // Moved or removed by another process.
+        if error == Errno::NOENT && !exists(source, waiting.name) {
+            return;
+        }
+        let failure = failure(source, &waiting, error);
+        match error {
+            Errno::INVAL | Errno::NOSYS => {
+                self.fatal = Some(failure);
+                return;
+            }
+            Errno::EXIST => self.judge.counts.conflicts += 1,
+            _ => self.judge.counts.failures += 1,
+        }
+        (self.options.on_failure)(failure);
     }
 }
 
@@ -178,7 +187,7 @@ impl Visit for Mover<'_> {
             if self.sources.last().is_none_or(|last| !Arc::ptr_eq(last, at.directory)) {
                 self.sources.push(Arc::clone(at.directory));
             }
-            self.window.push(self.sources.len() - 1, name, &placed);
+            self.window.push(self.sources.len() - 1, name, at.inode, &placed);
             if self.window.is_full() {
                 self.flush();
             }
@@ -190,7 +199,7 @@ impl Visit for Mover<'_> {
         if self.options.remove_emptied && !self.judge.route.keeps(level, name) {
             self.left.push((Arc::clone(parent), name.into()));
         }
-        if self.sources.len() >= self.sources_max || self.left.len() >= self.sources_max {
+        if self.sources.len() >= self.open_max || self.left.len() >= self.open_max {
             self.flush();
         }
     }

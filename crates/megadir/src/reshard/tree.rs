@@ -37,6 +37,7 @@ pub(super) struct At<'a> {
     pub(super) level: usize,
     /// Path of the entry, relative to the top.
     pub(super) path: &'a [u8],
+    pub(super) inode: u64,
 }
 
 struct Frame {
@@ -114,7 +115,8 @@ fn read(
             continue;
         }
         path.extend_from_slice(entry.name);
-        let goes_on = visitor.entry(&At { directory: &frame.directory, level, path }, entry.name, entry.kind);
+        let at = At { directory: &frame.directory, level, path, inode: entry.inode };
+        let goes_on = visitor.entry(&at, entry.name, entry.kind);
         path.truncate(length);
         if !goes_on {
             return Ok(false);

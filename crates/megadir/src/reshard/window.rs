@@ -1,4 +1,4 @@
-//! Files that were read and wait to be moved, in bounded memory, sorted by target directory.
+//! Files that were read and wait to be moved, in bounded memory: in groups of target directories, by inode in each.
 
 use crate::layout::Placed;
 
@@ -13,6 +13,7 @@ const LONGEST: usize = crate::layout::PATH_BYTES_MAX + crate::layout::NAME_BYTES
 struct Item {
     /// First bytes of the target directory: most comparisons need no more.
     key: u64,
+    inode: u64,
     /// New path, then the old name if it differs from the new one.
     at: u32,
     source: u32,
@@ -20,6 +21,8 @@ struct Item {
     file_at: u16,
     /// 0 if the file keeps its name.
     name_bytes: u16,
+    /// Number of the target directory in its group.
+    target: u16,
 }
 
 impl Item {
@@ -40,6 +43,8 @@ pub(super) struct Window {
 
 /// File that waits.
 pub(super) struct Waiting<'a> {
+    /// Number of the target directory in its group.
+    pub(super) target: usize,
     /// Number that `push` was given.
     pub(super) source: usize,
     pub(super) name: &'a [u8],
@@ -67,7 +72,7 @@ impl Window {
     }
 
     /// Not if it is full.
-    pub(super) fn push(&mut self, source: usize, name: &[u8], placed: &Placed<'_>) {
+    pub(super) fn push(&mut self, source: usize, name: &[u8], inode: u64, placed: &Placed<'_>) {
         let (at, path) = (self.bytes.len() as u32, placed.path());
         self.bytes.extend_from_slice(path);
         let keeps_name = name == placed.file();
@@ -79,20 +84,43 @@ impl Window {
         key[..taken].copy_from_slice(&placed.directory()[..taken]);
         self.items.push(Item {
             key: u64::from_be_bytes(key),
+            inode,
             at,
             source: source as u32,
             path_bytes: path.len() as u16,
             file_at: (path.len() - placed.file().len()) as u16,
             name_bytes: if keeps_name { 0 } else { name.len() as u16 },
+            target: 0,
         });
     }
 
-    /// Files of a directory keep the order in which they were read.
+    /// By target directory.
     pub(super) fn sort(&mut self) {
         let Self { items, bytes } = self;
         items.sort_unstable_by(|a, b| {
-            a.key.cmp(&b.key).then_with(|| a.directory(bytes).cmp(b.directory(bytes))).then(a.at.cmp(&b.at))
+            a.key.cmp(&b.key).then_with(|| a.directory(bytes).cmp(b.directory(bytes)))
         });
+    }
+
+    /// Numbers the target directories from `start`, at most `targets_max`, and sorts their files by inode. Calls
+    /// `begin` with each target directory, and returns the end of the group.
+    pub(super) fn group(&mut self, start: usize, targets_max: usize, mut begin: impl FnMut(&[u8])) -> usize {
+        let Self { items, bytes } = self;
+        let (mut end, mut targets) = (start, 0);
+        while end < items.len() {
+            let is_new = end == start || items[end].directory(bytes) != items[end - 1].directory(bytes);
+            if is_new {
+                if targets == targets_max {
+                    break;
+                }
+                targets += 1;
+                begin(items[end].directory(bytes));
+            }
+            items[end].target = (targets - 1) as u16;
+            end += 1;
+        }
+        items[start..end].sort_unstable_by_key(|item| item.inode);
+        end
     }
 
     pub(super) fn len(&self) -> usize {
@@ -108,6 +136,12 @@ impl Window {
             0 => file,
             bytes => &self.bytes[end..end + bytes],
         };
-        Waiting { source: item.source as usize, name, directory: item.directory(&self.bytes), file }
+        Waiting {
+            target: item.target.into(),
+            source: item.source as usize,
+            name,
+            directory: item.directory(&self.bytes),
+            file,
+        }
     }
 }

@@ -34,6 +34,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", value_parser = exit::directory_parser())]
     pub(super) into: Option<PathBuf>,
 
+    /// At the end, replace DIR with a small copy that has the new layout's directories
+    ///
+    /// Directories of ext4 never shrink: after millions of names they stay large and slow to list. Requires that only
+    /// directories of the new layout are left. The copy has the same owner, mode, ACLs and extended attributes. Every
+    /// path works at any moment, for some milliseconds through symbolic links; processes that have DIR open must open it
+    /// again. After a kill, the same command completes it.
+    #[arg(long, conflicts_with_all = ["into", "dry_run"])]
+    pub(super) renew: bool,
+
     /// Leave files whose names match this glob, such as temporary ones; repeat for several
     #[arg(long, value_name = "GLOB", help_heading = "Selection")]
     pub(super) exclude: Vec<String>,
@@ -84,6 +93,11 @@ impl Args {
         let from = self.from.as_ref().map(|from| from.layout);
         if from == Some(self.to.layout) && self.to.layout.growth().is_none() && self.into.is_none() {
             return Err(CliError::usage("--from and --to are the same layout: no file would be moved"));
+        }
+        if self.renew && *self.to.layout.depths().end() == 0 {
+            return Err(CliError::usage(
+                "--renew: the new layout has files in the directory itself; use --into",
+            ));
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 mod args;
 mod capacity;
+mod renewal;
 mod run;
 mod summary;
 
@@ -13,6 +14,7 @@ use megadir::reshard::{Progress, ReshardOptions, Survey, detect, survey};
 use megadir::{Dir, Error, Globs};
 
 pub(crate) use self::args::Args;
+use self::renewal::Renewal;
 use self::summary::Summary;
 use crate::cmd::ask::{self, UNASKED_MAX};
 use crate::cmd::error_limiter::ErrorLimiter;
@@ -32,6 +34,7 @@ const SAMPLE_MIN: u64 = 20;
 struct Work {
     directory: Dir,
     into: Option<Dir>,
+    renewal: Option<Renewal>,
     from: Named,
     to: Named,
     exclude: Globs,
@@ -39,6 +42,7 @@ struct Work {
 
 impl Work {
     fn open(args: &Args) -> Result<Self, CliError> {
+        let renewal = args.renew.then(|| Renewal::begin(&args.directory)).transpose()?;
         let directory = Dir::open(&args.directory)?;
         let into = args.into.as_ref().map(Dir::open).transpose()?;
         let exclude = Globs::of_names(&args.exclude)
@@ -47,7 +51,7 @@ impl Work {
             Some(from) => from.clone(),
             None => found(args, &directory)?,
         };
-        Ok(Self { directory, into, from, to: args.to.clone(), exclude })
+        Ok(Self { directory, into, renewal, from, to: args.to.clone(), exclude })
     }
 
     fn options<'a>(&'a self, args: &Args, on_failure: &'a dyn Fn(Error)) -> ReshardOptions<'a> {
@@ -100,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if args.dry_run {
         return interruptible(|interrupt| dry_run(args, &work, interrupt));
     }
-    // Until here Ctrl-C ends the program at once: nothing has been changed.
+    // Until here Ctrl-C ends the program at once: nothing was changed, apart from completing an earlier renewal.
     if !args.yes && !may_go(args, &work)? {
         eprintln!("megadir: nothing was moved");
         return Ok(exit::INTERRUPTED);

@@ -8,12 +8,13 @@ use megadir::layout::Layout;
 use megadir::reshard::{self, Counts, ReshardOptions};
 
 use super::args::Args;
+use super::renewal::Renewal;
 use super::{Results, Work};
 use crate::cmd::body::body;
 use crate::cmd::interrupt::Interrupt;
 use crate::cmd::progress::{Progress, estimate};
 use crate::cmd::watcher::watched;
-use crate::exit::CliError;
+use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
 
 /// Shortest pause between two passes.
@@ -56,14 +57,31 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     let counts = done??;
     results.summary.borrow_mut().finish(counts, started.elapsed(), interrupt.asked());
     let code = results.finish()?;
+    if let Some(renewal) = &work.renewal {
+        return renew(args, work, renewal, code);
+    }
     if work.from.layout.depths().contains(&0)
         && counts.moved > 0
         && let Some(size) = body(&work.directory).filter(|_| !args.quiet)
     {
-        eprintln!(
-            "megadir: {} {size}; --into DIR moves files into a new directory instead",
-            quoted(&args.directory)
-        );
+        eprintln!("megadir: {} {size}; --renew replaces it", quoted(&args.directory));
+    }
+    Ok(code)
+}
+
+/// If no file failed.
+fn renew(args: &Args, work: &Work, renewal: &Renewal, code: u8) -> Result<u8, CliError> {
+    let place = quoted(&args.directory);
+    if code != exit::DONE {
+        eprintln!("megadir: {place} was not replaced because files are left; run the same command again");
+        return Ok(code);
+    }
+    if let Err(error) = renewal.finish(&work.to.layout) {
+        eprintln!("megadir: {}", describe(&error));
+        return Ok(exit::SOME_FAILED);
+    }
+    if !args.quiet {
+        eprintln!("megadir: {place} was replaced with a small directory");
     }
     Ok(code)
 }

@@ -4,6 +4,6 @@
 mod answer;
 mod cost;
 mod golden;
-mod refused;
+pub(crate) mod refused;
 mod study;
 mod watch;

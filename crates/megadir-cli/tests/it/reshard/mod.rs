@@ -3,10 +3,12 @@
 
 mod faults;
 mod follow;
+mod full;
 mod killed;
 mod layout;
 mod options;
 mod race;
 mod readers;
 mod refused;
+mod renewed;
 mod support;

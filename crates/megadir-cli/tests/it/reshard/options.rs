@@ -147,17 +147,17 @@ fn the_tree_is_that_of_a_loop_of_rename() {
 }
 
 #[test]
-fn a_large_ext4_directory_is_named() {
+fn a_large_ext4_directory_is_named_and_replaced() {
     let mount = require!(Mount::make(&EXT4));
     let at = mount.path();
     make(&at, 20_000, "flat");
     let ran = run(&at, &["reshard", "--yes", "--to", "digest:1", "t"]);
     let line = ran.err.lines().nth(1).unwrap_or_default();
     let size = "megadir: 't' keeps its size of 1.";
-    assert!(
-        line.starts_with(size) && line.ends_with("; --into DIR moves files into a new directory instead"),
-        "{ran:?}"
-    );
+    assert!(line.starts_with(size) && line.ends_with("; --renew replaces it"), "{ran:?}");
+    let before = files(&at.join("t"));
+    run(&at, &["reshard", "--quiet", "--yes", "--renew", "--to", "digest:1", "t"]).quiet();
+    assert!(files(&at.join("t")) == before && at.join("t").metadata().unwrap().len() == 4096);
     fill(&at, &["new/"]);
     run(&at, &["reshard", "--quiet", "--yes", "--to", "flat", "--into", "new", "t"]).quiet();
     assert_eq!(files(&at.join("new")).len(), 20_000);

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, RenameFlags};
 use rustix::io::Errno;
@@ -59,7 +60,7 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
         let reason = "another process holds a lock on it (flock); it may be renewing it";
         return Err(Error::new("lock", &entry.path, ErrorKind::Unavailable, reason));
     }
-    entry.can_be_copied()?;
+    can_be_copied(&entry.directory, &entry.path)?;
     let aside = entry.fresh_name(Why::Renewed);
     rustix::fs::mkdirat(parent, &aside, Mode::RWXU).map_err(|error| entry.error("renew", error))?;
     let undo = |error| {
@@ -120,22 +121,6 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Refuses directories whose copy would be of another kind.
-    fn can_be_copied(&self) -> Result<()> {
-        let refuse = |reason| Err(Error::new("renew", &self.path, ErrorKind::Unavailable, reason));
-        let status = rustix::fs::fstat(&self.directory).map_err(|error| self.error("renew", error))?;
-        if FileSystem::of(self.directory.as_fd()) == FileSystem::Btrfs && status.st_ino == SUBVOLUME {
-            return refuse("a subvolume, which would become a plain directory");
-        }
-        match rustix::fs::ioctl_getflags(&self.directory) {
-            Ok(flags) if flags.bits() & ENCRYPTED != 0 => {
-                refuse("an encrypted directory, which would become a plain one")
-            }
-            Ok(_) | Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
-            Err(error) => Err(self.error("renew", error)),
-        }
-    }
-
     fn fresh_name(&self, why: Why) -> CString {
         CString::new(aside::fresh(why, self.name.to_bytes())).unwrap_or_default()
     }
@@ -154,6 +139,24 @@ impl<'a> Entry<'a> {
 
     fn error(&self, operation: &'static str, error: Errno) -> Error {
         Error::io(operation, &self.path, error.into())
+    }
+}
+
+/// Refuses directories whose copy would be of another kind.
+pub(crate) fn can_be_copied(directory: impl AsFd, path: &Path) -> Result<()> {
+    let refuse = |reason| Err(Error::new("renew", path, ErrorKind::Unavailable, reason));
+    let failed = |error: Errno| Error::io("renew", path, error.into());
+    let directory = directory.as_fd();
+    let status = rustix::fs::fstat(directory).map_err(failed)?;
+    if FileSystem::of(directory) == FileSystem::Btrfs && status.st_ino == SUBVOLUME {
+        return refuse("a subvolume, which would become a plain directory");
+    }
+    match rustix::fs::ioctl_getflags(directory) {
+        Ok(flags) if flags.bits() & ENCRYPTED != 0 => {
+            refuse("an encrypted directory, which would become a plain one")
+        }
+        Ok(_) | Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        Err(error) => Err(failed(error)),
     }
 }
 

@@ -27,6 +27,8 @@ use crate::options::ReadOptions;
 
 #[cfg(target_os = "linux")]
 use self::linux as system;
+#[cfg(target_os = "linux")]
+pub(crate) use self::linux::can_be_copied;
 pub use self::system::{detach, renew};
 #[cfg(windows)]
 use self::windows as system;

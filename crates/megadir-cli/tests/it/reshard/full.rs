@@ -1,0 +1,69 @@
+//! Space or a directory's index ends in the middle: every file is at one of its paths, and the same command finishes
+//! once there is room.
+
+use std::path::Path;
+use std::process::Command;
+
+use megadir_testkit::mount::{Mount, run as tool};
+use megadir_testkit::require;
+
+use super::support::{files, make};
+use crate::limits::refused::FULL_SOON;
+use crate::support::{fill, run};
+
+/// The index takes about 21 000 names of this length.
+const NAME_BYTES: usize = 255;
+const NAMES: usize = 26_000;
+
+/// Files whose names are their paths.
+fn flat(at: &Path) -> usize {
+    files(&at.join("t")).values().filter(|(name, path)| name == path).count()
+}
+
+/// Allocates all space but this much.
+fn leave_bytes(filler: &Path, bytes: u64) {
+    let filler = std::fs::File::create(filler).unwrap();
+    let (mut end, mut step) = (0, 64 << 20);
+    while step >= 1 << 10 {
+        match rustix::fs::fallocate(&filler, rustix::fs::FallocateFlags::empty(), end, step) {
+            Ok(()) => end += step,
+            Err(_) => step /= 2,
+        }
+    }
+    filler.set_len(end - bytes).unwrap();
+}
+
+#[test]
+fn a_full_file_system_keeps_what_was_moved() {
+    let mount = require!(Mount::make(&FULL_SOON));
+    let at = mount.path();
+    make(&at, 300, "flat");
+    leave_bytes(&at.join("filler"), 40 << 10);
+    let words = ["reshard", "--yes", "--from", "flat", "--to", "digest:1/1", "t"];
+    let ran = run(&at, &words);
+    assert!(ran.code == Some(1) && ran.err.contains("No space left on device"), "{ran:?}");
+    let left = flat(&at);
+    assert!(left > 0 && left < 300 && files(&at.join("t")).len() == 300, "{left}");
+    std::fs::remove_file(at.join("filler")).unwrap();
+    let ran = run(&at, &words);
+    assert_eq!((ran.code, flat(&at), files(&at.join("t")).len()), (Some(0), 0, 300), "{ran:?}");
+}
+
+#[test]
+fn a_full_index_keeps_what_was_moved_and_large_dir_makes_room() {
+    let mut mount = require!(Mount::make(&FULL_SOON));
+    let at = mount.path();
+    (0..16).for_each(|digit| fill(&at, &[&format!("t/{digit:x}/")]));
+    for index in 0..NAMES {
+        let name = format!("{:x}{index:0>width$}", index % 16, width = NAME_BYTES - 1);
+        std::fs::File::create(at.join(format!("t/{:x}", index % 16)).join(name)).unwrap();
+    }
+    let words = ["reshard", "--json", "--yes", "--from", "prefix:1", "--to", "flat", "t"];
+    let ran = run(&at, &words);
+    assert!(ran.code == Some(1) && ran.err.contains("No space left on device"), "{:?}", ran.code);
+    let moved = flat(&at);
+    assert!(moved > 15_000 && moved < NAMES && files(&at.join("t")).len() == NAMES, "{moved}");
+    mount.remount(|image| tool(Command::new("tune2fs").args(["-O", "large_dir"]).arg(image))).unwrap();
+    let ran = run(&at, &words);
+    assert_eq!((ran.code, flat(&at)), (Some(0), NAMES), "{}", ran.err);
+}

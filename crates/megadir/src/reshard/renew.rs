@@ -1,0 +1,278 @@
+//! Replaces a directory that holds only directories of a layout with a small one, while every path below it works.
+//!
+//! ```text
+//! old: DIR/ab/...            new, hidden beside it: ab -> .megadir-reshard-other/ab
+//! exchange old and new       DIR/ab leads through DIR/.megadir-reshard-other to the hidden directory
+//! exchange each ab           DIR/ab is the directory, and the hidden link ab leads back to it
+//! ```
+//!
+//! `.megadir-reshard-other` is a link from each of the two directories to the other one, so that a process that has read a
+//! link when the directory is moved, or that has the old directory open, still gets to the file. Each step is one atomic
+//! call, and after a kill the same call completes the work or undoes it ([`complete`]).
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use rustix::fs::{Access, AtFlags, Mode, RenameFlags};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+
+use super::lock;
+use crate::backend;
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
+use crate::layout::Layout;
+use crate::likeness::make_alike;
+use crate::options::{ReadAhead, ReadOptions};
+use crate::remove::aside::can_be_copied;
+
+/// Link from the old directory to the new one, and back.
+const OTHER: &str = ".megadir-reshard-other";
+/// Names of directories are held in memory.
+const DIRECTORIES_MAX: usize = 1 << 17;
+const READ: ReadOptions = ReadOptions {
+    buffer_bytes: 128 << 10,
+    threads: 1,
+    shares: 1,
+    resolve_types: true,
+    read_ahead: ReadAhead::Never,
+};
+
+/// Replaces a directory that holds only directories of the layout. The new one has the same owner, mode, ACLs and other
+/// extended attributes. Paths through it work at any moment, but meanwhile lead through symbolic links; processes that
+/// have the old directory open must open it again afterwards.
+///
+/// # Errors
+///
+/// [`ErrorKind::Unavailable`] if it has any other entry, another process holds its lock (flock), the file system cannot
+/// exchange two entries atomically, and for btrfs subvolumes and encrypted directories;
+/// [`ErrorKind::MountPoint`]; an error of copying the metadata. Until the exchange, the directory is unchanged after an
+/// error; later, the same call continues.
+pub fn renew(parent: &Dir, name: &[u8], layout: &Layout) -> Result<()> {
+    let place = Place::new(parent, name)?;
+    let old = place.open(name)?;
+    lock(&old)?;
+    if place.complete(&old)? {
+        return Ok(());
+    }
+    can_be_copied(&old, &place.path)?;
+    let names = place.check(&old, layout)?;
+    let new = place.make(&old, &names).inspect_err(|_| drop(place.undo(&old)))?;
+    place.exchange(&old, &new)?;
+    place.finish(&new, &old).map(drop)
+}
+
+/// Completes or undoes a [`renew`] that was killed; `true` if it was completed.
+///
+/// # Errors
+///
+/// As [`renew`].
+pub fn complete(parent: &Dir, name: &[u8]) -> Result<bool> {
+    let place = Place::new(parent, name)?;
+    let now = place.open(name)?;
+    lock(&now)?;
+    place.complete(&now)
+}
+
+/// A directory's name in its parent, and the hidden name beside it.
+struct Place<'a> {
+    parent: &'a Dir,
+    name: &'a [u8],
+    hidden: String,
+    path: PathBuf,
+}
+
+impl<'a> Place<'a> {
+    fn new(parent: &'a Dir, name: &'a [u8]) -> Result<Self> {
+        let digest = Sha256::digest(name)[..8].iter().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
+        let path = parent.path().join(crate::names::to_os(name)?);
+        Ok(Self { parent, name, hidden: format!(".megadir-reshard-renew-{digest:016x}"), path })
+    }
+
+    fn refuse<T>(&self, kind: ErrorKind, reason: impl Into<String>) -> Result<T> {
+        Err(Error::new("renew", &self.path, kind, reason.into()))
+    }
+
+    fn failed(&self, error: Errno) -> Error {
+        match error {
+            Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP => {
+                let reason = "this file system cannot exchange two entries atomically (RENAME_EXCHANGE)";
+                Error::new("renew", &self.path, ErrorKind::Unavailable, reason)
+            }
+            error => Error::io("renew", &self.path, error.into()),
+        }
+    }
+
+    fn open(&self, name: &[u8]) -> Result<Dir> {
+        match self.parent.open_below_on_this_mount(name)? {
+            Some(directory) => Ok(directory),
+            None => self.refuse(ErrorKind::MountPoint, "a mount point, which cannot be renamed"),
+        }
+    }
+
+    /// Names of the directories; refuses anything else.
+    fn check(&self, old: &Dir, layout: &Layout) -> Result<Vec<Box<[u8]>>> {
+        let mut names = Vec::new();
+        for (name, kind) in entries(old)? {
+            let shown = name.escape_ascii();
+            if kind != FileType::Directory || !layout.has_directory(0, &name) {
+                let reason = format!("it holds '{shown}', which is no directory of {layout}; move it first");
+                return self.refuse(ErrorKind::Unavailable, reason);
+            }
+            if old.open_below_on_this_mount(&name)?.is_none() {
+                let reason = format!("a file system is mounted on '{shown}' in it; unmount it first");
+                return self.refuse(ErrorKind::Unavailable, reason);
+            }
+            // The kernel requires it for `..`.
+            rustix::fs::accessat(old, &*name, Access::WRITE_OK, AtFlags::EACCESS)
+                .map_err(|error| Error::io("renew", &self.path.join(to_os(&name)), error.into()))?;
+            names.push(name);
+        }
+        Ok(names)
+    }
+
+    /// The hidden directory, with a link for each name.
+    fn make(&self, old: &Dir, names: &[Box<[u8]>]) -> Result<Dir> {
+        let failed = |error| self.failed(error);
+        rustix::fs::mkdirat(self.parent, &*self.hidden, Mode::RWXU).map_err(failed)?;
+        let new = self.open(self.hidden.as_bytes())?;
+        lock(&new)?;
+        make_alike(old, &new, "renew", &self.path)?;
+        let owner = rustix::fs::fstat(old).map_err(failed)?.st_uid;
+        // The kernel follows links in sticky directories only if they are the directory owner's.
+        let to_owner =
+            (owner != rustix::process::geteuid().as_raw()).then_some(rustix::fs::Uid::from_raw(owner));
+        let link = |text: &[u8], at: &Dir, name: &[u8]| {
+            rustix::fs::symlinkat(text, at, name)?;
+            to_owner.map_or(Ok(()), |owner| {
+                rustix::fs::chownat(at, name, Some(owner), None, AtFlags::SYMLINK_NOFOLLOW)
+            })
+        };
+        for name in names {
+            link(&through_other(name), &new, name).map_err(failed)?;
+        }
+        link(&beside(self.hidden.as_bytes()), &new, OTHER.as_bytes()).map_err(failed)?;
+        link(&beside(self.name), old, OTHER.as_bytes()).map_err(failed)?;
+        Ok(new)
+    }
+
+    fn exchange(&self, old: &Dir, new: &Dir) -> Result<()> {
+        let exchange = || {
+            rustix::fs::renameat_with(
+                self.parent,
+                self.name,
+                self.parent,
+                &*self.hidden,
+                RenameFlags::EXCHANGE,
+            )
+        };
+        if let Err(error) = exchange() {
+            self.undo(old)?;
+            return Err(self.failed(error));
+        }
+        let is = |name: &[u8], expected: &Dir| {
+            self.open(name).and_then(|found| Ok(found.id()? == expected.id()?)).unwrap_or(false)
+        };
+        if is(self.name, new) && is(self.hidden.as_bytes(), old) {
+            return Ok(());
+        }
+        let _ = exchange();
+        self.refuse(ErrorKind::NotFound, "replaced by another directory while it was being renamed")
+    }
+
+    /// Before the exchange.
+    fn undo(&self, old: &Dir) -> Result<()> {
+        self.complete(old).map(drop)
+    }
+
+    fn complete(&self, now: &Dir) -> Result<bool> {
+        let other = match self.open(self.hidden.as_bytes()) {
+            Ok(other) => other,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                self.unlink_if(now, OTHER.as_bytes(), |_| true)?;
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
+        self.finish(now, &other)
+    }
+
+    /// Moves each directory from the hidden directory to the new one, and removes the links and the hidden directory.
+    /// `true` if there was one.
+    fn finish(&self, new: &Dir, old: &Dir) -> Result<bool> {
+        let mut moved = false;
+        let mut links = Vec::new();
+        for (name, kind) in entries(old)? {
+            if &*name == OTHER.as_bytes() {
+                continue;
+            }
+            if kind == FileType::Symlink && leads(old, &name) == Some(through_other(&name)) {
+                links.push(name);
+                continue;
+            }
+            let way = match leads(new, &name) == Some(through_other(&name)) {
+                true => RenameFlags::EXCHANGE,
+                // Created after the check.
+                false => RenameFlags::NOREPLACE,
+            };
+            rustix::fs::renameat_with(old, &*name, new, &*name, way).map_err(|error| {
+                let path = old.path().join(to_os(&name));
+                Error::io("renew", &path, error.into())
+            })?;
+            moved = true;
+            if way == RenameFlags::EXCHANGE {
+                links.push(name);
+            }
+        }
+        for name in links {
+            self.unlink_if(old, &name, |text| *text == through_other(&name))?;
+        }
+        self.unlink_if(old, OTHER.as_bytes(), |_| true)?;
+        rustix::fs::unlinkat(self.parent, &*self.hidden, AtFlags::REMOVEDIR)
+            .map_err(|error| Error::io("remove", old.path(), error.into()))?;
+        self.unlink_if(new, OTHER.as_bytes(), |_| true)?;
+        Ok(moved)
+    }
+
+    /// A link, if its text is as expected.
+    fn unlink_if(&self, at: &Dir, name: &[u8], is_ours: impl Fn(&Vec<u8>) -> bool) -> Result<()> {
+        if !leads(at, name).is_some_and(|text| is_ours(&text)) {
+            return Ok(());
+        }
+        match rustix::fs::unlinkat(at, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+}
+
+/// Text of a link; `None` for any other entry.
+fn leads(at: &Dir, name: &[u8]) -> Option<Vec<u8>> {
+    rustix::fs::readlinkat(at, name, Vec::new()).ok().map(std::ffi::CString::into_bytes)
+}
+
+fn through_other(name: &[u8]) -> Vec<u8> {
+    [OTHER.as_bytes(), b"/", name].concat()
+}
+
+fn beside(name: &[u8]) -> Vec<u8> {
+    [b"../", name].concat()
+}
+
+fn to_os(name: &[u8]) -> OsString {
+    crate::names::to_os(name).map(std::borrow::Cow::into_owned).unwrap_or_default()
+}
+
+fn entries(directory: &Dir) -> Result<Vec<(Box<[u8]>, FileType)>> {
+    let mut reader = backend::by_name("getdents")?.open(directory, &READ)?;
+    let mut found = Vec::new();
+    while let Some(batch) = reader.next_batch()? {
+        found.extend(batch.entries().map(|entry| (Box::from(entry.name), entry.kind)));
+        if found.len() > DIRECTORIES_MAX {
+            let reason = format!("it has more than {DIRECTORIES_MAX} entries");
+            return Err(Error::new("renew", directory.path(), ErrorKind::Unavailable, reason));
+        }
+    }
+    Ok(found)
+}
