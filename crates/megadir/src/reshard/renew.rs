@@ -190,7 +190,7 @@ impl<'a> Place<'a> {
         let other = match self.open(self.hidden.as_bytes()) {
             Ok(other) => other,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                self.unlink_if(now, OTHER.as_bytes(), |_| true)?;
+                self.unlink_other(now)?;
                 return Ok(false);
             }
             Err(error) => return Err(error),
@@ -228,11 +228,17 @@ impl<'a> Place<'a> {
         for name in links {
             self.unlink_if(old, &name, |text| *text == through_other(&name))?;
         }
-        self.unlink_if(old, OTHER.as_bytes(), |_| true)?;
+        self.unlink_other(old)?;
         rustix::fs::unlinkat(self.parent, &*self.hidden, AtFlags::REMOVEDIR)
             .map_err(|error| Error::io("remove", old.path(), error.into()))?;
-        self.unlink_if(new, OTHER.as_bytes(), |_| true)?;
+        self.unlink_other(new)?;
         Ok(moved)
+    }
+
+    /// The link to the other directory.
+    fn unlink_other(&self, at: &Dir) -> Result<()> {
+        let texts = [beside(self.hidden.as_bytes()), beside(self.name)];
+        self.unlink_if(at, OTHER.as_bytes(), |text| texts.contains(text))
     }
 
     /// A link, if its text is as expected.

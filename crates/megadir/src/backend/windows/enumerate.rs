@@ -16,7 +16,7 @@ use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::directory_information::{Layout, Records};
 use crate::error::{Error, ErrorKind, Result};
-use crate::options::{ReadAhead, ReadOptions};
+use crate::options::ReadOptions;
 
 pub(in crate::backend) struct Enumerate {
     name: &'static str,
@@ -267,7 +267,7 @@ mod tests {
     use super::{Call, Enumerate};
     use crate::backend::Backend;
     use crate::directory_information::Layout;
-    use crate::{Dir, ErrorKind, ReadOptions};
+    use crate::{Dir, ErrorKind, ReadAhead, ReadOptions};
 
     #[test]
     fn records_that_nobody_knows_are_refused_in_one_line() {
