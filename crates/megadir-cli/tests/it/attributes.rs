@@ -92,7 +92,7 @@ fn a_directory_that_is_named_is_only_read_and_its_directories_are_passed_over() 
 #[test]
 fn the_list_of_studies_names_the_methods_and_what_they_need() {
     let here = tempfile::tempdir().expect("a directory");
-    let all = printed(here.path(), &["bench", "list"]);
+    let all = printed(here.path(), &["bench", "list", "--verbose"]);
     assert!(all.contains("method readdir-lstat: readdir, then lstat of each entry by path\n"), "{all}");
     assert!(all.contains("hundreds per call (needs root, and XFS)\n"), "{all}");
 }
