@@ -49,41 +49,42 @@ const _: () = {
 /// The number holds the size of the structure without its extents.
 const FS_IOC_FIEMAP: libc::Ioctl = libc::_IOWR::<[u64; 4]>(b'f' as u32, 11);
 
-/// Returns the extents whose blocks on the device hold the contents as they are, in the order of the file. The file may change meanwhile.
-/// Fails with `EOPNOTSUPP` on file systems that do not tell.
-pub fn extents(file: BorrowedFd<'_>) -> io::Result<Vec<Extent>> {
+/// Extents of a part of a file.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Those whose blocks on the device hold the contents as they are, in the order of the file; at most 64.
+    pub extents: Vec<Extent>,
+    /// Beginning of the next part in the file, bytes; `None` at the end.
+    pub next: Option<u64>,
+}
+
+/// Returns the extents from a position in the file. The file may change meanwhile. Fails with `EOPNOTSUPP` on file systems that do not tell.
+pub fn extents(file: BorrowedFd<'_>, start: u64) -> io::Result<Part> {
     let nothing =
         Mapped { logical: 0, physical: 0, length: 0, reserved64: [0; 2], flags: 0, reserved: [0; 3] };
-    let mut found = Vec::new();
-    let mut start = 0;
-    loop {
-        let mut map = Map {
-            start,
-            length: u64::MAX - start,
-            flags: 0,
-            mapped: 0,
-            count: AT_ONCE as u32,
-            reserved: 0,
-            extents: [nothing; AT_ONCE],
-        };
-        // SAFETY: the number means FS_IOC_FIEMAP on every file system and is handled before their own numbers. The kernel writes at most
-        // `count` extents behind the header, which the structure, borrowed exclusively, has room for, and keeps no pointer. Any bytes are
-        // valid field values.
-        let status = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut map) };
-        if status != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let mapped = &map.extents[..(map.mapped as usize).min(AT_ONCE)];
-        let readable = mapped.iter().filter(|extent| extent.flags & NOT_READABLE == 0);
-        found.extend(readable.map(|extent| Extent { offset: extent.physical, bytes: extent.length }));
-        let Some(last) = mapped.last() else { return Ok(found) };
-        let next = last.logical.saturating_add(last.length);
-        // A file system that repeats itself ends the loop.
-        if last.flags & LAST != 0 || next <= start {
-            return Ok(found);
-        }
-        start = next;
+    let mut map = Map {
+        start,
+        length: u64::MAX - start,
+        flags: 0,
+        mapped: 0,
+        count: AT_ONCE as u32,
+        reserved: 0,
+        extents: [nothing; AT_ONCE],
+    };
+    // SAFETY: the number means FS_IOC_FIEMAP on every file system and is handled before their own numbers. The kernel writes at most
+    // `count` extents behind the header, which the structure, borrowed exclusively, has room for, and keeps no pointer. Any bytes are
+    // valid field values.
+    let status = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut map) };
+    if status != 0 {
+        return Err(io::Error::last_os_error());
     }
+    let mapped = &map.extents[..(map.mapped as usize).min(AT_ONCE)];
+    let readable = mapped.iter().filter(|extent| extent.flags & NOT_READABLE == 0);
+    let extents = readable.map(|extent| Extent { offset: extent.physical, bytes: extent.length }).collect();
+    let end = mapped.last().filter(|last| last.flags & LAST == 0);
+    // A file system that repeats itself ends it.
+    let next = end.map(|last| last.logical.saturating_add(last.length)).filter(|next| *next > start);
+    Ok(Part { extents, next })
 }
 
 #[cfg(test)]
@@ -104,11 +105,12 @@ mod tests {
         std::fs::write(&path, vec![7; 300_000]).unwrap();
         let file = File::open(&path).unwrap();
         rustix::fs::fsync(&file).unwrap();
-        let found = extents(file.as_fd());
+        let found = extents(file.as_fd(), 0);
         std::fs::remove_file(&path).unwrap();
         if let Ok(found) = found {
-            assert!(found.iter().map(|extent| extent.bytes).sum::<u64>() >= 300_000, "{found:?}");
+            let bytes: u64 = found.extents.iter().map(|extent| extent.bytes).sum();
+            assert!(bytes >= 300_000 || found.next.is_some(), "{found:?}");
         }
-        assert!(extents(File::open("/proc/self/status").unwrap().as_fd()).is_err());
+        assert!(extents(File::open("/proc/self/status").unwrap().as_fd(), 0).is_err());
     }
 }

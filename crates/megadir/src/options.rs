@@ -38,7 +38,7 @@ pub struct ReadOptions {
 pub enum ReadAhead {
     /// For none.
     Never,
-    /// For directories of at least 1 MiB that are mostly uncached and fit into a quarter of the available memory.
+    /// For directories of at least 4 MiB that are mostly uncached and fit into a quarter of the available memory.
     #[default]
     Auto,
     /// For all directories with more entries than one buffer; refused where it is impossible.

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use megadir_sys::extents::{Extent, extents};
+use megadir_sys::extents::{Part, extents};
 use megadir_sys::page_cache::resident_in;
 use rustix::fs::{Advice, fadvise, fstat, major, minor};
 
@@ -20,8 +20,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 use crate::options::ReadAhead;
 
-/// Minimum size of a directory, bytes. Smaller ones are read in less time than this takes.
-const DIRECTORY_BYTES_MIN: u64 = 1 << 20;
+/// Minimum size of a directory, bytes: to look whether a smaller one is cached takes too large a part of its listing.
+const DIRECTORY_BYTES_MIN: u64 = 4 << 20;
 /// Advice on more bytes than the device's own read-ahead, 128 KiB by default, is cut off by the kernel.
 const CALL_BYTES: u64 = 128 << 10;
 /// Ranges in which cached pages are counted, and their size.
@@ -64,35 +64,29 @@ pub(crate) fn start(directory: BorrowedFd<'_>, read_ahead: ReadAhead) {
         return;
     }
     let Ok(blocks) = Blocks::of(directory) else { return };
-    if read_ahead == ReadAhead::Always || (blocks.are_mostly_uncached() && blocks.fit_into_memory()) {
-        blocks.read();
+    if read_ahead == ReadAhead::Always || (blocks.are_mostly_uncached() && fits_into_memory(directory)) {
+        // The rest is listed block by block.
+        let _ = blocks.read(directory);
     }
 }
 
-/// Blocks of a directory, and the device that they are on.
+/// First blocks of a directory, and the device that they are on.
 struct Blocks {
     device: File,
-    /// Ascending.
-    extents: Vec<Extent>,
+    first: Part,
 }
 
 impl Blocks {
     fn of(directory: BorrowedFd<'_>) -> io::Result<Self> {
-        let device = block_device(directory)?;
-        let mut extents = extents(directory)?;
-        extents.sort_unstable();
-        Ok(Self { device, extents })
-    }
-
-    fn bytes(&self) -> u64 {
-        self.extents.iter().map(|extent| extent.bytes).sum()
+        Ok(Self { device: block_device(directory)?, first: extents(directory, 0)? })
     }
 
     /// As far as samples show it.
     fn are_mostly_uncached(&self) -> bool {
-        let step = (self.bytes() / SAMPLES as u64).max(1);
+        let all: u64 = self.first.extents.iter().map(|extent| extent.bytes).sum();
+        let step = (all / SAMPLES as u64).max(1);
         let (mut cached, mut pages, mut next, mut before) = (0, 0, 0, 0);
-        for extent in &self.extents {
+        for extent in &self.first.extents {
             while next < before + extent.bytes {
                 let page = rustix::param::page_size() as u64;
                 let offset = (extent.offset + (next - before)) / page * page;
@@ -107,25 +101,29 @@ impl Blocks {
         cached * 2 < pages
     }
 
-    fn fit_into_memory(&self) -> bool {
-        let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let available = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-        let kilobytes = available.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-        kilobytes.is_some_and(|kilobytes| self.bytes() <= kilobytes * 1024 / MEMORY_ONE_IN)
-    }
-
     /// Waits only while the device's queue is full.
-    fn read(&self) {
-        for extent in &self.extents {
-            let end = extent.offset + extent.bytes;
-            for offset in (extent.offset..end).step_by(CALL_BYTES as usize) {
-                let bytes = NonZeroU64::new((end - offset).min(CALL_BYTES));
-                if fadvise(&self.device, offset, bytes, Advice::WillNeed).is_err() {
-                    return;
+    fn read(self, directory: BorrowedFd<'_>) -> io::Result<()> {
+        let mut part = self.first;
+        loop {
+            for extent in &part.extents {
+                let end = extent.offset + extent.bytes;
+                for offset in (extent.offset..end).step_by(CALL_BYTES as usize) {
+                    let bytes = NonZeroU64::new((end - offset).min(CALL_BYTES));
+                    fadvise(&self.device, offset, bytes, Advice::WillNeed)?;
                 }
             }
+            let Some(next) = part.next else { return Ok(()) };
+            part = extents(directory, next)?;
         }
     }
+}
+
+fn fits_into_memory(directory: BorrowedFd<'_>) -> bool {
+    let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = available.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    let bytes = fstat(directory).ok().and_then(|status| u64::try_from(status.st_size).ok());
+    bytes.zip(kilobytes).is_some_and(|(bytes, kilobytes)| bytes <= kilobytes * 1024 / MEMORY_ONE_IN)
 }
 
 /// Opens the block device that a directory is on, for reading.

@@ -12,16 +12,16 @@ use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Names};
 use megadir_testkit::unprivileged::unprivileged;
 
-const ENTRIES: u64 = 6000;
+const ENTRIES: u64 = 18_000;
 
-/// Names of 255 bytes: a directory of more than 1 MiB.
-fn tree() -> Flat {
-    Flat { names: Names::Longest, ..Flat::plain(ENTRIES) }
+/// Names of 255 bytes: a directory of more than 4 MiB.
+fn tree(entries: u64) -> Flat {
+    Flat { names: Names::Longest, ..Flat::plain(entries) }
 }
 
-fn mounted(recipe: &Recipe) -> Result<Mount, String> {
+fn mounted(recipe: &Recipe, entries: u64) -> Result<Mount, String> {
     let mut mount = Mount::make(recipe)?;
-    tree().build(&mount.path().join("large"));
+    tree(entries).build(&mount.path().join("large"));
     // Uncached.
     mount.remount(|_| Ok(()))?;
     Ok(mount)
@@ -58,9 +58,9 @@ fn cached_after_the_first_batch(mount: &Mount, read_ahead: ReadAhead, threads: u
 
 #[test]
 fn an_uncached_directory_is_read_ahead_and_otherwise_block_by_block() {
-    let mut mount = require!(mounted(&EXT4));
+    let mut mount = require!(mounted(&EXT4, ENTRIES));
     let (cached, directory_bytes) = cached_after_the_first_batch(&mount, ReadAhead::Never, 1);
-    assert!(directory_bytes >= 1 << 20 && cached < directory_bytes / 2, "{cached} of {directory_bytes}");
+    assert!(directory_bytes >= 4 << 20 && cached < directory_bytes / 2, "{cached} of {directory_bytes}");
     for (read_ahead, threads) in [(ReadAhead::Auto, 1), (ReadAhead::Auto, 2), (ReadAhead::Always, 1)] {
         mount.remount(|_| Ok(())).unwrap();
         let (cached, directory_bytes) = cached_after_the_first_batch(&mount, read_ahead, threads);
@@ -71,7 +71,7 @@ fn an_uncached_directory_is_read_ahead_and_otherwise_block_by_block() {
 #[test]
 fn where_it_is_impossible_it_is_refused_only_if_it_was_demanded() {
     for recipe in [XFS, EXT4_LINEAR] {
-        let mount = require!(mounted(&recipe));
+        let mount = require!(mounted(&recipe, 2000));
         let directory = Dir::open(mount.path().join("large")).unwrap();
         let told = open(&directory, ReadAhead::Always, 1).map(|_| ()).map_err(|error| error.to_string());
         assert_eq!(told.is_ok(), recipe.kind == "ext4", "{told:?}");

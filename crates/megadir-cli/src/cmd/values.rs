@@ -41,7 +41,7 @@ pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
 /// Words of --read-ahead.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(in crate::cmd) enum ReadAheadWord {
-    /// Directories of 1 MiB or more that are mostly uncached, if the device may be read
+    /// Directories of 4 MiB or more that are mostly uncached, if the device may be read
     Auto,
     Never,
     /// All directories of more than one buffer; refused where it is impossible
