@@ -29,7 +29,9 @@ pub fn hdr(report: &Report) -> String {
 fn write(report: &Report, log: &mut Vec<u8>) -> Option<()> {
     let (record, rounds) = (&report.record, report.rounds());
     let mut serializer = V2DeflateSerializer::new();
-    let started = UNIX_EPOCH + Duration::from_secs(record.header.started_unix_s);
+    let since_epoch = Duration::from_secs(record.header.started_unix_s);
+    // A damaged record may have any number.
+    let started = UNIX_EPOCH.checked_add(since_epoch).unwrap_or(UNIX_EPOCH);
     let mut builder = IntervalLogWriterBuilder::new();
     builder
         .add_comment(&format!("megadir, study {}", one_line(&record.header.plan.study)))

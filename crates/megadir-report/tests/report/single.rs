@@ -289,6 +289,14 @@ fn the_log_is_read_by_its_own_library_and_tells_the_same() {
 }
 
 #[test]
+fn a_start_beyond_all_clocks_does_not_end_the_log() {
+    let mut record = lookups();
+    record.header.started_unix_s = u64::MAX;
+    let log = render("hdr", &record);
+    assert_eq!(log.lines().filter(|line| line.starts_with("Tag=")).count(), 3, "{log}");
+}
+
+#[test]
 fn a_record_without_such_times_has_no_log() {
     let record = Synthetic::ratios(&[]).record();
     let report = report_of(&record);
