@@ -1,6 +1,6 @@
 //! Collected entries of a reader, owned and comparable.
 
-use megadir::{Backend, Dir, Entry, Error, FileType, ReadAhead, ReadOptions, Reader, Result};
+use megadir::{Backend, Dir, Entry, Error, FileType, ReadOptions, Reader, Result};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seen {
@@ -107,12 +107,6 @@ pub fn assert_same<T: Ord + std::fmt::Debug>(found: &[T], expected: &[T], what: 
 
 pub fn oracle(directory: &Dir) -> Vec<Identity> {
     let std = megadir::backend("std").unwrap();
-    let options = ReadOptions {
-        buffer_bytes: 128 << 10,
-        threads: 1,
-        shares: 1,
-        resolve_types: true,
-        read_ahead: ReadAhead::Never,
-    };
+    let options = ReadOptions { resolve_types: true, ..ReadOptions::serial(128 << 10) };
     identities(&list(std, directory, &options).unwrap())
 }

@@ -64,6 +64,8 @@ mod attribute_listing;
 mod attributes;
 mod backend;
 mod batch;
+#[cfg(target_os = "linux")]
+mod block_device;
 mod conditions;
 #[doc(hidden)]
 pub mod decode;
@@ -111,6 +113,8 @@ pub use attributes::{Attributes, StatMask, Time, Utc};
 pub use backend::resolve::Resolving;
 pub use backend::{BACKENDS, Backend, Reader, by_name as backend};
 pub use batch::{Batch, BatchBuilder, Entries, Entry};
+#[cfg(target_os = "linux")]
+pub use block_device::block_device;
 pub use conditions::{BadGlob, Conditions, Globs, Place, TimeKind};
 pub use dir::{Dir, DirId};
 pub use dir_path::DirPath;
@@ -121,8 +125,6 @@ pub use file_system::FileSystem;
 pub use file_type::FileType;
 pub use listing::Listing;
 pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadAhead, ReadOptions, SHARES_MAX, THREADS_MAX};
-#[cfg(target_os = "linux")]
-pub use read_ahead::block_device;
 pub use stat::{AttributeBatch, Examine, STAT_BACKENDS, StatBackend, by_name as stat_backend};
 pub use summary::{DirectorySummary, Summary};
 pub use tree_path::TreePath;

@@ -46,6 +46,12 @@ pub enum ReadAhead {
 }
 
 impl ReadOptions {
+    /// Reads with the caller's thread alone, names only, nothing ahead.
+    #[must_use]
+    pub const fn serial(buffer_bytes: usize) -> Self {
+        Self { buffer_bytes, threads: 1, shares: 1, resolve_types: false, read_ahead: ReadAhead::Never }
+    }
+
     /// For all backends.
     pub(crate) fn check(&self, backend: &'static str, directory: &DirPath) -> Result<()> {
         let bad = |reason: String| Err(Error::new("read", directory, ErrorKind::BadOption, reason));

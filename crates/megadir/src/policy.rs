@@ -160,13 +160,7 @@ pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
     let directory_bytes = directory.size_bytes()?;
     let row = row(file_system);
     let choice = |backend, options, reason| Choice { backend, options, file_system, directory_bytes, reason };
-    let serial = ReadOptions {
-        buffer_bytes: row.buffer_bytes,
-        threads: 1,
-        shares: 1,
-        resolve_types: false,
-        read_ahead: ReadAhead::Auto,
-    };
+    let serial = ReadOptions { read_ahead: ReadAhead::Auto, ..ReadOptions::serial(row.buffer_bytes) };
     if let Ok(by_handle) = backend::by_name("by-handle") {
         let options = ReadOptions { buffer_bytes: WINDOWS, ..serial };
         return Ok(choice(by_handle, options, WINDOWS_REASON));

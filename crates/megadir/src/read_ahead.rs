@@ -8,13 +8,12 @@ use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
 
 use megadir_sys::extents::{Part, extents};
 use megadir_sys::page_cache::resident_in;
-use rustix::fs::{Advice, fadvise, fstat, major, minor};
+use rustix::fs::{Advice, fadvise, fstat};
 
+use crate::block_device::block_device;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
@@ -52,19 +51,17 @@ pub(crate) fn check(directory: &Dir, read_ahead: ReadAhead) -> Result<()> {
 /// Starts to read the blocks of a large directory whose first entries have been read. Where it cannot or need not, it does nothing:
 /// the listing is the same.
 pub(crate) fn start(directory: BorrowedFd<'_>, read_ahead: ReadAhead) {
-    let worth = |status: &rustix::fs::Stat| match read_ahead {
-        ReadAhead::Never => false,
-        ReadAhead::Auto => u64::try_from(status.st_size).is_ok_and(|bytes| bytes >= DIRECTORY_BYTES_MIN),
-        ReadAhead::Always => true,
-    };
-    if read_ahead == ReadAhead::Never
-        || !fstat(directory).is_ok_and(|status| worth(&status))
-        || FileSystem::of(directory) != FileSystem::Ext4
-    {
+    if read_ahead == ReadAhead::Never {
+        return;
+    }
+    let Ok(status) = fstat(directory) else { return };
+    let bytes = u64::try_from(status.st_size).unwrap_or(0);
+    let demanded = read_ahead == ReadAhead::Always;
+    if (bytes < DIRECTORY_BYTES_MIN && !demanded) || FileSystem::of(directory) != FileSystem::Ext4 {
         return;
     }
     let Ok(blocks) = Blocks::of(directory) else { return };
-    if read_ahead == ReadAhead::Always || (blocks.are_mostly_uncached() && fits_into_memory(directory)) {
+    if demanded || (blocks.are_mostly_uncached() && fits_into_memory(bytes)) {
         // The rest is listed block by block.
         let _ = blocks.read(directory);
     }
@@ -118,31 +115,9 @@ impl Blocks {
     }
 }
 
-fn fits_into_memory(directory: BorrowedFd<'_>) -> bool {
+fn fits_into_memory(bytes: u64) -> bool {
     let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kilobytes = available.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    let bytes = fstat(directory).ok().and_then(|status| u64::try_from(status.st_size).ok());
-    bytes.zip(kilobytes).is_some_and(|(bytes, kilobytes)| bytes <= kilobytes * 1024 / MEMORY_ONE_IN)
-}
-
-/// Opens the block device that a directory is on, for reading.
-///
-/// # Errors
-///
-/// [`io::ErrorKind::PermissionDenied`] for most users; [`io::ErrorKind::NotFound`] on file systems without a device, and in containers
-/// where the device's file is missing or is another one.
-pub fn block_device(directory: impl AsFd) -> io::Result<File> {
-    let number = fstat(directory)?.st_dev;
-    let told = std::fs::read_to_string(format!("/sys/dev/block/{}:{}/uevent", major(number), minor(number)))?;
-    let name = told.lines().find_map(|line| line.strip_prefix("DEVNAME="));
-    let path = Path::new("/dev").join(name.ok_or(io::ErrorKind::NotFound)?);
-    // The path may be another file by now, or a pipe that would block.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let device = File::options().read(true).custom_flags(flags).open(path)?;
-    let status = device.metadata()?;
-    if !status.file_type().is_block_device() || status.rdev() != number {
-        return Err(io::ErrorKind::NotFound.into());
-    }
-    Ok(device)
+    kilobytes.is_some_and(|kilobytes| bytes <= kilobytes * 1024 / MEMORY_ONE_IN)
 }

@@ -154,13 +154,7 @@ fn random_options(rng: &mut Rng, entries: u64) -> ReadOptions {
 }
 
 fn serial(directory: &Dir) -> Vec<Identity> {
-    let options = ReadOptions {
-        buffer_bytes: 64 << 10,
-        threads: 1,
-        shares: 1,
-        resolve_types: false,
-        read_ahead: ReadAhead::Never,
-    };
+    let options = ReadOptions::serial(64 << 10);
     identities(&list(backend("getdents").unwrap(), directory, &options).unwrap())
 }
 

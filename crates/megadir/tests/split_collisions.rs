@@ -79,13 +79,7 @@ fn make(path: &Path, below: usize, above: usize, seed: u64) {
 }
 
 fn serial(directory: &Dir) -> Vec<Seen> {
-    let options = ReadOptions {
-        buffer_bytes: 1 << 20,
-        threads: 1,
-        shares: 1,
-        resolve_types: false,
-        read_ahead: ReadAhead::Never,
-    };
+    let options = ReadOptions::serial(1 << 20);
     list(backend("getdents").unwrap(), directory, &options).unwrap()
 }
 

@@ -70,13 +70,7 @@ pub(crate) fn each_entry(
     each: &mut dyn FnMut(&[u8], FileType) -> io::Result<()>,
 ) -> io::Result<()> {
     let own = Dir::from_descriptor(again(directory)?, Path::new("."));
-    let options = megadir::ReadOptions {
-        buffer_bytes: BUFFER_BYTES,
-        threads: 1,
-        shares: 1,
-        resolve_types: true,
-        read_ahead: megadir::ReadAhead::Never,
-    };
+    let options = megadir::ReadOptions { resolve_types: true, ..megadir::ReadOptions::serial(BUFFER_BYTES) };
     let mut reader = megadir::backend(LISTED_BY)?.open(&own, &options)?;
     while let Some(batch) = reader.next_batch()? {
         for entry in batch.entries() {

@@ -1,7 +1,7 @@
 //! Every backend passes the conformance suite on every file system of the lab. The library's own tests always
 //! run it on ext4, XFS, btrfs and tmpfs, so here it belongs to the long tier.
 
-use megadir::{BACKENDS, Dir, ReadAhead, ReadOptions};
+use megadir::{BACKENDS, Dir, ReadOptions};
 use megadir_bench::lab::Backing;
 use megadir_testkit::conformance::conformance;
 use megadir_testkit::require;
@@ -40,13 +40,7 @@ fn conforms_in_full(name: &str) {
     let mounted = require!(make(&lab, name).map_err(|error| error.to_string()));
     let path = Flat::plain(2_000).ensure(mounted.path());
     let directory = Dir::open(&path).unwrap();
-    let options = ReadOptions {
-        buffer_bytes: 32 << 10,
-        threads: 1,
-        shares: 1,
-        resolve_types: true,
-        read_ahead: ReadAhead::Never,
-    };
+    let options = ReadOptions { resolve_types: true, ..ReadOptions::serial(32 << 10) };
     for backend in BACKENDS.iter().filter(|backend| !backend.uses_threads()) {
         let found = seen::list(*backend, &directory, &options).unwrap();
         assert_eq!(seen::identities(&found), seen::oracle(&directory), "{name}: {}", backend.name());

@@ -40,7 +40,7 @@ pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
 
 /// Words of --read-ahead.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(in crate::cmd) enum ReadAheadWord {
+enum ReadAheadWord {
     /// Directories of 4 MiB or more that are mostly uncached, if the device may be read
     Auto,
     Never,
@@ -48,11 +48,28 @@ pub(in crate::cmd) enum ReadAheadWord {
     Always,
 }
 
-pub(in crate::cmd) fn read_ahead(word: Option<ReadAheadWord>) -> ReadAhead {
-    match word {
-        Some(ReadAheadWord::Auto) | None => ReadAhead::Auto,
-        Some(ReadAheadWord::Never) => ReadAhead::Never,
-        Some(ReadAheadWord::Always) => ReadAhead::Always,
+/// Option --read-ahead of the commands that read directories.
+#[derive(Debug, clap::Args)]
+pub(in crate::cmd) struct ReadAheadOption {
+    /// Have the device read a directory's blocks before they are listed (root; ext2 to ext4) [default: auto]
+    ///
+    /// The entries are the same. ext4 lists a directory in the order of its index, so that an uncached directory waits for one block after
+    /// the other.
+    #[arg(long, value_name = "WHEN", value_enum, help_heading = "Reading")]
+    read_ahead: Option<ReadAheadWord>,
+}
+
+impl ReadAheadOption {
+    pub(in crate::cmd) fn is_given(&self) -> bool {
+        self.read_ahead.is_some()
+    }
+
+    pub(in crate::cmd) fn choice(&self) -> ReadAhead {
+        match self.read_ahead {
+            Some(ReadAheadWord::Auto) | None => ReadAhead::Auto,
+            Some(ReadAheadWord::Never) => ReadAhead::Never,
+            Some(ReadAheadWord::Always) => ReadAhead::Always,
+        }
     }
 }
 

@@ -278,7 +278,7 @@ fn is_rotating(directory: &Dir) -> bool {
 mod tests {
     use super::{CHUNK_BYTES, FUSE_CHUNK_BYTES, ROWS, Sharing, decide, row};
     use crate::policy::Choice;
-    use crate::{FileSystem, ReadAhead, ReadOptions, StatMask, Strategy, backend, stat_backend};
+    use crate::{FileSystem, ReadOptions, StatMask, Strategy, backend, stat_backend};
 
     #[test]
     fn every_file_system_has_one_row_and_the_last_is_for_the_rest() {
@@ -299,13 +299,7 @@ mod tests {
         bytes: u64,
         threads: usize,
     ) -> (Strategy, usize, &'static str) {
-        let options = ReadOptions {
-            buffer_bytes: 1 << 20,
-            threads: 1,
-            shares: 1,
-            resolve_types: false,
-            read_ahead: ReadAhead::Never,
-        };
+        let options = ReadOptions::serial(1 << 20);
         let listing = Choice {
             backend: backend(name).unwrap(),
             options,
@@ -364,13 +358,7 @@ mod tests {
         let ext4 = row(FileSystem::Ext4);
         assert!(ext4.inode_order_on_disks);
         for (bytes, threads) in [(1 << 30, 1), (1 << 30, 4), (4096, 4)] {
-            let options = ReadOptions {
-                buffer_bytes: 1 << 20,
-                threads: 1,
-                shares: 1,
-                resolve_types: false,
-                read_ahead: ReadAhead::Never,
-            };
+            let options = ReadOptions::serial(1 << 20);
             let listing = Choice {
                 backend: backend("std").unwrap(),
                 options,

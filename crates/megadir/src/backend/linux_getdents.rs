@@ -138,7 +138,7 @@ pub(crate) fn malformed(path: &Path, malformed: Malformed) -> Error {
 mod tests {
     use super::{Backend, Getdents};
     use crate::dir::Dir;
-    use crate::options::{ReadAhead, ReadOptions};
+    use crate::options::ReadOptions;
     use std::sync::Arc;
 
     #[test]
@@ -149,13 +149,7 @@ mod tests {
             std::fs::write(scratch.path().join(crate::names::to_os(name).unwrap()), "").unwrap();
         }
         expected.sort_unstable();
-        let options = ReadOptions {
-            buffer_bytes: 4096,
-            threads: 1,
-            shares: 1,
-            resolve_types: true,
-            read_ahead: ReadAhead::Never,
-        };
+        let options = ReadOptions { resolve_types: true, ..ReadOptions::serial(4096) };
         // No buffer, a recycled one of the same size, and recycled ones of other sizes.
         let buffers = [Vec::new(), vec![0xff; 4096], vec![b'n'; 100], vec![b'n'; 8192]];
         for buffer in buffers {

@@ -57,8 +57,7 @@ pub static BACKENDS: &[&dyn Backend] = &[
 ///
 /// ```
 /// use megadir::{
-///     Backend, Batch, BatchBuilder, Dir, Error, ErrorKind, FileType, Listing, ReadAhead, ReadOptions, Reader,
-///     Result,
+///     Backend, Batch, BatchBuilder, Dir, Error, ErrorKind, FileType, Listing, ReadOptions, Reader, Result,
 /// };
 ///
 /// struct Fixed(&'static [&'static str]);
@@ -108,8 +107,7 @@ pub static BACKENDS: &[&dyn Backend] = &[
 ///
 /// static FIXED: Fixed = Fixed(&["one", "two"]);
 /// let directory = Dir::open(".")?;
-/// let read_ahead = ReadAhead::Never;
-/// let options = ReadOptions { buffer_bytes: 4096, threads: 1, shares: 1, resolve_types: false, read_ahead };
+/// let options = ReadOptions::serial(4096);
 /// let mut choice = megadir::policy::choose(&directory, 1)?;
 /// (choice.backend, choice.options, choice.reason) = (&FIXED, options, "requested by the caller");
 /// let mut listing = Listing::with_choice(&directory, choice)?;

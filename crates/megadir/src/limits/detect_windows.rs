@@ -13,7 +13,7 @@ use super::sample::{Sample, of_size};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::file_system::FileSystem;
-use crate::options::{ReadAhead, ReadOptions};
+use crate::options::ReadOptions;
 
 /// Larger directories are not counted.
 const COUNTED_MAX: u64 = 10_000;
@@ -97,13 +97,7 @@ fn given_contents(bytes: u64, file_system: FileSystem, space: &Space) -> Fact<Co
 }
 
 fn counted(directory: &Dir, most: u64) -> Result<Option<u64>> {
-    let options = ReadOptions {
-        buffer_bytes: 256 << 10,
-        threads: 1,
-        shares: 1,
-        resolve_types: false,
-        read_ahead: ReadAhead::Never,
-    };
+    let options = ReadOptions::serial(256 << 10);
     let mut reader = crate::backend("by-handle")?.open(directory, &options)?;
     let mut entries = 0;
     while let Some(batch) = reader.next_batch()? {

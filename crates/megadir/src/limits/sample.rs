@@ -59,13 +59,7 @@ impl Sampled {
 
 impl Sample {
     pub(super) fn of(directory: &Dir, known: Known, space: &Space) -> Result<Self> {
-        let options = crate::ReadOptions {
-            buffer_bytes: SAMPLE_BYTES,
-            threads: 1,
-            shares: 1,
-            resolve_types: true,
-            read_ahead: crate::ReadAhead::Never,
-        };
+        let options = crate::ReadOptions { resolve_types: true, ..crate::ReadOptions::serial(SAMPLE_BYTES) };
         let mut reader = crate::backend(system::BACKEND)?.open(directory, &options)?;
         let mut sampled = Sampled::default();
         // The first buffer may hold nothing but the two dots.

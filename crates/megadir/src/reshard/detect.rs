@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::progress::Progress;
-use super::tree::{self, At, Visit};
+use super::tree::{self, At, READ, Visit};
 use crate::backend;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::layout::{Layout, NameBuffer, PRESETS, Source};
-use crate::options::{ReadAhead, ReadOptions};
 
 /// Files of the top and of each other directory.
 const FILES: [usize; 2] = [1000, 40];
@@ -18,14 +17,6 @@ const BELOW: [usize; 3] = [32, 4, 2];
 const DIRECTORIES_MAX: usize = 1000;
 /// Longer directories are names rather than beginnings of names.
 const SHORTENED_MAX: u16 = 4;
-/// One batch of a directory is its sample.
-const READ: ReadOptions = ReadOptions {
-    buffer_bytes: 128 << 10,
-    threads: 1,
-    shares: 1,
-    resolve_types: true,
-    read_ahead: ReadAhead::Never,
-};
 
 /// Result of [`detect`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +93,7 @@ impl Sample {
         self.directories += 1;
         let directory = std::sync::Arc::new(directory);
         let (mut files, mut below) = (Vec::new(), Vec::new());
+        // One batch is the sample of a directory.
         let mut reader = backend::by_name("getdents")?.open_once(&directory, &READ)?;
         if let Some(batch) = reader.next_batch()? {
             for entry in batch {

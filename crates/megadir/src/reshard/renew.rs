@@ -18,26 +18,19 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use super::lock;
+use super::tree::READ;
 use crate::backend;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::layout::Layout;
 use crate::likeness::make_alike;
-use crate::options::{ReadAhead, ReadOptions};
 use crate::remove::aside::can_be_copied;
 
 /// Link from the old directory to the new one, and back.
 const OTHER: &str = ".megadir-reshard-other";
 /// Names of directories are held in memory.
 const DIRECTORIES_MAX: usize = 1 << 17;
-const READ: ReadOptions = ReadOptions {
-    buffer_bytes: 128 << 10,
-    threads: 1,
-    shares: 1,
-    resolve_types: true,
-    read_ahead: ReadAhead::Never,
-};
 
 /// Replaces a directory that holds only directories of the layout. The new one has the same owner, mode, ACLs and other
 /// extended attributes. Paths through it work at any moment, but meanwhile lead through symbolic links; processes that

@@ -6,15 +6,9 @@ use crate::backend::{self, Reader};
 use crate::dir::{Dir, DirId};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
-use crate::options::{ReadAhead, ReadOptions};
+use crate::options::ReadOptions;
 
-const READ: ReadOptions = ReadOptions {
-    buffer_bytes: 128 << 10,
-    threads: 1,
-    shares: 1,
-    resolve_types: true,
-    read_ahead: ReadAhead::Never,
-};
+pub(super) const READ: ReadOptions = ReadOptions { resolve_types: true, ..ReadOptions::serial(128 << 10) };
 
 pub(super) trait Visit {
     /// `true` if a directory is entered; the top has level 0.

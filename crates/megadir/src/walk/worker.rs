@@ -241,11 +241,9 @@ fn backend() -> Result<&'static dyn Backend> {
 
 fn read_options(options: &WalkOptions) -> ReadOptions {
     ReadOptions {
-        buffer_bytes: options.buffer_bytes,
-        threads: 1,
-        shares: 1,
         resolve_types: true,
         read_ahead: options.read_ahead,
+        ..ReadOptions::serial(options.buffer_bytes)
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use megadir::{Dir, ReadAhead, ReadOptions, StatBackend, StatMask, Time, backend, stat_backend};
+use megadir::{Dir, ReadOptions, StatBackend, StatMask, Time, backend, stat_backend};
 use megadir_testkit::mount::{Mount, XFS};
 use megadir_testkit::require;
 use megadir_testkit::stat_conformance::trees::{self, Truth};
@@ -15,13 +15,7 @@ use crate::support::{SETTLED, assert_told, assert_true, places, various};
 /// Lists a directory, runs `change`, and then examines the listed entries.
 fn examined_after(stat_backend: &'static dyn StatBackend, path: &Path, change: impl FnOnce()) -> Truth {
     let directory = Dir::open(path).unwrap();
-    let options = ReadOptions {
-        buffer_bytes: 1 << 20,
-        threads: 1,
-        shares: 1,
-        resolve_types: false,
-        read_ahead: ReadAhead::Never,
-    };
+    let options = ReadOptions::serial(1 << 20);
     let mut examine = stat_backend.start(&directory, StatMask::ALL).unwrap();
     let mut reader = backend("getdents").unwrap().open(&directory, &options).unwrap();
     let batch = reader.next_batch().unwrap().unwrap();

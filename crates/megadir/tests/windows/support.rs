@@ -6,8 +6,8 @@ use std::path::Path;
 
 use megadir::policy::{self, Choice};
 use megadir::{
-    AttributeChoice, AttributeListing, Attributes, Backend, Dir, ErrorKind, FileType, ReadAhead, ReadOptions,
-    Result, StatBackend, StatMask, Strategy, Time,
+    AttributeChoice, AttributeListing, Attributes, Backend, Dir, ErrorKind, FileType, ReadOptions, Result,
+    StatBackend, StatMask, Strategy, Time,
 };
 use megadir_testkit::require;
 
@@ -59,13 +59,7 @@ pub(super) fn choice(
     buffer_bytes: usize,
 ) -> AttributeChoice {
     let picked = policy::choose(directory, 1).unwrap();
-    let options = ReadOptions {
-        buffer_bytes,
-        threads: 1,
-        shares: 1,
-        resolve_types: false,
-        read_ahead: ReadAhead::Never,
-    };
+    let options = ReadOptions::serial(buffer_bytes);
     AttributeChoice {
         listing: Choice { backend, options, ..picked },
         strategy: Strategy::AtOnce,

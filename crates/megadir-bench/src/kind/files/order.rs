@@ -4,7 +4,7 @@
 
 use std::ffi::{CStr, CString};
 
-use megadir::{Dir, ReadAhead, ReadOptions};
+use megadir::{Dir, ReadOptions};
 use megadir_record::{Access, FileOrder};
 use megadir_stats::permutation::Permutation;
 
@@ -57,13 +57,7 @@ fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Resu
     let mut numbers: Vec<(u64, u32)> = Vec::with_capacity(keys.len());
     let mut wrong = 0;
     let backend = megadir::backend(os::LISTED_BY)?;
-    let options = ReadOptions {
-        buffer_bytes: BUFFER_BYTES,
-        threads: 1,
-        shares: 1,
-        resolve_types: false,
-        read_ahead: ReadAhead::Never,
-    };
+    let options = ReadOptions::serial(BUFFER_BYTES);
     for path in &directories {
         let directory = match path.is_empty() {
             true => top.again()?,

@@ -142,7 +142,7 @@ mod linux {
     mod tests {
         use std::sync::atomic::{AtomicBool, AtomicU64};
 
-        use megadir::{Dir, ReadAhead, ReadOptions};
+        use megadir::{Dir, ReadOptions};
 
         use super::{Asked, ask, ask_extended};
         use crate::control::RunControl;
@@ -155,13 +155,7 @@ mod linux {
                 std::fs::write(parent.path().join(name), "").unwrap();
             }
             let directory = Dir::open(parent.path()).unwrap();
-            let options = ReadOptions {
-                buffer_bytes: 32 << 10,
-                threads: 1,
-                shares: 1,
-                resolve_types: false,
-                read_ahead: ReadAhead::Never,
-            };
+            let options = ReadOptions::serial(32 << 10);
             let mut reader = megadir::backend("getdents").unwrap().open(&directory, &options).unwrap();
             let mut arena = NameArena::default();
             while let Some(batch) = reader.next_batch().unwrap() {
@@ -253,7 +247,7 @@ mod windows {
     mod tests {
         use std::sync::atomic::{AtomicBool, AtomicU64};
 
-        use megadir::{ReadAhead, ReadOptions};
+        use megadir::ReadOptions;
 
         use super::*;
 
@@ -264,13 +258,7 @@ mod windows {
                 std::fs::write(parent.path().join(name), text).unwrap();
             }
             let directory = Dir::open(parent.path()).unwrap();
-            let options = ReadOptions {
-                buffer_bytes: 32 << 10,
-                threads: 1,
-                shares: 1,
-                resolve_types: false,
-                read_ahead: ReadAhead::Never,
-            };
+            let options = ReadOptions::serial(32 << 10);
             let mut reader = megadir::backend("by-handle").unwrap().open(&directory, &options).unwrap();
             let mut arena = NameArena::default();
             while let Some(batch) = reader.next_batch().unwrap() {

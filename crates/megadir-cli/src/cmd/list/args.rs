@@ -6,7 +6,7 @@ use megadir::{Backend, StatBackend};
 
 use crate::cmd::conditions::{self, Asked};
 use crate::cmd::prometheus::Prometheus;
-use crate::cmd::values::{ReadAheadWord, backend, buffer, memory, stat_backend, threads, top};
+use crate::cmd::values::{ReadAheadOption, backend, buffer, memory, stat_backend, threads, top};
 use crate::exit::{self, CliError};
 use crate::parse;
 
@@ -139,12 +139,8 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     pub(super) explain: bool,
 
-    /// Have the device read a directory's blocks before they are listed (root; ext2 to ext4) [default: auto]
-    ///
-    /// The entries are the same. ext4 lists a directory in the order of its index, so that an uncached directory waits for one block after
-    /// the other.
-    #[arg(long, value_name = "WHEN", value_enum, help_heading = "Reading")]
-    pub(super) read_ahead: Option<ReadAheadWord>,
+    #[command(flatten)]
+    pub(super) read_ahead: ReadAheadOption,
     /// Number of threads, 1 to 256 [default: by file system, up to 8; 32 on FUSE]
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     #[arg(allow_negative_numbers = true)]

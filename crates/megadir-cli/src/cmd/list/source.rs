@@ -7,7 +7,6 @@ use megadir::{AttributeChoice, Backend, Conditions, Dir, StatMask, Strategy, Wal
 
 use super::Args;
 use super::args::Of;
-use crate::cmd::values::read_ahead;
 use crate::exit::CliError;
 
 /// Most directories of a tree are small.
@@ -52,7 +51,7 @@ pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<
         return Err(CliError::usage(reason));
     }
     choice.options.resolve_types = needs_types || args.json;
-    choice.options.read_ahead = read_ahead(args.read_ahead);
+    choice.options.read_ahead = args.read_ahead.choice();
     Ok(choice)
 }
 
@@ -91,7 +90,7 @@ pub(super) fn choose_examined(
             None => "as fits the listing with the buffer of --buffer",
         };
     }
-    choice.listing.options.read_ahead = read_ahead(args.read_ahead);
+    choice.listing.options.read_ahead = args.read_ahead.choice();
     if let Some(stat_backend) = args.stat_backend {
         stat_backend.probe(directory)?;
         choice.stat_backend = stat_backend;
@@ -117,7 +116,7 @@ pub(super) fn walk_options(
         queue_directories_max: WALK_QUEUE_MAX,
         cross_mounts: args.cross_mounts,
         examine,
-        read_ahead: read_ahead(args.read_ahead),
+        read_ahead: args.read_ahead.choice(),
         tell_ends: args.summary == Some(Of::Directories),
         conditions: conditions.limits_sight().then(|| Arc::clone(conditions)),
     })

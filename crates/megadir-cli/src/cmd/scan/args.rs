@@ -12,9 +12,7 @@ use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{
     WALK_BUFFER_BYTES, WALK_QUEUE_MAX, processors, raise_descriptor_limit, walk_threads,
 };
-use crate::cmd::values::{
-    ListLimits, ReadAheadWord, list_limits, memory, rate, read_ahead, stat_backend, threads,
-};
+use crate::cmd::values::{ListLimits, ReadAheadOption, list_limits, memory, rate, stat_backend, threads};
 use crate::exit::{self, CliError};
 
 /// Write an inventory of trees: a Parquet file with one row per entry, sorted by directory and name
@@ -106,12 +104,8 @@ pub(in crate::cmd) struct Reading {
     /// Also enter mounted file systems
     #[arg(long)]
     pub(in crate::cmd) cross_mounts: bool,
-    /// Have the device read a directory's blocks before they are listed (root; ext2 to ext4) [default: auto]
-    ///
-    /// The entries are the same. ext4 lists a directory in the order of its index, so that an uncached directory waits for one block after
-    /// the other.
-    #[arg(long, value_name = "WHEN", value_enum, help_heading = "Reading")]
-    pub(in crate::cmd) read_ahead: Option<ReadAheadWord>,
+    #[command(flatten)]
+    pub(in crate::cmd) read_ahead: ReadAheadOption,
     /// Number of threads, 1 to 256 [default: one per processor, up to 8; 32 on FUSE]
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     pub(in crate::cmd) threads: Option<usize>,
@@ -158,7 +152,7 @@ impl Reading {
             threads: self.readers(trees),
             cross_mounts: self.cross_mounts,
             stat_backend: self.stat_backend,
-            read_ahead: read_ahead(self.read_ahead),
+            read_ahead: self.read_ahead.choice(),
             // Small, because a thread examines a whole buffer between two pauses.
             buffer_bytes: if self.rate.is_some() { BUFFER_BYTES_MIN } else { WALK_BUFFER_BYTES },
             queue_directories_max: WALK_QUEUE_MAX,

@@ -11,7 +11,7 @@ use megadir::{Conditions, StatBackend};
 
 use crate::cmd::conditions::{Asked, refuse_lacking, time_or_rank};
 use crate::cmd::prometheus::Prometheus;
-use crate::cmd::values::{ReadAheadWord, stat_backend, threads, top};
+use crate::cmd::values::{ReadAheadOption, stat_backend, threads, top};
 use crate::exit::{CliError, directory_parser};
 
 /// Show which directories hold the entries and the space
@@ -61,12 +61,8 @@ pub(crate) struct Args {
     /// Print every error (default: the first ten of each kind, then a count)
     #[arg(long)]
     pub(super) all_errors: bool,
-    /// Have the device read a directory's blocks before they are listed (root; ext2 to ext4) [default: auto]
-    ///
-    /// The entries are the same. ext4 lists a directory in the order of its index, so that an uncached directory waits for one block after
-    /// the other.
-    #[arg(long, value_name = "WHEN", value_enum, help_heading = "Reading")]
-    pub(super) read_ahead: Option<ReadAheadWord>,
+    #[command(flatten)]
+    pub(super) read_ahead: ReadAheadOption,
     /// Number of threads, 1 to 256 [default: one per processor, up to 8; 32 on FUSE]
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "Reading")]
     pub(super) threads: Option<usize>,

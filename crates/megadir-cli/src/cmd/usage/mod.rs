@@ -20,7 +20,6 @@ use super::interrupt::{Interrupt, interruptible};
 use super::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
 use super::scan::progress::Watched;
 use super::times::now_s;
-use crate::cmd::values::read_ahead;
 use crate::exit::{self, CliError, describe};
 use crate::ui::message::quoted;
 use crate::ui::new_file::NewPage;
@@ -191,7 +190,7 @@ fn walk_options(
         cross_mounts: args.cross_mounts,
         examine: Some((stat_backend, want)),
         conditions: conditions.map(Arc::clone),
-        read_ahead: read_ahead(args.read_ahead),
+        read_ahead: args.read_ahead.choice(),
         ..WalkOptions::new(threads)
     })
 }
@@ -206,7 +205,7 @@ fn from_inventory<'a>(
         (args.cross_mounts, "--cross-mounts"),
         (args.threads.is_some(), "--threads"),
         (args.stat_backend.is_some(), "--stat-backend"),
-        (args.read_ahead.is_some(), "--read-ahead"),
+        (args.read_ahead.is_given(), "--read-ahead"),
     ] {
         if given {
             let path = quoted(path);

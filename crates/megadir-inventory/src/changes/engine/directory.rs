@@ -118,13 +118,7 @@ pub(super) fn list(
     // Directory sizes on NTFS say nothing.
     let large = cfg!(windows) || directory_bytes.is_some_and(|bytes| bytes > 64 << 10);
     let buffer_bytes = if large { 128 << 10 } else { 32 << 10 };
-    let options = ReadOptions {
-        buffer_bytes,
-        threads: 1,
-        shares: 1,
-        resolve_types: false,
-        read_ahead: ReadAhead::Auto,
-    };
+    let options = ReadOptions { read_ahead: ReadAhead::Auto, ..ReadOptions::serial(buffer_bytes) };
     let mut reader = match bring {
         Some(want) => backend()?.open_with_attributes(directory, &options, want)?,
         None => backend()?.open_once(directory, &options)?,

@@ -267,18 +267,12 @@ mod tests {
     use super::{Call, Enumerate};
     use crate::backend::Backend;
     use crate::directory_information::Layout;
-    use crate::{Dir, ErrorKind, ReadAhead, ReadOptions};
+    use crate::{Dir, ErrorKind, ReadOptions};
 
     #[test]
     fn records_that_nobody_knows_are_refused_in_one_line() {
         let directory = Dir::open(std::env::temp_dir()).unwrap();
-        let options = ReadOptions {
-            buffer_bytes: 64 << 10,
-            threads: 1,
-            shares: 1,
-            resolve_types: false,
-            read_ahead: ReadAhead::Never,
-        };
+        let options = ReadOptions::serial(64 << 10);
         for call in [Call::ByHandle { first: 99, next: 99 }, Call::NtQuery { class: 99 }] {
             let of_no_system = Enumerate { name: "none", about: "", call, layout: Layout::Full };
             let mut reader = of_no_system.open(&directory, &options).unwrap();

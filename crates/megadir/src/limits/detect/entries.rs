@@ -123,13 +123,7 @@ fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looke
 }
 
 fn counted(directory: &Dir) -> Result<u64> {
-    let options = crate::ReadOptions {
-        buffer_bytes: 256 << 10,
-        threads: 1,
-        shares: 1,
-        resolve_types: false,
-        read_ahead: crate::ReadAhead::Never,
-    };
+    let options = crate::ReadOptions::serial(256 << 10);
     let mut reader = crate::backend("getdents")?.open(directory, &options)?;
     let mut entries = 0;
     while let Some(batch) = reader.next_batch()? {

@@ -1,13 +1,12 @@
 //! ext4: flags of the directory, and features from `EXT4_IOC_GET_TUNE_SB_PARAM` (Linux 6.18 and later), else
 //! from the superblock (readable by root), else the defaults of mke2fs since 2016.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 
 use megadir_sys::ext4_features::{Ext4Directory, Features, features};
 
+use crate::block_device;
 use crate::dir::Dir;
 use crate::limits::basis::{Fact, Known};
 use crate::limits::facts::{Ext4, Ext4Features, Mount, Space};
@@ -123,13 +122,7 @@ fn reserved_clusters(device: u64) -> Option<u64> {
 
 /// Fails unless the directory is on the device.
 fn superblock(source: &str, device: u64) -> io::Result<Superblock> {
-    // The path may be another device by now, or a pipe that would block.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let mut file = File::options().read(true).custom_flags(flags).open(source)?;
-    let status = file.metadata()?;
-    if !status.file_type().is_block_device() || status.rdev() != device {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the device that the directory is on"));
-    }
+    let mut file = block_device::open(source.as_ref(), device)?;
     let mut block = [0; SUPERBLOCK_BYTES];
     file.seek(SeekFrom::Start(SUPERBLOCK_AT))?;
     file.read_exact(&mut block)?;
@@ -153,6 +146,8 @@ fn masks(block: &[u8; SUPERBLOCK_BYTES]) -> Option<Features> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
     use megadir_testkit::mount::{self, Mount as Made, Recipe};
     use megadir_testkit::require;

@@ -98,13 +98,7 @@ impl Aside<'_> {
 ///
 /// If the parent directory cannot be listed.
 pub fn leftovers<'a>(parent: &'a Dir, name: &[u8]) -> Result<Vec<Aside<'a>>> {
-    let options = ReadOptions {
-        buffer_bytes: 128 << 10,
-        threads: 1,
-        shares: 1,
-        resolve_types: false,
-        read_ahead: crate::ReadAhead::Never,
-    };
+    let options = ReadOptions::serial(128 << 10);
     let mut reader = backend::by_name(LISTED_BY)?.open(parent, &options)?;
     let mut found = Vec::new();
     while let Some(batch) = reader.next_batch()? {

@@ -13,7 +13,7 @@ use super::{Bulk, BulkReader, UNSETTLED, readers};
 use crate::batch::Batch;
 use crate::mounts::Mount;
 use crate::stat::Examine;
-use crate::{BatchBuilder, Dir, FileType, ReadAhead, ReadOptions, StatMask, backend};
+use crate::{BatchBuilder, Dir, FileType, ReadOptions, StatMask, backend};
 
 /// Creates files and waits until the newest is settled.
 fn settled(directory: &Path, files: u64) -> Dir {
@@ -27,13 +27,7 @@ fn settled(directory: &Path, files: u64) -> Dir {
 
 /// Reads the attributes of a whole directory; returns the number of entries.
 fn all<B: Bulk>(bulk: &mut BulkReader<B>, directory: &Dir) -> u64 {
-    let options = ReadOptions {
-        buffer_bytes: 64 << 10,
-        threads: 1,
-        shares: 1,
-        resolve_types: false,
-        read_ahead: ReadAhead::Never,
-    };
+    let options = ReadOptions::serial(64 << 10);
     let mut reader = backend("getdents").unwrap().open(directory, &options).unwrap();
     let (mut entries, mut rows) = (0, Vec::new());
     while let Some(batch) = reader.next_batch().unwrap() {

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use megadir::{Dir, FileType, ReadAhead, ReadOptions, Reader};
+use megadir::{Dir, FileType, ReadOptions, Reader};
 
 use crate::os::{self, At, Borrowed, Owned};
 
@@ -29,13 +29,7 @@ pub(crate) struct Entry<'a> {
 impl Stream {
     pub(crate) fn open(directory: Owned) -> io::Result<Self> {
         let directory = Arc::new(Dir::from_descriptor(directory, "."));
-        let options = ReadOptions {
-            buffer_bytes: BUFFER_BYTES,
-            threads: 1,
-            shares: 1,
-            resolve_types: false,
-            read_ahead: ReadAhead::Never,
-        };
+        let options = ReadOptions::serial(BUFFER_BYTES);
         let reader = megadir::backend(os::LISTED_BY)?.open_once(&directory, &options)?;
         Ok(Self { directory, reader, names: Vec::new(), entries: Vec::new(), next: 0, begins: 0 })
     }

@@ -5,7 +5,7 @@
 
 use megadir::policy::Choice;
 use megadir::{
-    AttributeChoice, AttributeListing, Dir, FileType, ReadAhead, ReadOptions, StatMask, Strategy, Time,
+    AttributeChoice, AttributeListing, Dir, FileType, ReadOptions, StatMask, Strategy, Time,
     attribute_policy, names,
 };
 use megadir_record::{Counted, ExpectedFiles};
@@ -147,13 +147,7 @@ impl FileAttributes {
     }
 
     fn options(&self) -> ReadOptions {
-        ReadOptions {
-            buffer_bytes: self.buffer_bytes as usize,
-            threads: 1,
-            shares: 1,
-            resolve_types: false,
-            read_ahead: ReadAhead::Never,
-        }
+        ReadOptions::serial(self.buffer_bytes as usize)
     }
 
     fn examined(&self, directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<(), WorkError> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use megadir::{Dir, ReadAhead, ReadOptions, names};
+use megadir::{Dir, ReadOptions, names};
 use megadir_record::ExpectedFiles;
 
 use super::{Expected, FileAttributes, Files};
@@ -98,13 +98,7 @@ fn cpp_and_all_other_methods_find_what_the_oracle_finds_here() {
 /// Lists one buffer at a time and reads attributes by path, but loses the last entry of every buffer, as the
 /// published loop does.
 fn faulty(directory: &Dir, buffer_bytes: usize) -> ExpectedFiles {
-    let options = ReadOptions {
-        buffer_bytes,
-        threads: 1,
-        shares: 1,
-        resolve_types: false,
-        read_ahead: ReadAhead::Never,
-    };
+    let options = ReadOptions::serial(buffer_bytes);
     let mut reader = megadir::backend(system::BUFFERED).unwrap().open(directory, &options).unwrap();
     let mut files = Files::default();
     while let Some(batch) = reader.next_batch().unwrap() {

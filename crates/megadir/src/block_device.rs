@@ -1,0 +1,34 @@
+//! Block device of a directory: opened by a path, then compared with the directory's device number.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::{fstat, major, minor};
+
+/// Opens the block device that a directory is on, for reading.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::PermissionDenied`] for most users; [`io::ErrorKind::NotFound`] on file systems without a device, and in containers
+/// without the device's file; [`io::ErrorKind::InvalidInput`] if that is another one.
+pub fn block_device(directory: impl AsFd) -> io::Result<File> {
+    let number = fstat(directory)?.st_dev;
+    let told = std::fs::read_to_string(format!("/sys/dev/block/{}:{}/uevent", major(number), minor(number)))?;
+    let name = told.lines().find_map(|line| line.strip_prefix("DEVNAME="));
+    open(&Path::new("/dev").join(name.ok_or(io::ErrorKind::NotFound)?), number)
+}
+
+/// Opens a path that must lead to the block device with this number, for reading.
+pub(crate) fn open(path: &Path, number: u64) -> io::Result<File> {
+    // The path may be another device by now, or a pipe that would block.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let device = File::options().read(true).custom_flags(flags).open(path)?;
+    let status = device.metadata()?;
+    if !status.file_type().is_block_device() || status.rdev() != number {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the device that the directory is on"));
+    }
+    Ok(device)
+}
