@@ -99,6 +99,24 @@ fn any_name() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+/// Runs again while runs find something to do: only a file that was in the way of a directory, and has moved since, leaves something.
+fn until_nothing_is_left(
+    directory: &Dir,
+    options: &ReshardOptions<'_>,
+    mut last: Counts,
+) -> Result<(), TestCaseError> {
+    loop {
+        let again = reshard(directory, options, &Progress::new()).unwrap();
+        if again.moved == 0 {
+            prop_assert_eq!(again.directories_made, 0);
+            prop_assert_eq!((again.conflicts, again.failures), (last.conflicts, last.failures));
+            return Ok(());
+        }
+        prop_assert!(last.conflicts + last.failures > again.conflicts + again.failures);
+        last = again;
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if megadir_testkit::require::full() { 2000 } else { 150 }))]
 
@@ -118,8 +136,11 @@ proptest! {
             names.into_iter().filter(|name| placer.place(name, &mut buffer).is_ok()).collect();
         let made = fill(at, &from, &names);
         let before = files(at);
-        let failures = RefCell::new(0);
-        let on_failure = |_| *failures.borrow_mut() += 1;
+        let (failures, blocked) = (RefCell::new(0), RefCell::new(0));
+        let on_failure = |error: megadir::Error| {
+            *failures.borrow_mut() += 1;
+            *blocked.borrow_mut() += u64::from(error.kind() == ErrorKind::NotADirectory);
+        };
         let mut options = ReshardOptions { window_bytes, ..ReshardOptions::new(from, to, &on_failure) };
         let directory = Dir::open(at).unwrap();
         let there = match reshard(&directory, &options, &Progress::new()) {
@@ -131,7 +152,10 @@ proptest! {
             }
             Ok(there) => there,
         };
-        prop_assert_eq!(there.conflicts + there.failures, *failures.borrow());
+        let (reported, blocked) = (*failures.borrow(), *blocked.borrow());
+        // A directory whose name is taken is reported once for all of its files, which all fail.
+        let failed = there.conflicts + there.failures;
+        prop_assert!(failed == reported || (failed > reported && (1..=there.failures).contains(&blocked)));
         let after = files(at);
         prop_assert_eq!(after.len(), before.len());
         // Every file is where one of the layouts has it.
@@ -143,12 +167,10 @@ proptest! {
         }
         let changed = after.iter().filter(|(path, inode)| before.get(*path) != Some(inode)).count();
         prop_assert_eq!(changed as u64, there.moved);
-        // A second run finds nothing to do.
-        let again = reshard(&directory, &options, &Progress::new()).unwrap();
-        prop_assert_eq!((again.moved, again.directories_made), (0, 0));
-        prop_assert_eq!((again.conflicts, again.failures), (there.conflicts, there.failures));
+        until_nothing_is_left(&directory, &options, there)?;
         (options.from, options.to) = (to, from);
-        reshard(&directory, &options, &Progress::new()).unwrap();
+        let back = reshard(&directory, &options, &Progress::new()).unwrap();
+        until_nothing_is_left(&directory, &options, back)?;
         // Files that stayed have names that are in the way, or that the new layout refuses: they still do.
         if there.conflicts + there.failures + there.unplaced == 0 && made.len() == names.len() {
             prop_assert_eq!(files(at), before);
