@@ -3,21 +3,18 @@
 mod args;
 mod aside;
 mod confirm;
-mod guards;
 mod listed;
 mod log;
-mod refusal;
 mod run;
 mod source;
 mod summary;
-mod system;
-mod target;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use megadir::remove::target::Guards;
+
 pub(crate) use self::args::Args;
-use self::guards::Guards;
 use self::source::Source;
 use crate::cmd::interrupt::interruptible;
 use crate::exit::{self, CliError};

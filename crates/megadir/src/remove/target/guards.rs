@@ -1,20 +1,27 @@
-//! Guards: directories that are never removed. Checked before anything is changed.
+//! Directories that are never removed. Checked before anything is changed.
 
+use super::Target;
 use super::refusal::Refusal;
 use super::system::{self, Protected};
-use super::target::Target;
 
-/// The current directory and its parents, and others that the system names.
+/// Directories that are never removed: the root, the current directory and those above it; on Windows also the user's
+/// profile, the Windows directory and those above them. Compared by identity, so that no spelling, link or bind mount gets
+/// past them.
 #[derive(Debug)]
-pub(super) struct Guards(Protected);
+pub struct Guards(Protected);
 
 impl Guards {
-    pub(super) fn find() -> Self {
+    /// Finds them. A change of the current directory afterwards is not noticed.
+    pub fn find() -> Self {
         Self(system::find_protected())
     }
 
-    /// Their removal would harm the caller, or they cannot be removed.
-    pub(super) fn check(&self, target: &Target, contents: bool) -> Result<(), Refusal> {
+    /// Checks that a target may be removed, or with `contents` everything in it.
+    ///
+    /// # Errors
+    ///
+    /// The reason, if its removal would harm the caller, or if it is a mount point, which cannot be removed.
+    pub fn check(&self, target: &Target, contents: bool) -> Result<(), Refusal> {
         if target.is_missing {
             return Ok(());
         }
