@@ -7,6 +7,9 @@ mod windows;
 #[cfg(any(windows, test))]
 mod windows_paths;
 
+use std::path::Path;
+
+use crate::dir::Dir;
 use crate::file_type::FileType;
 
 #[cfg(target_os = "linux")]
@@ -53,6 +56,14 @@ pub(super) struct Chain {
 }
 
 impl Chain {
+    /// Links are resolved if possible. `None` for a relative path.
+    pub(super) fn of(folder: &Path, itself: &'static str, above: &'static str) -> Option<Self> {
+        let folder = folder.is_absolute().then(|| folder.canonicalize().unwrap_or_else(|_| folder.into()))?;
+        let of = |path: &Path| Dir::open(path).and_then(|directory| identity(&directory));
+        let directories = folder.ancestors().map(|path| of(path).unwrap_or(Identity::NONE)).collect();
+        Some(Self { directories, itself, above })
+    }
+
     /// If the directory is in the chain.
     pub(super) fn refusal(&self, directory: Identity) -> Option<Refusal> {
         // A directory that could not be opened cannot be emptied.

@@ -1,7 +1,7 @@
 //! Windows: names relative to handles. Links on the way are followed for paths of the command line.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind};
@@ -80,34 +80,9 @@ pub(in crate::remove::target) fn identity(directory: &Dir) -> Result<Identity, E
     directory.id().map(|id| Identity { device: id.device, file: id.inode })
 }
 
-/// Current directory, user's profile, Windows directory, and their parents.
+/// Current directory and those above it.
 pub(in crate::remove::target) fn find_protected() -> Protected {
-    let windows = std::env::var_os("SystemRoot").or_else(|| std::env::var_os("windir")).map(PathBuf::from);
-    let told = [
-        (std::env::current_dir().ok(), CURRENT, ABOVE_CURRENT),
-        (
-            std::env::home_dir(),
-            "it is your profile directory (give the paths in it)",
-            "your profile directory lies below it (give the paths in it)",
-        ),
-        (
-            windows,
-            "it is the Windows directory (give the paths in it)",
-            "the Windows directory lies below it (give the paths in it)",
-        ),
-    ];
-    let chains = told.into_iter().filter_map(|(folder, itself, above)| {
-        // Resolve links; if that fails, use the path itself.
-        let folder = folder.filter(|folder| folder.is_absolute())?;
-        let folder = folder.canonicalize().unwrap_or(folder);
-        Some(Chain { directories: upwards(&folder), itself, above })
-    });
-    Protected { chains: chains.collect(), root: None, broken: None }
-}
-
-/// Last first. A directory that cannot be listed cannot be emptied.
-fn upwards(path: &Path) -> Vec<Identity> {
-    let of = |path: &Path| Dir::open(path).and_then(|directory| identity(&directory));
-    let found = path.ancestors().map(|path| of(path).unwrap_or(Identity::NONE));
-    found.collect()
+    let current = std::env::current_dir().ok();
+    let chain = current.and_then(|current| Chain::of(&current, CURRENT, ABOVE_CURRENT));
+    Protected { chains: chain.into_iter().collect(), root: None, broken: None }
 }
