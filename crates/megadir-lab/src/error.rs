@@ -17,9 +17,9 @@ pub enum LabError {
     #[error("{name} is unavailable: {reason}")]
     Unavailable { name: String, reason: String },
     #[error(
-        "'{}' has not enough space for the image of {name}: {} MiB needed, {} MiB free; name another \
+        "'{}' has not enough space for the image of {name}: {} needed, {} free; name another \
          directory with --dir, or make the study \
-         smaller", .path.display(), .needed_bytes.div_ceil(1 << 20), .free_bytes >> 20
+         smaller", .path.display(), megadir::sizes::text(*.needed_bytes), megadir::sizes::text(*.free_bytes)
     )]
     Room {
         path: PathBuf,

@@ -51,6 +51,7 @@
 //! | choice of methods, with reasons | [`policy`], [`attribute_policy`] |
 //! | all methods | [`BACKENDS`], [`STAT_BACKENDS`] |
 //! | user input: counts, sizes, ages, misspelt words | [`quantity`], [`nearest`] |
+//! | sizes as `ls -h` prints them | [`sizes`] |
 //!
 //! Names are bytes ([`names`]). A reader's memory is bounded by its buffers, however large the directory is. Everything
 //! below a [`Dir`] is reached relative to its descriptor or handle, and symbolic links are not followed. The library
@@ -98,6 +99,7 @@ mod read_ahead;
 pub mod remove;
 #[cfg(target_os = "linux")]
 pub mod reshard;
+pub mod sizes;
 mod stat;
 pub mod summary;
 mod tree_path;

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use megadir::sizes;
 use megadir_record::{
     Arm, ArmId, Axes, Data, DataId, FILE_SYSTEM_GROUP, FileOperation, FsId, Group, GroupRule, LabFileSystem,
     Note, Order, Pair, Place, Plan, Role, Unavailable, When, Work,
@@ -248,13 +249,13 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
                 (share >> 20 << 20).min(bytes(place, true)).min(enough(least)).max(least)
             }
         };
-        let mib = |bytes: u64| format!("{} MiB", bytes.div_ceil(1 << 20));
         plan.file_systems[place].place = match &parts[place].found.backing {
             Backing::Image => Place::Image { bytes: needed, direct_io: None },
             Backing::Device { path, bytes: there } => {
                 let least = bytes(place, false);
                 if least > *there {
-                    let reason = format!("it needs {}, and '{path}' has {}", mib(least), mib(*there));
+                    let reason =
+                        format!("it needs {}, and '{path}' has {}", sizes::text(least), sizes::text(*there));
                     gone.push((FsId(place as u32), reason));
                 }
                 Place::Device { path: path.clone() }
@@ -264,8 +265,8 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
                 if least > *bytes_max {
                     let reason = format!(
                         "it needs {} of memory, and at most {} are allowed",
-                        mib(least),
-                        mib(*bytes_max)
+                        sizes::text(least),
+                        sizes::text(*bytes_max)
                     );
                     gone.push((FsId(place as u32), reason));
                 }

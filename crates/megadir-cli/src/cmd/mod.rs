@@ -10,6 +10,8 @@ mod backends;
 mod bench;
 #[cfg(any(target_os = "linux", windows))]
 mod body;
+#[cfg(any(target_os = "linux", windows))]
+mod change_options;
 mod changes;
 mod conditions;
 mod doctor;

@@ -7,7 +7,7 @@ pub(crate) mod message;
 pub(crate) mod new_file;
 pub(crate) mod output;
 pub(crate) mod paragraph;
-pub(crate) mod sizes;
+pub(crate) use megadir::sizes;
 
 /// `true` if standard output takes colours: by `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, and otherwise on terminals.
 pub(crate) fn wants_color(is_terminal: bool) -> bool {

@@ -100,6 +100,7 @@ fn the_first_screen_of_every_answer_fits_and_is_known() {
         "list --summary --top 1 spool",
         "changes project.parquet project --only added,renamed",
         "remove --dry-run spool",
+        "reshard --dry-run --to digest:2 spool",
         "bench report run.jsonl",
         "bench compare run.jsonl new.jsonl",
     ] {

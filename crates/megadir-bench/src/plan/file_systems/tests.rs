@@ -237,8 +237,8 @@ fn what_lies_in_memory_comes_last_and_what_is_written_for_a_states_sake_is_in_no
 fn what_is_too_small_for_the_files_is_left_out_with_figures() {
     let small = |backing| [image("ext4"), found("xfs", backing)];
     for (backing, said) in [
-        (Backing::Memory { bytes_max: GIB / 2 }, " MiB of memory, and at most 512 MiB are allowed"),
-        (Backing::Device { path: "/dev/x".into(), bytes: 1000 << 20 }, " MiB, and '/dev/x' has 1000 MiB"),
+        (Backing::Memory { bytes_max: GIB / 2 }, " of memory, and at most 512M are allowed"),
+        (Backing::Device { path: "/dev/x".into(), bytes: 1000 << 20 }, ", and '/dev/x' has 1000M"),
     ] {
         let plan = planned("lookup", &small(backing), &[]).unwrap().plan;
         let reason = &plan.unavailable[0].reason;

@@ -12,6 +12,7 @@ use megadir_report::text;
 use super::lab;
 use super::options::Resolved;
 use crate::ui::message::counted;
+use crate::ui::sizes;
 
 pub(super) fn describe(resolved: &Resolved) -> String {
     let plan = &resolved.planned.plan;
@@ -26,10 +27,10 @@ pub(super) fn describe(resolved: &Resolved) -> String {
     text.push_str(&lab::described(plan));
     text.push_str(&data_sets(plan));
     text.push_str(&format!(
-        "needs: {}, {}, {:.1} MiB of space, {}\n",
+        "needs: {}, {}, {} of space, {}\n",
         counted(files, "file", "files"),
         counted(inodes, "inode", "inodes"),
-        space_bytes as f64 / f64::from(1 << 20),
+        sizes::text(space_bytes),
         about(elapsed_ns),
     ));
     let rules = &plan.rules;
@@ -134,10 +135,10 @@ fn staying(plan: &Plan) -> String {
     }
     let rounds = plan.rules.rounds;
     format!(
-        "space: the files that arms create stay until the end, up to {} and {:.1} MiB after {}, if that is at most three quarters \
+        "space: the files that arms create stay until the end, up to {} and {} after {}, if that is at most three quarters \
          of the free inodes and half of the free space; otherwise they are removed after each round\n",
         counted(kept_inodes, "inode", "inodes"),
-        kept_space_bytes as f64 / f64::from(1 << 20),
+        sizes::text(kept_space_bytes),
         counted(rounds.into(), "round", "rounds"),
     )
 }

@@ -9,6 +9,7 @@ use megadir_record::{CacheState, LabFileSystem, Place, Plan};
 
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::{self, CliError};
+use crate::ui::sizes;
 
 #[derive(clap::Args)]
 pub(crate) struct LabArgs {
@@ -96,11 +97,10 @@ pub(crate) fn list(plan: &Plan) -> String {
 }
 
 fn place(of: &LabFileSystem) -> String {
-    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
     match &of.place {
-        Place::Image { bytes, .. } => format!("image of {} MiB", mib(*bytes)),
+        Place::Image { bytes, .. } => format!("image of {}", sizes::text(*bytes)),
         Place::Device { path } => format!("device '{path}'"),
-        Place::Memory { bytes } => format!("at most {} MiB of memory", mib(*bytes)),
+        Place::Memory { bytes } => format!("at most {} of memory", sizes::text(*bytes)),
         Place::Directory { path } => format!("'{path}'"),
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use megadir::FileType;
 
+use crate::cmd::change_options::ChangeOptions;
 use crate::cmd::conditions::{self, Asked};
 use crate::cmd::values::{self, threads};
 use crate::exit::CliError;
@@ -20,6 +21,7 @@ use crate::parse;
 /// --contents), the current directory and its parents; on Windows, roots of volumes and shares, the user's
 /// profile and the Windows directory.
 #[derive(clap::Args)]
+#[command(mut_arg("json", |json| json.long_help("Print a JSON object with the result\n\nFields: v (format version, 1), removed, bytes, failed, failures and others.")))]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some entries could not be removed; 2 usage, or a refused path; 3 no path exists or can be opened; \
 130 interrupted, or not confirmed. Errors go to standard error, one line each, at most ten of each kind and then a count.")]
@@ -99,28 +101,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "detach", "renew"])]
     #[arg(help_heading = "Confirmation and output")]
     pub(super) log: Option<PathBuf>,
-    /// Do not ask for confirmation
-    ///
-    /// Without it, removing more than 1000 entries, or an unknown number, needs a confirmation, and fails if
-    /// there is no terminal.
-    #[arg(short = 'y', long, help_heading = "Confirmation and output")]
-    pub(super) yes: bool,
-    /// Print every error (default: the first ten of each kind, then a count)
-    #[arg(long, help_heading = "Confirmation and output")]
-    pub(super) all_errors: bool,
-    /// Print only errors
-    #[arg(short, long, conflicts_with_all = ["json", "dry_run"], help_heading = "Confirmation and output")]
-    pub(super) quiet: bool,
-    /// Print a JSON object with the result
-    ///
-    /// Fields: v (format version, 1), removed, bytes, failed, failures and others.
-    #[arg(long, help_heading = "Confirmation and output")]
-    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) change: ChangeOptions,
 }
 
 impl Args {
     pub(in crate::cmd) fn prints(&self) -> bool {
-        self.json || self.dry_run
+        self.change.json || self.dry_run
     }
 
     /// Leftovers of an earlier run are possible.

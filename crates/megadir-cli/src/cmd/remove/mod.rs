@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let here = guards();
     let source = Source::open(args, &here)?;
     // Until here Ctrl-C ends the program at once: nothing has been changed.
-    if !args.dry_run && !args.yes && !source.may_go(args, &here, &conditions)? {
+    if !args.dry_run && !args.change.yes && !source.may_go(args, &here, &conditions)? {
         eprintln!("megadir: nothing was removed");
         return Ok(exit::INTERRUPTED);
     }

@@ -75,7 +75,7 @@ pub(super) fn run(
     let results = Results {
         summary: Mutex::new(Summary::new(args)),
         shown: Progress::new("entries removed"),
-        complaints: Mutex::new(ErrorLimiter::new(args.all_errors)),
+        complaints: Mutex::new(ErrorLimiter::new(args.change.all_errors)),
         log: Log::open(args)?,
     };
     let progress = remove::Progress::new();
@@ -166,7 +166,7 @@ fn one(
     }
     let directory = target.open()?;
     remove_contents(&directory, options, progress)?;
-    if let Some(advice) = aside::advise_renew(&directory).filter(|_| !args.quiet) {
+    if let Some(advice) = aside::advise_renew(&directory).filter(|_| !args.change.quiet) {
         eprintln!("megadir: {advice}");
     }
     Ok(())

@@ -38,9 +38,9 @@ pub(super) struct Summary {
 impl Summary {
     pub(super) fn new(args: &Args) -> Self {
         Self {
-            json: args.json,
+            json: args.change.json,
             dry_run: args.dry_run,
-            quiet: args.quiet,
+            quiet: args.change.quiet,
             listed: args.list,
             rate: match args.rate {
                 Some(Rate::Fixed(rate)) => Some(rate),

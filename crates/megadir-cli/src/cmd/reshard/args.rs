@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::cmd::change_options::ChangeOptions;
 use crate::cmd::named_layout::Named;
 use crate::cmd::values;
 use crate::exit::{self, CliError};
@@ -17,6 +18,7 @@ use crate::parse;
 /// new layout get the owner, mode and ACLs of DIR; emptied directories of the old one are removed. megadir make --help
 /// lists the layouts.
 #[derive(clap::Args)]
+#[command(mut_arg("json", |json| json.long_help("Print a JSON object with the result\n\nFields: v (format version, 1), from, to, moved, conflicts, failures, failed and others.")))]
 #[command(after_help = "\
 Exit codes: 0 done; 1 some files could not be moved, such as those whose new path is taken; 2 usage; 3 the directory cannot be read; \
 130 interrupted, or not confirmed. Errors go to standard error, one line each, at most ten of each kind and then a count.")]
@@ -62,30 +64,16 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Speed")]
     pub(super) idle: bool,
 
-    /// Print the number of files and directories and the limits, and change nothing
+    /// Print the numbers of files and directories, the expected time and the limits, and change nothing
     #[arg(long, help_heading = "Confirmation and output")]
     pub(super) dry_run: bool,
-    /// Do not ask for confirmation
-    ///
-    /// Without it, moving more than 1000 files, or an unknown number, needs a confirmation, and fails if there is no terminal.
-    #[arg(short = 'y', long, help_heading = "Confirmation and output")]
-    pub(super) yes: bool,
-    /// Print every error (default: the first ten of each kind, then a count)
-    #[arg(long, help_heading = "Confirmation and output")]
-    pub(super) all_errors: bool,
-    /// Print only errors
-    #[arg(short, long, conflicts_with_all = ["json", "dry_run"], help_heading = "Confirmation and output")]
-    pub(super) quiet: bool,
-    /// Print a JSON object with the result
-    ///
-    /// Fields: v (format version, 1), from, to, moved, conflicts, failures, failed and others.
-    #[arg(long, help_heading = "Confirmation and output")]
-    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) change: ChangeOptions,
 }
 
 impl Args {
     pub(in crate::cmd) fn prints(&self) -> bool {
-        self.json || self.dry_run
+        self.change.json || self.dry_run
     }
 
     /// Checks that clap cannot express.

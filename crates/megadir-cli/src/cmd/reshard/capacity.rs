@@ -1,24 +1,31 @@
-//! Room for the files: in the directory that takes them, and in a new directory beside it.
+//! Capacity for the files: of the directories named, and of a new directory in the one that receives the files.
 
-use megadir::Dir;
 use megadir::limits::{Asked, Limits, Span, limits};
 use megadir_advise::{Capacity, NewDir};
 
-#[derive(Clone, Copy, Debug)]
+use super::Work;
+use crate::cmd::limits::text::headline;
+
+/// Unknown limits are no failure: the dry run still counts.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Room {
-    /// Entries that the directory takes before a create fails.
+    /// One sentence for each directory, the old one first.
+    pub(super) sentences: Vec<String>,
+    /// Entries that the directory that receives the files takes before a create fails.
     pub(super) here: Option<Span>,
     /// Entries that a new directory takes.
     pub(super) new: Option<Span>,
 }
 
 impl Room {
-    /// Unknown limits are no failure: the dry run still counts.
-    pub(super) fn look(directory: &Dir) -> Self {
-        let Ok(limits) = limits(directory, &Asked::MORE_OF_THE_SAME) else {
-            return Self { here: None, new: None };
-        };
-        Self { here: limits.entries_until_full(), new: of_new(&limits) }
+    pub(super) fn look(work: &Work) -> Self {
+        let mut room = Self::default();
+        for directory in [Some(&work.directory), work.into.as_ref()].into_iter().flatten() {
+            let Ok(limits) = limits(directory, &Asked::MORE_OF_THE_SAME) else { continue };
+            room.sentences.push(headline(&limits, false));
+            (room.here, room.new) = (limits.entries_until_full(), of_new(&limits));
+        }
+        room
     }
 }
 

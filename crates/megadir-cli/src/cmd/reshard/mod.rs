@@ -3,6 +3,7 @@
 
 mod args;
 mod capacity;
+mod expected;
 mod renewal;
 mod run;
 mod summary;
@@ -14,6 +15,8 @@ use megadir::reshard::{Progress, ReshardOptions, Survey, detect, survey};
 use megadir::{Dir, Error, Globs};
 
 pub(crate) use self::args::Args;
+use self::capacity::Room;
+use self::expected::Expected;
 use self::renewal::Renewal;
 use self::summary::Summary;
 use crate::cmd::ask::{self, UNASKED_MAX};
@@ -79,7 +82,7 @@ impl Results {
     fn new(args: &Args, work: &Work) -> Self {
         Self {
             summary: RefCell::new(Summary::new(args, work)),
-            complaints: RefCell::new(ErrorLimiter::new(args.all_errors)),
+            complaints: RefCell::new(ErrorLimiter::new(args.change.all_errors)),
         }
     }
 
@@ -105,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         return interruptible(|interrupt| dry_run(args, &work, interrupt));
     }
     // Until here Ctrl-C ends the program at once: nothing was changed, apart from completing an earlier renewal.
-    if !args.yes && !may_go(args, &work)? {
+    if !args.change.yes && !may_go(args, &work)? {
         eprintln!("megadir: nothing was moved");
         return Ok(exit::INTERRUPTED);
     }
@@ -152,7 +155,11 @@ fn may_go(args: &Args, work: &Work) -> Result<bool, CliError> {
         }
         _ => format!("more than {UNASKED_MAX} files"),
     };
-    ask::yes(&format!("move {number} of {}", work.what(args)), UNASKED)
+    let renewal = match args.renew {
+        true => format!(", and replace {} with a small copy", quoted(&args.directory)),
+        false => String::new(),
+    };
+    ask::yes(&format!("move {number} of {}{renewal}", work.what(args)), UNASKED)
 }
 
 fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliError> {
@@ -166,7 +173,12 @@ fn dry_run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8, CliErr
         }
     };
     let counted: Survey = watched(look, || survey(&work.directory, &options, u64::MAX, &progress))??;
-    let room = capacity::Room::look(work.into.as_ref().unwrap_or(&work.directory));
-    results.summary.borrow_mut().counted(counted, room, interrupt.asked());
+    let expected = Expected {
+        survey: counted,
+        room: Room::look(work),
+        file_system: work.directory.file_system(),
+        rate_max: args.rate,
+    };
+    results.summary.borrow_mut().expect(expected, interrupt.asked());
     results.finish()
 }

@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, work: &Work, interrupt: &Interrupt) -> Result<u8,
     }
     if work.from.layout.depths().contains(&0)
         && counts.moved > 0
-        && let Some(size) = body(&work.directory).filter(|_| !args.quiet)
+        && let Some(size) = body(&work.directory).filter(|_| !args.change.quiet)
     {
         eprintln!("megadir: {} {size}; --renew replaces it", quoted(&args.directory));
     }
@@ -80,7 +80,7 @@ fn renew(args: &Args, work: &Work, renewal: &Renewal, code: u8) -> Result<u8, Cl
         eprintln!("megadir: {}", describe(&error));
         return Ok(exit::SOME_FAILED);
     }
-    if !args.quiet {
+    if !args.change.quiet {
         eprintln!("megadir: {place} was replaced with a small directory");
     }
     Ok(code)

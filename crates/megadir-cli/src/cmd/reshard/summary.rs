@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use megadir::reshard::{Counts, Survey};
+use megadir::reshard::Counts;
 
 use super::Work;
 use super::args::Args;
-use super::capacity::Room;
+use super::expected::Expected;
 use crate::cmd::failure::{self, Failure, KEPT_MAX};
-use crate::cmd::limits::amount::{amount, grouped, interval, plural, seconds};
+use crate::cmd::limits::amount::{amount, plural, seconds};
 use crate::exit::{self, CliError};
 use crate::ui::escape;
 use crate::ui::output::print;
@@ -25,10 +25,8 @@ const SEEN_MAX: usize = 100_000;
 pub(super) struct Summary {
     json: bool,
     quiet: bool,
-    rate: Option<u32>,
     from: String,
     to: String,
-    is_into: bool,
     counts: Counts,
     kept: Vec<Failure>,
     /// Failures reported in this pass.
@@ -37,7 +35,7 @@ pub(super) struct Summary {
     seen: HashSet<u64>,
     hasher: RandomState,
     passes: u64,
-    counted: Option<(Survey, Room)>,
+    expected: Option<Expected>,
     elapsed: Duration,
     interrupted: bool,
 }
@@ -45,19 +43,17 @@ pub(super) struct Summary {
 impl Summary {
     pub(super) fn new(args: &Args, work: &Work) -> Self {
         Self {
-            json: args.json,
-            quiet: args.quiet,
-            rate: args.rate.map(std::num::NonZeroU32::get),
+            json: args.change.json,
+            quiet: args.change.quiet,
             from: work.from.to_string(),
             to: work.to.to_string(),
-            is_into: work.into.is_some(),
             counts: Counts::default(),
             kept: Vec::new(),
             reported: 0,
             seen: HashSet::new(),
             hasher: RandomState::new(),
             passes: 0,
-            counted: None,
+            expected: None,
             elapsed: Duration::ZERO,
             interrupted: false,
         }
@@ -83,9 +79,9 @@ impl Summary {
         is_new
     }
 
-    pub(super) fn counted(&mut self, counted: Survey, room: Room, interrupted: bool) {
-        self.counts = counted.stay;
-        (self.counted, self.interrupted) = (Some((counted, room)), interrupted);
+    pub(super) fn expect(&mut self, expected: Expected, interrupted: bool) {
+        self.counts = expected.survey.stay;
+        (self.expected, self.interrupted) = (Some(expected), interrupted);
     }
 
     pub(super) fn finish(&mut self, counts: Counts, elapsed: Duration, interrupted: bool) {
@@ -102,14 +98,18 @@ impl Summary {
 
     /// JSON and dry runs on standard output, others on standard error.
     pub(super) fn print(&self) -> Result<(), CliError> {
-        match self.counted {
+        match &self.expected {
             _ if self.json => print(&self.object())?,
-            Some((counted, room)) => print(&self.plan(&counted, &room))?,
+            Some(expected) => {
+                let moved = files(expected.survey.to_move);
+                let headline = format!("would move {moved} from {} to {}", self.from, self.to);
+                print(&expected.text(&headline, &self.stay()))?;
+            }
             None if self.quiet && self.code() == exit::DONE => {}
             None => eprintln!("megadir: {}", self.line()),
         }
         if self.interrupted {
-            let more = match self.counted {
+            let more = match self.expected {
                 Some(_) => "the count is incomplete",
                 None => "run the same command to continue",
             };
@@ -131,13 +131,16 @@ impl Summary {
         for (what, number) in directories.iter().filter(|(_, number)| *number > 0) {
             let _ = write!(line, "; {what} {}", plural(*number, "directory", "directories"));
         }
-        line + &self.stay()
+        for stay in self.stay() {
+            let _ = write!(line, "; {stay}");
+        }
+        line
     }
 
     /// Each kind of entry that stays.
-    fn stay(&self) -> String {
+    fn stay(&self) -> Vec<String> {
         let counts = &self.counts;
-        let mut text = String::new();
+        let mut rows = Vec::new();
         for (number, why) in [
             (counts.conflicts, "because their new paths are taken"),
             (counts.failures, "because the system refused"),
@@ -147,48 +150,17 @@ impl Summary {
         ] {
             if number > 0 {
                 let stay = if number == 1 { "stays" } else { "stay" };
-                let _ = write!(text, "; {} {stay} {why}", files(number));
+                rows.push(format!("{} {stay} {why}", files(number)));
             }
         }
         if counts.others > 0 {
-            let _ = write!(text, "; {} no files", plural(counts.others, "entry is", "entries are"));
+            rows.push(format!("{} no files", plural(counts.others, "entry is", "entries are")));
         }
         if counts.directories > 0 {
             let are = plural(counts.directories, "directory is", "directories are");
-            let _ = write!(text, "; {are} of neither layout");
+            rows.push(format!("{are} of neither layout"));
         }
-        text
-    }
-
-    fn plan(&self, counted: &Survey, room: &Room) -> String {
-        let number = counted.to_move;
-        let mut text = format!("would move {} from {} to {}", files(number), self.from, self.to);
-        if number > 0 {
-            let _ = match counted.target_directories {
-                Some(into) => write!(
-                    text,
-                    ", into {} with {} files each on average",
-                    plural(into, "directory", "directories"),
-                    grouped(number.div_ceil(into.max(1)))
-                ),
-                None => write!(text, ", into more than a million directories"),
-            };
-            if let Some(rate) = self.rate {
-                let _ = write!(text, ", in at least {}", seconds(number as f64 / f64::from(rate)));
-            }
-        }
-        let _ = writeln!(text, "{}", self.stay());
-        let whose = if self.is_into { "the other directory" } else { "the directory" };
-        for (whose, span) in [(whose, room.here), ("a new directory", room.new)] {
-            if let Some(span) = span {
-                let _ = writeln!(
-                    text,
-                    "limits: {whose} takes {} entries more before a create fails",
-                    interval(span)
-                );
-            }
-        }
-        text
+        rows
     }
 
     fn object(&self) -> String {
@@ -208,17 +180,21 @@ impl Summary {
             ("directories_made", counts.directories_made),
             ("directories_removed", counts.directories_removed),
         ];
-        let mut rest = match &self.counted {
+        let mut rest = match &self.expected {
             None => format!(",\"dry_run\":false,\"moved\":{}", counts.moved),
-            Some((counted, room)) => format!(
+            Some(Expected { survey, room, .. }) => format!(
                 ",\"dry_run\":true,\"to_move\":{},\"in_place\":{},\"target_directories\":{},\"until_full\":{},\"new_directory_until_full\":{}",
-                counted.to_move,
-                counted.in_place,
-                escape::json_or_null(counted.target_directories),
+                survey.to_move,
+                survey.in_place,
+                escape::json_or_null(survey.target_directories),
                 escape::json_or_null(room.here.map(|span| span.likely)),
                 escape::json_or_null(room.new.map(|span| span.likely)),
             ),
         };
+        if let Some(expected) = &self.expected {
+            let expected_s = expected.elapsed_s().map(|elapsed_s| format!("{elapsed_s:.3}"));
+            let _ = write!(rest, ",\"expected_s\":{}", escape::json_or_null(expected_s));
+        }
         for (key, number) in numbers {
             let _ = write!(rest, ",\"{key}\":{number}");
         }

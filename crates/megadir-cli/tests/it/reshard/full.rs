@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::process::Command;
 
-use megadir_testkit::mount::{Mount, run as tool};
+use megadir_testkit::mount::{BTRFS, Mount, run as tool};
 use megadir_testkit::require;
 
 use super::support::{files, make};
 use crate::limits::refused::FULL_SOON;
-use crate::support::{fill, run};
+use crate::support::{fill, have, run};
 
 /// The index takes about 21 000 names of this length.
 const NAME_BYTES: usize = 255;
@@ -66,4 +66,36 @@ fn a_full_index_keeps_what_was_moved_and_large_dir_makes_room() {
     mount.remount(|image| tool(Command::new("tune2fs").args(["-O", "large_dir"]).arg(image))).unwrap();
     let ran = run(&at, &words);
     assert_eq!((ran.code, flat(&at)), (Some(0), NAMES), "{}", ran.err);
+}
+
+/// The kernel may have been built without quotas of users and projects, but btrfs always has its own.
+#[test]
+fn a_quota_that_runs_out_keeps_what_was_moved() {
+    require!(have("btrfs"));
+    let mount = require!(Mount::make(&BTRFS));
+    let top = mount.path();
+    let at = top.join("volume");
+    let btrfs = |words: &[&str], path: &Path| tool(Command::new("btrfs").args(words).arg(path));
+    btrfs(&["subvolume", "create"], &at).unwrap();
+    make(&at, 300, "flat");
+    btrfs(&["quota", "enable"], &top).unwrap();
+    btrfs(&["quota", "rescan", "-w"], &top).unwrap();
+    let words = ["reshard", "--yes", "--from", "flat", "--to", "digest:1/1", "t"];
+    let (mut refused, mut partly) = (0, false);
+    for kib in (200..=400).step_by(8) {
+        btrfs(&["qgroup", "limit", &format!("{kib}K")], &at).unwrap();
+        let ran = run(&at, &words);
+        let left = flat(&at);
+        assert_eq!(files(&at.join("t")).len(), 300);
+        partly |= left > 0 && left < 300;
+        if left == 0 {
+            break;
+        }
+        assert!(ran.code == Some(1) && ran.err.contains("Disk quota exceeded"), "{ran:?}");
+        refused += 1;
+    }
+    assert!(refused > 0 && partly, "{refused} times");
+    btrfs(&["qgroup", "limit", "none"], &at).unwrap();
+    let ran = run(&at, &words);
+    assert_eq!((ran.code, flat(&at), files(&at.join("t")).len()), (Some(0), 0, 300), "{ran:?}");
 }

@@ -10,5 +10,6 @@ mod options;
 mod race;
 mod readers;
 mod refused;
+mod renewal_race;
 mod renewed;
 mod support;

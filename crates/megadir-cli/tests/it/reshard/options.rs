@@ -53,13 +53,10 @@ fn a_dry_run_counts_and_changes_nothing() {
     assert_eq!((&counted["to_move"], &counted["excluded"]), (&300.into(), &1.into()), "{counted}");
     assert_eq!((&counted["foreign_directories"], &counted["conflicts"]), (&1.into(), &0.into()));
     let text = String::from_utf8(run(at, &[&["reshard"], &words[..]].concat()).quiet()).unwrap();
-    let begins = "would move 300 files from flat to prefix:2, into ";
-    assert!(text.starts_with(begins) && text.contains(", in at least 30 s; "), "{text}");
-    assert!(text.contains("1 file stays because they match --exclude"), "{text}");
-    assert!(
-        text.contains("limits: the directory takes ") && text.contains("limits: a new directory "),
-        "{text}"
-    );
+    let begins = "would move 300 files from flat to prefix:2\n  into    ";
+    assert!(text.starts_with(begins) && text.contains("  time    at least 30 s, by --rate\n"), "{text}");
+    assert!(text.contains("  stay    1 file stays because they match --exclude\n"), "{text}");
+    assert!(text.contains("  limits  't': ") && counted["expected_s"] == 30.0, "{text}");
     assert_eq!((files(&at.join("t")), directories(&at.join("t"))), (before, 1));
 }
 
@@ -71,6 +68,8 @@ fn many_files_are_moved_only_after_a_yes() {
     make(at, 1001, "flat");
     run(at, &["reshard", "--to", "digest:1", "t"])
         .complains(2, &["more than 1000 files", "--yes", "--dry-run"]);
+    run(at, &["reshard", "--renew", "--to", "digest:1", "t"])
+        .complains(2, &["from flat to digest:1, and replace 't' with a small copy: there is no terminal"]);
     let on_terminal = |typed: &str| {
         let line =
             format!("(printf '{typed}'; sleep 1) | script -qec \"$M reshard --to digest:1 t\" /dev/null");
@@ -132,15 +131,15 @@ fn the_tree_is_that_of_a_loop_of_rename() {
     require!(have("cc"));
     let scratch = scratch_in_memory();
     let at = scratch.path();
-    std::fs::write(at.join("rename.c"), include_str!("rename.c")).unwrap();
-    assert_eq!(shell(at, "cc -O2 -Wall -Werror -o loop rename.c").code, Some(0));
+    std::fs::write(at.join("loop.c"), include_str!("../../../bench/rename-loop.c")).unwrap();
+    assert_eq!(shell(at, "cc -O2 -Wall -Werror -o loop loop.c").code, Some(0));
     for (levels, layout) in [("1", "prefix:2"), ("2", "prefix:2/2")] {
         make(at, 2000, "flat");
         run(at, &["reshard", "--quiet", "--yes", "--to", layout, "t"]).quiet();
         let paths = || files(&at.join("t")).into_values().collect::<std::collections::BTreeSet<_>>();
         let by_program = paths();
         run(at, &["reshard", "--quiet", "--yes", "--from", layout, "--to", "flat", "t"]).quiet();
-        assert_eq!(shell(at, &format!("./loop t {levels}")).code, Some(0));
+        assert_eq!(shell(at, &format!("./loop make {levels} t && ./loop move {levels} t")).code, Some(0));
         assert!(paths() == by_program);
         std::fs::remove_dir_all(at.join("t")).unwrap();
     }

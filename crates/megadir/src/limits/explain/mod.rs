@@ -16,6 +16,7 @@ use super::cure::{self, Cure};
 use super::facts::{Details, Facts, QuotaOf};
 use super::limit::Limit;
 use crate::file_system::FileSystem;
+use crate::sizes;
 
 /// The operation that was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,8 +216,8 @@ fn size_option(facts: &Facts) -> Option<Explanation> {
         return None;
     }
     let evidence = format!(
-        "the directory has the maximum size of the mount option max_dir_size_kb={kib} ({} KiB), though {}",
-        facts.directory_bytes >> 10,
+        "the directory has the maximum size of the mount option max_dir_size_kb={kib} ({}), though {}",
+        sizes::text(facts.directory_bytes),
         free(facts)
     );
     let cures = vec![cure::max_dir_size(facts), cure::spread()];
@@ -231,7 +232,7 @@ fn index(limits: &Limits) -> Option<Explanation> {
     if gauge.used() < if is_ext4 { INDEX_USED_MIN } else { SIZE_USED_MIN } {
         return None;
     }
-    let (now, full) = (megabytes(gauge.bytes), megabytes(gauge.full_bytes));
+    let (now, full) = (sizes::text(gauge.bytes), sizes::text(gauge.full_bytes));
     if !is_ext4 {
         let evidence = format!(
             "the directory has the maximum size on {} ({now} of {full}), though {}",
@@ -256,10 +257,6 @@ fn index(limits: &Limits) -> Option<Explanation> {
         cures.push(cure::large_dir(facts));
     }
     Some(Explanation { limit: Limit::DirectoryIndex, evidence, another_name_may_do: true, cures })
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
 fn links(facts: &Facts, step: Step) -> Explanation {

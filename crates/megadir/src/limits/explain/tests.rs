@@ -50,7 +50,7 @@ fn a_full_index_is_told_by_its_size_and_another_name_may_do() {
         assert_eq!(explanation.limit, Limit::DirectoryIndex);
         let said = explanation.to_string();
         assert!(said.starts_with("the directory's index is full, though 2147483648 blocks and "), "{said}");
-        assert!(said.ends_with("full at about 9.5 MB; another name may still be taken"), "{said}");
+        assert!(said.ends_with("full at about 9.1M; another name may still be taken"), "{said}");
         assert_eq!(explanation.cures.len(), 2);
     }
     // Contents need no entry: another limit refuses them.

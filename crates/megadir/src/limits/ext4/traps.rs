@@ -5,6 +5,7 @@ use crate::limits::cure;
 use crate::limits::cure::Trap;
 use crate::limits::facts::{Ext4, Facts};
 use crate::limits::model::Judgement;
+use crate::sizes;
 
 /// Warn from this share of the index.
 const NEARLY_FULL: f64 = 0.75;
@@ -86,8 +87,8 @@ fn shrunk(facts: &Facts, judgement: &Judgement, past: Past) -> Option<Trap> {
     let churning = judgement.plan?.churning as f64 / judgement.capacity.as_ref()?.value.likely as f64;
     if part < HOLLOW * churning && facts.directory_bytes >= HOLLOW_BYTES_MIN {
         let text = format!(
-            "The directory is hollow: it has held far more entries, and ext4 directories never shrink. Listing it reads {} KiB.",
-            facts.directory_bytes >> 10
+            "The directory is hollow: it has held far more entries, and ext4 directories never shrink. Listing it reads {}.",
+            sizes::text(facts.directory_bytes)
         );
         return Some(Trap { name: "hollow", text, cures: vec![cure::renew(facts)] });
     }

@@ -1,5 +1,5 @@
 /* Moves the files of a directory into directories named after the first two, or two and two, characters: a loop of
-   rename(2) by path in the order of the directory, after all directories were made. Usage: rename DIR 1|2 */
+   rename(2) by path in the order of the directory. Usage: rename-loop make|move 1|2 DIR; `make` creates the directories. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,23 +8,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int make(const char *path) { return mkdir(path, 0777) != 0 && errno != EEXIST; }
+static int make_one(const char *path) { return mkdir(path, 0777) != 0 && errno != EEXIST; }
 
-int main(int count, char **words) {
-    if (count != 3 || chdir(words[1]) != 0)
-        return 2;
-    int levels = atoi(words[2]);
-    char path[600];
+static int make(int levels) {
+    char path[8];
     for (int first = 0; first < 256; first++) {
-        snprintf(path, sizeof path, "%02x", first);
-        if (make(path))
+        snprintf(path, sizeof path, "%02x", first & 255);
+        if (make_one(path))
             return 1;
         for (int second = 0; levels == 2 && second < 256; second++) {
-            snprintf(path, sizeof path, "%02x/%02x", first, second);
-            if (make(path))
+            snprintf(path, sizeof path, "%02x/%02x", first & 255, second & 255);
+            if (make_one(path))
                 return 1;
         }
     }
+    return 0;
+}
+
+static int move(int levels) {
+    char path[600];
     DIR *directory = opendir(".");
     struct dirent *entry;
     while (directory && (entry = readdir(directory)) != NULL) {
@@ -39,4 +41,11 @@ int main(int count, char **words) {
             return 1;
     }
     return directory == NULL;
+}
+
+int main(int count, char **words) {
+    if (count != 4 || chdir(words[3]) != 0)
+        return 2;
+    int levels = atoi(words[2]);
+    return strcmp(words[1], "make") == 0 ? make(levels) : move(levels);
 }

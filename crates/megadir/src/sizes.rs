@@ -2,8 +2,14 @@
 
 use std::io::Write;
 
-/// At most three digits, rounded up.
-pub(crate) fn human(text: &mut Vec<u8>, bytes: impl Into<u128>) {
+/// Appends a number of bytes with at most three digits and a unit, rounded up.
+///
+/// ```
+/// let mut text = Vec::new();
+/// megadir::sizes::human(&mut text, 1537_u64);
+/// assert_eq!(text, b"1.6K");
+/// ```
+pub fn human(text: &mut Vec<u8>, bytes: impl Into<u128>) {
     const UNITS: [&str; 8] = ["K", "M", "G", "T", "P", "E", "Z", "Y"];
     let mut unit = 1u128;
     let mut name = "";
@@ -23,8 +29,13 @@ pub(crate) fn human(text: &mut Vec<u8>, bytes: impl Into<u128>) {
     };
 }
 
-/// With its unit if it has none: `1.5K`, `512 bytes`.
-pub(crate) fn text(bytes: impl Into<u128>) -> String {
+/// Formats a number of bytes as [`human`], with the word `bytes` below 1024.
+///
+/// ```
+/// assert_eq!(megadir::sizes::text(1536_u64), "1.5K");
+/// assert_eq!(megadir::sizes::text(512_u64), "512 bytes");
+/// ```
+pub fn text(bytes: impl Into<u128>) -> String {
     let bytes: u128 = bytes.into();
     let mut text = Vec::new();
     human(&mut text, bytes);

@@ -1,0 +1,89 @@
+//! Result of a dry run as text.
+
+use std::io::IsTerminal;
+use std::num::NonZeroU32;
+
+use megadir::FileSystem;
+use megadir::reshard::Survey;
+
+use super::capacity::Room;
+use crate::cmd::limits::amount::{grouped, interval, plural, seconds};
+use crate::ui::paragraph;
+
+const VALUES_AT: usize = 10;
+
+/// Files per second that were moved from one directory of 50 000 files into 256 others, cached, on two busy processors.
+/// The study crates/megadir-cli/bench/reshard.toml measures them.
+const RATES: [(FileSystem, u64); 3] =
+    [(FileSystem::Ext4, 40_000), (FileSystem::Xfs, 25_000), (FileSystem::Btrfs, 15_000)];
+
+/// Counts of a dry run, and what it would take.
+#[derive(Clone, Debug)]
+pub(super) struct Expected {
+    pub(super) survey: Survey,
+    pub(super) room: Room,
+    pub(super) file_system: FileSystem,
+    /// `--rate`
+    pub(super) rate_max: Option<NonZeroU32>,
+}
+
+impl Expected {
+    /// Time at the measured rate; `None` on other file systems.
+    pub(super) fn elapsed_s(&self) -> Option<f64> {
+        let measured = RATES.iter().find(|(known, _)| *known == self.file_system).map(|(_, rate)| *rate);
+        let limit = self.rate_max.map(|rate| u64::from(rate.get()));
+        let rate = measured.into_iter().chain(limit).min()?;
+        Some(self.survey.to_move as f64 / rate as f64)
+    }
+
+    fn time(&self) -> Option<String> {
+        let time = seconds(self.elapsed_s()?);
+        let measured = RATES.iter().find(|(known, _)| *known == self.file_system);
+        Some(match (self.rate_max, measured) {
+            (Some(limit), measured) if measured.is_none_or(|(_, rate)| *rate > limit.get().into()) => {
+                format!("at least {time}, by --rate")
+            }
+            (_, Some((file_system, rate))) => format!(
+                "about {time} if cached, at the {} files/s measured on {file_system} with 2 processors",
+                grouped(*rate)
+            ),
+            _ => return None,
+        })
+    }
+
+    fn targets(&self) -> String {
+        match self.survey.target_directories {
+            Some(into) => format!(
+                "{} with {} files each on average",
+                plural(into, "directory", "directories"),
+                grouped(self.survey.to_move.div_ceil(into.max(1)))
+            ),
+            None => "more than a million directories".to_owned(),
+        }
+    }
+
+    /// `stay` names the entries that stay.
+    pub(super) fn text(&self, headline: &str, stay: &[String]) -> String {
+        let width = paragraph::width(std::io::stdout().is_terminal());
+        let mut text = String::new();
+        paragraph::wrapped(&mut text, width, ("", ""), headline);
+        let mut rows = Vec::new();
+        if self.survey.to_move > 0 {
+            rows.push(("into", self.targets()));
+            rows.extend(self.time().map(|time| ("time", time)));
+        }
+        rows.extend(stay.iter().map(|stay| ("stay", stay.clone())));
+        rows.extend(self.room.sentences.iter().map(|sentence| ("limits", sentence.clone())));
+        if let Some(new) = self.room.new {
+            rows.push(("limits", format!("a new directory takes {} entries", interval(new))));
+        }
+        let mut last = "";
+        for (label, value) in rows {
+            let shown = if label == last { "" } else { label };
+            last = label;
+            let first = format!("  {shown:<width$}", width = VALUES_AT - 2);
+            paragraph::wrapped(&mut text, width, (&first, &" ".repeat(VALUES_AT)), &value);
+        }
+        text
+    }
+}
