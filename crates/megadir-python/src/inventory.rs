@@ -10,6 +10,7 @@ use arrow_array::builder::{
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use megadir::policy::processors;
 use megadir::{Conditions, Dir, TreeEvent, names};
 use megadir_inventory::changes::{Change, CompareOptions, Compared, Watch, compare, compare_inventories};
 use megadir_inventory::{GROUP_ROWS, Inventory, Rows, ScanOptions, WriteOptions, Writer};
@@ -21,7 +22,7 @@ use crate::attention::{Callbacks, attentive};
 use crate::columns::{BATCH_ROWS, text_type, texts, time_type, times, type_type, types};
 use crate::conditions::conditions;
 use crate::failure::exception;
-use crate::listing::{processors, walk_options};
+use crate::listing::walk_options;
 use crate::names::{Named, Naming};
 use crate::stream::{Source, Stream};
 

@@ -12,6 +12,7 @@ mod layout;
 mod limits;
 mod listing;
 mod names;
+mod records;
 mod remove;
 mod scandir;
 mod stream;
@@ -27,6 +28,8 @@ mod _megadir {
     use crate::limits::limits;
     #[pymodule_export]
     use crate::listing::{count, estimate, list};
+    #[pymodule_export]
+    use crate::records::record_samples;
     #[pymodule_export]
     use crate::remove::remove;
     #[pymodule_export]

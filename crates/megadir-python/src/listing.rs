@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use megadir::policy::processors;
 use megadir::{
     AttributeListing, Attributes, Batch, Conditions, Dir, Entry, Listing, Place, StatMask, Walk, WalkItem,
     WalkOptions, attribute_policy, policy,
@@ -17,19 +18,14 @@ use crate::failure::{exception, unexamined};
 use crate::names::{Named, Naming};
 use crate::stream::{Source, Stream};
 
-/// Number of processors, as far as threads help.
-pub(crate) fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).min(policy::THREADS_PICKED_MAX)
-}
-
-/// Options of a walk below `root`: one thread per processor, or as many as wait for a server.
+/// Options of a walk below `root`.
 pub(crate) fn walk_options(
     root: &Dir,
     want: Option<StatMask>,
     conditions: &Arc<Conditions>,
     cross_mounts: bool,
 ) -> megadir::Result<WalkOptions> {
-    let threads = processors().max(attribute_policy::row(root.file_system()).waiting_threads);
+    let threads = attribute_policy::walk_threads(root.file_system(), processors());
     let examine = match want {
         Some(want) => Some((attribute_policy::choose(root, want, 1)?.stat_backend, want)),
         None => None,

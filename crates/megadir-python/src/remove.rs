@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
+use megadir::remove::target::{Guards, Links, Resolver, Target};
 use megadir::remove::{Counts, Failures, Progress, RemoveOptions, Removed, remove_contents, remove_tree};
-use megadir::{Dir, Error, names};
-use pyo3::exceptions::PyValueError;
+use megadir::{Error, names, policy};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::attention::{Callbacks, attentive};
 use crate::conditions::conditions;
 use crate::failure::exception;
-use crate::listing::processors;
 use crate::names::Named;
 
 /// Failures that are kept for the caller.
@@ -35,8 +34,6 @@ pub(crate) fn remove(
     let Named { path, naming } = Named::from(path)?;
     let conditions = conditions(given)?;
     let conditions = (!conditions.is_none()).then_some(&conditions);
-    let (parent, name) = parts(&path)?;
-    refuse_current(&path)?;
     let (failures, counts) = (Failures::new(FAILURES_MAX), Progress::new());
     let done = || {
         let Counts { entries, directories, .. } = counts.counts();
@@ -44,11 +41,12 @@ pub(crate) fn remove(
     };
     let removed = attentive(py, progress, (done, || counts.cancel()), || -> megadir::Result<Removed> {
         let on_failure = |failure: Error| failures.add(failure);
-        let options = RemoveOptions { conditions, dry_run, ..RemoveOptions::new(processors(), &on_failure) };
-        let parent = Dir::open(parent)?;
+        let options =
+            RemoveOptions { conditions, dry_run, ..RemoveOptions::new(policy::processors(), &on_failure) };
+        let target = resolve(&path, contents)?;
         match contents {
-            true => remove_contents(&parent.open_below(&name)?, &options, &counts),
-            false => remove_tree(&parent, &name, &options, &counts),
+            true => remove_contents(&target.open()?, &options, &counts),
+            false => remove_tree(&target.parent, &target.name, &options, &counts),
         }
     })?;
     let removed = removed.map_err(|error| exception(&error, naming))?;
@@ -63,33 +61,12 @@ pub(crate) fn remove(
     Ok((entries, directories, bytes, failures, mounts, directories_kept, removed.complete))
 }
 
-/// Splits a path into the directory to open and the name in it. The path is resolved once.
-fn parts(path: &Path) -> PyResult<(&Path, Vec<u8>)> {
-    let bytes = names::from_os(path.as_os_str());
-    let ends_in_dots =
-        bytes.split(|byte| *byte == b'/').rfind(|part| !part.is_empty()).is_some_and(|part| part == b".");
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) if !ends_in_dots => {
-            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-            Ok((parent, names::from_os(name).to_vec()))
-        }
-        _ => Err(refused(path, "is not removed: it must end in a name, not in '.', '..' or '/'")),
-    }
-}
-
-fn refused(path: &Path, reason: &str) -> PyErr {
-    PyValueError::new_err(format!("'{}' {reason}", path.display()))
-}
-
-/// The working directory and those above it stay.
-fn refuse_current(path: &Path) -> PyResult<()> {
-    let is_link = path.symlink_metadata().is_ok_and(|status| status.is_symlink());
-    let (Ok(current), Ok(real)) = (std::env::current_dir(), path.canonicalize()) else { return Ok(()) };
-    match !is_link && current.starts_with(real) {
-        true => Err(refused(
-            path,
-            "is not removed: it is the current directory, or above it (os.chdir elsewhere first)",
-        )),
-        false => Ok(()),
-    }
+/// Resolves a path once, and refuses the current directory and those above it.
+fn resolve(path: &Path, contents: bool) -> megadir::Result<Target> {
+    let target = Resolver::new(Links::Followed).resolve(names::from_os(path.as_os_str()), false);
+    let checked = target.and_then(|target| {
+        Guards::find().check(&target, contents)?;
+        Ok(target)
+    });
+    checked.map_err(|none| none.into_error(path))
 }

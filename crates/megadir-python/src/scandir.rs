@@ -8,7 +8,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::failure::exception;
-use crate::listing::processors;
 use crate::names::{Named, Naming};
 
 /// Iterator of the entries of a directory. Not to be used by several threads at once.
@@ -34,7 +33,8 @@ pub(crate) fn scandir(py: Python<'_>, path: Option<&Bound<'_, PyAny>>) -> PyResu
     let named = Named::from(path)?;
     let listing = py.detach(|| {
         let directory = Dir::open(&named.path)?;
-        let mut choice = policy::choose(&directory, policy::threads(directory.file_system(), processors()))?;
+        let mut choice =
+            policy::choose(&directory, policy::threads(directory.file_system(), policy::processors()))?;
         choice.options.resolve_types = true;
         Listing::with_choice(&directory, choice)
     });

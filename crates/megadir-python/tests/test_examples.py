@@ -4,7 +4,7 @@ import doctest
 import os
 import pathlib
 
-import megadir
+import megadir.records
 import pytest
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
@@ -14,7 +14,8 @@ PAGE = pathlib.Path(__file__).parents[3] / "docs" / "python.md"
 def examples():
     """Each documented object, and each block of the page."""
     finder = doctest.DocTestFinder(exclude_empty=True)
-    found = [test for test in finder.find(megadir, "megadir") if test.examples]
+    modules = [megadir, megadir.records]
+    found = [test for module in modules for test in finder.find(module, module.__name__) if test.examples]
     parser = doctest.DocTestParser()
     blocks = PAGE.read_text().split("```python\n")[1:]
     for number, block in enumerate(blocks, 1):

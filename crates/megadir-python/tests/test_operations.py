@@ -1,7 +1,12 @@
 """Inventories, changes, usage, limits, layouts and removal."""
 
+import csv
+import gzip
+import io
 import os
+import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -86,6 +91,72 @@ def test_limits_of_a_directory(tree):
     assert limits["runs_out_first"] == limits["limits"][0]["limit"]
 
 
+def test_advice_is_that_of_the_command(tree):
+    advice = megadir.advise(tree, files=1_000_000, name_length="8-64", size="10k", writers=2, churn=True)
+    assert (advice["files"], advice["writers"], advice["churn"], advice["pattern"]) == (1_000_000, 2, True, "mixed")
+    assert advice["name_bytes"]["longest"] == 64 and advice["measured"] is None
+    assert megadir.Layout(advice["layout"]["name"])
+    present = megadir.advise(os.fsencode(tree / "a"), like=tree)
+    assert present["files"] == 301 and present["files_of_directory"]
+    for options, text in [({"files": 0}, "at least 1"), ({"pattern": "raed"}, "raed"), ({"time": "1s"}, "2s")]:
+        with pytest.raises(ValueError, match=text):
+            megadir.advise(tree, **options)
+    with pytest.raises(ValueError, match="contradict"):
+        megadir.advise(tree, files=9, writers=2, pattern="read")
+    for path, kind in [(tree / "missing", FileNotFoundError), (os.fsencode(tree / "fifo"), NotADirectoryError)]:
+        with pytest.raises(kind) as caught:
+            megadir.advise(path)
+        assert caught.value.filename == os.fspath(path)
+
+
+def test_an_interrupt_ends_the_measurement_of_advice(tree):
+    """The program removes its files before the exception is raised."""
+
+    class Alarm(Exception):
+        pass
+
+    def ring(_number, _frame):
+        if len(os.listdir(tree)) == len(before):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+        else:
+            raise Alarm
+
+    before = os.listdir(tree)
+    previous = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        with pytest.raises(Alarm):
+            megadir.advise(tree, files=1_000_000, time=60)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert sorted(os.listdir(tree)) == sorted(before)
+
+
+def test_records_have_the_rows_of_the_command(tmp_path):
+    records = pathlib.Path(__file__).parents[3] / "records"
+    record = tmp_path / "record.jsonl"
+    record.write_bytes(gzip.decompress((records / "2026-11-21-lookup-ext4" / "record.jsonl.gz").read_bytes()))
+    command = os.path.join(os.path.dirname(sys.executable), "megadir")
+    written = [command, "bench", "report", record, "--format", "csv"]
+    text = subprocess.run(written, stdout=subprocess.PIPE, text=True, check=True).stdout
+    expected = list(csv.DictReader(io.StringIO(text)))
+    table = pyarrow.table(megadir.records.read(record))
+    found = table.to_pylist()
+    assert len(found) == len(expected) > 100 and table.schema.names == list(expected[0])
+    for row, line in zip(found, expected):
+        row["hash"] = f"{row['hash']:#018x}"
+        assert {key: "" if value is None else str(value) for key, value in row.items()} == line
+    cut, damaged = tmp_path / "cut.jsonl", tmp_path / "damaged.jsonl"
+    lines = record.read_bytes().splitlines(keepends=True)
+    cut.write_bytes(b"".join(lines[:-5]))
+    assert 0 < len(pyarrow.table(megadir.records.read(cut))) < len(found)
+    damaged.write_bytes(b"".join([*lines[:-5], b"{}\n", *lines[-5:]]))
+    for path in [damaged, __file__]:
+        with pytest.raises(ValueError, match=os.path.basename(path)):
+            megadir.records.read(path)
+
+
 def test_layouts_go_both_ways():
     layout = megadir.Layout("digest:2")
     assert layout.path("abcdef") == "be/abcdef" and layout.path(b"abcdef") == b"be/abcdef"
@@ -118,12 +189,20 @@ def test_removal_is_refused(tree):
     try:
         os.chdir(tree / "a")
         for path in ["..", ".", "/", "", tree, tree / "a", "../../tree", "b/.."]:
-            with pytest.raises((ValueError, FileNotFoundError)):
+            with pytest.raises(ValueError, match="remove"):
                 megadir.remove(path)
         with pytest.raises(FileNotFoundError):
             megadir.remove("missing")
-        with pytest.raises(OSError):
-            megadir.remove(tree / "link", contents=True)
+        for path in ["link", "fifo"]:
+            with pytest.raises(NotADirectoryError):
+                megadir.remove(tree / path, contents=True)
+        with pytest.raises(ValueError, match="link"):
+            megadir.remove(f"{tree}/link/")
+        (tree.parent / "elsewhere").symlink_to(tree.parent)
+        for path in ["elsewhere/tree", "elsewhere/tree/a"]:
+            with pytest.raises(ValueError, match="current"):
+                megadir.remove(tree.parent / path)
+        (tree.parent / "elsewhere").unlink()
     finally:
         os.chdir(previous)
     assert megadir.count(tree, recursive=True) == 307

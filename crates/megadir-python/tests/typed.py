@@ -23,6 +23,8 @@ def uses() -> None:
     estimate: tuple[int, int, int, str] = megadir.estimate("photos")
     rows: int = megadir.scan(["a", "b"], "out.parquet", by="atime", newer_than="1d").rows
     used: megadir.Stream = megadir.usage("photos", order="allocated", by="mtime", older_than=3600.5)
+    advice: str = megadir.advise("photos", files=10_000_000, time="1m", like=b"a")["layout"]["name"]
+    samples: megadir.Stream = megadir.records.read("record.jsonl")
     path: bytes = megadir.Layout("digest:2").path(b"abcdef")
     name: str = megadir.Layout("digest:2").name(pathlib.Path("be/abcdef"))
     complete: bool = megadir.remove("photos", dry_run=True, owner=1000).complete

@@ -145,6 +145,11 @@ pub(crate) fn row_of<T>(
 /// Maximum number of threads chosen for one directory. More are not faster.
 pub const THREADS_PICKED_MAX: usize = 8;
 
+/// Number of processors that this process may use, at most [`THREADS_PICKED_MAX`].
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_PICKED_MAX)
+}
+
 /// Number of threads worth using for a directory of a file system.
 pub fn threads(file_system: FileSystem, processors: usize) -> usize {
     (row(file_system).threads_per_processor * processors.max(1)).min(THREADS_PICKED_MAX)

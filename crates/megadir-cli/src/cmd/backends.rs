@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use megadir::{BACKENDS, Dir, STAT_BACKENDS, StatMask, attribute_policy, policy};
 
-use super::list::source;
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::{escape, output};
@@ -35,7 +34,7 @@ struct Way {
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let directory = Dir::open(&args.directory)?;
-    let threads = policy::threads(directory.file_system(), source::processors());
+    let threads = policy::threads(directory.file_system(), policy::processors());
     let listed = policy::choose(&directory, threads)?;
     let examined = attribute_policy::choose(&directory, StatMask::ALL, threads)?;
     let refused = |probed: megadir::Result<()>| probed.err().map(|error| error.reason());

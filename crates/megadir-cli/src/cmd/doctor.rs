@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use super::bench::program;
 use super::limits::amount::grouped;
-use super::list::source;
 use super::version::Version;
 use crate::exit::{self, CliError};
 use crate::ui::message::{quoted, reason};
@@ -71,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         CliError::nothing_ran(format!("open {}: {}", quoted(&args.directory), reason(&error)))
     })?;
     redact::machine(&mut machine);
-    let threads = policy::threads(directory.file_system(), source::processors());
+    let threads = policy::threads(directory.file_system(), policy::processors());
     let findings = Findings {
         v: 1,
         program: Version::of_this_program(),

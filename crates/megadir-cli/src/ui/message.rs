@@ -61,6 +61,14 @@ pub(crate) fn quoted(path: &Path) -> String {
     format!("'{}'", String::from_utf8_lossy(&text))
 }
 
+/// As [`quoted`], also for what is no path on this system.
+pub(crate) fn quoted_bytes(path: &[u8]) -> String {
+    match megadir::names::to_os(path) {
+        Ok(path) => quoted(Path::new(&path)),
+        Err(_) => format!("'{}'", path.escape_ascii()),
+    }
+}
+
 /// Without Rust's "(os error N)".
 pub(crate) fn reason(error: &std::io::Error) -> String {
     if error.kind() == std::io::ErrorKind::AlreadyExists {

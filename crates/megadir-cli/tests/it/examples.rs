@@ -37,17 +37,26 @@ fn examples(help: &str) -> Vec<String> {
 fn fixture(with_records: bool) -> TempDir {
     let directory = TempDir::new().unwrap();
     let at = directory.path();
-    run(at, &["make", "spool", "--entries", "2000", "--quiet"]).quiet();
+    run(at, &["make", "spool", "--entries", "500", "--quiet"]).quiet();
     let layout = "per-directory:50";
-    run(at, &["make", "project", "--entries", "500", "--layout", layout, "--quiet"]).quiet();
+    run(at, &["make", "project", "--entries", "200", "--layout", layout, "--quiet"]).quiet();
     std::fs::write(at.join("project/left.tmp"), "").unwrap();
     run(at, &["scan", "project", "--output", "project.parquet", "--quiet"]).quiet();
     if !with_records {
         return directory;
     }
     for record in ["old.jsonl", "run.jsonl"] {
-        let words =
-            ["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "7", "--output", record];
+        let words = [
+            "bench",
+            "run",
+            "listing",
+            "--quick",
+            "--entries=50",
+            "--rounds=7",
+            "--warm-up=1",
+            "--output",
+            record,
+        ];
         assert_eq!(run(at, &words).code, Some(0), "{record}");
     }
     std::fs::copy(at.join("run.jsonl"), at.join("new.jsonl")).unwrap();
@@ -59,6 +68,14 @@ fn copy(fixture: &Path) -> TempDir {
     let copied = Command::new("cp").arg("-a").arg(fixture.join(".")).arg(directory.path()).status();
     assert!(copied.unwrap().success());
     directory
+}
+
+/// The example with the shortest warm-up, and with few rounds unless it says how many.
+fn brief(line: &str) -> String {
+    const MEASURES: [&str; 3] = ["bench run listing", "bench run lookup", "bench commands"];
+    let Some(begin) = MEASURES.into_iter().find(|begin| line.contains(begin)) else { return line.to_owned() };
+    let rounds = if line.contains("--rounds") { "" } else { " --rounds 7" };
+    line.replacen(begin, &format!("{begin} --warm-up 1{rounds}"), 1)
 }
 
 /// Runs the examples of the commands that `wanted` selects, those of one command after another in one directory.
@@ -73,7 +90,10 @@ fn run_examples(with_records: bool, wanted: impl Fn(&[String]) -> bool) -> usize
         assert_eq!(examples.len(), 3, "{words:?}: {examples:?}");
         for line in examples {
             let mut shell = Command::new("bash");
-            shell.args(["-o", "pipefail", "-c", &line]).current_dir(directory.path()).stdin(Stdio::null());
+            shell
+                .args(["-o", "pipefail", "-c", &brief(&line)])
+                .current_dir(directory.path())
+                .stdin(Stdio::null());
             let output = shell.env("PATH", format!("{}:{path}", folder.display())).output().unwrap();
             let code = output.status.code().unwrap_or(-1);
             // These answer by their exit code, and the machine may be busy or its disk full.

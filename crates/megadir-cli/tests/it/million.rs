@@ -63,7 +63,8 @@ fn a_million_samples_are_reported_within_their_memory() {
     }
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    let run = ["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "7", "-o", "short"];
+    let run =
+        ["bench", "run", "listing", "--quick", "--entries=50", "--rounds=7", "--warm-up=1", "-o", "short"];
     assert!(output_of(at, &run).status.success());
     let short = std::fs::File::open(at.join("short")).expect("the record is there");
     let short = jsonl::read(std::io::BufReader::new(short)).expect("it is whole");

@@ -116,7 +116,11 @@ const WRITERS: &[(&str, &[&str], &[&str])] = &[
     ("--output", &["scan"], &["missing", "-o", "{}.csv"]),
     ("--jsonl", &["scan"], &["missing", "--jsonl", "--output", "{}"]),
     ("--csv", &["scan"], &["missing", "--csv", "--output", "{}"]),
-    ("--output", &["bench", "run"], &["listing", "--quick", "--entries", "50", "--rounds", "7", "-o", "{}"]),
+    (
+        "--output",
+        &["bench", "run"],
+        &["listing", "--quick", "--entries=50", "--rounds=7", "--warm-up=1", "-o", "{}"],
+    ),
     ("--output", &["bench", "report"], &["missing", "--output", "{}"]),
     ("--output", &["bench", "report"], &["missing", "-f", "html", "-o", "{}"]),
     ("--output", &["bench", "report"], &["missing", "missing", "--output", "file/{}"]),

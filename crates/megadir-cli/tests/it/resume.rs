@@ -173,7 +173,8 @@ fn a_record_in_the_directory_that_is_listed_is_there_from_the_start() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();
     (0..1200).for_each(|index| std::fs::write(at.join(index.to_string()), "").expect("written"));
-    let run = ["bench", "run", "listing", "--quick", "--rounds", "7", "--dir", ".", "-o", "record"];
+    let run =
+        ["bench", "run", "listing", "--quick", "--rounds=7", "--warm-up=1", "--dir", ".", "-o", "record"];
     let ended = output_of(at, &run);
     assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
     let record = record(&at.join("record"));

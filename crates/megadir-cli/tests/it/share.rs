@@ -36,7 +36,7 @@ fn neither_host_nor_home_nor_user_nor_device_is_in_a_shared_record() {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let wedding = home.join("wedding");
     let wedding = wedding.to_str().expect("UTF-8");
-    let quick = ["bench", "run", "listing", "--rounds", "2", "--buffer", "8KiB"];
+    let quick = ["bench", "run", "listing", "--rounds=2", "--warm-up=1", "--buffer", "8KiB"];
     let private = [HOST, home.to_str().expect("UTF-8"), "alicia", "wedding", "/dev/"];
     let holds = |text: &str| private.iter().filter(|name| text.contains(**name)).count();
     for (record, options) in [

@@ -31,9 +31,9 @@ const PRINTS: &[&[&str]] = &[
     &["advise", "tree", "--files", "1000", "--time", "0s"],
     &["advise", "--layout", "digest:2", "--code", "python"],
     &["bench", "list"],
-    &["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "7", "--dry-run"],
-    &["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "7"],
-    &["bench", "commands", "ls -U {dir}", "--entries", "50", "--rounds", "7"],
+    &["bench", "run", "listing", "--quick", "--entries=50", "--rounds=7", "--warm-up=1", "--dry-run"],
+    &["bench", "run", "listing", "--quick", "--entries=50", "--rounds=7", "--warm-up=1"],
+    &["bench", "commands", "ls -U {dir}", "--entries=50", "--rounds=7", "--warm-up=1"],
     &["bench", "report", "record.jsonl"],
     &["bench", "report", "record.jsonl", "--format", "html"],
     &["bench", "compare", "record.jsonl", "record.jsonl"],
@@ -66,7 +66,17 @@ fn prepare(directory: &Path) {
     std::fs::write(directory.join("tree/a"), "a").expect("writable");
     run(&["scan", "tree", "-o", "inventory"]);
     std::fs::write(directory.join("tree/b"), "b").expect("writable");
-    run(&["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "7", "-o", "record.jsonl"]);
+    run(&[
+        "bench",
+        "run",
+        "listing",
+        "--quick",
+        "--entries=50",
+        "--rounds=7",
+        "--warm-up=1",
+        "-o",
+        "record.jsonl",
+    ]);
 }
 
 /// Names and contents of the files in a directory.

@@ -18,7 +18,7 @@ const MEMORY_BYTES: u64 = 4 << 20;
 const FIXED_BYTES: u64 = 136 << 20;
 
 const DIRECTORIES: usize = 60;
-const ENTRIES: usize = 2000;
+const ENTRIES: usize = 1000;
 
 fn directory(tree: &Path, number: usize) -> std::path::PathBuf {
     tree.join(format!("{number:02}"))

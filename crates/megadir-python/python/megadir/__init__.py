@@ -35,12 +35,14 @@ work at the next buffer of entries.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import _megadir
+from . import _megadir, _program, records
 from ._megadir import Batch, DirEntry, Layout, ScandirIterator, Stream, scandir
 
 if TYPE_CHECKING:
+    import builtins
     from collections.abc import Sequence
     from datetime import timedelta
     from typing import Any, Callable, Optional, TypedDict, Union
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from ._megadir import _OnError, _Path, _Paths, _Progress
 
     _Texts = Union[str, Sequence[str]]
+    _Words = builtins.list[Union[str, bytes]]
     _Age = Union[float, timedelta, str]
 
     class Conditions(TypedDict, total=False):
@@ -77,11 +80,13 @@ __all__ = [
     "ScandirIterator",
     "Scanned",
     "Stream",
+    "advise",
     "changes",
     "count",
     "estimate",
     "limits",
     "list",
+    "records",
     "remove",
     "scan",
     "scandir",
@@ -283,6 +288,47 @@ def limits(path: _Path = ".", *, churn: bool = False, count: bool = False) -> di
     True
     """
     return _megadir.limits(path, churn, count)
+
+
+def advise(
+    path: _Path = ".",
+    *,
+    files: Optional[int] = None,
+    name_length: Optional[Union[int, str]] = None,
+    like: Optional[_Path] = None,
+    size: Optional[Union[int, str]] = None,
+    writers: Optional[int] = None,
+    churn: bool = False,
+    pattern: str = "mixed",
+    time: Union[int, str] = 0,
+) -> dict[str, Any]:
+    """Recommend a layout for many files below a directory: one directory, or directories named after a digest.
+
+    ``files``: total number of files (default: the present number). ``name_length``: lengths of the names in bytes, such as 32 or
+    ``"8-64"``, and ``size``: bytes of each file; or ``like``: a directory with such names and files (default: as in ``path``).
+    ``writers``: threads or processes that create files at the same time (default: 1). ``churn``: names come and go.
+    ``pattern``: main operation, one of read, write, walk, mixed. ``time``: seconds, or text such as ``"5m"``, for measuring the
+    candidates in a new directory below ``path``, which is removed afterwards; 0 measures and writes nothing.
+
+    Returns the fields of ``megadir advise --json``, which this function runs, among them ``layout`` (``name``, ``levels``,
+    ``directories``, ``files_per_directory``), ``rule``, ``reason``, ``changes`` and, after a measurement, ``measured``.
+
+    >>> advice = megadir.advise("photos", files=1000, name_length=32)
+    >>> advice["layout"]["name"], advice["not_measured"]
+    ('flat', '--time 0s')
+    >>> megadir.Layout(advice["layout"]["name"]).path("abcdef")
+    'abcdef'
+    """
+    os.scandir(path).close()
+    words: _Words = ["advise", "--json", f"--pattern={pattern}"]
+    words.append(f"--time={time}s" if isinstance(time, int) else f"--time={time}")
+    options = {"files": files, "name-length": name_length, "size": size, "writers": writers}
+    words += [f"--{option}={value}" for option, value in options.items() if value is not None]
+    if churn:
+        words.append("--churn")
+    if like is not None:
+        words += ["--like", os.path.abspath(os.fsencode(like))]
+    return _program.ask([*words, os.path.abspath(os.fsencode(path))], path)
 
 
 def remove(

@@ -14,7 +14,8 @@ pub struct Column {
     /// Meaning, with its unit.
     pub what: &'static str,
     pub kind: Kind,
-    pub(super) value: for<'r> fn(&'r Row<'_>) -> Value<'r>,
+    /// Value in a row.
+    pub value: for<'r> fn(&'r Row<'_>) -> Value<'r>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +25,8 @@ pub enum Kind {
     Hash,
 }
 
-#[derive(Clone, Copy)]
-pub(super) enum Value<'r> {
+#[derive(Clone, Copy, Debug)]
+pub enum Value<'r> {
     Missing,
     Number(u64),
     Text(&'r str),
@@ -33,14 +34,14 @@ pub(super) enum Value<'r> {
 }
 
 /// A sample, with what all rows of its arm share.
-pub(super) struct Row<'r> {
+pub struct Row<'r> {
     sample: &'r Sample,
     arm: &'r OfArm,
     single: Option<Single>,
 }
 
 #[derive(Default)]
-pub(super) struct OfArm {
+pub struct OfArm {
     arm: String,
     role: String,
     groups: String,
@@ -186,7 +187,8 @@ impl Row<'_> {
     }
 }
 
-pub(super) fn of_cells(plan: &Plan) -> Vec<OfArm> {
+/// Returns what all rows of each arm share.
+pub fn of_cells(plan: &Plan) -> Vec<OfArm> {
     plan.arms.iter().map(|arm| of_cell(plan, arm)).collect()
 }
 
@@ -197,7 +199,8 @@ fn row<'r>(sample: &'r Sample, times: Option<&Times>, arms: &'r [OfArm]) -> Opti
     Some(Row { sample, arm: arms.get(arm as usize)?, single })
 }
 
-pub(super) fn rows<'r>(report: &'r Report, arms: &'r [OfArm]) -> impl Iterator<Item = Row<'r>> {
+/// Returns a row for each sample, in the order of measurement.
+pub fn rows<'r>(report: &'r Report, arms: &'r [OfArm]) -> impl Iterator<Item = Row<'r>> {
     let samples = report.record.samples.iter().enumerate();
     samples.filter_map(|(place, sample)| row(sample, report.operation_times(place), arms))
 }

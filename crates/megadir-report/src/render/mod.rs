@@ -17,7 +17,10 @@ mod published;
 mod screen;
 mod table;
 
-pub use columns::{COLUMNS, Column as SampleColumn, Kind as SampleKind, csv, write_csv};
+pub use columns::{
+    COLUMNS, Column as SampleColumn, Kind as SampleKind, Row as SampleRow, Value as SampleValue, csv,
+    of_cells as sample_arms, rows as sample_rows, write_csv,
+};
 pub use data::{Document, json, pretty};
 pub use hdr::hdr;
 pub use markdown::markdown;

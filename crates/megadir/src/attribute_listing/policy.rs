@@ -179,6 +179,11 @@ pub fn threads(file_system: FileSystem, processors: usize) -> usize {
     policy::threads(file_system, processors).max(row(file_system).waiting_threads)
 }
 
+/// Number of threads worth using for a tree on a file system: one per processor, or as many as wait for a server.
+pub fn walk_threads(file_system: FileSystem, processors: usize) -> usize {
+    processors.max(row(file_system).waiting_threads)
+}
+
 /// Chooses how to list a directory and read attributes, with at most `threads` threads.
 ///
 /// # Errors

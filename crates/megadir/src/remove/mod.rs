@@ -36,7 +36,7 @@
 //!   and stays.
 //!
 //! [`policy`] has the removal order of a directory's entries. [`aside`] puts a directory aside before it is
-//! removed.
+//! removed. [`target`] resolves the path of an entry and refuses those that are never removed.
 
 #[cfg(any(target_os = "linux", windows))]
 pub mod aside;
@@ -47,6 +47,8 @@ mod conditions;
 mod engine;
 pub mod policy;
 mod progress;
+#[cfg(any(target_os = "linux", windows))]
+pub mod target;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;

@@ -139,6 +139,10 @@ pub(crate) fn run_test(context: &Context) -> Result<Report, String> {
     all.push(Suite { name: "doc".to_owned(), title: "     Running doc tests".to_owned(), command: doc });
     for suite in &mut all {
         suite.command.env("MEGADIR_NOT_RUN_LOG", &log).env("CARGO_TERM_COLOR", "never");
+        // Its tests wait for devices and child processes a third of their time.
+        if suite.name == LONGEST[0] && !context.full {
+            suite.command.arg(format!("--test-threads={}", process::processors() + 1));
+        }
         if context.full {
             suite.command.env("MEGADIR_FULL", "1");
         }

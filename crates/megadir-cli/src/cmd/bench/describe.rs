@@ -34,8 +34,9 @@ pub(super) fn describe(resolved: &Resolved) -> String {
     ));
     let rules = &plan.rules;
     let most = if rules.stop == Stop::Rounds { "" } else { "at most " };
+    let least = if rules.warm_up_ns_max == 0 { "" } else { "at least " };
     text.push_str(&format!(
-        "rounds: at least {} to warm up, {most}{} measured; {}, {most}{}\n",
+        "rounds: {least}{} to warm up, {most}{} measured; {}, {most}{}\n",
         rules.warm_up_rounds_min,
         rules.rounds,
         counted(plan.arms.len() as u64, "arm", "arms"),

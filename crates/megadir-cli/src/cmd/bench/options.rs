@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "RECORD",
-        conflicts_with_all = ["study", "entries", "shape_of", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "access", "sharing", "group", "fs", "device"]
+        conflicts_with_all = ["study", "entries", "shape_of", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "warm_up", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "access", "sharing", "group", "fs", "device"]
     )]
     pub(crate) resume: Option<PathBuf>,
     #[command(flatten)]
@@ -130,6 +130,9 @@ pub(crate) struct RunArgs {
     /// Number of rounds to measure; with --until, the maximum
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
+    /// Number of warm-up rounds, which do not count [default: until times are steady]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    warm_up: Option<u32>,
     /// Measure until the half-width of every interval is at most this: 1%, 5ns, 0.2us
     ///
     /// A percentage limits ratios, a time limits differences. --rounds is the limit [default limit: 10 times
@@ -235,6 +238,16 @@ pub(crate) fn resolve(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Resolve
         )));
     }
     study.data = chosen.over(&study.data);
+    if let Some(rounds) = args.warm_up {
+        if study.rules.warm_up_rounds_min == 0 {
+            let name = &study.meta.name;
+            return Err(CliError::usage(format!(
+                "--warm-up: study `{name}` has no warm-up; omit the option"
+            )));
+        }
+        study.rules.warm_up_rounds_min = rounds;
+        study.rules.warm_up_s_max = 0;
+    }
     let facts = match &target {
         Target::Existing { .. } => backend_facts(&open),
         Target::Made { .. } => backend_facts_below(&open),

@@ -25,7 +25,6 @@ use self::selection::Selection;
 use super::error_limiter::ErrorLimiter;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::examined::MEMORY_BYTES;
-use super::list::source::processors;
 use super::progress::Progress;
 use super::scan::args::spill_directory;
 use crate::exit::{self, CliError};
@@ -64,7 +63,7 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         (None, None) => recorded_roots(&metadata)?,
     };
     let selection = Selection::new(args, (&inventory, newer.as_ref()), &roots)?;
-    let threads = args.threads.unwrap_or_else(processors);
+    let threads = args.threads.unwrap_or_else(megadir::policy::processors);
     let complaints = ErrorLimiter::new(args.all_errors);
     let mut run = Run { args, metadata, roots, selection, threads, failures: 0, complaints };
     run.warn_of(&args.inventory, &inventory);

@@ -344,7 +344,7 @@ impl<'a> Run<'a> {
             examined.finish(&self.lines, &mut self.output, self.left)?;
         }
         if let Some(collected) = self.collected.take() {
-            let sorted = collected.sort(self.args.threads.unwrap_or_else(source::processors));
+            let sorted = collected.sort(self.args.threads.unwrap_or_else(megadir::policy::processors));
             self.progress = None;
             sorted.write(&self.lines, &mut self.output, self.left)?;
         }

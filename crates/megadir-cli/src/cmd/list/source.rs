@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use megadir::policy::{self, Choice};
+use megadir::policy::{self, Choice, processors};
 use megadir::{AttributeChoice, Backend, Conditions, Dir, StatMask, Strategy, WalkOptions, attribute_policy};
 
 use super::Args;
@@ -14,21 +14,15 @@ pub(in crate::cmd) const WALK_BUFFER_BYTES: usize = 32 << 10;
 /// Each may hold a descriptor.
 pub(in crate::cmd) const WALK_QUEUE_MAX: usize = 256;
 
-/// At most the number that helps for any directory.
-pub(in crate::cmd) fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).min(policy::THREADS_PICKED_MAX)
-}
-
 /// As requested, or as many as help on the file system to read names, or attributes too.
 fn threads_for(directory: &Dir, asked: Option<usize>, examines: bool) -> usize {
     let threads = if examines { attribute_policy::threads } else { policy::threads };
     asked.unwrap_or_else(|| threads(directory.file_system(), processors()))
 }
 
-/// As requested, or one per processor, or as many as wait for a server.
+/// As requested, or as many as help.
 pub(in crate::cmd) fn walk_threads(root: &Dir, asked: Option<usize>) -> usize {
-    let waiting = attribute_policy::row(root.file_system()).waiting_threads;
-    asked.unwrap_or_else(|| processors().max(waiting))
+    asked.unwrap_or_else(|| attribute_policy::walk_threads(root.file_system(), processors()))
 }
 
 pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<Choice, CliError> {

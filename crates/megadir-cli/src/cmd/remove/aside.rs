@@ -2,11 +2,11 @@
 
 use megadir::names;
 use megadir::remove::aside::{Aside, detach, leftovers, renew};
+use megadir::remove::target::Target;
 use megadir::remove::{Progress, RemoveOptions, remove_tree};
 use megadir::{Dir, Error, ErrorKind};
 
 use super::args::Args;
-use super::target::Target;
 use crate::cmd::body::body;
 use crate::ui::message::quoted;
 

@@ -5,20 +5,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use megadir::remove::aside::leftovers;
+use megadir::remove::target::{NoTarget, Target};
 use megadir::{
-    Attributes, Batch, Conditions, Dir, DirPath, Entry, Error, ErrorKind, Place, StatMask, Walk, WalkItem,
-    WalkOptions,
+    Attributes, Batch, BatchBuilder, Conditions, Dir, DirPath, Entry, Error, ErrorKind, FileType, Place,
+    StatMask, Walk, WalkItem, WalkOptions,
 };
 
 use super::args::Args;
-use super::refusal::NoTarget;
-use super::system;
-use super::target::{Target, shown};
 use crate::cmd::ask::{self, UNASKED_MAX};
 use crate::cmd::limits::amount::amount;
 use crate::cmd::progress::estimate;
 use crate::exit::{CliError, describe};
-use crate::ui::message::{quoted, reason};
+use crate::ui::message::{quoted, quoted_bytes, reason};
 
 /// Without a terminal.
 pub(super) const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be removed)";
@@ -42,10 +40,21 @@ fn needed(conditions: &Conditions) -> StatMask {
     conditions.want() | if conditions.types.is_empty() { StatMask::NOTHING } else { StatMask::TYPE }
 }
 
+/// `None` if the type or an attribute of `want` is unknown.
+fn row(parent: &Dir, name: &[u8], want: StatMask) -> Option<Attributes> {
+    let mut one = BatchBuilder::new(name.len() + 64, false);
+    one.push(name, 0, FileType::Unknown, 0);
+    let (mut rows, want) = (Vec::new(), want | StatMask::TYPE);
+    let stat_backend = if cfg!(windows) { "open-each" } else { "statx" };
+    let mut examine = megadir::stat_backend(stat_backend).ok()?.start(parent, want).ok()?;
+    examine.examine(parent, one.batch(), &mut rows).ok()?;
+    rows.first().copied().filter(|row| row.have.contains(want))
+}
+
 /// Not a directory.
 fn accepts_target(conditions: &Conditions, target: &Target) -> bool {
     // Without attributes, assume that it is selected.
-    let Some(row) = system::row(&target.parent, &target.name, conditions.want()) else { return true };
+    let Some(row) = row(&target.parent, &target.name, conditions.want()) else { return true };
     conditions.accepts(&Place::TOP, &target.name, row.kind, &row)
 }
 
@@ -66,7 +75,7 @@ impl Counted {
         if let NoTarget::Failed(error) = why
             && error.kind() != io::ErrorKind::NotFound
         {
-            self.unknown.get_or_insert_with(|| format!("{}: {}", shown(path), reason(error)));
+            self.unknown.get_or_insert_with(|| format!("{}: {}", quoted_bytes(path), reason(error)));
         }
     }
 
@@ -230,8 +239,8 @@ mod tests {
 
     use megadir::{Attributes, BatchBuilder, Error, FileType, Globs, Time};
 
-    use super::super::refusal::{NoTarget, Refusal};
     use super::{Conditions, Counted, ask};
+    use megadir::remove::target::{NoTarget, Refusal};
 
     #[test]
     fn the_question_names_the_paths() {

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::exit::CliError;
-use crate::ui::message::{quoted, reason};
+use crate::ui::message::{quoted, quoted_bytes, reason};
 use crate::ui::output::check_input_open;
 
 /// Far more than a kernel accepts.
@@ -71,7 +71,7 @@ impl List {
         };
         path.truncate(SHOWN_BYTES);
         let more = if path.len() == SHOWN_BYTES { "..." } else { "" };
-        let shown = super::target::shown(&path);
+        let shown = quoted_bytes(&path);
         Ok(Some(Item::Bad(format!("{}: path {}, {shown}{more}, {bad}; left alone", self.name, self.number))))
     }
 

@@ -6,21 +6,18 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use megadir::remove::target::{Guards, Target};
 use megadir::remove::{self, Counts, RemoveOptions, remove_contents, remove_tree};
-use megadir::{Conditions, Error};
+use megadir::{Conditions, Error, policy};
 
 use super::args::{Args, Rate};
 use super::aside;
-use super::guards::Guards;
 use super::log::Log;
 use super::source::{BadPath, Source};
 use super::summary::Summary;
-use super::system;
-use super::target::Target;
 use crate::cmd::error_limiter::ErrorLimiter;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{Interrupt, REMOVING};
-use crate::cmd::list::source::processors;
 use crate::cmd::progress::{Progress, estimate};
 use crate::cmd::watcher::watched;
 use crate::exit::{CliError, describe};
@@ -131,7 +128,7 @@ fn each(
             Rate::Auto => None,
         }),
         own_tables: cfg!(target_os = "linux"),
-        ..RemoveOptions::new(args.threads.unwrap_or_else(processors), &on_failure)
+        ..RemoveOptions::new(args.threads.unwrap_or_else(policy::processors), &on_failure)
     };
     while !progress.is_cancelled() {
         let target = match source.next(args, here)? {
@@ -167,12 +164,7 @@ fn one(
     if !args.contents {
         return remove_tree(&target.parent, &target.name, options, progress).map(drop);
     }
-    let directory = target.parent.open_below(&target.name)?;
-    // Refuse another directory that has since taken the name.
-    if system::identity(&directory)? != target.identity {
-        let reason = "another directory has taken its name";
-        return Err(Error::new("remove", &target.path, megadir::ErrorKind::NotFound, reason));
-    }
+    let directory = target.open()?;
     remove_contents(&directory, options, progress)?;
     if let Some(advice) = aside::advise_renew(&directory).filter(|_| !args.quiet) {
         eprintln!("megadir: {advice}");

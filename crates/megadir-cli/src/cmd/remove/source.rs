@@ -4,18 +4,21 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
+use megadir::remove::target::{Guards, Links, NoTarget, Refusal, Resolver, Target};
 use megadir::{Conditions, names};
 
 use super::args::Args;
 use super::confirm::{Counted, UNASKED};
-use super::guards::Guards;
 use super::listed::{Item, List};
-use super::refusal::{NoTarget, Way};
-use super::system;
-use super::target::{Resolver, Target, shown};
 use crate::cmd::failure::Failure;
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE, windows_hint};
-use crate::ui::message::reason;
+use crate::ui::message::{quoted_bytes, reason};
+
+/// Targets resolved in advance, each with a descriptor.
+const HELD_MAX: usize = 64;
+/// Divisor of the process's descriptor limit.
+#[cfg(unix)]
+const DESCRIPTORS_A_TARGET: u64 = 8;
 
 pub(super) struct Source<'a> {
     /// Resolved in advance.
@@ -39,16 +42,16 @@ impl<'a> Source<'a> {
                 held: VecDeque::new(),
                 rest: &[],
                 list,
-                resolver: Resolver::new(Way::NoLinks),
+                resolver: Resolver::new(Links::Refused),
             });
         }
         for path in &args.paths {
             let path = names::from_os(path);
-            system::parts(path).map_err(|refusal| refused(path, &refusal).error)?;
+            Resolver::check(path).map_err(|refusal| refused(path, &refusal).error)?;
         }
-        let mut resolver = Resolver::new(Way::Links);
+        let mut resolver = Resolver::new(Links::Followed);
         let mut held = VecDeque::new();
-        let held_max = system::held_max();
+        let held_max = held_max();
         for (index, path) in args.paths.iter().enumerate() {
             let target = find(&mut resolver, names::from_os(path), args, here);
             match target {
@@ -74,7 +77,7 @@ impl<'a> Source<'a> {
             for target in self.held.iter().flatten() {
                 counted.add(target, args, conditions);
             }
-            let mut resolver = Resolver::new(Way::Links);
+            let mut resolver = Resolver::new(Links::Followed);
             for path in self.rest {
                 let path = names::from_os(path);
                 match resolver.resolve(path, args.puts_aside()) {
@@ -89,7 +92,7 @@ impl<'a> Source<'a> {
             let reason = "paths from a pipe cannot be counted before removal";
             return Err(CliError::usage(format!("--files0-from: {reason} {UNASKED}")));
         }
-        let (mut list, mut resolver) = (List::open(path)?, Resolver::new(Way::NoLinks));
+        let (mut list, mut resolver) = (List::open(path)?, Resolver::new(Links::Refused));
         while let Some(item) = list.next_item()? {
             let Item::Path(path) = item else { continue };
             match resolver.resolve(&path, args.puts_aside()) {
@@ -138,7 +141,7 @@ fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Guards) -> Res
         NoTarget::Failed(error) => {
             let hint = if cfg!(windows) { windows_hint_of(path) } else { "" };
             let reason = format!("{}{hint}", reason(&error));
-            let message = format!("remove {}: {reason}", shown(path));
+            let message = format!("remove {}: {reason}", quoted_bytes(path));
             let failure = Failure::at(path, format!("remove: {reason}"));
             BadPath { error: CliError { message, code: NOTHING_RAN }, failure }
         }
@@ -151,7 +154,24 @@ fn windows_hint_of(path: &[u8]) -> &'static str {
     names::to_os(path).map_or("", |path| windows_hint(Path::new(&path)))
 }
 
-fn refused(path: &[u8], refusal: &super::refusal::Refusal) -> BadPath {
-    let error = CliError::usage(format!("refused to remove {}: {refusal}", shown(path)));
+fn refused(path: &[u8], refusal: &Refusal) -> BadPath {
+    let refusal = match refusal {
+        Refusal::NoContents => "--contents: not a directory".to_owned(),
+        Refusal::MountPoint => "it is a mount point (umount it, or empty it with --contents)".to_owned(),
+        other => other.to_string(),
+    };
+    let error = CliError::usage(format!("refused to remove {}: {refusal}", quoted_bytes(path)));
     BadPath { error, failure: Failure::at(path, format!("refused to remove: {refusal}")) }
+}
+
+/// Number of targets that may be held open: each has a descriptor, of which most stay free.
+fn held_max() -> usize {
+    #[cfg(unix)]
+    {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let share = limit.unwrap_or(u64::MAX) / DESCRIPTORS_A_TARGET;
+        usize::try_from(share).map_or(HELD_MAX, |share| share.min(HELD_MAX))
+    }
+    #[cfg(not(unix))]
+    HELD_MAX
 }

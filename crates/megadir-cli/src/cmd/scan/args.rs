@@ -9,9 +9,7 @@ use megadir_inventory::{Excluded, ScanOptions};
 
 use crate::cmd::conditions::{Asked, refuse_lacking};
 use crate::cmd::list::examined::MEMORY_BYTES;
-use crate::cmd::list::source::{
-    WALK_BUFFER_BYTES, WALK_QUEUE_MAX, processors, raise_descriptor_limit, walk_threads,
-};
+use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, raise_descriptor_limit, walk_threads};
 use crate::cmd::values::{ListLimits, ReadAheadOption, list_limits, memory, rate, stat_backend, threads};
 use crate::exit::{self, CliError};
 
@@ -128,7 +126,7 @@ pub(in crate::cmd) struct Reading {
 impl Reading {
     /// Threads that compute.
     pub(in crate::cmd) fn threads(&self) -> usize {
-        self.threads.unwrap_or_else(processors)
+        self.threads.unwrap_or_else(megadir::policy::processors)
     }
 
     /// As many as help on the file system of any of the trees.

@@ -49,8 +49,19 @@ fn an_existing_directory_is_only_read() {
 fn look_ups_find_what_is_there_in_made_and_in_existing_directories() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    let quick =
-        ["bench", "run", "lookup", "-v", "--quick", "--entries", "1,300,2000", "--rounds", "6", "-o", "q"];
+    let quick = [
+        "bench",
+        "run",
+        "lookup",
+        "-v",
+        "--quick",
+        "--entries",
+        "1,300,2000",
+        "--rounds=6",
+        "--warm-up=1",
+        "-o",
+        "q",
+    ];
     let output = output_of(at, &quick);
     says(&output, 0, "the record is");
     let report = text(&output.stdout);
@@ -65,8 +76,10 @@ fn look_ups_find_what_is_there_in_made_and_in_existing_directories() {
     says(&output_of(at, &["bench", "report", "q", "--format", "csv"]), 0, "lookup,,,,,,absent,zipf");
     says(&output_of(at, &["make", "d", "--entries", "1500", "--size", "0"]), 0, "created 1500 files");
     let before = names(&at.join("d"));
-    let output =
-        output_of(at, &["bench", "run", "lookup", "-v", "--dir", "d", "--rounds", "5", "--output", "r"]);
+    let output = output_of(
+        at,
+        &["bench", "run", "lookup", "-v", "--dir", "d", "--rounds=5", "--warm-up=1", "--output", "r"],
+    );
     says(&output, 0, "'d' itself (1500 entries), read-only");
     assert!(text(&output.stdout).contains("absent, any name of 1 500"), "{}", text(&output.stdout));
     assert_eq!(names(&at.join("d")), before);

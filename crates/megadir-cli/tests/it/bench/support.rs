@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use megadir_testkit::tree::names;
 
 /// A run of a second or two, without its rounds.
-pub(crate) const SMALL: [&str; 6] = ["bench", "run", "listing", "--quick", "--entries", "2000"];
+pub(crate) const SMALL: [&str; 7] =
+    ["bench", "run", "listing", "--quick", "--entries", "2000", "--warm-up=1"];
 
 /// Reads the only record in a directory, which otherwise holds only its page.
 #[track_caller]

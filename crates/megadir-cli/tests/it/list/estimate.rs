@@ -54,8 +54,8 @@ fn estimates_are_within_five_per_cent() {
     for recipe in [&EXT4, &XFS, &BTRFS, &TMPFS] {
         let mount = require!(Mount::make(recipe));
         for (name, entries, names) in [
-            ("plain", 50_000, Names::Plain),
-            ("varied", 20_000, Names::Varied),
+            ("plain", 20_000, Names::Plain),
+            ("varied", 10_000, Names::Varied),
             ("some", 3000, Names::EveryByte),
         ] {
             let directory = mount.path().join(name);

@@ -98,7 +98,7 @@ fn check(directory: &Path, options: &[&str], lines: u64, limit: u64) {
 
 #[test]
 fn a_large_directory_takes_no_more_than_a_small_one() {
-    let entries = if full() { 1_000_000 } else { 200_000 };
+    let entries = if full() { 1_000_000 } else { 100_000 };
     let recipe = Recipe { mkfs: &["mkfs.ext4", "-q", "-F", "-N", "1100000"], ..EXT4 };
     let mount = require!(Mount::make(&recipe));
     Flat { entries, names: Names::Plain, kinds: Kinds::Files, seed: 9 }.build(&mount.path().join("d"));

@@ -31,7 +31,8 @@ const BACKED_UP: Held = Elsewhere("needs an inventory from before; the tests `ba
 const IN_PARALLEL: Held = Elsewhere("needs the lists and tools; the tests `parallel` run it");
 
 /// A run of a few seconds.
-const QUICK: (&str, &str) = ("bench run listing", "bench run listing --quick --entries 50 --rounds 7");
+const QUICK: (&str, &str) =
+    ("bench run listing", "bench run listing --quick --entries 50 --rounds 7 --warm-up 1");
 
 /// A page, and the commands of one of its blocks; a script is identified by its beginning.
 type Block = (&'static str, &'static [(&'static str, Held)]);
@@ -42,7 +43,10 @@ const BLOCKS: &[Block] = &[
         "README.md",
         &[
             ("cargo install --locked --path crates/megadir-cli", PACKAGE),
-            ("megadir bench run listing --quick", Smaller(&[("--quick", "--quick --entries 50 --rounds 7")])),
+            (
+                "megadir bench run listing --quick",
+                Smaller(&[("--quick", "--quick --entries 50 --rounds 7 --warm-up 1")]),
+            ),
         ],
     ),
     (
@@ -128,14 +132,14 @@ const BLOCKS: &[Block] = &[
         "docs/commands.md",
         &[(
             "megadir bench commands 'ls -U {dir}' 'find {dir}' 'bfs {dir}'",
-            Smaller(&[("commands ", "commands --entries 50 --rounds 7 ")]),
+            Smaller(&[("commands ", "commands --entries 50 --rounds 7 --warm-up 1 ")]),
         )],
     ),
     (
         "docs/commands.md",
         &[(
             "megadir bench commands --changes 'rm -rf {dir}' 'find {dir} -delete' --layout per-directory:1000",
-            Smaller(&[("commands ", "commands --entries 50 --rounds 7 "), ("1000", "10")]),
+            Smaller(&[("commands ", "commands --entries 50 --rounds 7 --warm-up 1 "), ("1000", "10")]),
         )],
     ),
     (
@@ -331,7 +335,10 @@ const BLOCKS: &[Block] = &[
     ),
     (
         "docs/start.md",
-        &[("megadir bench run listing --quick", Smaller(&[("--quick", "--quick --entries 50 --rounds 7")]))],
+        &[(
+            "megadir bench run listing --quick",
+            Smaller(&[("--quick", "--quick --entries 50 --rounds 7 --warm-up 1")]),
+        )],
     ),
     ("docs/usage.md", &[("megadir usage project", Runs)]),
     (

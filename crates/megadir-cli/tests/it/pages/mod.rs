@@ -34,7 +34,7 @@ fn says(output: &Output, code: i32, words: &str) {
     );
 }
 
-const RUN: [&str; 8] = ["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "7"];
+const RUN: [&str; 7] = ["bench", "run", "listing", "--quick", "--entries=50", "--rounds=7", "--warm-up=1"];
 
 fn read(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(path).expect("readable")

@@ -114,7 +114,7 @@ fn memory_is_bounded() {
     // Memory has too few inodes for ten million files.
     let scratch = if full() { scratch() } else { scratch_in_memory() };
     let at = scratch.path();
-    let (few, many) = if full() { (400_000, 10_000_000) } else { (1000, 250_000) };
+    let (few, many) = if full() { (400_000, 10_000_000) } else { (1000, 120_000) };
     let peak = |files| {
         make(at, files, "flat");
         let peak = peak_of(at, &["reshard", "--yes", "--quiet", "--to", "digest:2", "t"], 0);

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use super::{make_tree, parsed};
+use crate::remove::witness::scratch_in_memory;
 use crate::support::{Ran, finish, have, megadir, peak_of, run, scratch};
 use megadir_testkit::require;
 
@@ -41,7 +42,7 @@ fn a_tree_that_is_removed_meanwhile_is_no_catastrophe() {
 
 #[test]
 fn memory_is_that_of_the_list_and_not_of_the_tree() {
-    let scratch = scratch();
+    let scratch = scratch_in_memory();
     let make = |name: &str, entries: &str| {
         let options = ["make", name, "--entries", entries, "--layout", "per-directory:20", "-q"];
         let made = run(scratch.path(), &options);
@@ -49,8 +50,8 @@ fn memory_is_that_of_the_list_and_not_of_the_tree() {
         let output = format!("{name}.parquet");
         run(scratch.path(), &["scan", "--quiet", name, "-o", &output]).quiet();
     };
-    make("small", "3k");
-    make("large", "120k");
+    make("small", "1k");
+    make("large", "40k");
     for (small, large) in [("small", "large"), ("small.parquet", "large.parquet")] {
         let [before, after] = [small, large].map(|tree| peak_of(scratch.path(), &["usage", tree], 0));
         // Forty times as many directories, and for the inventory one row group instead of a part of one.

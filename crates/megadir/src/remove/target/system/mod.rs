@@ -1,4 +1,4 @@
-//! System calls of the command: identity of a name, and protected directories.
+//! System calls: identity of a name, and protected directories.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -7,7 +7,10 @@ mod windows;
 #[cfg(any(windows, test))]
 mod windows_paths;
 
-use megadir::{Attributes, BatchBuilder, Dir, FileType, StatMask};
+use std::path::Path;
+
+use crate::dir::Dir;
+use crate::file_type::FileType;
 
 #[cfg(target_os = "linux")]
 pub(super) use self::linux::*;
@@ -53,6 +56,14 @@ pub(super) struct Chain {
 }
 
 impl Chain {
+    /// Links are resolved if possible. `None` for a relative path.
+    pub(super) fn of(folder: &Path, itself: &'static str, above: &'static str) -> Option<Self> {
+        let folder = folder.is_absolute().then(|| folder.canonicalize().unwrap_or_else(|_| folder.into()))?;
+        let of = |path: &Path| Dir::open(path).and_then(|directory| identity(&directory));
+        let directories = folder.ancestors().map(|path| of(path).unwrap_or(Identity::NONE)).collect();
+        Some(Self { directories, itself, above })
+    }
+
     /// If the directory is in the chain.
     pub(super) fn refusal(&self, directory: Identity) -> Option<Refusal> {
         // A directory that could not be opened cannot be emptied.
@@ -73,15 +84,6 @@ pub(super) struct Protected {
     pub(super) root: Option<Identity>,
     /// If the chain ends before the root.
     pub(super) broken: Option<i32>,
-}
-
-fn examined(parent: &Dir, name: &[u8], want: StatMask, stat_backend: &str) -> Option<Attributes> {
-    let mut one = BatchBuilder::new(name.len() + 64, false);
-    one.push(name, 0, FileType::Unknown, 0);
-    let (mut rows, want) = (Vec::new(), want | StatMask::TYPE);
-    let mut examine = megadir::stat_backend(stat_backend).ok()?.start(parent, want).ok()?;
-    examine.examine(parent, one.batch(), &mut rows).ok()?;
-    rows.first().copied().filter(|row| row.have.contains(want))
 }
 
 const CURRENT: &str = "it is the current directory (cd elsewhere first)";

@@ -1,35 +1,83 @@
 //! Target of a path: the open parent directory and the name in it, resolved once, even if the path leads
 //! elsewhere later.
+//!
+//! ```
+//! use std::path::Path;
+//! use megadir::remove::target::{Guards, Links, NoTarget, Refusal, Resolver};
+//!
+//! let found = Resolver::new(Links::Followed).resolve(b"src", false);
+//! let target = found.map_err(|none| none.into_error(Path::new("src")))?;
+//! assert_eq!(target.name, b"src");
+//! Guards::find().check(&target, false).expect("it may be removed");
+//! assert!(matches!(Resolver::new(Links::Followed).resolve(b"/", false), Err(NoTarget::Refused(Refusal::Root))));
+//! # Ok::<(), megadir::Error>(())
+//! ```
+
+mod guards;
+mod refusal;
+mod system;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use megadir::{Dir, FileType, names};
+pub use self::guards::Guards;
+pub use self::refusal::{NoTarget, Refusal};
+use self::system::{Identity, Look, Parts};
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
+use crate::names;
 
-use super::refusal::{NoTarget, Refusal, Way};
-use super::system::{self, Identity, Look, Parts};
-
+/// Entry to remove: a name in an open directory.
 #[derive(Debug)]
-pub(super) struct Target {
-    pub(super) parent: Arc<Dir>,
-    pub(super) name: Vec<u8>,
-    /// Without trailing slashes; for messages.
-    pub(super) path: PathBuf,
-    pub(super) is_directory: bool,
-    pub(super) identity: Identity,
-    pub(super) is_mount_point: bool,
-    pub(super) is_missing: bool,
+pub struct Target {
+    /// Directory of the entry. It may only be opened for lookups, not for listing.
+    pub parent: Arc<Dir>,
+    /// Name in the directory; never `.` or `..`.
+    pub name: Vec<u8>,
+    /// Path as given, without trailing slashes; for messages.
+    pub path: PathBuf,
+    /// `true` if it is a directory.
+    pub is_directory: bool,
+    identity: Identity,
+    /// `true` if something is mounted on it. Always `false` on Windows.
+    pub is_mount_point: bool,
+    /// `true` if nothing has this name.
+    pub is_missing: bool,
 }
 
-/// Consecutive paths share their parent's descriptor.
+/// Treatment of symbolic links on the way to the parent directory. The last name is never followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// Followed: for paths that the user has given.
+    Followed,
+    /// Refused: for paths in a list, which another user may have influenced.
+    Refused,
+}
+
+/// Finds the targets of paths. Consecutive paths share their parent's descriptor.
 #[derive(Debug)]
-pub(super) struct Resolver {
-    way: Way,
+pub struct Resolver {
+    links: Links,
     last: Option<(Vec<u8>, Arc<Dir>)>,
 }
 
 impl Target {
+    /// Opens the directory, to empty it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dir::open_below`]; [`ErrorKind::NotFound`] if another directory has taken its name since.
+    pub fn open(&self) -> Result<Dir> {
+        let directory = self.parent.open_below(&self.name)?;
+        if system::identity(&directory)? == self.identity {
+            return Ok(directory);
+        }
+        let reason = "another directory has taken its name";
+        Err(Error::new("remove", &self.path, ErrorKind::NotFound, reason))
+    }
+
     fn missing(parent: Arc<Dir>, name: Vec<u8>, path: PathBuf) -> Self {
         Self {
             parent,
@@ -44,13 +92,28 @@ impl Target {
 }
 
 impl Resolver {
-    pub(super) fn new(way: Way) -> Self {
-        Self { way, last: None }
+    /// Makes a resolver for paths with the same treatment of links.
+    pub fn new(links: Links) -> Self {
+        Self { links, last: None }
     }
 
-    /// With `may_be_missing`, a missing name is no error.
-    pub(super) fn resolve(&mut self, path: &[u8], may_be_missing: bool) -> Result<Target, NoTarget> {
-        let Parts { parent, name, is_directory } = system::parts(path).map_err(NoTarget::Refused)?;
+    /// Checks the spelling of a path, without touching a file system.
+    ///
+    /// # Errors
+    ///
+    /// The reason, if [`Resolver::resolve`] would refuse this spelling.
+    pub fn check(path: &[u8]) -> std::result::Result<(), Refusal> {
+        system::parts(path).map(drop)
+    }
+
+    /// Opens the directory above the last name of a path and looks the name up. With `may_be_missing`, a missing name is
+    /// no error. A trailing slash requires a directory.
+    ///
+    /// # Errors
+    ///
+    /// The path ends in no name, leads through a link that is refused, or does not exist.
+    pub fn resolve(&mut self, path: &[u8], may_be_missing: bool) -> std::result::Result<Target, NoTarget> {
+        let Parts { parent, name, is_directory } = system::parts(path)?;
         let parent = self.parent(parent)?;
         let shown = path.len() - path.iter().rev().take_while(|byte| is_separator(**byte)).count();
         let shown = PathBuf::from(&*names::to_os(&path[..shown]).map_err(|error| failed(&error))?);
@@ -77,13 +140,13 @@ impl Resolver {
         })
     }
 
-    fn parent(&mut self, path: Vec<u8>) -> Result<Arc<Dir>, NoTarget> {
+    fn parent(&mut self, path: Vec<u8>) -> std::result::Result<Arc<Dir>, NoTarget> {
         if let Some((last, directory)) = &self.last
             && *last == path
         {
             return Ok(Arc::clone(directory));
         }
-        let directory = system::open_parent(&path, self.way)?;
+        let directory = system::open_parent(&path, self.links)?;
         let directory = Arc::new(directory);
         self.last = Some((path, Arc::clone(&directory)));
         Ok(directory)
@@ -97,15 +160,8 @@ fn is_separator(byte: u8) -> bool {
     byte == b'/' || (cfg!(windows) && byte == b'\\')
 }
 
-fn failed(error: &megadir::Error) -> NoTarget {
+fn failed(error: &Error) -> NoTarget {
     NoTarget::Failed(io::Error::other(error.reason()))
-}
-
-pub(super) fn shown(path: &[u8]) -> String {
-    match names::to_os(path) {
-        Ok(path) => crate::ui::message::quoted(Path::new(&path)),
-        Err(_) => format!("'{}'", path.escape_ascii()),
-    }
 }
 
 #[cfg(test)]
@@ -113,8 +169,8 @@ pub(super) fn shown(path: &[u8]) -> String {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use super::{NOT_A_DIRECTORY, NoTarget, Refusal, Resolver, Way};
-    use crate::cmd::remove::system::parts as taken_apart;
+    use super::system::parts as taken_apart;
+    use super::{Links, NOT_A_DIRECTORY, NoTarget, Refusal, Resolver};
 
     fn is_no_directory(found: Result<super::Target, NoTarget>) -> bool {
         matches!(found, Err(NoTarget::Failed(error)) if error.raw_os_error() == Some(NOT_A_DIRECTORY))
@@ -162,7 +218,7 @@ mod tests {
         std::fs::write(scratch.path().join("d/f"), "").unwrap();
         symlink("d", scratch.path().join("link")).unwrap();
         let path = |tail: &str| format!("{}/{tail}", scratch.path().display()).into_bytes();
-        let mut typed = Resolver::new(Way::Links);
+        let mut typed = Resolver::new(Links::Followed);
         let link = typed.resolve(&path("link"), false).unwrap();
         assert!(!link.is_directory && link.name == b"link" && !link.is_mount_point);
         assert!(matches!(
@@ -172,7 +228,7 @@ mod tests {
         assert!(is_no_directory(typed.resolve(&path("d/f/"), false)));
         assert!(typed.resolve(&path("d/"), false).unwrap().is_directory);
         assert_eq!(typed.resolve(&path("link/f"), false).unwrap().name, b"f");
-        let mut listed = Resolver::new(Way::NoLinks);
+        let mut listed = Resolver::new(Links::Refused);
         assert!(matches!(
             listed.resolve(&path("link/f"), false),
             Err(NoTarget::Refused(Refusal::LinkOnTheWay))

@@ -1,7 +1,7 @@
 //! Syntax of Windows paths, without system calls.
 
 use super::Parts;
-use crate::cmd::remove::refusal::Refusal;
+use crate::remove::target::Refusal;
 
 fn is_separator(byte: u8) -> bool {
     matches!(byte, b'\\' | b'/')

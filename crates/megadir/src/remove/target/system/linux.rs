@@ -5,12 +5,13 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
-use megadir::{Attributes, Dir, StatMask};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxAttributes, StatxFlags, openat, statx};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected};
-use crate::cmd::remove::refusal::{NoTarget, Refusal, Way};
+use crate::dir::Dir;
+use crate::error::Error;
+use crate::remove::target::{Links, NoTarget, Refusal};
 
 /// A lookup needs no permission to list.
 const LOOK_UP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -18,10 +19,6 @@ const LOOK_UP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOE
 const PATH_BYTES_MAX: usize = 4096;
 /// Levels above the current directory; a longer chain is taken for a loop.
 const LEVELS_MAX: usize = 100_000;
-/// Targets resolved in advance, each with a descriptor.
-const HELD_MAX: usize = 64;
-/// Divisor of the process's descriptor limit.
-const DESCRIPTORS_A_TARGET: u64 = 8;
 
 impl Identity {
     fn of(status: &Statx) -> Self {
@@ -33,7 +30,7 @@ impl Identity {
 }
 
 /// Rejects paths without a name and names that are always protected.
-pub(in crate::cmd::remove) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
+pub(in crate::remove::target) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     if path.is_empty() {
         return Err(Refusal::Empty);
     }
@@ -54,23 +51,17 @@ pub(in crate::cmd::remove) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     })
 }
 
-impl From<Errno> for NoTarget {
-    fn from(error: Errno) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-pub(in crate::cmd::remove) fn open_parent(path: &[u8], way: Way) -> Result<Dir, NoTarget> {
-    let opened = match way {
-        Way::Links if path.len() < PATH_BYTES_MAX => open(CWD, or_dot(path), OFlags::empty()),
-        Way::Links => step_by_step(path, OFlags::empty()),
-        Way::NoLinks => step_by_step(path, OFlags::NOFOLLOW),
+pub(in crate::remove::target) fn open_parent(path: &[u8], links: Links) -> Result<Dir, NoTarget> {
+    let opened = match links {
+        Links::Followed if path.len() < PATH_BYTES_MAX => open(CWD, or_dot(path), OFlags::empty()),
+        Links::Followed => step_by_step(path, OFlags::empty()),
+        Links::Refused => step_by_step(path, OFlags::NOFOLLOW),
     };
     match opened {
         Ok(descriptor) => Ok(Dir::from_descriptor(descriptor, OsStr::from_bytes(path))),
         // `step_by_step` distinguishes an unfollowed link from a file.
-        Err(Errno::LOOP) if way == Way::NoLinks => Err(NoTarget::Refused(Refusal::LinkOnTheWay)),
-        Err(error) => Err(error.into()),
+        Err(Errno::LOOP) if links == Links::Refused => Err(NoTarget::Refused(Refusal::LinkOnTheWay)),
+        Err(error) => Err(NoTarget::Failed(error.into())),
     }
 }
 
@@ -101,7 +92,7 @@ fn is_link(directory: &OwnedFd, name: &[u8]) -> bool {
         .is_ok_and(|status| rustix::fs::FileType::from_raw_mode(status.stx_mode.into()).is_symlink())
 }
 
-pub(in crate::cmd::remove) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look> {
+pub(in crate::remove::target) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let status = retry_on_intr(|| statx(parent, name, flags, StatxFlags::TYPE | StatxFlags::INO))?;
     Ok(Look {
@@ -120,15 +111,15 @@ fn is_mount_point(parent: &Dir, status: &Statx) -> Result<bool, Errno> {
     Ok((above.stx_dev_major, above.stx_dev_minor) != (status.stx_dev_major, status.stx_dev_minor))
 }
 
-pub(in crate::cmd::remove) fn identity(directory: &Dir) -> Result<Identity, megadir::Error> {
+pub(in crate::remove::target) fn identity(directory: &Dir) -> Result<Identity, Error> {
     let status = statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE | StatxFlags::INO);
     status
         .map(|status| Identity::of(&status))
-        .map_err(|error| megadir::Error::io("stat", directory.path(), error.into()))
+        .map_err(|error| Error::io("stat", directory.path(), error.into()))
 }
 
 /// By descriptors, because a path may be outdated.
-pub(in crate::cmd::remove) fn find_protected() -> Protected {
+pub(in crate::remove::target) fn find_protected() -> Protected {
     let look = |directory: &OwnedFd| {
         let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
         let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID;
@@ -169,20 +160,9 @@ fn mount_of(directory: &OwnedFd, status: &Statx) -> Option<u64> {
     info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok())
 }
 
-/// Number of targets that may be held open.
-pub(in crate::cmd::remove) fn held_max() -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from(limit / DESCRIPTORS_A_TARGET).map_or(HELD_MAX, |share| share.min(HELD_MAX))
-}
-
-/// `None` if the type or an attribute of `want` is unknown.
-pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8], want: StatMask) -> Option<Attributes> {
-    super::examined(parent, name, want, "statx")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{CWD, Way, open, open_parent};
+    use super::{CWD, Links, open, open_parent};
 
     #[test]
     fn a_path_may_be_longer_than_the_kernel_takes() {
@@ -196,8 +176,8 @@ mod tests {
             path.push(b'/');
             path.extend_from_slice(&name);
         }
-        for way in [Way::Links, Way::NoLinks] {
-            assert!(open_parent(&path, way).is_ok(), "{way:?}");
+        for links in [Links::Followed, Links::Refused] {
+            assert!(open_parent(&path, links).is_ok(), "{links:?}");
         }
     }
 }

@@ -1,18 +1,18 @@
 //! Windows: names relative to handles. Links on the way are followed for paths of the command line.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use megadir::{Attributes, Dir, Error, ErrorKind, FileType, StatMask, names};
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind};
+use crate::file_type::FileType;
+use crate::names;
 
 use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected, windows_paths};
-use crate::cmd::remove::refusal::{NoTarget, Refusal, Way};
-
-/// Each holds a handle.
-const HELD_MAX: usize = 64;
+use crate::remove::target::{Links, NoTarget, Refusal};
 
 /// Rejects paths without a name and names that are always protected.
-pub(in crate::cmd::remove) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
+pub(in crate::remove::target) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     windows_paths::parts(path)
 }
 
@@ -38,8 +38,8 @@ fn open(path: &[u8]) -> Result<Dir, Error> {
     Ok(Dir::from_descriptor(directory.reopen()?, &*names::to_os(shown)?))
 }
 
-pub(in crate::cmd::remove) fn open_parent(path: &[u8], way: Way) -> Result<Dir, NoTarget> {
-    if way == Way::Links {
+pub(in crate::remove::target) fn open_parent(path: &[u8], links: Links) -> Result<Dir, NoTarget> {
+    if links == Links::Followed {
         return Ok(open(path)?);
     }
     let (begins, below) = windows_paths::steps(path);
@@ -59,7 +59,7 @@ pub(in crate::cmd::remove) fn open_parent(path: &[u8], way: Way) -> Result<Dir, 
     Ok(directory)
 }
 
-pub(in crate::cmd::remove) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look> {
+pub(in crate::remove::target) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look> {
     let is = |kind, identity| Ok(Look { kind, identity, is_mount_point: false });
     let error = match parent.open_below(name) {
         Ok(directory) => return is(FileType::Directory, identity(&directory)?),
@@ -76,48 +76,13 @@ pub(in crate::cmd::remove) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look
     }
 }
 
-pub(in crate::cmd::remove) fn identity(directory: &Dir) -> Result<Identity, Error> {
+pub(in crate::remove::target) fn identity(directory: &Dir) -> Result<Identity, Error> {
     directory.id().map(|id| Identity { device: id.device, file: id.inode })
 }
 
-/// Current directory, user's profile, Windows directory, and their parents.
-pub(in crate::cmd::remove) fn find_protected() -> Protected {
-    let windows = std::env::var_os("SystemRoot").or_else(|| std::env::var_os("windir")).map(PathBuf::from);
-    let told = [
-        (std::env::current_dir().ok(), CURRENT, ABOVE_CURRENT),
-        (
-            std::env::home_dir(),
-            "it is your profile directory (give the paths in it)",
-            "your profile directory lies below it (give the paths in it)",
-        ),
-        (
-            windows,
-            "it is the Windows directory (give the paths in it)",
-            "the Windows directory lies below it (give the paths in it)",
-        ),
-    ];
-    let chains = told.into_iter().filter_map(|(folder, itself, above)| {
-        // Resolve links; if that fails, use the path itself.
-        let folder = folder.filter(|folder| folder.is_absolute())?;
-        let folder = folder.canonicalize().unwrap_or(folder);
-        Some(Chain { directories: upwards(&folder), itself, above })
-    });
-    Protected { chains: chains.collect(), root: None, broken: None }
-}
-
-/// Last first. A directory that cannot be listed cannot be emptied.
-fn upwards(path: &Path) -> Vec<Identity> {
-    let of = |path: &Path| Dir::open(path).and_then(|directory| identity(&directory));
-    let found = path.ancestors().map(|path| of(path).unwrap_or(Identity::NONE));
-    found.collect()
-}
-
-/// Number of targets that may be held open.
-pub(in crate::cmd::remove) fn held_max() -> usize {
-    HELD_MAX
-}
-
-/// `None` if the type or an attribute of `want` is unknown.
-pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8], want: StatMask) -> Option<Attributes> {
-    super::examined(parent, name, want, "open-each")
+/// Current directory and those above it.
+pub(in crate::remove::target) fn find_protected() -> Protected {
+    let current = std::env::current_dir().ok();
+    let chain = current.and_then(|current| Chain::of(&current, CURRENT, ABOVE_CURRENT));
+    Protected { chains: chain.into_iter().collect(), root: None, broken: None }
 }
