@@ -31,7 +31,11 @@ struct Inside {
 const SUITES: [Inside; 4] = [
     Inside { name: "conformance", quick: "on_tmpfs without_indices" },
     Inside { name: "stat_backends", quick: "on_mounts_that_write on_overlayfs refused" },
-    Inside { name: "limits", quick: "explained::" },
+    // Without `explained::too_many_directories...`: Linux 6.1 does not show an ordinary user that ext4 lacks dir_nlink.
+    Inside {
+        name: "limits",
+        quick: "explained::a_ explained::blocks explained::crafted explained::inodes explained::the_ explained::what_",
+    },
     Inside { name: "remove", quick: "aside:: conditions:: stays::" },
 ];
 
