@@ -310,7 +310,7 @@ static EXFAT: Entry = Entry {
     name: "exfat",
     about: "no journal, no index, no hard links",
     kind: "exfat",
-    make: &["mkfs.exfat", "-q", "-L", LABEL],
+    make: &["mkfs.exfat", "-L", LABEL],
     package: "exfatprogs",
     config: "EXFAT_FS",
     file_overhead_bytes: 32 * KIB,

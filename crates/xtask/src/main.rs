@@ -31,6 +31,8 @@ enum Task {
     Book(book::Args),
     /// Run all checks for a change, cheap stages first
     Ci(ci::Args),
+    /// Run suites and a study, or a command, on a Debian kernel in QEMU; needs no root
+    Emulated(ci::emulated::Args),
     /// Make the files of a release in target/package: .deb, static program, source, components, checksums; Linux
     #[cfg(target_os = "linux")]
     Package(package::Args),
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
         Task::Book(args) => book::run(&args),
         Task::Ci(args) => ci::run(&args),
+        Task::Emulated(args) => ci::emulated::run(&args),
         #[cfg(target_os = "linux")]
         Task::Package(args) => package::run(&args),
         #[cfg(target_os = "linux")]

@@ -4,6 +4,7 @@
 
 mod browser;
 mod drive;
+pub(crate) mod emulated;
 mod fuzz;
 mod instructions;
 mod lints;
@@ -41,6 +42,11 @@ static STAGES: &[Stage] = &[
         "browser",
         "the report of every study in headless Chromium: wide and narrow, light and dark, printed",
         browser::run,
+    ),
+    stage(
+        "emulated",
+        "suites and a study on other kernels in QEMU: by name, or with --full",
+        emulated::run_stage,
     ),
 ];
 

@@ -1,0 +1,171 @@
+//! Debian packages, downloaded by apt and unpacked into a folder. Nothing is installed: apt works on lists of its own, checks
+//! their signatures and each package's hash, and the scripts of packages are not run. Root is not needed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process;
+
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+const MIRROR: &str = "http://deb.debian.org/debian";
+
+/// Programs that unpacking needs, and their packages.
+const TOOLS: &[(&str, &str)] = &[("apt-get", "apt"), ("dpkg-deb", "dpkg"), ("tar", "tar")];
+
+/// Dependencies that nothing here uses, by the beginnings of their file names.
+const UNUSED: &[&str] = &[
+    "adduser",
+    "base-files",
+    "debconf",
+    "dpkg_",
+    "initramfs",
+    "klibc",
+    "libicu",
+    "libklibc",
+    "libpython",
+    "perl",
+    "python3",
+    "systemd",
+    "udev_",
+];
+
+/// Folders of each package that nothing here uses.
+const UNUSED_FOLDERS: &[&str] = &["doc", "info", "locale", "man"];
+
+/// Packages of one release in one folder.
+pub(super) struct Tree {
+    pub(super) folder: PathBuf,
+}
+
+/// Returns what is missing for unpacking, if anything.
+pub(super) fn lacking() -> Option<String> {
+    let tool = TOOLS.iter().find(|(tool, _)| process::find_tool(tool).is_none());
+    let tool = tool.map(|(tool, package)| format!("no {tool} (package {package})"));
+    tool.or_else(|| {
+        (!Path::new(KEYRING).is_file()).then(|| format!("no {KEYRING} (package debian-archive-keyring)"))
+    })
+}
+
+impl Tree {
+    /// Unpacks packages and their dependencies unless an earlier run did. Errors: one line, or apt's message.
+    pub(super) fn unpack(folder: &Path, release: &str, packages: &[&str]) -> Result<Self, String> {
+        let contents = format!("{release}: {}", packages.join(" "));
+        let mark = folder.join(".contents");
+        if std::fs::read_to_string(&mark).is_ok_and(|known| known == contents) {
+            return Ok(Self { folder: folder.to_owned() });
+        }
+        println!("unpacking {} packages of Debian {release}, and their dependencies", packages.len());
+        let downloads = folder.with_extension("apt");
+        for old in [folder, &downloads] {
+            if old.exists() {
+                std::fs::remove_dir_all(old).map_err(|error| cannot("remove", old, &error))?;
+            }
+        }
+        download(&downloads, release, packages)?;
+        // Links as in releases since 2023, because older packages contain both /bin and /usr/bin.
+        for name in ["bin", "sbin", "lib", "lib64"] {
+            let target = folder.join("usr").join(name);
+            std::fs::create_dir_all(&target).map_err(|error| cannot("create", &target, &error))?;
+            let link = folder.join(name);
+            std::os::unix::fs::symlink(Path::new("usr").join(name), &link)
+                .map_err(|error| cannot("create", &link, &error))?;
+        }
+        for archive in files(&downloads.join("archives"))? {
+            unpack_one(&archive, folder)?;
+        }
+        std::fs::remove_dir_all(&downloads).map_err(|error| cannot("remove", &downloads, &error))?;
+        std::fs::write(&mark, contents).map_err(|error| cannot("write", &mark, &error))?;
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// Returns a command that runs a program of the tree on this machine, with the libraries of the tree. Some programs act by
+    /// the name that they are called by.
+    pub(super) fn command(&self, program: &str, name: &str) -> Result<Command, String> {
+        let libraries = self.folder.join("usr/lib/x86_64-linux-gnu");
+        let mut command = Command::new(loader(&libraries)?);
+        command.arg("--library-path").arg(&libraries).args(["--argv0", name]).arg(self.folder.join(program));
+        Ok(command)
+    }
+}
+
+/// Returns the loader of dynamic programs; before Debian 12 its name contains the version.
+pub(super) fn loader(libraries: &Path) -> Result<PathBuf, String> {
+    let is_loader = |path: &&PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("ld-linux") || name.starts_with("ld-2")
+    };
+    let found = files(libraries)?.iter().find(is_loader).cloned();
+    found.ok_or_else(|| format!("no ld-linux-x86-64.so.2 in {}", libraries.display()))
+}
+
+fn download(folder: &Path, release: &str, packages: &[&str]) -> Result<(), String> {
+    for part in ["lists/partial", "archives/partial"] {
+        let part = folder.join(part);
+        std::fs::create_dir_all(&part).map_err(|error| cannot("create", &part, &error))?;
+    }
+    let sources = folder.join("sources.list");
+    let line = format!("deb [arch=amd64 signed-by={KEYRING}] {} {release} main\n", mirror());
+    std::fs::write(&sources, line).map_err(|error| cannot("write", &sources, &error))?;
+    let options = [
+        ("Dir::State::Lists", folder.join("lists")),
+        ("Dir::State::status", "/dev/null".into()),
+        ("Dir::Etc::SourceList", sources),
+        ("Dir::Etc::SourceParts", "/dev/null".into()),
+        ("Dir::Cache", folder.to_owned()),
+        ("APT::Architecture", "amd64".into()),
+        ("Debug::NoLocking", "1".into()),
+    ];
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command.args(["-qq", "-o", "APT::Sandbox::User="]);
+        for (name, value) in &options {
+            command.arg("-o").arg(format!("{name}={}", value.display()));
+        }
+        command
+    };
+    process::output(apt().args(["-o", "APT::Update::Error-Mode=any", "update"]))?;
+    let words = ["--yes", "--no-install-recommends", "--download-only", "install"];
+    process::output(apt().args(words).args(packages)).map(drop)
+}
+
+/// Returns the mirror that this machine uses, if it is one of Debian.
+fn mirror() -> String {
+    let words = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"];
+    let printed = process::output(Command::new("apt-get").args(words)).unwrap_or_default();
+    let own = printed.lines().map(|line| line.trim_end_matches('/')).find(|line| line.ends_with("/debian"));
+    own.unwrap_or(MIRROR).to_owned()
+}
+
+fn unpack_one(archive: &Path, folder: &Path) -> Result<(), String> {
+    let name = archive.file_name().unwrap_or_default().to_string_lossy();
+    if !name.ends_with(".deb") || UNUSED.iter().any(|unused| name.starts_with(unused)) {
+        return Ok(());
+    }
+    let mut unpacker = Command::new("dpkg-deb");
+    unpacker.arg("--fsys-tarfile").arg(archive).stdout(std::process::Stdio::piped());
+    let mut unpacker = process::start(&mut unpacker)?;
+    let stream = unpacker.stdout.take().ok_or("dpkg-deb has no output")?;
+    let mut tar = Command::new("tar");
+    tar.args(["--extract", "--no-same-owner", "--keep-directory-symlink", "--directory"]).arg(folder);
+    tar.args(UNUSED_FOLDERS.iter().map(|name| format!("--exclude=./usr/share/{name}")));
+    let status = tar.stdin(stream).status().map_err(|error| process::cannot("start", &tar, &error))?;
+    let unpacked = unpacker.wait().is_ok_and(|status| status.success());
+    match unpacked && status.success() {
+        true => Ok(()),
+        false => Err(format!("cannot unpack {name}")),
+    }
+}
+
+/// Returns the paths in a folder, sorted.
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| cannot("read", folder, &error))?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths: Vec<_> =
+        paths.collect::<Result<_, _>>().map_err(|error| cannot("read", folder, &error))?;
+    paths.sort();
+    Ok(paths)
+}
+
+pub(super) fn cannot(what: &str, path: &Path, error: &std::io::Error) -> String {
+    format!("cannot {what} {}: {error}", path.display())
+}

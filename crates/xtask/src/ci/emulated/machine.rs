@@ -1,0 +1,84 @@
+//! The emulated machine: QEMU from Debian's package, with one processor, and a disk on which the first process leaves results.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::ci::emulated::debian::{Tree, cannot};
+use crate::process;
+
+/// Release with the QEMU that runs every kernel, and what it needs on this machine.
+const RELEASE: &str = "trixie";
+const PACKAGES: &[&str] = &["qemu-system-x86", "kmod"];
+
+const MEMORY: &str = "4096M";
+/// Sparse: the file systems of studies and tests.
+const LAB_BYTES: u64 = 64 << 30;
+/// Sparse: an archive of the results.
+const RESULTS_BYTES: u64 = 1 << 30;
+
+const WORDS: &str =
+    "console=ttyS0 quiet loglevel=3 panic=-1 tsc=reliable mitigations=off norandmaps rdinit=/init";
+
+pub(super) fn tools(folder: &Path) -> Result<Tree, String> {
+    Tree::unpack(&folder.join("qemu"), RELEASE, PACKAGES)
+}
+
+pub(super) struct Machine<'a> {
+    pub(super) tools: &'a Tree,
+    pub(super) kernel: PathBuf,
+    pub(super) memory_disk: PathBuf,
+    /// Folder for its disks, which are removed afterwards.
+    pub(super) scratch: &'a Path,
+    pub(super) limit: Duration,
+}
+
+impl Machine<'_> {
+    /// Runs the machine until it powers off, with its console on standard output, and unpacks the results into `to`.
+    pub(super) fn run(&self, to: &Path) -> Result<(), String> {
+        let lab = self.disk("lab.img", LAB_BYTES)?;
+        let results = self.disk("results.img", RESULTS_BYTES)?;
+        let mut qemu = self.qemu(&[&lab, &results])?;
+        println!("starting the machine, {}", if has_kvm() { "by KVM" } else { "emulated, without KVM" });
+        let mut child = process::start(qemu.stdin(Stdio::null()).stderr(Stdio::null()))?;
+        let ended = process::wait_at_most(&mut child, &qemu, self.limit);
+        let unpacked = ended.and_then(|status| match status.success() {
+            true => process::output(Command::new("tar").arg("-xf").arg(&results).arg("-C").arg(to)).map(drop),
+            false => Err(format!("QEMU failed: {status}")),
+        });
+        for disk in [&lab, &results] {
+            std::fs::remove_file(disk).map_err(|error| cannot("remove", disk, &error))?;
+        }
+        unpacked
+    }
+
+    fn disk(&self, name: &str, bytes: u64) -> Result<PathBuf, String> {
+        let path = self.scratch.join(name);
+        let made = File::create(&path).and_then(|file| file.set_len(bytes));
+        made.map(|()| path.clone()).map_err(|error| cannot("create", &path, &error))
+    }
+
+    fn qemu(&self, disks: &[&Path]) -> Result<Command, String> {
+        let share = self.tools.folder.join("usr/share");
+        let mut qemu = self.tools.command("usr/bin/qemu-system-x86_64", "qemu-system-x86_64")?;
+        qemu.env("QEMU_MODULE_DIR", self.tools.folder.join("usr/lib/x86_64-linux-gnu/qemu"));
+        qemu.arg("-L").arg(share.join("seabios")).arg("-L").arg(share.join("qemu"));
+        let (accelerator, processor) = if has_kvm() { ("kvm", "host") } else { ("tcg", "max,-la57") };
+        qemu.args(["-machine", "q35", "-accel", accelerator, "-cpu", processor, "-smp", "1", "-m", MEMORY]);
+        qemu.args(["-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot", "-append", WORDS]);
+        qemu.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(&self.memory_disk);
+        for disk in disks {
+            let disk = disk.display().to_string().replace(',', ",,");
+            qemu.arg("-drive").arg(format!("if=virtio,format=raw,cache=unsafe,file={disk}"));
+        }
+        Ok(qemu)
+    }
+}
+
+/// `true` if the processor virtualises in hardware, and this user may use it.
+fn has_kvm() -> bool {
+    let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let hardware = processor.split_whitespace().any(|word| word == "vmx" || word == "svm");
+    hardware && File::options().read(true).write(true).open("/dev/kvm").is_ok()
+}

@@ -1,0 +1,213 @@
+//! The initial memory disk of the emulated machine: a Debian kernel's modules, the programs that make file systems, the first
+//! process, and in a second archive after it the files of one run.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::ci::emulated::debian::{Tree, cannot, files, loader};
+use crate::process;
+
+const INIT: &str = include_str!("init.sh");
+
+/// Packages in the machine: a kernel, makers of all file systems of the lab, and tools of the tests.
+const PACKAGES: &[&str] = &[
+    "linux-image-amd64",
+    "btrfs-progs",
+    "busybox-static",
+    "coreutils",
+    "e2fsprogs",
+    "exfatprogs",
+    "f2fs-tools",
+    "jfsutils",
+    "kmod",
+    "libgcc-s1",
+    "mount",
+    "nilfs-tools",
+    "ntfs-3g",
+    "reiserfsprogs",
+    "strace",
+    "util-linux",
+    "xfsprogs",
+];
+
+/// Folders of modules that the machine needs; all others are left out.
+const MODULES: &[&str] =
+    &["/kernel/fs/", "/kernel/lib/", "/kernel/crypto/", "/drivers/block/", "/drivers/virtio/"];
+
+const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+
+/// Files of the C library, which must all have one version.
+const C_LIBRARY: &[&str] = &[
+    "libc.so.6",
+    "libdl.so.2",
+    "libm.so.6",
+    "libpthread.so.0",
+    "libresolv.so.2",
+    "librt.so.1",
+    "libutil.so.1",
+];
+
+pub(super) struct Root {
+    tree: Tree,
+    /// Release of the kernel: `6.1.0-50-amd64`.
+    release: String,
+}
+
+impl Root {
+    /// Unpacks the packages of a Debian release unless an earlier run did. `tools` has a depmod.
+    pub(super) fn make(folder: &Path, debian: &str, tools: &Tree) -> Result<Self, String> {
+        let tree = Tree::unpack(&folder.join(debian), debian, PACKAGES)?;
+        let modules = files(&tree.folder.join("usr/lib/modules"))?;
+        let release =
+            modules.first().and_then(|path| path.file_name()).ok_or("the package has no modules")?;
+        let root = Self { release: release.to_string_lossy().into_owned(), tree };
+        if !root.archive().is_file() {
+            root.prepare(tools)?;
+        }
+        Ok(root)
+    }
+
+    pub(super) fn kernel(&self) -> PathBuf {
+        self.tree.folder.join("boot").join(format!("vmlinuz-{}", self.release))
+    }
+
+    /// Writes the memory disk of a run: the archive of packages, then the files of the folder `own`.
+    pub(super) fn memory_disk(&self, own: &Path, to: &Path) -> Result<(), String> {
+        self.take_c_library(own)?;
+        std::fs::copy(self.archive(), to).map_err(|error| cannot("write", to, &error))?;
+        let mut disk = File::options().append(true).open(to).map_err(|error| cannot("open", to, &error))?;
+        let part = own.with_extension("cpio");
+        self.pack(own, ".", &part)?;
+        let bytes = std::fs::read(&part).map_err(|error| cannot("read", &part, &error))?;
+        disk.write_all(&bytes).map_err(|error| cannot("write", to, &error))
+    }
+
+    fn archive(&self) -> PathBuf {
+        self.tree.folder.with_extension("cpio")
+    }
+
+    /// Removes unused modules and packs the tree.
+    fn prepare(&self, tools: &Tree) -> Result<(), String> {
+        let folder = &self.tree.folder;
+        let busybox = folder.join("bin/busybox");
+        for name in ["dev", "etc", "lab", "proc", "root", "sys", "tmp", "busybox"] {
+            std::fs::create_dir_all(folder.join(name)).map_err(|error| cannot("create", folder, &error))?;
+        }
+        for name in process::output(Command::new(&busybox).arg("--list"))?.lines() {
+            link("/bin/busybox", &folder.join("busybox").join(name))?;
+        }
+        link("busybox", &folder.join("bin/sh"))?;
+        link("/proc/self/mounts", &folder.join("etc/mtab"))?;
+        write(&folder.join("etc/passwd"), "root:x:0:0::/lab:/bin/sh\nuser:x:1000:1000::/lab:/bin/sh\n")?;
+        write(&folder.join("etc/group"), "root:x:0:\nuser:x:1000:\n")?;
+        let modules = folder.join("usr/lib/modules").join(&self.release);
+        self.keep_modules(&modules.join("kernel"))?;
+        let mut depmod = tools.command("usr/bin/kmod", "depmod")?;
+        process::output(depmod.arg("-b").arg(folder).arg(&self.release))?;
+        let part = folder.with_extension("part");
+        self.pack(folder, "bin busybox dev etc lab lib lib64 proc root sbin sys tmp usr", &part)?;
+        std::fs::rename(&part, self.archive()).map_err(|error| cannot("rename", &part, &error))
+    }
+
+    /// Removes modules that the machine does not need and uncompresses the others, which is slow inside.
+    fn keep_modules(&self, folder: &Path) -> Result<(), String> {
+        for path in files(folder)? {
+            if path.is_dir() {
+                self.keep_modules(&path)?;
+                continue;
+            }
+            let text = path.to_string_lossy();
+            if !MODULES.iter().any(|kept| text.contains(kept)) {
+                std::fs::remove_file(&path).map_err(|error| cannot("remove", &path, &error))?;
+            } else if text.ends_with(".xz") {
+                let busybox = self.tree.folder.join("bin/busybox");
+                process::output(Command::new(busybox).arg("unxz").arg(&path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Packs paths of a folder as the kernel reads them, owned by root.
+    fn pack(&self, folder: &Path, paths: &str, to: &Path) -> Result<(), String> {
+        let file = File::create(to).map_err(|error| cannot("create", to, &error))?;
+        let script = format!("\"$0\" find {paths} | \"$0\" cpio -o -H newc -R 0:0");
+        let mut command = Command::new(self.tree.folder.join("bin/busybox"));
+        command.args(["sh", "-c", &script]).arg(self.tree.folder.join("bin/busybox")).current_dir(folder);
+        let child =
+            command.stdin(std::process::Stdio::null()).stdout(file).stderr(std::process::Stdio::null());
+        let status = child.status().map_err(|error| process::cannot("start", &command, &error))?;
+        process::judge(&command, status)
+    }
+
+    /// Adds this machine's C library, which the programs built here need, if it is newer than the tree's.
+    fn take_c_library(&self, own: &Path) -> Result<(), String> {
+        let here = Path::new("/").join(LIBRARIES);
+        let (ours, theirs) =
+            (c_library_version(&here)?, c_library_version(&self.tree.folder.join(LIBRARIES))?);
+        if ours <= theirs {
+            return Ok(());
+        }
+        let libraries = own.join(LIBRARIES);
+        std::fs::create_dir_all(&libraries).map_err(|error| cannot("create", &libraries, &error))?;
+        for name in C_LIBRARY {
+            copy(&here.join(name), &libraries.join(name))?;
+        }
+        copy(&loader(&here)?, &own.join("usr/lib64/ld-linux-x86-64.so.2"))
+    }
+}
+
+/// Returns the version of the C library in a folder, which prints it if it is run.
+fn c_library_version(libraries: &Path) -> Result<(u32, u32), String> {
+    let mut command = Command::new(loader(libraries)?);
+    let printed = process::output(command.arg(libraries.join("libc.so.6")))?;
+    version(&printed).ok_or_else(|| format!("{} does not state its version", libraries.display()))
+}
+
+fn version(printed: &str) -> Option<(u32, u32)> {
+    let line = printed.lines().next()?.trim_end_matches('.');
+    let (major, minor) = line.rsplit_once("version ")?.1.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Writes the first process of the machine and the command that it runs.
+pub(super) fn write_scripts(own: &Path, command: &str) -> Result<(), String> {
+    write(&own.join("init"), INIT)?;
+    write(&own.join("command"), command)?;
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(own.join("init"), mode)
+        .map_err(|error| cannot("change the mode of", own, &error))
+}
+
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let folder = to.parent().unwrap_or(to);
+    std::fs::create_dir_all(folder).map_err(|error| cannot("create", folder, &error))?;
+    std::fs::copy(from, to).map(drop).map_err(|error| cannot("copy", from, &error))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| cannot("write", path, &error))
+}
+
+fn link(target: &str, path: &Path) -> Result<(), String> {
+    match std::os::unix::fs::symlink(target, path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(cannot("create", path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_the_c_library_are_numbers() {
+        let printed = "GNU C Library (Debian GLIBC 2.31-13+deb11u13) stable release version 2.31.\nCopyright";
+        assert_eq!(version(printed), Some((2, 31)));
+        assert!(version(printed) < version("GNU C Library stable release version 2.100.\n"));
+        assert_eq!(version("no number"), None);
+    }
+}
