@@ -73,7 +73,10 @@ fn few_descriptors_are_enough() {
     let scratch = scratch_in_memory();
     let at = scratch.path();
     make(at, 600, "digest:1/1");
-    let ran = shell(at, "ulimit -n 24; $M reshard --quiet --yes --from digest:1/1 --to next-to-last:1/1/1 t");
+    // A test that runs at the same time may pass on descriptors of its own.
+    let only_three = "for of in /proc/$$/fd/*; do of=${of##*/}; [ $of -le 2 ] || eval \"exec $of>&-\"; done";
+    let reshard = "$M reshard --quiet --yes --from digest:1/1 --to next-to-last:1/1/1 t";
+    let ran = shell(at, &format!("{only_three}; ulimit -n 24; {reshard}"));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");
     let layout: megadir::layout::Layout = "next-to-last:1/1/1".parse().unwrap();
     let found = files(&at.join("t"));

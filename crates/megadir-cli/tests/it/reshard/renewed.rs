@@ -53,7 +53,7 @@ fn a_renewal_killed_at_any_moment_keeps_every_path_and_is_completed() {
 }
 
 #[test]
-fn readers_miss_no_file_while_the_directory_is_replaced() {
+fn readers_find_every_file_by_the_second_lookup_while_the_directory_is_replaced() {
     let scratch = scratch_in_memory();
     let at = scratch.path();
     make(at, 200, "prefix:1");
@@ -62,7 +62,10 @@ fn readers_miss_no_file_while_the_directory_is_replaced() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                missed.fetch_add((paths.len() - opened(at, &paths)) as u64, Ordering::Relaxed);
+                // A lookup that begins in the old directory and ends after it is gone fails, as SECURITY.md says.
+                let found = |path: &String| (0..2).any(|_| opened(at, std::slice::from_ref(path)) == 1);
+                let lost = paths.iter().filter(|path| !found(path)).count();
+                missed.fetch_add(lost as u64, Ordering::Relaxed);
                 rounds.fetch_add(1, Ordering::Relaxed);
             }
         });
