@@ -31,6 +31,7 @@ static FILE_SYSTEMS: &[PrivateFs] = &[
     PrivateFs { study: "limits", name: "ext4:block=1k:^has_journal", needed: true },
     PrivateFs { study: "fill", name: FRESH, needed: false },
     PrivateFs { study: "layout", name: FRESH, needed: false },
+    PrivateFs { study: "peers", name: FRESH, needed: false },
     PrivateFs { study: "smallfile", name: FRESH, needed: false },
     PrivateFs { study: "remove", name: FRESH, needed: false },
 ];
