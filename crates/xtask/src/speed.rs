@@ -35,6 +35,12 @@ static PUBLICATIONS: &[Publication] = &[
         size: "--entries 20k --rounds 9",
     },
     Publication {
+        folder: "records/2026-11-23-peers-uncached",
+        options: "--group names,attributes,tree,usage,inventory --cache fs-cold",
+        // The least for cold caches.
+        size: "--entries 100k --rounds 11",
+    },
+    Publication {
         folder: "records/2026-11-23-usage-tree",
         options: "--group usage --layout per-directory:100",
         size: "--entries 1M --rounds 9",

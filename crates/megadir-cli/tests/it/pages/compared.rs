@@ -4,7 +4,7 @@
 use std::io::BufReader;
 use std::path::PathBuf;
 
-use megadir_record::{Arm, ArmId, Plan, Work, jsonl};
+use megadir_record::{Arm, ArmId, CacheState, Plan, Work, jsonl};
 use megadir_report::summary::{Comparison, Contrast, GroupReading, Outcome};
 use megadir_report::{Report, Style, View, format_named, text};
 
@@ -13,6 +13,8 @@ use super::figures::{read, root};
 /// Records of the study `peers` that the tables show. Removal has its own, of fewer files: they are created again before
 /// each run.
 const RECORDS: [&str; 2] = ["records/2026-11-23-peers", "records/2026-11-23-peers-remove"];
+/// The same, with the file system mounted again before each run.
+const UNCACHED: [&str; 1] = ["records/2026-11-23-peers-uncached"];
 /// Records of `usage` on a million files, and their data.
 const USAGE: [(&str, &str); 2] = [
     ("records/2026-11-23-usage-tree", "10 000 directories of 100"),
@@ -20,6 +22,8 @@ const USAGE: [(&str, &str); 2] = [
 ];
 /// Lines around a written part.
 const BEGIN: &str = "<!-- From records/2026-11-23-peers and -remove, by the command in CONTRIBUTING.md -->\n";
+const BEGIN_UNCACHED: &str =
+    "<!-- From records/2026-11-23-peers-uncached, by the command in CONTRIBUTING.md -->\n";
 const BEGIN_USAGE: &str = "<!-- From records/2026-11-23-usage-*, by the command in CONTRIBUTING.md -->\n";
 const END: &str = "<!-- End of this part -->\n";
 
@@ -60,7 +64,8 @@ impl Published {
 
     /// Comparison of a group of the study.
     fn comparison(&self, group: &str) -> Option<&Comparison> {
-        let found = self.report.summary.groups.iter().find(|found| found.of_study() == group)?;
+        let found =
+            self.report.summary.groups.iter().find(|found| without_cache(found.of_study()) == group)?;
         match &found.reading {
             GroupReading::Compare(comparison) => Some(comparison),
             _ => None,
@@ -133,12 +138,19 @@ struct Other {
     memory: String,
 }
 
+/// Name of a group or an arm without its cache state.
+fn without_cache(name: &str) -> &str {
+    const ENDS: [&str; 4] = [", guest-fs-cold", ", fs-cold", "-guest-fs-cold", "-fs-cold"];
+    ENDS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+}
+
 /// Name of an arm without the words that make it unique in the study.
 fn short_name(planned: &Arm) -> String {
     let own = planned.bare_name();
+    let own = without_cache(&own);
     let without =
         [", pipe", ", tree", ", one directory", ", all fields"].iter().find_map(|end| own.strip_suffix(end));
-    without.unwrap_or(&own).replace('|', "\\|")
+    without.unwrap_or(own).replace('|', "\\|")
 }
 
 /// Sentence on the data, the machine and the runs.
@@ -146,11 +158,16 @@ fn conditions(all: &[Published]) -> String {
     let machine = &all[0].report.summary.machine;
     let kind = all[0].plan().file_systems.first().map_or(&machine.file_system.kind, |of| &of.kind);
     let kernel = machine.kernel.split('-').next().unwrap_or_default();
+    let state = match all[0].plan().arms[0].cache {
+        CacheState::Warm => "Cached",
+        _ => "Mounted again before each run",
+    };
+    let removal = all.get(1).map_or_else(String::new, |one| format!(" (removal: {})", one.size()));
+    let noun = if all.len() == 1 { "Record" } else { "Records" };
     format!(
-        "Cached, on {kind}; {} (removal: {}) of fresh processes in random order; trees have 1000 files in each directory; \
-         {} processors, {kernel}. Records: {}.",
+        "{state}, on {kind}; {}{removal} of fresh processes in random order; trees have 1000 files in each directory; \
+         {} processors, {kernel}. {noun}: {}.",
         all[0].size(),
-        all[1].size(),
         machine.processors,
         all.iter().map(|one| format!("{}/", one.folder)).collect::<Vec<_>>().join(" and "),
     )
@@ -217,14 +234,16 @@ fn replaced(page: &str, begin: &str, part: &str) -> String {
 fn tables_of_comparisons_and_the_pages_of_their_records_are_written_from_these() {
     let all = RECORDS.map(Published::open);
     assert!(tasks(&all).count() > 4);
+    let uncached = UNCACHED.map(Published::open);
     let usage = USAGE.map(|(folder, _)| Published::open(folder));
     let path = |name: &str| -> PathBuf { root().join(name) };
     let speed = replaced(&read(&path("docs/speed.md")), BEGIN, &long_table(&all));
+    let speed = replaced(&speed, BEGIN_UNCACHED, &long_table(&uncached));
     let mut pages = vec![
         ("README.md".to_owned(), replaced(&read(&path("README.md")), BEGIN, &short_table(&all))),
         ("docs/speed.md".to_owned(), replaced(&speed, BEGIN_USAGE, &usage_table(&usage))),
     ];
-    let records = all.iter().chain(&usage);
+    let records = all.iter().chain(&uncached).chain(&usage);
     pages.extend(records.map(|one| (format!("{}/README.md", one.folder), one.page())));
     for (name, expected) in pages {
         if std::env::var_os("MEGADIR_BLESS").is_some() {
