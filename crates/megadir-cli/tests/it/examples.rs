@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use megadir_testkit::require;
 use tempfile::TempDir;
 
-use crate::support::{have, output_of, program, run, text};
+use crate::support::{BRIEF_RUN, have, output_of, program, run, text};
 
 /// Help of every command, with its words.
 pub(crate) fn helps() -> Vec<(Vec<String>, String)> {
@@ -46,17 +46,7 @@ fn fixture(with_records: bool) -> TempDir {
         return directory;
     }
     for record in ["old.jsonl", "run.jsonl"] {
-        let words = [
-            "bench",
-            "run",
-            "listing",
-            "--quick",
-            "--entries=50",
-            "--rounds=7",
-            "--warm-up=1",
-            "--output",
-            record,
-        ];
+        let words = [&BRIEF_RUN[..], &["--output", record]].concat();
         assert_eq!(run(at, &words).code, Some(0), "{record}");
     }
     std::fs::copy(at.join("run.jsonl"), at.join("new.jsonl")).unwrap();

@@ -9,7 +9,7 @@ use megadir_record::{Line, Phase, Record, Sample, Writer, jsonl};
 use megadir_report::FORMATS;
 use megadir_testkit::require::full;
 
-use crate::support::{megadir, output_of};
+use crate::support::{BRIEF_RUN, megadir, output_of};
 
 const SAMPLES: usize = 1_000_000;
 const PEAK_BYTES: u64 = 300 << 20;
@@ -63,8 +63,7 @@ fn a_million_samples_are_reported_within_their_memory() {
     }
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    let run =
-        ["bench", "run", "listing", "--quick", "--entries=50", "--rounds=7", "--warm-up=1", "-o", "short"];
+    let run = [&BRIEF_RUN[..], &["-o", "short"]].concat();
     assert!(output_of(at, &run).status.success());
     let short = std::fs::File::open(at.join("short")).expect("the record is there");
     let short = jsonl::read(std::io::BufReader::new(short)).expect("it is whole");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::support::{output_of, program};
+use crate::support::{BRIEF_RUN, output_of, program};
 
 /// Every way in which a subcommand prints to standard output, on the paths created by [`prepare`].
 const PRINTS: &[&[&str]] = &[
@@ -32,7 +32,7 @@ const PRINTS: &[&[&str]] = &[
     &["advise", "--layout", "digest:2", "--code", "python"],
     &["bench", "list"],
     &["bench", "run", "listing", "--quick", "--entries=50", "--rounds=7", "--warm-up=1", "--dry-run"],
-    &["bench", "run", "listing", "--quick", "--entries=50", "--rounds=7", "--warm-up=1"],
+    &BRIEF_RUN,
     &["bench", "commands", "ls -U {dir}", "--entries=50", "--rounds=7", "--warm-up=1"],
     &["bench", "report", "record.jsonl"],
     &["bench", "report", "record.jsonl", "--format", "html"],
@@ -66,17 +66,7 @@ fn prepare(directory: &Path) {
     std::fs::write(directory.join("tree/a"), "a").expect("writable");
     run(&["scan", "tree", "-o", "inventory"]);
     std::fs::write(directory.join("tree/b"), "b").expect("writable");
-    run(&[
-        "bench",
-        "run",
-        "listing",
-        "--quick",
-        "--entries=50",
-        "--rounds=7",
-        "--warm-up=1",
-        "-o",
-        "record.jsonl",
-    ]);
+    run(&[&BRIEF_RUN[..], &["-o", "record.jsonl"]].concat());
 }
 
 /// Names and contents of the files in a directory.

@@ -17,7 +17,7 @@ mod stated;
 use std::path::Path;
 use std::process::Output;
 
-use crate::support::output_of;
+use crate::support::{BRIEF_RUN, output_of};
 
 #[track_caller]
 fn says(output: &Output, code: i32, words: &str) {
@@ -34,8 +34,6 @@ fn says(output: &Output, code: i32, words: &str) {
     );
 }
 
-const RUN: [&str; 7] = ["bench", "run", "listing", "--quick", "--entries=50", "--rounds=7", "--warm-up=1"];
-
 fn read(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(path).expect("readable")
 }
@@ -44,7 +42,11 @@ fn read(path: impl AsRef<Path>) -> String {
 fn a_run_leaves_a_page_that_can_be_made_again_and_replaces_nobody_elses() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(&output_of(at, &[&RUN[..], &["-o", "a.jsonl"]].concat()), 0, "the HTML report is 'report.html'");
+    says(
+        &output_of(at, &[&BRIEF_RUN[..], &["-o", "a.jsonl"]].concat()),
+        0,
+        "the HTML report is 'report.html'",
+    );
     let page = read(at.join("report.html"));
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n") && !page.contains("<script"));
     assert_eq!(
@@ -52,7 +54,7 @@ fn a_run_leaves_a_page_that_can_be_made_again_and_replaces_nobody_elses() {
         page
     );
     // The page of another record is named after that record.
-    says(&output_of(at, &[&RUN[..], &["-o", "b.jsonl"]].concat()), 0, "is 'b.report.html'");
+    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "b.jsonl"]].concat()), 0, "is 'b.report.html'");
     assert_eq!(read(at.join("report.html")), page);
 
     // A resumed run writes its own page again.
@@ -69,7 +71,7 @@ fn a_run_leaves_a_page_that_can_be_made_again_and_replaces_nobody_elses() {
 fn reports_go_to_files_that_are_new() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(&output_of(at, &[&RUN[..], &["-o", "a.jsonl"]].concat()), 0, "a.jsonl");
+    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "a.jsonl"]].concat()), 0, "a.jsonl");
     std::fs::create_dir(at.join("other")).expect("makeable");
     std::fs::copy(at.join("a.jsonl"), at.join("other/record.jsonl")).expect("copyable");
     let report = |arguments: &[&str]| output_of(at, &[&["bench", "report"][..], arguments].concat());
@@ -99,7 +101,7 @@ fn reports_go_to_files_that_are_new() {
 fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(&output_of(at, &[&RUN[..], &["-o", "good"]].concat()), 0, "good");
+    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "good"]].concat()), 0, "good");
     let good = read(at.join("good"));
     let lines: Vec<&str> = good.lines().collect();
     let bad = lines.len() - 10;
@@ -148,8 +150,8 @@ fn without_checksums(text: &str) -> String {
 fn two_runs_are_compared_and_what_is_slower_can_fail() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(&output_of(at, &[&RUN[..], &["-o", "old"]].concat()), 0, "old");
-    says(&output_of(at, &[&RUN[..], &["-o", "new"]].concat()), 0, "new");
+    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "old"]].concat()), 0, "old");
+    says(&output_of(at, &[&BRIEF_RUN[..], &["-o", "new"]].concat()), 0, "new");
     let compare = |arguments: &[&str]| output_of(at, &[&["bench", "compare"][..], arguments].concat());
     says(&compare(&["old", "new"]), 0, "More (");
     says(&compare(&["old", "new", "--verbose"]), 0, "geometric mean");

@@ -14,6 +14,10 @@ pub(crate) use caches::{caches_are_dropped, caches_are_kept};
 #[cfg(target_os = "linux")]
 pub(crate) use ran::*;
 
+/// The shortest run of a study that compares.
+pub(crate) const BRIEF_RUN: [&str; 7] =
+    ["bench", "run", "listing", "--quick", "--entries=50", "--rounds=7", "--warm-up=1"];
+
 pub(crate) fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_megadir"))
 }

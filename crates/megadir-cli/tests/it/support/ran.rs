@@ -8,6 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use megadir_record::{Phase, Record};
 pub(crate) use megadir_testkit::require::have;
 use tempfile::TempDir;
 
@@ -75,6 +76,12 @@ pub(crate) fn peak(words: &[&str], tree: &Path, inventory: &Path, code: i32) -> 
 
 /// Runs a line of shell in a directory, with the program as `$M`.
 #[track_caller]
+/// Rounds and arms that were measured, each once: a disturbed round is repeated.
+pub(crate) fn measured_blocks(record: &Record) -> BTreeSet<(u32, u32)> {
+    let measured = record.samples.iter().filter(|sample| sample.phase == Phase::Measure);
+    measured.map(|sample| (sample.round, sample.arm.0)).collect()
+}
+
 pub(crate) fn shell(directory: &Path, line: &str) -> Ran {
     let mut command = Command::new("bash");
     command.args(["-c", line]).env("M", program()).current_dir(directory).stdin(Stdio::null());
