@@ -6,12 +6,16 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use megadir_lab::{Disk, RunControl, mount as lab, program};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
 use crate::PATIENCE;
+
+/// Interval between looks at a device that is still mounted elsewhere.
+const PAUSE: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
@@ -135,7 +139,18 @@ impl Mount {
 
     /// `change` modifies the unmounted image.
     pub fn remount(&mut self, change: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
+        let disk = self.disk.take();
         self.detach()?;
+        // Another test's mount namespace, copied from this one, keeps the file system alive after it is unmounted
+        // here; until that ends, its changes may not be in the image.
+        let deadline = Instant::now() + PATIENCE;
+        while disk.as_ref().is_some_and(Disk::is_held) {
+            if Instant::now() >= deadline {
+                return Err(format!("{} stayed mounted in another mount namespace", self.path().display()));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        drop(disk);
         change(&self.image())?;
         self.attach()
     }
@@ -233,7 +248,25 @@ pub fn run(command: &mut Command) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::{EXT4, Mount};
+
+    #[test]
+    fn a_change_is_in_the_image_though_another_namespace_has_the_mount() {
+        let mut mount = crate::require!(Mount::make(&EXT4));
+        let mut namespace = Command::new("unshare");
+        namespace.args(["--mount", "sh", "-c", "touch entered; exec sleep 2"]).current_dir(mount.path());
+        let mut holder = namespace.spawn().unwrap();
+        while !mount.path().join("entered").exists() {
+            std::thread::yield_now();
+        }
+        let file = mount.path().join("file");
+        std::fs::write(&file, "x").unwrap();
+        mount.remount(|_| Ok(())).unwrap();
+        assert!(file.exists());
+        holder.wait().unwrap();
+    }
 
     #[test]
     fn a_panic_leaves_neither_mount_nor_image() {
