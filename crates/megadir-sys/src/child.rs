@@ -56,12 +56,12 @@ pub struct ReadyProgram {
     stack: Vec<u8>,
 }
 
-/// What the new process needs while it shares this one's memory.
+/// Data of the new process while it shares this one's memory.
 struct Start {
     program: *const libc::c_char,
     words: *const *const libc::c_char,
     parent: u32,
-    /// Why the program cannot be executed, or 0.
+    /// Set if the program cannot be executed, else 0.
     error_number: i32,
 }
 
