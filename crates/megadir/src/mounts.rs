@@ -1,4 +1,4 @@
-//! Names of mount points: a directory returns the inode that the mount covers (proc_pid_mountinfo(5)).
+//! Names of mount points: listings return the inode that a mount covers (proc_pid_mountinfo(5)).
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,7 +17,7 @@ pub(crate) struct Mounts {
 pub(crate) struct Mount {
     /// Mount ID of statx(2).
     pub(crate) id: u64,
-    /// Shows other user IDs than the file system stores.
+    /// User IDs differ from the file system's.
     pub(crate) maps_users: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Sources of blocks: an inventory file, a snapshot, or two inventories.
+//! Sources of blocks.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use crate::block::Block;
 use crate::path::Place;
 use crate::rows::{Blocks, Rows};
 
-/// Rows of one directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Both {
     pub(crate) before: Arc<Block>,
@@ -57,7 +56,7 @@ impl Source for KeptBlocks<'_> {
     }
 }
 
-/// Two inventories, directory by directory in their common order.
+/// Two inventories in their common order.
 pub(crate) struct Merged<A, B> {
     before: A,
     now: B,

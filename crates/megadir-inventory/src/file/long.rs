@@ -1,4 +1,4 @@
-//! Inventories with directories so deep that full paths would take space quadratic in the depth.
+//! Inventories so deep that full paths would take quadratic space.
 
 use megadir::FileType;
 

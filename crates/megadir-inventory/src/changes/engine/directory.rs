@@ -1,4 +1,4 @@
-//! Directory being compared: old facts, names to examine, rows to compare with.
+//! Directory being compared.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -31,7 +31,6 @@ pub(super) struct Live {
     pub(super) new: Facts,
 }
 
-/// Way to reach a directory.
 #[derive(Debug)]
 pub(super) enum At {
     Open(Arc<Dir>),
@@ -40,7 +39,6 @@ pub(super) enum At {
     Recorded(Option<Box<str>>),
 }
 
-/// Result of opening.
 pub(super) enum Opened {
     Here(Arc<Dir>),
     Vanished,
@@ -51,12 +49,11 @@ pub(super) enum Opened {
 impl Live {
     pub(super) fn root(root: u32, tree: &Tree) -> Self {
         let at = At::Open(Arc::clone(&tree.directory));
-        // The block of its entries has the facts; this only says that the directory existed.
         let old = Some(tree.facts);
         Self { root, path: TreePath::root(), at, old, is_same: true, was_read: true, new: tree.facts }
     }
 
-    /// The block of its entries has the facts.
+    /// Its facts are in the block of its entries.
     pub(super) fn recorded_root(root: u32) -> Self {
         let (path, at, new) = (TreePath::root(), At::Recorded(None), Facts::NOTHING);
         Self { root, path, at, old: Some(new), is_same: true, was_read: true, new }
@@ -91,7 +88,6 @@ fn open_below(parent: &Dir, name: &[u8], cross_mounts: bool) -> Opened {
 #[derive(Debug)]
 pub(super) enum Names {
     OfRows,
-    /// Names of the newer inventory, with their facts.
     Recorded(Arc<Block>),
     /// Listed, with attributes if the listing delivers them, in its order.
     Listed {
@@ -146,7 +142,6 @@ pub(super) fn list(
 }
 
 impl Names {
-    /// Without names that do not exist for the comparison.
     pub(super) fn seen(mut self, conditions: Option<&Conditions>, path: &TreePath) -> Self {
         let Some(conditions) = conditions else { return self };
         let place = conditions.place(path);

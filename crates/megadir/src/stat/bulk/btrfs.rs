@@ -1,6 +1,6 @@
-//! StatBackend `btrfs-search`: the inodes of a batch by `BTRFS_IOC_TREE_SEARCH_V2`, with everything stored between
-//! them. An entry may hold the number of a subvolume, so directories are read by statx. Changed inodes reach
-//! the tree late, new ones at once.
+//! StatBackend `btrfs-search`: the inodes of a batch by `BTRFS_IOC_TREE_SEARCH_V2`, with everything stored
+//! between them. Directories are read by statx, because an entry may hold the number of a subvolume. Changed
+//! inodes reach the tree late, new ones at once.
 
 use std::os::fd::AsFd;
 
@@ -53,7 +53,6 @@ pub(super) struct TreeSearch {
 
 const EMPTY_SUBVOLUME: u64 = 2;
 
-/// Inode, name, contents, extended attributes.
 const ITEMS_PER_INODE: usize = 4;
 
 impl Bulk for TreeSearch {

@@ -1,13 +1,13 @@
 //! Stat backends that read many inodes by number in one call. They need privileges and are used only if named.
 //!
-//! These calls return an inode by number, in the state on disk or in a transaction. Entries that need more are
-//! read by statx: names of mount points (from the mount table when the listing begins), inodes that are
-//! missing, without links or of another type, and inodes changed after the sync with which the listing begins.
+//! These calls return an inode by number, in the state on disk or in a transaction. Other entries are read by
+//! statx: names of mount points, inodes that are missing, without links or of another type, and inodes
+//! changed after the sync with which the listing begins.
 //!
-//! Limits: on btrfs an entry changed during the listing may have its state at the beginning. On XFS a size may
-//! be as old as the sync if one write began more than a second before and is still running, or if the clock is
-//! set back. A name moved or replaced meanwhile may get the attributes of its former inode. Except for these
-//! sizes no row mixes two states of an inode.
+//! Limits: on btrfs an entry changed during the listing may have its earlier state. On XFS a size may be as
+//! old as the sync if a write has been running for more than a second, or if the clock is set back. A name
+//! moved or replaced meanwhile may get the attributes of its former inode. Except for these sizes no row
+//! mixes two states of an inode.
 
 mod btrfs;
 #[cfg(test)]

@@ -1,6 +1,5 @@
-//! StatBackend `xfs-bulkstat`: the inodes of a batch by `XFS_IOC_BULKSTAT`. Numbers of a batch are mostly close
-//! together. The call returns the inode in memory, as statx does, except for the size, which is the one on
-//! disk.
+//! StatBackend `xfs-bulkstat`: the inodes of a batch by `XFS_IOC_BULKSTAT`. The call returns the inode in
+//! memory, as statx does, except for the size on disk.
 
 use std::os::fd::AsFd;
 
@@ -29,8 +28,8 @@ impl StatBackend for XfsBulkstat {
         super::probe::<Bulkstat>(directory)
     }
 
-    /// Each returned inode takes a reference to its allocation group: two threads need 1.6 times as long in one
-    /// group as in two.
+    /// Each returned inode takes a reference to its allocation group: two threads need 1.6 times as long in
+    /// one group as in two.
     fn works_apart(&self) -> bool {
         true
     }

@@ -27,7 +27,6 @@ impl Asker {
     pub(super) fn ask(&mut self, examine: Option<&mut (dyn Examine + 'static)>, task: &Task) -> Result<()> {
         self.batch.clear();
         self.rows.clear();
-        // Listings on some systems include the attributes.
         self.rows.extend(self.asked.iter().map_while(|&index| task.brought(index)));
         if self.rows.len() == self.asked.len() {
             return Ok(());
