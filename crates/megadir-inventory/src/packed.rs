@@ -36,7 +36,6 @@ pub struct PackedRows<'a> {
     pub(crate) parent: &'a [u8],
     pub(crate) bytes: &'a [u8],
     pub(crate) rows: u32,
-    /// The bytes are [`columns`].
     pub(crate) in_columns: bool,
     /// The name ends the bytes.
     pub(crate) last_name_bytes: u16,
@@ -185,7 +184,6 @@ pub(crate) fn unpack<'b>(bytes: &mut &'b [u8]) -> Option<(Facts, &'b [u8])> {
     Some((facts(kind, &numbers), name))
 }
 
-/// Type index, [`Facts::numbers`] and name of a row.
 type Unpacked<'b> = (u8, [Option<i64>; NUMBERS], &'b [u8]);
 
 #[inline]

@@ -50,7 +50,6 @@ const FILLED_MIN_SMALL: f64 = 0.5;
 const SMALL_BYTES: u64 = 64 * 4096;
 /// Entries with one hash that are no coincidence: positions have 63 bits, or 31 with the legacy hash.
 const CROWDED: usize = 16;
-/// Checksum.
 const EXT4_BLOCK_TAIL: u64 = 12;
 /// Minimum of a sample that enters the mean entry size.
 const AVERAGED_MIN: u64 = 64;
@@ -172,7 +171,6 @@ fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<
     Ok(samples)
 }
 
-/// The sample begins at `from`.
 struct Stratum {
     from: i64,
     end: i64,

@@ -46,14 +46,14 @@ impl Mounts {
         self.mounts.iter().find(|mount| mount.id == id).copied()
     }
 
-    /// In whatever directory.
+    /// `true` if a mount point of this name exists in any directory.
     #[inline]
     pub(crate) fn may_be_on(&self, name: &[u8]) -> bool {
         self.lengths[name.len() & 255] && self.names.contains(name)
     }
 }
 
-/// Decodes `\040` and the like.
+/// For example `\040`.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

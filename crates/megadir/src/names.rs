@@ -157,7 +157,6 @@ fn is_leading(unit: &u16) -> bool {
     (0xd800..0xdc00).contains(unit)
 }
 
-/// Three bytes.
 fn surrogate(bytes: &[u8]) -> Option<u16> {
     let [0xed, second @ 0xa0..0xc0, third @ 0x80..0xc0] = *bytes.first_chunk()? else { return None };
     Some(0xd000 | (u16::from(second & 0x3f) << 6) | u16::from(third & 0x3f))

@@ -66,7 +66,6 @@ pub(crate) fn start(directory: BorrowedFd<'_>, read_ahead: ReadAhead) {
     }
 }
 
-/// First blocks of a directory, and the device that they are on.
 struct Blocks {
     device: File,
     first: Part,

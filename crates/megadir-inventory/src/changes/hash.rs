@@ -12,7 +12,7 @@ use crate::packed::PackedRows;
 use crate::row::{Facts, Row};
 use crate::rows::Sink;
 
-/// Read buffer, bytes.
+/// Bytes.
 const CHUNK_BYTES: usize = 128 << 10;
 
 /// Hashes suspects that have a recorded hash; drops unchanged ones and marks others as modified. Returns the

@@ -37,10 +37,8 @@ pub(crate) struct Keeping {
 pub(crate) struct Keeper<'k> {
     keeping: &'k Keeping,
     collector: Collector<'k>,
-    /// Consecutive rows of the current directory.
     rows: DirRows,
     newest_ns: Option<i64>,
-    /// Newest ctime by root.
     newest_by_root_ns: BTreeMap<u32, i64>,
 }
 

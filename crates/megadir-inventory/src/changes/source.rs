@@ -26,7 +26,7 @@ impl Both {
 }
 
 pub(crate) trait Source: Send {
-    /// Returns the next directory, or `None` after the last.
+    /// `None` after the last directory.
     fn next_block(&mut self) -> Result<Option<Both>>;
 
     fn position(&self) -> Option<Place>;
@@ -56,7 +56,6 @@ impl Source for KeptBlocks<'_> {
     }
 }
 
-/// Two inventories in their common order.
 pub(crate) struct Merged<A, B> {
     before: A,
     now: B,

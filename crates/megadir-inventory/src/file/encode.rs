@@ -31,7 +31,6 @@ const DICTIONARY_PATH_BYTES_MAX: usize = 4 << 20;
 pub(super) struct Group {
     pub(super) bytes: Bytes,
     pub(super) columns: Vec<ColumnCloseResult>,
-    /// XXH64 of `bytes`.
     pub(super) checksum: u64,
     /// For reuse.
     pub(super) spare: Gathered,
@@ -44,7 +43,6 @@ pub(super) struct Encoder {
     roots: Arc<[Vec<u8>]>,
     columns: Columns,
     parent: Vec<u8>,
-    /// Page before compression.
     plain: Vec<u8>,
 }
 

@@ -134,7 +134,6 @@ impl Inventory {
         Ok(true)
     }
 
-    /// Verifies the checksum before decoding.
     fn hold(&self, group: usize) -> Result<()> {
         let Some(range) = range(self.file.metadata().row_group(group)) else {
             return Err(malformed(&self.path, "damaged: its columns are misplaced; scan again"));

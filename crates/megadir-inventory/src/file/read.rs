@@ -40,7 +40,6 @@ impl Batch {
         self.columns.as_ref()?.key(self.given)
     }
 
-    /// Root, path and remaining rows of the directory.
     pub(super) fn directory(&self) -> Option<(u32, &[u8], Range<usize>)> {
         let columns = self.columns.as_ref()?;
         let key = columns.key(self.given)?;

@@ -7,7 +7,6 @@ use std::path::Path;
 use crate::dir::Dir;
 
 const SYSFS: &str = "/sys";
-/// Vendors and models of virtual disks.
 const VIRTUAL: [&str; 5] = ["qemu", "vbox", "virtual", "vmware", "xen"];
 /// Deeper stacks of devices are nonsense.
 const DEPTH_MAX: usize = 8;

@@ -98,7 +98,6 @@ pub struct Growth {
     pub under_files: u64,
 }
 
-/// Widths or numbers of directories, one per level.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Levels {
     values: [u16; LEVELS_MAX],
@@ -121,7 +120,6 @@ impl Levels {
     }
 }
 
-/// Prefix of every directory's name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Label {
     bytes: [u8; LABEL_BYTES_MAX],

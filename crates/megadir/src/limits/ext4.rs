@@ -73,7 +73,6 @@ pub(crate) struct Shape {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Capacity {
     pub(crate) entries: f64,
-    /// Size of the directory, bytes.
     pub(crate) bytes: f64,
     /// Entries that survive 20 turnovers of all names.
     pub(crate) churning: f64,
@@ -262,7 +261,6 @@ impl Index {
     }
 }
 
-/// History of the directory from its size and entries.
 fn past(facts: &Facts, capacity: &Capacity, gauge: &Gauge) -> Past {
     let Some(entries) = &facts.entries else { return Past::Grown };
     // Few leaves have no meaningful mean, and the length of other names is no evidence.

@@ -13,7 +13,6 @@ pub(super) struct Ntfs;
 /// ZFS: 2^48 entries in a directory (zfsconcepts(7)). Documented, not tested.
 pub(super) struct Zfs;
 
-/// overlayfs whose upper layer is not visible.
 pub(super) struct Overlay;
 
 /// NFS: the server's file system decides.

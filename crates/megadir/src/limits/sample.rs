@@ -223,7 +223,6 @@ mod system {
     use crate::file_type::FileType;
     use crate::limits::facts::Space;
 
-    /// Backend that lists the sample.
     pub(super) const BACKEND: &str = "by-handle";
     /// NTFS stores smaller contents in the file's own 1 KiB record.
     const RESIDENT_BYTES_MAX: u64 = 600;
@@ -242,7 +241,6 @@ mod system {
         Some(bytes as f64 / f64::from(told.links.max(1)))
     }
 
-    /// Space of contents of this size.
     pub(in crate::limits) fn of_size(bytes: u64, file_system: FileSystem, space: &Space) -> u64 {
         match file_system {
             FileSystem::Ntfs if bytes <= RESIDENT_BYTES_MAX => 0,

@@ -173,7 +173,6 @@ impl<'a> Place<'a> {
         self.refuse(ErrorKind::NotFound, "replaced by another directory while it was being renamed")
     }
 
-    /// Before the exchange.
     fn undo(&self, old: &Dir) -> Result<()> {
         self.complete(old).map(drop)
     }

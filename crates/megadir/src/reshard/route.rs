@@ -18,7 +18,6 @@ pub struct Route {
     way: Way,
 }
 
-/// Place of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place<'a> {
     /// Has this path in the new layout.

@@ -44,7 +44,7 @@ pub(super) struct Window {
 pub(super) struct Waiting<'a> {
     /// Number of the target directory in its group.
     pub(super) target: usize,
-    /// Number that `push` was given.
+    /// As given to `push`.
     pub(super) source: usize,
     pub(super) name: &'a [u8],
     /// Empty for the top.
@@ -93,7 +93,6 @@ impl Window {
         });
     }
 
-    /// By target directory.
     pub(super) fn sort(&mut self) {
         let Self { items, bytes } = self;
         items.sort_unstable_by(|a, b| {

@@ -19,7 +19,6 @@ use crate::row::Facts;
 pub(super) struct Live {
     pub(super) root: u32,
     pub(super) path: TreePath,
-    /// Open for a root.
     pub(super) at: At,
     /// `None` if it was no directory.
     pub(super) old: Option<Facts>,
@@ -27,7 +26,6 @@ pub(super) struct Live {
     pub(super) is_same: bool,
     /// The inventory has all its entries.
     pub(super) was_read: bool,
-    /// Current facts.
     pub(super) new: Facts,
 }
 
@@ -204,7 +202,6 @@ impl Task {
         }
     }
 
-    /// Facts of the newer inventory.
     pub(super) fn recorded(&self, index: usize) -> Option<Facts> {
         match &self.names {
             Names::Recorded(now) => Some(now.facts(index)),

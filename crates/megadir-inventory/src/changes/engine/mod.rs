@@ -151,7 +151,6 @@ impl Job {
 struct State<S> {
     table: Table<Box<Live>>,
     ready: Vec<Job>,
-    /// Rows in `ready`.
     ready_rows: usize,
     /// Taken while a thread reads, and at the end.
     source: Option<S>,

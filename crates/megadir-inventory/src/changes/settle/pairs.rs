@@ -11,7 +11,6 @@ use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::volumes::{is_stub, of_stub};
 
-/// Sources and targets of one identity, in path order.
 type Group = (Vec<usize>, Vec<usize>);
 
 pub(super) struct Side<'a> {
@@ -35,7 +34,6 @@ pub(super) struct Sides<'a> {
 pub(super) struct Pairs {
     pub(super) targets: Vec<Option<usize>>,
     pub(super) taken: Vec<bool>,
-    /// New paths by old place.
     pub(super) moved: HashMap<Place, TreePath>,
 }
 

@@ -92,7 +92,6 @@ impl SplitReader {
         })
     }
 
-    /// Reads the first batch and decides how to read the rest.
     fn first(&mut self, serial: Dir, options: &ReadOptions) -> Result<()> {
         let Some(first) = self.current.as_mut() else { return Ok(()) };
         first.touch();

@@ -180,7 +180,6 @@ impl ShareReader {
     }
 }
 
-/// State shared by the threads and the caller.
 pub(super) struct Shared {
     pub(super) path: PathBuf,
     pub(super) space: Space,
@@ -196,7 +195,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Takes an unread share: its first position and its end.
+    /// Returns the first position of an unread share, and its end.
     pub(super) fn take(&self) -> Option<(i64, i64)> {
         if let Some(left) = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop() {
             return Some(left);

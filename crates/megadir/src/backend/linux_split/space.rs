@@ -24,7 +24,6 @@ use crate::file_system::FileSystem;
 /// `EXT4_INDEX_FL`: positions are hashes.
 const EXT4_INDEX: u32 = 0x1000;
 
-/// Meaning of positions in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     /// ext4: 63-bit hashes of names, uniform.

@@ -33,7 +33,6 @@ pub use self::system::{detach, renew};
 #[cfg(windows)]
 use self::windows as system;
 
-/// Backend used to find leftovers.
 const LISTED_BY: &str = if cfg!(windows) { "by-handle" } else { "getdents" };
 
 /// Reason why a directory was put aside.

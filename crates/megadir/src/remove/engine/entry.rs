@@ -265,7 +265,6 @@ impl Worker<'_, '_, '_> {
     }
 }
 
-/// The file system does not report an attribute that decides.
 fn unknown(lacks: StatMask) -> std::io::Error {
     let names = [
         (StatMask::MODIFIED, "modification time"),

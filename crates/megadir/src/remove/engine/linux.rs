@@ -24,7 +24,6 @@ pub(super) const SEEKS: bool = true;
 pub(super) const GOES_WHILE_OPEN: bool = true;
 /// Per worker.
 pub(super) const OPEN_MAX: usize = 64;
-/// Other file systems mounted below can be entered.
 pub(super) const CROSSES_MOUNTS: bool = true;
 pub(super) const OWN_TABLE: Option<fn()> = Some(own_table);
 /// Opens a directory again, with a position of its own.
@@ -244,7 +243,6 @@ pub(super) fn file_system(directory: &impl Open) -> FileSystem {
 /// On Linux a removed name is gone at once.
 pub(super) fn wait_for_others(_pass: u8) {}
 
-/// Limit on the process's descriptors.
 pub(super) fn handles_max() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))

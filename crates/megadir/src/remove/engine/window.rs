@@ -43,7 +43,6 @@ pub(super) struct Window {
     /// Record offsets in removal order; unused in listing order.
     by_inode: Vec<(u64, u32)>,
     order: Order,
-    /// The directory ends here.
     pub(super) is_last: bool,
 }
 

@@ -55,7 +55,6 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     window: Option<Window>,
     /// An unused slot of the rate limit.
     pub(super) has_place: bool,
-    /// Pause that is due.
     pub(super) owed: Duration,
     pub(super) counts: Counts,
     untold: u64,
@@ -374,7 +373,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// To the shared progress.
     pub(super) fn tell(&mut self) {
         self.shared.progress.add(&self.counts);
         self.counts = Counts::default();

@@ -9,7 +9,6 @@ use crate::changes::racy::Racy;
 use crate::row::device_number;
 
 pub(super) struct Asker {
-    /// Indices of the names in the directory.
     pub(super) asked: Vec<usize>,
     pub(super) rows: Vec<Attributes>,
     batch: BatchBuilder,
