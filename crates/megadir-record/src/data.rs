@@ -56,19 +56,19 @@ pub struct Made {
     /// Mean size of a file, bytes; with [`SizeLaw::Fixed`] the size of each file.
     pub size_bytes: u64,
     /// Distribution around the mean.
-    #[serde(default = "SizeLaw::fixed", skip_serializing_if = "SizeLaw::is_fixed")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub sizes: SizeLaw,
-    #[serde(default = "ContentKind::pseudorandom", skip_serializing_if = "ContentKind::is_pseudorandom")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub content: ContentKind,
-    #[serde(default = "Spread::flat", skip_serializing_if = "Spread::is_flat")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub spread: Spread,
-    #[serde(default = "MakeDirectories::on_demand", skip_serializing_if = "MakeDirectories::is_on_demand")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub directories: MakeDirectories,
-    #[serde(default = "When::before_run", skip_serializing_if = "When::is_before_run")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub when: When,
     /// Extra files, created among the data set's own and removed before the first block, to age the
     /// directory.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub aged_files: u64,
 }
 
@@ -112,16 +112,14 @@ pub enum NameScheme {
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "law")]
 pub enum SizeLaw {
+    #[default]
     Fixed,
     /// Both bounds are included.
-    Uniform {
-        low_bytes: u64,
-        high_bytes: u64,
-    },
+    Uniform { low_bytes: u64, high_bytes: u64 },
     /// exp(μ + σ Z), rounded to bytes, with Z standard normal, truncated to -6 to 6.
     ///
     /// μ = ln(mean) - σ² / 2. The truncation lowers the mean by less than 4 parts in 100 000 for σ up to 2.
@@ -136,11 +134,12 @@ pub enum SizeLaw {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ContentKind {
     /// Incompressible.
+    #[default]
     Pseudorandom,
     /// Concatenated MD5 digests in hex: a file of 32 bytes holds one digest, which differs from its name.
     HexDigest,
@@ -149,10 +148,11 @@ pub enum ContentKind {
 }
 
 /// Distribution of files over directories.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Spread {
+    #[default]
     Flat,
     /// By a layout of `megadir::layout`.
     Layout {
@@ -160,9 +160,7 @@ pub enum Spread {
         layout: String,
     },
     /// In order of creation: the i-th file is in directory i / files.
-    PerDirectory {
-        files: u64,
-    },
+    PerDirectory { files: u64 },
     /// Same shape as a sampled tree.
     Shape {
         /// From the top.
@@ -188,85 +186,37 @@ pub struct DirectoryClass {
 }
 
 /// Time at which directories are created.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MakeDirectories {
     /// Before the first file, in a separately timed phase.
     Before,
     /// For the first file that needs it.
+    #[default]
     OnDemand,
 }
 
 /// Creator of a data set's files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
     /// The engine, before any measurement.
+    #[default]
     BeforeRun,
     /// The arms: the directory is empty when a round begins.
     ByArms,
 }
 
-// Defaults of older records.
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-impl SizeLaw {
-    fn fixed() -> Self {
-        Self::Fixed
-    }
-
-    fn is_fixed(&self) -> bool {
-        *self == Self::Fixed
-    }
-}
-
-impl ContentKind {
-    fn pseudorandom() -> Self {
-        Self::Pseudorandom
-    }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-    fn is_pseudorandom(&self) -> bool {
-        *self == Self::Pseudorandom
-    }
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Spread {
-    fn flat() -> Self {
-        Self::Flat
-    }
-
     #[must_use]
     pub fn is_flat(&self) -> bool {
         *self == Self::Flat
-    }
-}
-
-impl MakeDirectories {
-    fn on_demand() -> Self {
-        Self::OnDemand
-    }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-    fn is_on_demand(&self) -> bool {
-        *self == Self::OnDemand
-    }
-}
-
-impl When {
-    fn before_run() -> Self {
-        Self::BeforeRun
-    }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-    fn is_before_run(&self) -> bool {
-        *self == Self::BeforeRun
     }
 }
 
