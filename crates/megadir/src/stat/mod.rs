@@ -28,9 +28,9 @@ pub static STAT_BACKENDS: &[&dyn StatBackend] = &[
     #[cfg(unix)]
     &fstatat::Fstatat,
     #[cfg(target_os = "linux")]
-    &bulk::XfsBulkstat,
+    &bulk::XFS_BULKSTAT,
     #[cfg(target_os = "linux")]
-    &bulk::BtrfsSearch,
+    &bulk::BTRFS_SEARCH,
     #[cfg(windows)]
     &listed::Listed,
     #[cfg(windows)]
