@@ -107,7 +107,7 @@ fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Other keys have `parent` and `name` that are not UTF-8, see `scan --jsonl`.
+/// `parent` and `name` that are not UTF-8 have other keys, see `scan --jsonl`.
 fn is_json_row(line: &[u8]) -> bool {
     let Ok(serde_json::Value::Object(row)) = serde_json::from_slice(line) else { return false };
     let has = |column: &str| row.contains_key(column) || row.contains_key(&format!("{column}_hex"));

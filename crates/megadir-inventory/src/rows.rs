@@ -18,7 +18,7 @@ pub trait Rows {
 
     /// Returns the next row, or `None` after the last. Fails with
     /// [`ErrorKind::Malformed`](megadir::ErrorKind::Malformed) if the inventory is damaged or its rows do not
-    /// ascend, and ends.
+    /// ascend. The source ends after an error.
     fn next_row(&mut self) -> Result<Option<Row<'_>>>;
 
     /// Adds rows of one directory to `building`; `false` after the last row.

@@ -31,7 +31,7 @@ pub struct ListLimits {
 }
 
 impl ListLimits {
-    /// In units of which [`ListLimits::of_list`] fit into a list.
+    /// Work of an entry; a list takes [`ListLimits::of_list`] units of work.
     fn of_entry(self, size_bytes: u64) -> u128 {
         match (self.entries, self.bytes) {
             (_, None) => 1,

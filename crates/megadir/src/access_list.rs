@@ -5,7 +5,7 @@ use std::io;
 
 use megadir_sys::windows::access_list as sys;
 
-/// Access list (DACL) of a file with its inheritance flag; Windows only. Equal lists have the same order.
+/// Access list (DACL) of a file with its inheritance flag; Windows only. Equality includes the order of the entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessList(sys::AccessList);
 
@@ -28,8 +28,8 @@ impl AccessList {
     ///
     /// # Errors
     ///
-    /// Access denied, if the file was not opened with [`AccessList::CHANGE`], or if the file system stored a
-    /// different list.
+    /// Access denied, if the file was not opened with [`AccessList::CHANGE`]; an error if the file system
+    /// stored a different list.
     pub fn give(&self, file: &File) -> io::Result<()> {
         self.0.give(file)
     }

@@ -62,7 +62,7 @@ impl Error {
         Self { operation, path: path.to_owned(), kind, source: Some(source), reason: String::new() }
     }
 
-    /// Creates an error without an error of the operating system. `reason` follows the path in the message.
+    /// Creates an error that is not the operating system's. `reason` follows the path in the message.
     ///
     /// ```
     /// use megadir::{Error, ErrorKind};

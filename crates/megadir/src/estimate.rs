@@ -40,7 +40,7 @@ const STRATA: i64 = 32;
 const SAMPLE_BYTES: usize = 64 << 10;
 /// `BOGO_DIRENT_SIZE`.
 const TMPFS_ENTRY_BYTES: u64 = 20;
-/// Relative.
+/// As a fraction. Samples end at entries, not at chosen positions.
 const ERROR_MIN: f64 = 0.001;
 /// Filled share of an ext4 directory that only grew: 0.59 to 0.81 in simulated splits of more than 64 blocks
 /// with 3 to 340 entries each.

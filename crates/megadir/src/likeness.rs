@@ -1,5 +1,4 @@
-//! Copies a directory's owner, mode, ACLs and other extended attributes, inode flags and project to a new
-//! one.
+//! Copies a directory's owner, mode, ACLs, other extended attributes, inode flags and project to a new one.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -53,7 +53,7 @@ impl Mounts {
     }
 }
 
-/// For example `\040`.
+/// Decodes `\040` and the like.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

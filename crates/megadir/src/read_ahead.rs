@@ -76,7 +76,7 @@ impl Blocks {
         Ok(Self { device: block_device(directory)?, first: extents(directory, 0)? })
     }
 
-    /// Samples only.
+    /// Estimated from samples.
     fn are_mostly_uncached(&self) -> bool {
         let all: u64 = self.first.extents.iter().map(|extent| extent.bytes).sum();
         let step = (all / SAMPLES as u64).max(1);

@@ -80,7 +80,7 @@ fn differ<T: PartialEq>(old: Option<T>, new: Option<T>) -> bool {
     matches!((old, new), (Some(old), Some(new)) if old != new)
 }
 
-/// Type, inode, device and, if inode numbers are reused, birth time agree.
+/// Type, inode, device and, if inode numbers are reused, birth time agree as far as known.
 pub(crate) fn is_same_file(old: &Facts, new: &Facts, proof: Proof) -> bool {
     old.kind == new.kind
         && !differ(old.inode, new.inode)

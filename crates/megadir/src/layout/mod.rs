@@ -36,7 +36,7 @@
 //! names that differ in more than case.
 //!
 //! Names are bytes, so a directory's name may be a part of a character. Where names must be Unicode, the
-//! layout (on Windows) or the file system refuses that.
+//! layout (on Windows) or the file system refuses such names.
 
 mod component;
 mod count;
@@ -202,8 +202,8 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// A source whose digits are not part of the name or its digest, not fewer initial levels than the
-    /// layout's, or a limit of 0 files.
+    /// A source whose digits are not part of the name or its digest, an initial number of levels that is not
+    /// less than the layout's, or a limit of 0 files.
     pub fn growing(self, growth: Growth) -> Result<Self, LayoutError> {
         if !self.takes_label() {
             return Err(LayoutError::new(

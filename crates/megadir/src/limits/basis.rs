@@ -12,7 +12,7 @@ pub enum Known {
     Read,
     /// Given by the caller.
     Given,
-    /// Assumed usual case, without a source.
+    /// Assumed: the usual case, because no source is available.
     Assumed,
 }
 

@@ -18,7 +18,7 @@ const SAMPLE_BYTES: usize = 64 << 10;
 /// ext4. The inodes of a small directory lie close together.
 const EXAMINED_MAX: usize = 32;
 /// Mean size of a file where the file system does not count inodes: Agrawal et al., "A Five-Year Study of
-/// File-System Metadata", FAST 2007 (2004).
+/// File-System Metadata", FAST 2007 (the mean of 2004).
 const TYPICAL_BYTES: f64 = 189e3;
 /// A hex digest.
 const NAME_BYTES_ASSUMED: u16 = 32;

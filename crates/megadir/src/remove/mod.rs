@@ -96,7 +96,7 @@ pub struct RemoveOptions<'a> {
     /// on Windows too.
     pub keep: Option<&'a [u8]>,
     /// Most entries removed per second, by all removals with the same [`Progress`] together. Dry runs and
-    /// entries that stay do not count.
+    /// entries that stay do not count. Conditions are checked after the wait.
     pub entries_per_second_max: Option<NonZeroU32>,
     /// Pause when removing calls take longer than in the first minute: from 1.5 times their mean over a
     /// second, pauses double, up to 63 times the time of the calls; below 1.2 times they shrink by a fifth

@@ -20,7 +20,7 @@ pub(super) trait Visit {
     /// A directory that was entered.
     fn left(&mut self, _parent: &Arc<Dir>, _name: &[u8], _level: usize) {}
 
-    /// A directory that cannot be read.
+    /// A directory below the top that cannot be read. The visit goes on.
     fn fail(&mut self, failure: Error);
 }
 

@@ -105,7 +105,7 @@ fn hollow(directory: &Dir, blocks: f64, block_bytes: u64) -> Result<Option<Looke
         }
         // Only the end follows, so the count is exact.
         if passed >= BLOCKS_MAX && part < 1.0 {
-            // A 95 % interval of about a Poisson distribution.
+            // About Poisson: a 95 % interval from the root of the count.
             let count = entries as f64;
             let low = (count.sqrt() - 1.0).max(0.0).powi(2) / part;
             let high = ((count + 1.0).sqrt() + 1.0).powi(2) / part;

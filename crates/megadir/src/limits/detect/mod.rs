@@ -1,5 +1,5 @@
-//! Reads the facts about a directory on Linux, with or without privileges, at a bounded cost, except that the
-//! kernel skips the empty blocks of a huge directory.
+//! Reads the facts about a directory on Linux, with or without privileges. The cost does not grow with the
+//! directory, except that the kernel skips the empty blocks of a hollow one.
 
 mod btrfs;
 mod entries;

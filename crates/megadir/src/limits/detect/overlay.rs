@@ -16,7 +16,7 @@ pub(super) struct Upper {
 }
 
 impl Upper {
-    /// The layer's root stands in for a new directory.
+    /// Adapts facts of the layer's root to a new directory.
     pub(super) fn adjust(&self, facts: &mut Facts) {
         if self.is_itself {
             return;

@@ -32,7 +32,7 @@ const LOOK_BYTES: usize = 32 << 10;
 ///
 /// # Errors
 ///
-/// If the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`]) or is
+/// If the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`], even if mounts are crossed) or is
 /// not a single name, or if an option is out of range. Other failures, also to remove the emptied directory
 /// itself, are reported to [`RemoveOptions::on_failure`].
 ///
