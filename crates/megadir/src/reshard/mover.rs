@@ -21,7 +21,7 @@ use crate::pace::Pace;
 
 /// Directories with files in the window stay open, and as many target directories.
 const OPEN_MAX: usize = 256;
-/// Fraction of the descriptor limit.
+/// Divisor of the process's descriptor limit.
 const DESCRIPTORS_SHARE: u64 = 4;
 /// Directories known to exist, 8 bytes each.
 const KNOWN_MAX: usize = 1 << 18;

@@ -21,7 +21,7 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::remove::{Counts, Progress, RemoveOptions, Removed, WORKERS_MAX, policy};
 
-/// All workers together use this fraction of the descriptor limit.
+/// Divisor of the process's descriptor limit for all workers together.
 const DESCRIPTORS_SHARE: usize = 2;
 /// Needed to start a worker.
 const DESCRIPTORS_MIN: usize = 8;
@@ -32,9 +32,9 @@ const LOOK_BYTES: usize = 32 << 10;
 ///
 /// # Errors
 ///
-/// If the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`], even if mounts are crossed) or is
-/// not a single name, or if an option is out of range. Other failures, also to remove the emptied directory
-/// itself, are reported to [`RemoveOptions::on_failure`].
+/// If the entry itself does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`], even if
+/// mounts are crossed) or is not a single name, or if an option is out of range. Other failures, also to
+/// remove the emptied directory itself, are reported to [`RemoveOptions::on_failure`].
 ///
 /// ```
 /// # let scratch = tempfile::tempdir().unwrap();
