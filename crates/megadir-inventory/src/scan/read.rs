@@ -1,4 +1,4 @@
-//! Reads a tree: each thread collects its own rows and sends events to the caller's thread.
+//! Reads a tree: threads collect rows and send events to the caller's thread.
 
 use std::collections::HashMap;
 use std::io;
@@ -60,7 +60,8 @@ impl Run<'_> {
         let shared = Shared { read, stop, pace };
         let mut watched = Watched { watch, read: self.read, unread_directories: 0, mounts_not_entered: 0 };
         let (tell, told) = unbounded();
-        // A root without search permission cannot be reopened; none of its subdirectories can be opened either.
+        // A root without search permission cannot be reopened; none of its subdirectories can be opened
+        // either.
         let (root, device) = (directory.again(), device(&directory)?);
         self.volumes.extend(device.and_then(|device| Some((fsid(&directory)?, device))));
         let parts = Walk::parts(directory, options)?;
@@ -101,7 +102,7 @@ fn device(directory: &Dir) -> Result<Option<u64>> {
     Ok(Facts::new(FileType::Directory, &directory.attributes(StatMask::DEVICE)?).device)
 }
 
-/// If it is still on this device.
+/// `None` if the root is not on this device.
 fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<String> {
     let (parent, name) = (path.parent()?, names::from_os(path.file_name()?));
     let mut directory = root.again().ok()?;
@@ -114,7 +115,6 @@ fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<Strin
 #[derive(Default)]
 struct Ended {
     newest_ns: Option<i64>,
-    /// Other than the root's device.
     volumes: HashMap<u64, PathBuf>,
 }
 
@@ -138,7 +138,7 @@ impl Watched<'_, '_> {
             let mut threads = Vec::new();
             for (index, reader) in readers.into_iter().enumerate() {
                 let named = std::thread::Builder::new().name(format!("megadir-scan-{index}"));
-                // Dropping the unstarted readers ends the walk for the others.
+                // Dropping the unstarted readers ends the walk.
                 threads.push(named.spawn_scoped(scope, move || reader.run())?);
             }
             let mut flow = ControlFlow::Continue(());
@@ -195,7 +195,7 @@ impl Watched<'_, '_> {
 }
 
 impl Reader<'_> {
-    /// Or until cancelled.
+    /// Runs until the end or a cancellation.
     fn run(mut self) -> io::Result<Ended> {
         while !self.shared.stop.load(Ordering::Relaxed) {
             match self.step() {

@@ -1,4 +1,4 @@
-//! Reads a tree: each thread counts the entries that it reads and sends events to the caller's thread.
+//! Reads a tree: each thread counts its entries and sends events to the caller's thread.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -41,13 +41,12 @@ struct Reader<'r> {
     progress: &'r Progress,
     messages: Sender<Message>,
     conditions: Option<&'r Conditions>,
-    /// Could not be opened or read completely.
     failed: HashSet<PathBuf>,
 }
 
-/// Reads the tree below a directory by [`WalkOptions::threads`] threads, including other mounts if the options request
-/// it. The options need a stat backend for [`Item::WANT`] and what the conditions need; only entries that meet the conditions
-/// count. Breaks if `watch` requested a stop.
+/// Reads the tree below a directory by [`WalkOptions::threads`] threads, including other mounts if requested.
+/// The options need a stat backend for [`Item::WANT`] and the conditions; only entries that meet the
+/// conditions count. Breaks if `watch` requested a stop.
 ///
 /// ```
 /// use megadir::usage::{By, Item, Usage, UsageOptions, read};
@@ -81,7 +80,7 @@ pub fn read(
         return walk(usage, (root, subtree), &options, watch);
     }
     let (flow, below) = listing(usage, (&root, &subtree), &options, watch)?;
-    // None, but for those that were made meanwhile, and on file systems that count no links for them.
+    // Made meanwhile, or not counted as links by the file system.
     for name in below {
         let opened = match options.cross_mounts {
             true => root.open_below(&name).map(Some),
@@ -100,13 +99,13 @@ pub fn read(
     Ok(flow)
 }
 
-/// `true` if a directory probably has no subdirectories. A walk would read it with one thread.
+/// `true` if a directory probably has no subdirectories, so that a walk would use one thread.
 fn is_flat(root: &Dir, options: &WalkOptions) -> bool {
     let links = root.attributes(StatMask::LINKS);
     options.threads > 1 && links.is_ok_and(|links| links.have.contains(StatMask::LINKS) && links.links == 2)
 }
 
-/// Counts the entries of a directory that several threads read. Returns the names of the subdirectories to enter.
+/// Returns the names of the subdirectories to enter.
 fn listing(
     usage: &mut Usage,
     (root, subtree): (&Dir, &Subtree),
@@ -151,7 +150,6 @@ fn listing(
     Ok((flow, below))
 }
 
-/// Reads the tree below a directory, each directory by one of several threads.
 fn walk(
     usage: &mut Usage,
     (root, subtree): (Dir, Subtree),
@@ -174,7 +172,6 @@ fn walk(
         let mut threads = Vec::new();
         for (index, reader) in readers.into_iter().enumerate() {
             let named = std::thread::Builder::new().name(format!("megadir-usage-{index}"));
-            // Dropping the unstarted readers ends the walk for the others.
             threads.push(named.spawn_scoped(scope, move || reader.run())?);
         }
         loop {
@@ -261,7 +258,6 @@ impl Counted {
     }
 }
 
-/// Counts the entries that meet the conditions.
 fn count<'e>(
     tally: &mut Tally,
     directory: (&Subtree, &TreePath),
