@@ -33,7 +33,9 @@ pub fn drop_file_pages() -> io::Result<()> {
     for (start, end) in unchanged {
         // SAFETY: the mapping is of a file, and no page of it differs from the file. There is no other thread that could
         // write to it since, so all pages have the same content when they are mapped again.
-        unsafe { libc::madvise(std::ptr::with_exposed_provenance_mut(start), end - start, libc::MADV_DONTNEED) };
+        unsafe {
+            libc::madvise(std::ptr::with_exposed_provenance_mut(start), end - start, libc::MADV_DONTNEED)
+        };
     }
     reset_peak.write_all(RESET_PEAK)
 }
