@@ -67,7 +67,8 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("megadir: {error}");
+            let with_engine = words.iter().any(|word| word.as_encoded_bytes().starts_with(b"--engine"));
+            cmd::engine::print_error(&error, with_engine);
             ExitCode::from(error.code)
         }
     }

@@ -162,6 +162,8 @@ pub enum WorkerKind {
     Thread,
     /// Process.
     Process,
+    /// Process that an MPI launcher started, perhaps on another host ([`Ranks`](crate::Ranks)).
+    Rank,
 }
 
 /// Location of the files of several workers.

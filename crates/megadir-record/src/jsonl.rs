@@ -15,6 +15,7 @@ use crate::built::{Built, Epoch, SelfCheck, UsedByArms};
 use crate::machine::LabMount;
 use crate::machine::{Machine, Pressure};
 use crate::plan::Plan;
+use crate::ranks::Ranks;
 use crate::sample::{Sample, VoidReason};
 
 pub use reader::{Cut, ReadError, Record, read, read_partly};
@@ -85,6 +86,9 @@ pub struct Header {
     /// File systems that were created for the run, at its start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<LabMount>,
+    /// Ranks, if an MPI launcher started the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Ranks>,
 }
 
 /// Observation during the run: one of a fixed set of kinds, with figures in words.

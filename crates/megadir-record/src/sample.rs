@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ArmId;
+use crate::ranks::RankTimes;
 
 /// One block: one arm in one round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +39,9 @@ pub struct Sample {
     pub peak_bytes: Option<u64>,
     /// Evidence of equal work.
     pub counted: Counted,
+    /// Differences between ranks, if they did the work. Boxed, because most samples have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Box<RankTimes>>,
     /// Times of single operations, if the arm takes them. Boxed, because most samples have none and there may
     /// be millions of samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
