@@ -54,6 +54,8 @@ megadir_record::named! {
         ShellStart = "shell-start",
         /// A directory became full and its arm was stopped, or the directory may fill up before the arm is done.
         IndexFull = "index-full",
+        /// Ranks did the work: overhead and stragglers.
+        Ranks = "ranks",
     }
 }
 

@@ -36,6 +36,15 @@ struct Marker {
     run: String,
 }
 
+/// Reads the marker of a living run's directory.
+pub(crate) fn marker_below(parent: Borrowed<'_>, name: &str) -> io::Result<Vec<u8>> {
+    let directory = os::open_on_this_mount(parent, name)?;
+    let marker = os::open_file(directory.at(), MARKER, Access::Read)?;
+    let mut text = Vec::new();
+    marker.take(MARKER_BYTES_MAX).read_to_end(&mut text)?;
+    Ok(text)
+}
+
 /// A run's own directory; removed by [`Workspace::remove`], or by the next run if this process is killed.
 #[derive(Debug)]
 pub(crate) struct Workspace {
@@ -89,6 +98,10 @@ impl Workspace {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(crate) fn at(&self) -> Borrowed<'_> {

@@ -163,6 +163,7 @@ fn go_on(
         stop: &stop,
         heartbeat: &heartbeat,
         worker: Some(worker()),
+        ranks: None,
         resume,
     };
     let end = run(request, listeners);

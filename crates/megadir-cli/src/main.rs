@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     #[cfg(target_os = "linux")]
     if let Some(done) = cmd::launched(&words) {
-        return end(done);
+        return end(done, &words);
     }
     // Only help has the examples: adding them to every command would slow down each start.
     let mut program = Cli::command();
@@ -68,14 +68,15 @@ fn main() -> ExitCode {
         // --help and --version.
         Err(error) => ui::output::print(&error.to_string()).map(|()| exit::DONE),
     };
-    end(done)
+    end(done, &words)
 }
 
-fn end(done: Result<u8, exit::CliError>) -> ExitCode {
+fn end(done: Result<u8, exit::CliError>, words: &[OsString]) -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("megadir: {error}");
+            let with_engine = words.iter().any(|word| word.as_encoded_bytes().starts_with(b"--engine"));
+            cmd::engine::print_error(&error, with_engine);
             ExitCode::from(error.code)
         }
     }

@@ -151,6 +151,8 @@ pub enum WorkerKind {
     /// With its own descriptor table if the system supports it.
     Thread,
     Process,
+    /// Process that an MPI launcher started, perhaps on another host ([`Ranks`](crate::Ranks)).
+    Rank,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

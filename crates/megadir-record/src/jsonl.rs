@@ -15,6 +15,7 @@ use crate::built::{Built, Epoch, SelfCheck, UsedByArms};
 use crate::machine::LabMount;
 use crate::machine::{Machine, Pressure};
 use crate::plan::Plan;
+use crate::ranks::Ranks;
 use crate::sample::{Sample, VoidReason};
 
 pub use reader::{Cut, ReadError, Record, read, read_partly};
@@ -78,6 +79,9 @@ pub struct Header {
     /// In the state at the start of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<LabMount>,
+    /// Ranks, if an MPI launcher started the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Ranks>,
 }
 
 /// Observation during the run, of one of a fixed set of kinds.

@@ -26,6 +26,7 @@ pub mod jsonl;
 pub mod machine;
 mod named;
 pub mod plan;
+pub mod ranks;
 pub mod redact;
 pub mod sample;
 
@@ -51,6 +52,7 @@ pub use plan::{
     Arm, CacheState, ExpectedFiles, Keys, LookupCall, Order, Plan, Predicted, Presence, Preset, Published,
     Role, Rules, Stage, Stop, Work,
 };
+pub use ranks::{RankTimes, Ranks};
 pub use sample::{Counted, Phase, Refused, Sample, VoidReason};
 pub use sample::{Latency, Since};
 #[doc(hidden)] // for `named!`

@@ -9,6 +9,7 @@ use crate::machine::Place;
 use crate::machine::{FileSystem, Machine};
 use crate::plan::GroupRule;
 use crate::plan::{Plan, Work};
+use crate::ranks::Ranks;
 use crate::sample::Sample;
 
 pub const REDACTED: &str = "...";
@@ -72,7 +73,13 @@ pub fn private_names(header: &Header) -> Vec<String> {
     });
     // The device of a file system in memory is an ordinary word.
     let devices = mounted.chain(devices).filter(|device| device.contains('/'));
-    existing.chain(directory).chain(of_machine.into_iter().flatten().cloned()).chain(devices).collect()
+    let hosts = header.ranks.iter().flat_map(|ranks| ranks.hosts.iter().cloned());
+    existing
+        .chain(directory)
+        .chain(hosts)
+        .chain(of_machine.into_iter().flatten().cloned())
+        .chain(devices)
+        .collect()
 }
 
 fn cause(sample: &mut Sample, private: &[String]) {
@@ -85,6 +92,7 @@ pub fn header(header: &mut Header, private: &[String]) {
     header.directory = None;
     header.command = command(&header.command, private);
     machine(&mut header.machine);
+    header.ranks.iter_mut().for_each(Ranks::redact);
     header.file_systems.iter_mut().for_each(|mount| file_system(&mut mount.file_system));
     plan(&mut header.plan, private);
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ArmId;
+use crate::ranks::RankTimes;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -22,6 +23,7 @@ pub struct Sample {
     pub start_ns: u64,
     /// One listing of a directory is one operation.
     pub operations: u64,
+    /// Wall time.
     pub elapsed_ns: u64,
     /// User CPU time of the process, nanoseconds (the kernel's granularity may be coarse).
     pub user_ns: u64,
@@ -35,6 +37,9 @@ pub struct Sample {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
     pub counted: Counted,
+    /// Differences between ranks, if they did the work. Boxed, because most samples have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Box<RankTimes>>,
     /// Boxed, because most samples have none and there may be millions of samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Box<Latency>>,

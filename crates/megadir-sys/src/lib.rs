@@ -27,6 +27,8 @@ pub mod loop_device;
 #[cfg(target_os = "linux")]
 pub mod mount_namespace;
 #[cfg(target_os = "linux")]
+pub mod mpi;
+#[cfg(target_os = "linux")]
 pub mod page_cache;
 pub mod processor;
 #[cfg(target_os = "linux")]

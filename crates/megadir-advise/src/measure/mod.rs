@@ -168,6 +168,7 @@ fn carry_out(
                 heartbeat: request.beat,
                 erase_device: false,
                 worker: None,
+                ranks: None,
             },
             &mut [&mut recorder, &mut watch, listener],
         )

@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use megadir::Dir;
-use megadir_record::{Arm, Counted, Note, Phase, Plan, Work};
+use megadir_record::{Arm, Counted, Note, Phase, Plan, RankTimes, Work, WorkerKind, Workers};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
 
@@ -40,7 +40,7 @@ use stat_some::{Ask, StatSomeSpec};
 pub use command::launch;
 pub use command::program_facts;
 pub(crate) use command::{Fingerprint, Program, fingerprint, printed_otherwise};
-pub use files::serve;
+pub use files::{RankWorkers, serve};
 pub(crate) use list::Listing;
 pub(crate) use lookup::{ABSENT_NAMES, NameSource, SAMPLE_MAX};
 pub(crate) use stat_all::Expected;
@@ -97,6 +97,30 @@ pub struct WorkerCommand {
     pub arguments: Vec<OsString>,
 }
 
+/// Where a run gets workers other than threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WorkerSource<'a> {
+    pub(crate) command: Option<&'a WorkerCommand>,
+    pub(crate) ranks: Option<&'a RankWorkers>,
+}
+
+impl WorkerSource<'_> {
+    /// Returns the reason why these workers are unavailable.
+    fn lacking(&self, workers: &Workers) -> Option<String> {
+        let Workers { count, kind, .. } = *workers;
+        match (kind, self.command, self.ranks) {
+            (WorkerKind::Process, None, _) => Some("this program cannot start worker processes".into()),
+            (WorkerKind::Rank, _, None) => {
+                Some("its workers are ranks; start the run with an MPI launcher and --engine mpi".into())
+            }
+            (WorkerKind::Rank, _, Some(ranks)) if count > ranks.size() => {
+                Some(format!("it needs {count} ranks, and the launcher started {}", ranks.size()))
+            }
+            _ => None,
+        }
+    }
+}
+
 pub(crate) trait Workload {
     /// Returns the reason why it is impossible on `directory`.
     fn unavailable(&self, directory: &Dir) -> Option<String>;
@@ -144,6 +168,8 @@ pub(crate) struct BlockUsage {
     pub(crate) usage: Usage,
     /// Peak memory of the process that did the work, if it was not this one, bytes.
     pub(crate) peak_bytes: Option<u64>,
+    /// Differences between ranks, if they did the work.
+    pub(crate) ranks: Option<RankTimes>,
 }
 
 /// Identifies a block; with the plan's seed it determines all random choices of a workload.
@@ -171,19 +197,19 @@ pub(crate) fn workload<'a>(
     plan: &Plan,
     planned: &Arm,
     names: &'a NameSource,
-    worker: Option<&'a WorkerCommand>,
+    source: WorkerSource<'a>,
 ) -> Result<Box<dyn Workload + 'a>, WorkError> {
     let seed = plan.seed;
     Ok(match &planned.work {
         Work::List { .. } => Box::new(Listing::new(&planned.work)?),
         Work::Lookup { presence, keys, call } => Box::new(Lookup::new(*presence, *keys, *call, names, seed)),
-        Work::Files(work) => Box::new(Files::new(work, &plan.data[planned.data.0 as usize], seed, worker)),
+        Work::Files(work) => Box::new(Files::new(work, &plan.data[planned.data.0 as usize], seed, source)),
         Work::Remove(work) => Box::new(Removal::new(*work)),
         Work::Attributes { method, buffer_bytes, threads, keeps, .. } => {
             Box::new(FileAttributes::new(method, *buffer_bytes, *threads, *keeps)?)
         }
         Work::Ask { files } => Box::new(Ask::new(*files, names, seed)),
-        Work::Command(work) => Box::new(Program::of(plan, planned, work, worker)),
+        Work::Command(work) => Box::new(Program::of(plan, planned, work, source.command)),
         Work::FillUntilRefused { .. } => Box::new(FillUntilFull::new(names.scheme(), seed)),
     })
 }

@@ -9,7 +9,7 @@ use megadir_sys::usage::process_usage;
 use crate::cache::{Before, Caches};
 use crate::control::{RunControl, WorkError};
 use crate::dataset::LEVELS_MAX;
-use crate::kind::{BlockKey, BlockUsage, NameSource, WorkerCommand, Workload, workload};
+use crate::kind::{BlockKey, BlockUsage, NameSource, WorkerSource, Workload, workload};
 use crate::measure::Stopwatch;
 use crate::os::{At, Borrowed, each_entry_of_run, open_on_this_mount};
 use crate::run::RunError;
@@ -30,11 +30,11 @@ impl<'a> ArmWorks<'a> {
     pub(crate) fn new(
         plan: &Plan,
         names: &'a [NameSource],
-        worker: Option<&'a WorkerCommand>,
+        source: WorkerSource<'a>,
         caches: &Caches,
         (control, stopwatch): (RunControl<'a>, Stopwatch),
     ) -> Result<Self, RunError> {
-        let work = |arm: &Arm| workload(plan, arm, &names[arm.data.0 as usize], worker);
+        let work = |arm: &Arm| workload(plan, arm, &names[arm.data.0 as usize], source);
         let works = plan.arms.iter().map(work).collect::<Result<Vec<_>, _>>();
         let works =
             works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;
@@ -67,7 +67,7 @@ pub(crate) fn one(
     let worked = readied.and_then(|()| work.run(directory, operations, stopwatch, control));
     let elapsed_ns = monotonic_ns() - start_ns;
     let usage = process_usage().since(before);
-    let taken = work.usage().unwrap_or(BlockUsage { elapsed_ns, usage, peak_bytes: None });
+    let taken = work.usage().unwrap_or(BlockUsage { elapsed_ns, usage, peak_bytes: None, ranks: None });
     let (counted, refused) = match (worked, &check) {
         (Ok(counted), None) => (counted, None),
         (Ok(counted), Some(check)) => (check.after(counted, directory.at(), control)?, None),
@@ -101,6 +101,7 @@ pub(crate) fn one(
         read_bytes: taken.usage.read_bytes,
         peak_bytes: taken.peak_bytes,
         counted,
+        ranks: taken.ranks.map(Box::new),
         // Warm-up is not evaluated, and can be longer than the rest.
         latency: stopwatch
             .latency()

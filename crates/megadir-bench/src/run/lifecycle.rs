@@ -11,10 +11,11 @@ use megadir_sys::clock::monotonic_ns;
 
 use crate::control::{RunControl, WorkError};
 use crate::event::{Event, Listener};
+use crate::kind::RankWorkers;
 use crate::measure::{Calibration, Operation, Stopwatch, self_check};
 use crate::note::NoteKind;
 use crate::os::{At, Borrowed};
-use crate::run::resume::{check_machine, check_same};
+use crate::run::resume::{check_machine, check_ranks, check_same};
 use crate::run::rounds::{Measured, measure};
 use crate::run::setup::{Prepared, prepare, rebuild_for_epoch};
 use crate::run::{Listeners, RunEnd, RunError, RunRequest};
@@ -40,6 +41,7 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
     {
         // Before anything is written.
         check_machine(begun, &host::describe(directory.at(), &request.program))?;
+        check_ranks(begun, request.ranks.map(RankWorkers::facts))?;
     }
     let mut prepared = prepare(request, &mut listeners)?;
     prepared.epoch = epoch;
@@ -81,6 +83,7 @@ fn begin(
         plan: whole.clone(),
         machine,
         file_systems: prepared.volumes.describe(),
+        ranks: prepared.ranks.map(|ranks| ranks.facts().clone()),
     };
     listeners.tell(&Event::Started(&header))?;
     if let Some(built) = &prepared.built {
@@ -158,11 +161,15 @@ fn record(
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
     let mut notes = std::mem::take(&mut prepared.notes);
-    let calibration = calibrate();
+    // Cycle counters of different hosts have different ticks.
+    let calibration = prepared.ranks.map_or_else(calibrate, |_| Calibration { ns_per_tick: None });
     let checked = match check(prepared.directory.at(), prepared.plan.seed, calibration, prepared.control) {
         Ok(check) => {
             listeners.tell(&Event::Checked(&check))?;
-            notes.extend(notes_on(&check));
+            // With ranks the monotonic clock was chosen.
+            let by_choice =
+                |note: &Note| prepared.ranks.is_some() && note.kind == NoteKind::NoCycleCounter.name();
+            notes.extend(notes_on(&check).into_iter().filter(|note| !by_choice(note)));
             Ok(Some(check.null_loop_ns))
         }
         // The rounds end at once for the same reason.
@@ -175,6 +182,8 @@ fn record(
     let measured = checked.and_then(|_| all_epochs(prepared, whole, samples, zero_ns, &stopwatch, listeners));
     let measured = measured.map_err(|error| of_images(prepared, error));
     let told = drift_since(&calibration).map_or(Ok(()), |note| listeners.note(&note));
+    let of_ranks = prepared.ranks.map(|ranks| NoteKind::Ranks.note(ranks.summary()));
+    let told = told.and(of_ranks.map_or(Ok(()), |note| listeners.note(&note)));
     let (complete, reason) = match &measured {
         Ok(measured) if measured.complete => (true, None),
         Ok(_) => (false, Some("interrupted".to_owned())),

@@ -24,7 +24,7 @@ use crate::control::{WorkError, words};
 use crate::dataset::FillError;
 use crate::event::{Event, Listener};
 use crate::host::Program;
-use crate::kind::WorkerCommand;
+use crate::kind::{RankWorkers, WorkerCommand};
 use crate::lab::LabError;
 use crate::plan::PlanError;
 
@@ -49,6 +49,8 @@ pub struct RunRequest<'a> {
     pub erase_device: bool,
     /// Command that starts worker processes; without it arms with such workers are omitted.
     pub worker: Option<WorkerCommand>,
+    /// Ranks as workers, of which this process is rank 0; without them arms with such workers are omitted.
+    pub ranks: Option<&'a RankWorkers>,
 }
 
 /// Returns a suggestion if a directory cannot be used.

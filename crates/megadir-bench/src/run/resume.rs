@@ -2,7 +2,9 @@
 //! next block, untimed and unrecorded. Arms that use files of earlier arms repeat this round's blocks in order;
 //! all others run one block, so that caches are as warm as after a round.
 
-use megadir_record::{ArmId, Data, FileSystem, Header, LabMount, Machine, Place, Plan, Record, Sample};
+use megadir_record::{
+    ArmId, Data, FileSystem, Header, LabMount, Machine, Place, Plan, Ranks, Record, Sample,
+};
 
 use super::block::ArmWorks;
 use super::setup::Prepared;
@@ -97,6 +99,25 @@ pub(super) fn check_machine(begun: &Record, machine: &Machine) -> Result<(), Run
         }
     }
     Ok(())
+}
+
+/// Refuses other ranks than those of the record. In records for sharing, hosts have no names.
+pub(super) fn check_ranks(begun: &Record, now: Option<&Ranks>) -> Result<(), RunError> {
+    let of = |ranks: Option<&Ranks>| {
+        ranks.map_or_else(
+            || "none".to_owned(),
+            |ranks| match (ranks.host_count(), ranks.shift) {
+                (1, _) => format!("{} on 1 host", ranks.hosts.len()),
+                (hosts, shift) => format!("{} on {hosts} hosts, moved by {shift}", ranks.hosts.len()),
+            },
+        )
+    };
+    let (then, now) = (of(begun.header.ranks.as_ref()), of(now));
+    if then == now {
+        return Ok(());
+    }
+    let hint = "use the same launcher, number of processes and hosts, with --engine mpi";
+    Err(RunError::Resume { reason: format!("the ranks were {then}, and are now {now}; {hint}") })
 }
 
 /// Refuses to continue a record if further blocks could not be compared with the earlier ones.

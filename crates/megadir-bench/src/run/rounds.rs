@@ -13,6 +13,7 @@ use crate::control::RunControl;
 use crate::event::Event;
 use crate::host::TICK_NS;
 use crate::host::stolen_ticks;
+use crate::kind::WorkerSource;
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
 use crate::run::data_dirs::{DataDirs, RoundDirs};
@@ -40,9 +41,10 @@ pub(crate) fn measure(
     stopwatch: Stopwatch,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
-    let Prepared { plan, epoch, truths, names, control, worker, caches, volumes, .. } = prepared;
+    let Prepared { plan, epoch, truths, names, control, worker, ranks, caches, volumes, .. } = prepared;
     let (plan, control) = (&*plan, *control);
-    let mut works = ArmWorks::new(plan, names, worker.as_ref(), caches, (control, stopwatch))?;
+    let source = WorkerSource { command: worker.as_ref(), ranks: *ranks };
+    let mut works = ArmWorks::new(plan, names, source, caches, (control, stopwatch))?;
     let mut round_dirs = round_dirs(plan, volumes, directories, control, listeners)?;
     let (mut unequal_blocks, mut disturbed) = (0, Disturbed::default());
     if !replay(plan, &samples, &mut works, &mut round_dirs)? {

@@ -16,7 +16,9 @@ use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, FillError, NAME_BYTES_MAX, Names};
 use crate::event::Event;
 use crate::host::Program;
-use crate::kind::{FILES_MAX, Listing, NameSource, SAMPLE_MAX, WorkerCommand, workload};
+use crate::kind::{
+    FILES_MAX, Listing, NameSource, RankWorkers, SAMPLE_MAX, WorkerCommand, WorkerSource, workload,
+};
 use crate::lab::Lab;
 use crate::note::NoteKind;
 use crate::os::{self, At};
@@ -44,6 +46,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) names: Vec<NameSource>,
     pub(crate) control: RunControl<'a>,
     pub(crate) worker: Option<WorkerCommand>,
+    pub(crate) ranks: Option<&'a RankWorkers>,
     pub(crate) caches: Caches,
     pub(crate) volumes: Volumes,
 }
@@ -70,8 +73,9 @@ pub(crate) fn prepare<'a>(
     request: RunRequest<'a>,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Prepared<'a>, RunError> {
-    let RunRequest { plan, mut notes, directory: path, command, program, stop, heartbeat, worker, .. } =
-        request;
+    let RunRequest {
+        plan, mut notes, directory: path, command, program, stop, heartbeat, worker, ranks, ..
+    } = request;
     let control = RunControl { stop, heartbeat };
     let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
     let open = || Dir::open(&path).map_err(|error| unusable(error.into()));
@@ -118,6 +122,7 @@ pub(crate) fn prepare<'a>(
         names: Vec::new(),
         control,
         worker,
+        ranks,
         caches,
         volumes,
     };
@@ -259,17 +264,17 @@ fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunEr
     expect_attributes(&mut prepared.plan, &prepared.data, prepared.control)
         .map_err(|error| arm("std", error))?;
     let mut gone: Vec<(ArmId, String)> = Vec::new();
+    let source = WorkerSource { command: prepared.worker.as_ref(), ranks: prepared.ranks };
     for planned in &prepared.plan.arms {
-        let names = &prepared.names[planned.data.0 as usize];
-        let work = workload(&prepared.plan, planned, names, prepared.worker.as_ref())
+        let data = planned.data.0 as usize;
+        let work = workload(&prepared.plan, planned, &prepared.names[data], source)
             .map_err(|error| arm(&planned.name, error))?;
         if let Some(note) = work.remark()
             && !prepared.notes.contains(&note)
         {
             prepared.notes.push(note);
         }
-        let reason = work.unavailable(&prepared.data[planned.data.0 as usize]);
-        gone.extend(reason.map(|reason| (planned.id, reason)));
+        gone.extend(work.unavailable(&prepared.data[data]).map(|reason| (planned.id, reason)));
     }
     let mut trial = Trial {
         plan: &mut prepared.plan,

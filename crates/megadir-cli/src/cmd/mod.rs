@@ -17,6 +17,7 @@ mod change_options;
 mod changes;
 mod conditions;
 mod doctor;
+pub(crate) mod engine;
 mod error_limiter;
 #[cfg(any(target_os = "linux", windows))]
 mod failure;
@@ -125,9 +126,25 @@ impl Command {
             Self::Generate(args) => args.prints(),
         }
     }
+
+    /// If several copies of it would write, create or remove the same files.
+    fn writes(&self) -> bool {
+        match self {
+            Self::Make(_) | Self::Remove(_) | Self::Reshard(_) | Self::Advise(_) => true,
+            Self::List(args) => args.writes(),
+            Self::Usage(args) => args.writes(),
+            Self::Limits(args) => args.writes(),
+            Self::Scan(args) => args.writes(),
+            Self::Changes(args) => args.writes(),
+            Self::Bench(args) => args.writes(),
+            Self::Generate(args) => !args.prints(),
+            Self::Layout(_) | Self::Backends(_) | Self::Doctor(_) | Self::Version(_) => false,
+        }
+    }
 }
 
 pub(crate) fn run(command: Command) -> Result<u8, CliError> {
+    engine::refuse_copies(&command)?;
     if command.prints() {
         // Check before the command measures, removes or replaces anything: afterwards the report would be lost.
         output::check_open()?;

@@ -63,6 +63,8 @@ mod metrics;
 #[cfg(target_os = "linux")]
 mod million;
 #[cfg(target_os = "linux")]
+mod mpi;
+#[cfg(target_os = "linux")]
 mod parallel;
 #[cfg(target_os = "linux")]
 mod peers;

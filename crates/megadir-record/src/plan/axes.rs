@@ -383,6 +383,7 @@ pub fn workers(count: u32, kind: Option<WorkerKind>) -> String {
     let (one, several) = match kind {
         None => ("worker", "workers"),
         Some(WorkerKind::Process) => ("process", "processes"),
+        Some(WorkerKind::Rank) => ("rank", "ranks"),
         Some(WorkerKind::Thread) => ("thread", "threads"),
     };
     format!("{count} {}", if count == 1 { one } else { several })

@@ -170,6 +170,7 @@ pub(super) fn header() -> Header {
         plan: plan(),
         machine: machine(),
         file_systems: Vec::new(),
+        ranks: None,
     }
 }
 
@@ -188,6 +189,7 @@ pub(super) fn sample(round: u32, attempt: u32, arm: u32) -> Sample {
         system_ns: 500,
         read_bytes: None,
         peak_bytes: None,
+        ranks: None,
         counted: Counted { entries: 10, hash: u64::MAX, calls: None, written_bytes: 0 },
         latency: (arm == 1).then(|| Box::new(latency())),
         voided: None,

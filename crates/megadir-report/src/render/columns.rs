@@ -154,6 +154,19 @@ pub const COLUMNS: &[Column] = &[
         optional(row.sample.peak_bytes)
     }),
     number(
+        "first_done_ns",
+        "time of the rank that was done first; this and the next two empty without ranks",
+        |row| optional(row.sample.ranks.as_ref().map(|ranks| ranks.first_done_ns)),
+    ),
+    number("last_done_ns", "time of the rank that was done last", |row| {
+        optional(row.sample.ranks.as_ref().map(|ranks| ranks.last_done_ns))
+    }),
+    number(
+        "last_rank",
+        "rank that was done last, from 0; the record's first line has the host of each rank",
+        |row| optional(row.sample.ranks.as_ref().map(|ranks| u64::from(ranks.last_rank))),
+    ),
+    number(
         "refused_entries",
         "entries of the directory that took no more names; empty where the block was done",
         |row| optional(row.sample.refused.as_ref().map(|refused| refused.entries)),

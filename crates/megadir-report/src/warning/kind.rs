@@ -322,6 +322,10 @@ const ADVICE: &[(&str, &str)] = &[
         "shell-start",
         "Differences between commands do not contain it, ratios do; commands without pipes and variables need no shell.",
     ),
+    (
+        "ranks",
+        "Nothing, if the last rank changes from block to block; a rank that is the last in most blocks has a slow host or a slow way to the server.",
+    ),
     ("leftovers", "Nothing, if the directory was removed; else `megadir bench clean` names and removes it."),
 ];
 

@@ -134,6 +134,7 @@ impl Synthetic {
             system_ns: elapsed_ns / 10 * 9,
             read_bytes: None,
             peak_bytes: None,
+            ranks: None,
             counted: Counted {
                 entries,
                 hash: 0x5eed_0000_0000_0000 + entries,
@@ -181,6 +182,7 @@ impl Synthetic {
             plan,
             machine: machine(),
             file_systems: Vec::new(),
+            ranks: None,
         }
     }
 }

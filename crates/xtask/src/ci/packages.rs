@@ -28,6 +28,8 @@ static TOOLS: &[Tool] = &[
     tool("unshare", "util-linux", "tests in a mount namespace"),
     tool("strace", "strace", "tests that count system calls"),
     tool("valgrind", "valgrind", "stage instructions"),
+    tool("mpirun.openmpi", "openmpi-bin", "tests of ranks on Open MPI"),
+    tool("mpirun.mpich", "mpich", "tests of ranks on MPICH"),
     tool("bfs", "bfs", "comparison with bfs"),
     tool("fdfind", "fd-find", "comparison with fd"),
     tool("g++", "g++", "stage fuzz, and tests of std::filesystem"),

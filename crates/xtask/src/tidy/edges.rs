@@ -19,7 +19,11 @@ static ALLOWED: &[Allowed] = &[
     allowed("megadir", &["megadir-sys"]),
     allowed("megadir-inventory", &["megadir"]),
     allowed("megadir-lab", &["megadir-sys", "megadir", "megadir-record"]),
-    allowed("megadir-bench", &["megadir-sys", "megadir", "megadir-lab", "megadir-stats", "megadir-record"]),
+    allowed("megadir-mpi", &["megadir-sys"]),
+    allowed(
+        "megadir-bench",
+        &["megadir-sys", "megadir", "megadir-lab", "megadir-mpi", "megadir-stats", "megadir-record"],
+    ),
     allowed("megadir-report", &["megadir-stats", "megadir-record"]),
     allowed("megadir-advise", &["megadir", "megadir-record", "megadir-bench", "megadir-report"]),
     allowed(
@@ -28,6 +32,7 @@ static ALLOWED: &[Allowed] = &[
             "megadir",
             "megadir-advise",
             "megadir-inventory",
+            "megadir-mpi",
             "megadir-bench",
             "megadir-report",
             "megadir-record",

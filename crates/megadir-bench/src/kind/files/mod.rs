@@ -13,6 +13,7 @@ mod by_directory;
 mod file;
 mod order;
 mod processes;
+mod ranks;
 mod task;
 mod transport;
 mod worker;
@@ -36,7 +37,7 @@ use worker::{Report, Worker};
 
 use crate::control::{RunControl, WorkError};
 use crate::kind::arms::Arms;
-use crate::kind::{BlockKey, BlockUsage, WorkerCommand, Workload};
+use crate::kind::{BlockKey, BlockUsage, WorkerSource, Workload};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
 use crate::os;
@@ -46,13 +47,14 @@ use crate::os::{At, Borrowed};
 mod tests;
 
 pub use processes::serve;
+pub use ranks::RankWorkers;
 
 /// One arm's work on files.
 pub(crate) struct Files<'a> {
     work: FileWork,
     data: Data,
     seed: u64,
-    command: Option<&'a WorkerCommand>,
+    source: WorkerSource<'a>,
     /// Workers prepared for a block.
     crew: Crew,
     taken: Option<BlockUsage>,
@@ -62,11 +64,13 @@ enum Crew {
     None,
     Threads(Vec<Worker>),
     Processes(Processes),
+    /// The worker of rank 0; the other ranks have their own.
+    Ranks(Option<Box<Worker>>),
 }
 
 impl<'a> Files<'a> {
-    pub(crate) fn new(work: &FileWork, data: &Data, seed: u64, command: Option<&'a WorkerCommand>) -> Self {
-        Self { work: work.clone(), data: data.clone(), seed, command, crew: Crew::None, taken: None }
+    pub(crate) fn new(work: &FileWork, data: &Data, seed: u64, source: WorkerSource<'a>) -> Self {
+        Self { work: work.clone(), data: data.clone(), seed, source, crew: Crew::None, taken: None }
     }
 
     /// Returns the tasks of a block, one per worker; `None` for an existing directory.
@@ -96,8 +100,8 @@ impl Workload for Files<'_> {
                 "it changes files, so it needs files created by the run, not a directory of yours".into(),
             );
         };
-        if self.work.workers.kind == WorkerKind::Process && self.command.is_none() {
-            return Some("this program cannot start worker processes".into());
+        if let Some(reason) = self.source.lacking(&self.work.workers) {
+            return Some(reason);
         }
         refused(&self.work).or_else(|| file::refused(&self.work, directory.at())).or_else(|| {
             let task = self.tasks(FIRST)?.pop()?;
@@ -134,9 +138,12 @@ impl Workload for Files<'_> {
         // End the workers of an earlier block first.
         (self.crew, self.taken) = (Crew::None, None);
         let tasks = self.tasks(block).unwrap_or_default();
-        self.crew = match (self.work.workers.kind, self.command) {
-            (WorkerKind::Process, Some(command)) => {
+        self.crew = match (self.work.workers.kind, self.source) {
+            (WorkerKind::Process, WorkerSource { command: Some(command), .. }) => {
                 Crew::Processes(Processes::prepare(tasks, directory, command, control)?)
+            }
+            (WorkerKind::Rank, WorkerSource { ranks: Some(ranks), .. }) => {
+                Crew::Ranks(ranks.prepare(tasks, directory, control)?)
             }
             _ => Crew::Threads(processes::prepare(tasks, directory, control)?),
         };
@@ -151,15 +158,24 @@ impl Workload for Files<'_> {
         control: RunControl<'_>,
     ) -> Result<Counted, WorkError> {
         // Dropping the crew on return ends workers that are not done.
+        let mut times = None;
         let reports = match std::mem::replace(&mut self.crew, Crew::None) {
             Crew::None => Vec::new(),
             Crew::Threads(mut workers) => {
                 processes::work_threads(&mut workers, directory, stopwatch, control)?
             }
             Crew::Processes(mut processes) => processes.work(directory, stopwatch, control)?,
+            Crew::Ranks(worker) => match self.source.ranks {
+                Some(ranks) => {
+                    let (reports, of_ranks) = ranks.work(worker, directory, stopwatch, control)?;
+                    times = of_ranks;
+                    reports
+                }
+                None => Vec::new(),
+            },
         };
         let (taken, counted) = sum_up(&reports);
-        self.taken = Some(taken);
+        self.taken = Some(BlockUsage { ranks: times, ..taken });
         Ok(counted)
     }
 
@@ -222,8 +238,12 @@ fn sum_up(reports: &[Report]) -> (BlockUsage, Counted) {
         system_ns: sum(|report| report.system_ns),
         read_bytes: reports.iter().map(|report| report.read_bytes).sum(),
     };
-    let taken =
-        BlockUsage { elapsed_ns: reports.iter().map(worked).max().unwrap_or(0), usage, peak_bytes: None };
+    let taken = BlockUsage {
+        elapsed_ns: reports.iter().map(worked).max().unwrap_or(0),
+        usage,
+        peak_bytes: None,
+        ranks: None,
+    };
     let (entries, hash) = (sum(|report| report.files), sum(|report| report.wrong));
     (taken, Counted { entries, hash, calls: None, written_bytes: 0 })
 }

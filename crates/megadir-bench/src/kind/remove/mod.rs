@@ -234,7 +234,7 @@ impl Workload for Removal {
             system_ns: own.system_ns + children.system_ns,
             read_bytes: own.read_bytes.zip(children.read_bytes).map(|(own, children)| own + children),
         };
-        self.taken = Some(BlockUsage { elapsed_ns, usage, peak_bytes: None });
+        self.taken = Some(BlockUsage { elapsed_ns, usage, peak_bytes: None, ranks: None });
         Ok(Counted { entries, hash: 0, calls: None, written_bytes: 0 })
     }
 

@@ -63,6 +63,19 @@ impl Args {
             | Command::Null(_) => true,
         }
     }
+
+    pub(super) fn writes(&self) -> bool {
+        match &self.command {
+            Command::Run(args) => args.engine.is_none(),
+            Command::Commands(_) | Command::Clean(_) => true,
+            Command::Report(args) => args.output.is_some(),
+            Command::List(_)
+            | Command::Compare(_)
+            | Command::Filesystems(_)
+            | Command::Null(_)
+            | Command::Worker => false,
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {

@@ -17,6 +17,7 @@ use super::lab::LabArgs;
 use super::report::Wording;
 use super::volumes;
 use super::work::FileWorkArgs;
+use crate::cmd::engine::Engine;
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
 use crate::parse;
@@ -75,6 +76,18 @@ pub(crate) struct Args {
     /// set is not taken for a difference.
     #[arg(long, value_name = "N", value_parser = epochs)]
     epochs: Option<u32>,
+    /// Engine of the workers: mpi, the processes that an MPI launcher started, on one host or several
+    ///
+    /// For study smallfile and study files with [smallfile], on a directory that all hosts share: mpirun -np 4 megadir bench
+    /// run smallfile --engine mpi --dir DIR. Each process is a worker, called rank. The MPI library is chosen by the
+    /// launcher; the environment variable MEGADIR_MPI=PATH names another. docs/mpi.md has more.
+    #[arg(
+        long,
+        value_name = "ENGINE",
+        requires = "dirs",
+        conflicts_with_all = ["worker_kind", "fs", "device", "drop_caches"]
+    )]
+    pub(crate) engine: Option<Engine>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
@@ -194,11 +207,29 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Args {
-    /// Returns the study and its options.
-    pub(crate) fn asked(&self) -> Result<Asked<'_>, CliError> {
+    /// Checks options of a run with `--engine`, which may also resume a record.
+    pub(crate) fn check_ranked(&self) -> Result<(), CliError> {
+        if self.run.dirs.len() > 1 {
+            return Err(CliError::usage("--engine mpi works in one directory: name one with --dir"));
+        }
+        match self.run.cache.iter().find(|state| **state != CacheState::Warm) {
+            Some(state) => Err(CliError::usage(format!(
+                "--cache {}: every host has its own cache, so --engine mpi measures warm ones only",
+                state.name()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the study and its options; `ranks` is the number of ranks of `--engine`.
+    pub(crate) fn asked(&self, ranks: Option<u32>) -> Result<Asked<'_>, CliError> {
         let mut study = study_of(self.study.as_deref().unwrap_or_default())?;
         let spread = self.work.spread(&study)?;
         self.work.apply(&mut study)?;
+        if let Some(ranks) = ranks {
+            self.check_ranked()?;
+            self.work.use_ranks(&mut study, ranks)?;
+        }
         let preset = match (self.quick, self.published) {
             (true, _) => Preset::Quick,
             (_, true) => Preset::Published,

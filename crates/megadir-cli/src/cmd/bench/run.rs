@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_bench::plan::{Planned, estimate};
-use megadir_bench::{Listener, Program, Recorder, RunEnd, RunError, RunRequest, record_file_name};
+use megadir_bench::{
+    Listener, Program, RankWorkers, Recorder, RunEnd, RunError, RunRequest, record_file_name,
+};
 use megadir_record::{CacheState, DataSource, Plan, Record, Work};
 use megadir_report::Report;
 
@@ -18,17 +20,44 @@ use super::progress::Progress;
 use super::record_file::RecordFile;
 use super::report::{self, Wording};
 use super::resume;
+use crate::cmd::engine::{self, Engine};
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
 use crate::ui::message::{counted, reason};
 use crate::ui::output::print;
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    let done = interruptible(|interrupt| match &args.resume {
-        Some(path) => resume_run(path, &args.run, interrupt),
-        None => run_study(args.asked()?, interrupt),
-    });
+    if let Some(Engine::Mpi) = args.engine {
+        return interruptible(|interrupt| run_ranked(args, interrupt));
+    }
+    let done = interruptible(|interrupt| begin(args, interrupt, None));
     finish(done?, args.run.wording(), &mut |_, _| Ok(()))
+}
+
+fn begin(args: &Args, interrupt: &Interrupt, ranks: Option<&RankWorkers>) -> Result<Done, CliError> {
+    match &args.resume {
+        Some(path) => resume_run(path, &args.run, interrupt, ranks),
+        None => run_study(args.asked(ranks.map(RankWorkers::size))?, interrupt, ranks),
+    }
+}
+
+/// Runs with the ranks of an MPI launcher. All have the same exit code, and only rank 0 prints.
+fn run_ranked(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
+    args.check_ranked()?;
+    let directory = args.run.dirs.first().map_or(Path::new("."), PathBuf::as_path);
+    let ranks = engine::join(directory, &interrupt.beat)?;
+    let left = |error: io::Error| CliError::nothing_ran(format!("--engine mpi: {error}"));
+    if ranks.rank() > 0 {
+        return ranks.serve().map_err(left);
+    }
+    let done = begin(args, interrupt, Some(&ranks));
+    let done = done.and_then(|done| finish(done, args.run.wording(), &mut |_, _| Ok(())));
+    let code = done.unwrap_or_else(|error| {
+        // Before the other ranks end: a launcher may end this one then.
+        eprintln!("megadir: {error}");
+        error.code
+    });
+    ranks.end(code).map(|()| code).map_err(left)
 }
 
 /// Reports further on the record of a run.
@@ -37,7 +66,7 @@ type More<'a> = dyn FnMut(&Path, &Report) -> Result<(), CliError> + 'a;
 /// Runs a study that is not in a file; `more` reports further on the record of a run that measured something.
 pub(crate) fn run_asked(asked: Asked<'_>, more: &mut More<'_>) -> Result<u8, CliError> {
     let wording = asked.run.wording();
-    finish(interruptible(|interrupt| run_study(asked, interrupt))?, wording, more)
+    finish(interruptible(|interrupt| run_study(asked, interrupt, None))?, wording, more)
 }
 
 fn finish(done: Done, wording: Wording, more: &mut More<'_>) -> Result<u8, CliError> {
@@ -68,7 +97,7 @@ enum Done {
     },
 }
 
-fn run_study(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Done, CliError> {
+fn run_study(asked: Asked<'_>, interrupt: &Interrupt, ranks: Option<&RankWorkers>) -> Result<Done, CliError> {
     let args = asked.run;
     let resolved = resolve(asked, interrupt)?;
     if args.dry_run {
@@ -85,7 +114,7 @@ fn run_study(asked: Asked<'_>, interrupt: &Interrupt) -> Result<Done, CliError> 
         announce_drops(&resolved.planned.plan);
     }
     let record = ToRecord { file, resume: None, share: args.share };
-    let result = measure(resolved, interrupt, record, args);
+    let result = measure(resolved, interrupt, record, (args, ranks));
     Ok(Done::Ran { path: path.get().cloned(), result })
 }
 
@@ -105,7 +134,12 @@ fn check_start(resolved: &Resolved, args: &RunArgs, interrupt: &Interrupt) -> Re
     }
 }
 
-fn resume_run(path: &Path, args: &RunArgs, interrupt: &Interrupt) -> Result<Done, CliError> {
+fn resume_run(
+    path: &Path,
+    args: &RunArgs,
+    interrupt: &Interrupt,
+    ranks: Option<&RankWorkers>,
+) -> Result<Done, CliError> {
     let mut begun = resume::open(path, &args.dirs)?;
     check_drops(&begun.resolved.planned.plan, args.drop_caches)?;
     lab::check_erase(&begun.resolved.planned.plan, args.lab.erase_device)?;
@@ -129,7 +163,7 @@ fn resume_run(path: &Path, args: &RunArgs, interrupt: &Interrupt) -> Result<Done
     let before = file.metadata().map_or(0, |status| status.len());
     let file = RecordFile::Open(file);
     let record = ToRecord { file, resume: Some(record), share };
-    let result = measure(resolved, interrupt, record, args);
+    let result = measure(resolved, interrupt, record, (args, ranks));
     let grew = path.metadata().is_ok_and(|status| status.len() > before);
     match result {
         // The record did not grow, so there is nothing new to report.
@@ -208,7 +242,7 @@ fn measure(
     resolved: Resolved,
     interrupt: &Interrupt,
     ToRecord { file, resume, share }: ToRecord,
-    args: &RunArgs,
+    (args, ranks): (&RunArgs, Option<&RankWorkers>),
 ) -> Result<RunEnd, RunError> {
     let Resolved { planned: Planned { plan, notes }, directory, command, .. } = resolved;
     let mut recorder = match &resume {
@@ -231,6 +265,7 @@ fn measure(
         erase_device: args.lab.erase_device,
         worker: super::internal::worker_command(),
         program: program(),
+        ranks,
     };
     megadir_bench::run(request, &mut listeners)
 }

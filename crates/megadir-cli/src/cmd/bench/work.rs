@@ -75,6 +75,26 @@ impl FileWorkArgs {
         }
     }
 
+    /// Makes the workers ranks: by default one, and all.
+    pub(crate) fn use_ranks(&self, study: &mut Study, ranks: u32) -> Result<(), CliError> {
+        let Kind::SmallFiles(small) = &mut study.kind else {
+            return Err(CliError::usage(format!(
+                "--engine mpi: study `{}` has no workers that can be ranks; use study smallfile or a study file with \
+                 [smallfile]",
+                study.meta.name
+            )));
+        };
+        if self.workers.is_empty() {
+            small.workers = if ranks == 1 { vec![1] } else { vec![1, ranks] };
+        }
+        if let Some(count) = small.workers.iter().find(|count| **count > ranks) {
+            return Err(CliError::usage(format!("--workers {count}: the launcher started {ranks} ranks")));
+        }
+        small.worker_kind = WorkerKind::Rank;
+        small.cold.clear();
+        Ok(())
+    }
+
     /// An option that the study does not use is an error.
     pub(crate) fn apply(&self, study: &mut Study) -> Result<(), CliError> {
         let mut unused = self.given();
@@ -96,6 +116,9 @@ impl FileWorkArgs {
                 take(&mut small.workers, &self.workers);
                 take(&mut small.access, &self.access);
                 small.workers.sort_unstable();
+                if self.worker_kind == Some(WorkerKind::Rank) {
+                    return Err(CliError::usage("--worker-kind rank: use --engine mpi instead"));
+                }
                 small.worker_kind = self.worker_kind.unwrap_or(small.worker_kind);
                 small.sharing = self.sharing.unwrap_or(small.sharing);
                 ["--sync", "--workers", "--worker-kind", "--access", "--sharing"]

@@ -118,6 +118,10 @@ pub(super) enum By {
 }
 
 impl Args {
+    pub(in crate::cmd) fn writes(&self) -> bool {
+        self.update
+    }
+
     /// The second inventory.
     pub(super) fn newer(&self) -> Option<&Path> {
         self.path.as_deref().filter(|path| path.is_file())

@@ -82,6 +82,12 @@ pub(crate) struct Args {
     prometheus: Prometheus,
 }
 
+impl Args {
+    pub(super) fn writes(&self) -> bool {
+        self.prometheus.is_given()
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     // An unreadable example directory fails at once, even with --watch.
     let like = args.like.as_ref().map(Dir::open).transpose()?;

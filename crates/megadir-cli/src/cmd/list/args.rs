@@ -204,6 +204,10 @@ pub(super) enum Of {
 }
 
 impl Args {
+    pub(in crate::cmd) fn writes(&self) -> bool {
+        self.prometheus.is_given()
+    }
+
     pub(super) fn needs_attributes(&self) -> bool {
         self.long
             || !self.fields.is_empty()

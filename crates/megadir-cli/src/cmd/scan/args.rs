@@ -91,6 +91,10 @@ impl Args {
         Ok((!conditions.is_none()).then(|| Arc::new(conditions)))
     }
 
+    pub(in crate::cmd) fn writes(&self) -> bool {
+        self.file().is_some() || self.lists.is_some()
+    }
+
     pub(in crate::cmd) fn prints(&self) -> bool {
         self.file().is_none() && !self.dry_run && self.lists.is_none()
     }

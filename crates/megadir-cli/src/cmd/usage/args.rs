@@ -81,6 +81,10 @@ const TOP: usize = 10;
 const TOP_ALL: usize = 1000;
 
 impl Args {
+    pub(in crate::cmd) fn writes(&self) -> bool {
+        self.prometheus.is_given()
+    }
+
     /// The order of the directories.
     pub(super) fn by(&self) -> Result<By, CliError> {
         match (self.sort, self.conditions.rank()?) {

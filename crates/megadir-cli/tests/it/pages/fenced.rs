@@ -30,6 +30,8 @@ const BACKED_UP: Held = Elsewhere("needs an inventory from before; the tests `ba
 
 const IN_PARALLEL: Held = Elsewhere("needs the lists and tools; the tests `parallel` run it");
 
+const RANKS: Held = Elsewhere("needs an MPI launcher; the tests `mpi` run smaller ones");
+
 /// A run of a few seconds.
 const QUICK: (&str, &str) =
     ("bench run listing", "bench run listing --quick --entries 50 --rounds 7 --warm-up 1");
@@ -213,6 +215,15 @@ const BLOCKS: &[Block] = &[
     ("docs/limits.md", &[("megadir limits cache", Runs)]),
     ("docs/limits.md", &[("megadir limits --as ext4:block=4k,large_dir cache", Runs)]),
     ("docs/list.md", &[("megadir list --summary -r --human --top 1 doc", Runs)]),
+    ("docs/mpi.md", &[("mpirun -np 4 megadir bench run smallfile --engine mpi --dir /shared", RANKS)]),
+    (
+        "docs/mpi.md",
+        &[(
+            "MEGADIR_MPI=$VIRTUAL_ENV/lib/libmpi_abi.so.1 $VIRTUAL_ENV/bin/mpirun -np 4 megadir bench run smallfile --engine mpi --dir /shared",
+            RANKS,
+        )],
+    ),
+    ("docs/mpi.md", &[("mpirun -np 4 megadir bench run --resume RECORD --engine mpi --dir /shared", RANKS)]),
     (
         "docs/parallel.md",
         &[

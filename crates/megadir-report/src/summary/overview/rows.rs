@@ -81,6 +81,7 @@ pub(super) fn named(planned: &Arm) -> (String, String, bool) {
 fn workers(work: &FileWork) -> String {
     let kind = match (work.workers.kind, work.workers.count) {
         (WorkerKind::Thread, _) => "thread",
+        (WorkerKind::Rank, _) => "rank",
         (WorkerKind::Process, 1) => "process",
         (WorkerKind::Process, count) => return format!("{} processes", text::count(u64::from(count))),
     };

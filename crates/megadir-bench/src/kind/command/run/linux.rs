@@ -116,6 +116,7 @@ impl<'a> Program<'a> {
             elapsed_ns: ended.elapsed_ns,
             usage: ended.usage,
             peak_bytes: Some(ended.peak_bytes),
+            ranks: None,
         });
         let (entries, hash) = self.counted(to, &lines, &paths, directory, control)?;
         clean(&paths, control)?;

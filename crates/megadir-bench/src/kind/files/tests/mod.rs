@@ -21,10 +21,15 @@ use megadir_testkit::require;
 
 use super::*;
 use crate::dataset::{self, PlaceBuffer};
+use crate::kind::{WorkerCommand, WorkerSource};
 use crate::measure::Calibration;
 
 const SEED: u64 = 5;
 const ENTRIES: u64 = 60;
+fn by(command: &WorkerCommand) -> WorkerSource<'_> {
+    WorkerSource { command: Some(command), ranks: None }
+}
+
 const ALONE: Workers = Workers { count: 1, kind: WorkerKind::Thread, sharing: Sharing::Same };
 static NEVER: AtomicBool = AtomicBool::new(false);
 static BEAT: AtomicU64 = AtomicU64::new(0);
@@ -82,7 +87,7 @@ fn block(
     control: RunControl<'_>,
 ) -> Result<(Counted, BlockUsage, Stopwatch), WorkError> {
     let (directory, command) = (Dir::open(path).unwrap(), workers::command());
-    let mut files = Files::new(work, data, SEED, Some(&command));
+    let mut files = Files::new(work, data, SEED, by(&command));
     assert_eq!(files.unavailable(&directory), None, "{work:?}");
     let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
     let block = BlockKey { phase: Phase::Measure, round: 3, attempt: 0, distinct: false };

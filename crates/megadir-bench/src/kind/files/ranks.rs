@@ -1,0 +1,448 @@
+//! Workers as ranks: processes that an MPI launcher started, perhaps on several hosts. Rank 0 carries out the run and is
+//! a worker too; the others follow its instructions.
+//!
+//! ```text
+//! rank 0                                     all ranks
+//! Prepare: path, a task per rank   ------>   prepare; gather: Ready, Refused or Failed
+//! Work: path, rate                 ------>   open the directory; barrier; work; gather: Done, Refused or Failed
+//! End: exit code                   ------>   leave
+//! ```
+//!
+//! Between blocks ranks sleep, because a waiting MPI library keeps a processor busy; only in the barrier before a block they
+//! do not. No clock is compared with another host's: each rank takes its own time from the barrier on, in nanoseconds of the
+//! monotonic clock, because ticks of cycle counters differ.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use megadir::Dir;
+use megadir_mpi::{Error, World};
+use megadir_record::{FileOperation, RankTimes, Ranks};
+use megadir_sys::clock::monotonic_ns;
+use serde::{Deserialize, Serialize};
+
+use crate::control::{RunControl, WorkError};
+use crate::kind::files::task::Task;
+use crate::kind::files::transport::{Go, Said};
+use crate::kind::files::worker::{Report, Worker};
+use crate::measure::{Calibration, Stopwatch};
+use crate::os::At;
+use crate::workspace::{Workspace, marker_below};
+
+const STAGE: &str = "ranks";
+/// Interval at which a waiting rank looks for the others.
+const LOOK: Duration = Duration::from_micros(200);
+/// Repetitions of the measurements of overhead.
+const BARRIERS: usize = 101;
+const COORDINATIONS: usize = 11;
+
+/// Ranks that share a directory, as workers.
+#[derive(Debug)]
+pub struct RankWorkers {
+    world: World,
+    path: PathBuf,
+    top: Dir,
+    facts: Ranks,
+    /// Set once the ranks can no longer meet.
+    lost: Cell<bool>,
+    /// Times of every block so far.
+    times: RefCell<Vec<RankTimes>>,
+}
+
+/// Instruction of rank 0.
+#[derive(Debug, Serialize, Deserialize)]
+enum Instruction {
+    Prepare { path: String, tasks: Vec<Option<Task>> },
+    Work { path: String, go: Go },
+    End { code: u8 },
+}
+
+fn failed(source: io::Error) -> WorkError {
+    WorkError::Stage { stage: STAGE, source }
+}
+
+impl RankWorkers {
+    /// Proves that all ranks see the directory at `path`, and measures the cost of coordination. Rank 0 creates a private
+    /// directory there and removes it; if it is killed, the next run does.
+    ///
+    /// The errors of all ranks are equal; the ranks have left then.
+    pub fn share(world: World, path: &Path, heartbeat: &AtomicU64) -> Result<Self, Error> {
+        match prove(&world, path, heartbeat).and_then(|top| Ok((top, overhead(&world)?))) {
+            Ok((top, (barrier_ns, coordination_ns))) => {
+                let (library, hosts) = (world.library().to_owned(), world.hosts().to_vec());
+                let shift = shift(&hosts);
+                let facts = Ranks { library, hosts, shift, barrier_ns, coordination_ns };
+                let (lost, times) = (Cell::new(false), RefCell::default());
+                Ok(Self { world, path: path.to_owned(), top, facts, lost, times })
+            }
+            Err(error) => {
+                world.finish()?;
+                Err(error)
+            }
+        }
+    }
+
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        self.world.rank()
+    }
+
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.world.size()
+    }
+
+    /// Returns hosts, library and overhead, for the record.
+    #[must_use]
+    pub fn facts(&self) -> &Ranks {
+        &self.facts
+    }
+
+    /// Follows the instructions of rank 0 until it ends the run; returns the exit code.
+    pub fn serve(self) -> io::Result<u8> {
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        let mut worker = None;
+        loop {
+            self.meet(control)?;
+            let said = match serde_json::from_slice(&self.world.send_to_all(&[])?)? {
+                Instruction::Prepare { path, mut tasks } => {
+                    let task = tasks.get_mut(self.rank() as usize).and_then(Option::take);
+                    self.prepare_own(&mut worker, task, &path, control)
+                }
+                Instruction::Work { path, go } => self.work_own(worker.take(), &path, &go, control),
+                Instruction::End { code } => {
+                    self.world.finish()?;
+                    return Ok(code);
+                }
+            };
+            self.meet(control)?;
+            self.world.gather(&serde_json::to_vec(&said)?)?;
+        }
+    }
+
+    /// Ends the other ranks with this exit code; only rank 0 calls it.
+    pub fn end(self, code: u8) -> io::Result<()> {
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        if self.lost.get() {
+            self.world.abort(code);
+        }
+        self.meet(RunControl { stop: &stop, heartbeat: &heartbeat })?;
+        self.world.send_to_all(&serde_json::to_vec(&Instruction::End { code })?)?;
+        self.world.finish()
+    }
+
+    /// Prepares a block on all ranks; returns the worker of this rank.
+    pub(crate) fn prepare(
+        &self,
+        tasks: Vec<Task>,
+        data: &Dir,
+        control: RunControl<'_>,
+    ) -> Result<Option<Box<Worker>>, WorkError> {
+        let path = self.below(data)?;
+        let mut tasks = assign(tasks, self.size() as usize, self.facts.shift as usize);
+        let own = tasks.first_mut().and_then(Option::take);
+        self.instruct(&Instruction::Prepare { path: path.clone(), tasks }, control)?;
+        let mut worker = None;
+        let said = self.prepare_own(&mut worker, own, &path, control);
+        self.replies(&said, control)?;
+        Ok(worker)
+    }
+
+    /// Runs a prepared block on all ranks; returns the reports of those that had a task.
+    pub(crate) fn work(
+        &self,
+        worker: Option<Box<Worker>>,
+        data: &Dir,
+        stopwatch: &mut Stopwatch,
+        control: RunControl<'_>,
+    ) -> Result<(Vec<Report>, Option<RankTimes>), WorkError> {
+        let path = self.below(data)?;
+        let rate_per_s = stopwatch.rate_per_s();
+        self.instruct(
+            &Instruction::Work { path: path.clone(), go: Go { ns_per_tick: None, rate_per_s } },
+            control,
+        )?;
+        let own = self.work_own(worker, &path, &Go { ns_per_tick: None, rate_per_s }, control);
+        let (mut reports, mut ranks) = (Vec::new(), Vec::new());
+        for (rank, said) in (0..).zip(self.replies(&own, control)?) {
+            let Said::Done { report, latency } = said else { continue };
+            if latency.is_some_and(|latency| !stopwatch.merge_written(&latency)) {
+                return Err(failed(io::Error::other("the times of single operations are inconsistent")));
+            }
+            ranks.push((rank, (report.end_ns - report.start_ns).saturating_sub(report.paused_ns)));
+            reports.push(report);
+        }
+        let last = ranks.iter().max_by_key(|(_, done_ns)| *done_ns);
+        let first = ranks.iter().map(|(_, done_ns)| *done_ns).min();
+        let times = last.zip(first).map(|(&(last_rank, last_done_ns), first_done_ns)| RankTimes {
+            first_done_ns,
+            last_done_ns,
+            last_rank,
+        });
+        self.times.borrow_mut().extend(times);
+        Ok((reports, times))
+    }
+
+    /// Returns a sentence on ranks, overhead and stragglers of the run so far.
+    pub(crate) fn summary(&self) -> String {
+        let Ranks { library, hosts, barrier_ns, coordination_ns, .. } = &self.facts;
+        let counted =
+            |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let mut text = format!(
+            "{} on {} ({library}): a barrier took {:.1} µs, handing out a block and gathering its results {:.1} µs, \
+             both outside the blocks' times",
+            counted(hosts.len(), "rank"),
+            counted(self.facts.host_count(), "host"),
+            *barrier_ns as f64 / 1e3,
+            *coordination_ns as f64 / 1e3
+        );
+        let times = self.times.borrow();
+        let many: Vec<&RankTimes> =
+            times.iter().filter(|times| times.first_done_ns < times.last_done_ns).collect();
+        let count = |rank: u32| many.iter().filter(|times| times.last_rank == rank).count();
+        let last = (0..self.size()).max_by_key(|rank| count(*rank)).filter(|_| !many.is_empty());
+        if let Some(rank) = last {
+            let mut ratios: Vec<f64> = many
+                .iter()
+                .map(|times| times.last_done_ns as f64 / times.first_done_ns.max(1) as f64)
+                .collect();
+            ratios.sort_unstable_by(f64::total_cmp);
+            text += &format!(
+                "; rank {rank} on '{}' was the last in {} of {} blocks of several ranks, and the last rank of a block took \
+                 {:.2} times as long as the first (median)",
+                hosts[rank as usize],
+                count(rank),
+                many.len(),
+                ratios[ratios.len() / 2]
+            );
+        }
+        text
+    }
+
+    /// Returns the path of a data directory below the shared one.
+    fn below(&self, data: &Dir) -> Result<String, WorkError> {
+        let below = data.path().strip_prefix(&self.path).ok().and_then(Path::to_str);
+        below
+            .map(str::to_owned)
+            .ok_or_else(|| failed(io::Error::other("the data are outside the shared directory")))
+    }
+
+    fn open(&self, path: &str) -> Result<Dir, WorkError> {
+        let mut directory = self.top.again()?;
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            directory = directory.open_below(name.as_bytes())?;
+        }
+        Ok(directory)
+    }
+
+    fn prepare_own(
+        &self,
+        worker: &mut Option<Box<Worker>>,
+        task: Option<Task>,
+        path: &str,
+        control: RunControl<'_>,
+    ) -> Said {
+        *worker = None;
+        let Some(task) = task else { return Said::Ready };
+        match self.open(path).and_then(|data| Worker::prepare(task, &data, control)) {
+            Ok(prepared) => {
+                *worker = Some(Box::new(prepared));
+                Said::Ready
+            }
+            Err(error) => said(error),
+        }
+    }
+
+    fn work_own(&self, worker: Option<Box<Worker>>, path: &str, go: &Go, control: RunControl<'_>) -> Said {
+        let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: None });
+        stopwatch.set_rate(go.rate_per_s);
+        let (data, reached) = (self.open(path), Cell::new(Ok(())));
+        let barrier = || reached.set(self.world.barrier());
+        let done = match (worker, data) {
+            (Some(mut worker), Ok(data)) => worker.work(&data, &mut stopwatch, barrier, control).map(Some),
+            (_, data) => {
+                barrier();
+                data.map(|_| None)
+            }
+        };
+        match (reached.into_inner(), done) {
+            (Err(error), _) => said(failed(error)),
+            (_, Err(error)) => said(error),
+            (_, Ok(None)) => Said::Ready,
+            (_, Ok(Some(report))) => {
+                let report = Report { start_ns: 0, end_ns: report.end_ns - report.start_ns, ..report };
+                Said::Done { report, latency: stopwatch.latency() }
+            }
+        }
+    }
+
+    fn instruct(&self, instruction: &Instruction, control: RunControl<'_>) -> Result<(), WorkError> {
+        let text = serde_json::to_vec(instruction).map_err(|error| failed(error.into()))?;
+        self.meet_or_stop(control)?;
+        self.world.send_to_all(&text).map(drop).map_err(failed)
+    }
+
+    /// Gathers what all ranks report on a step; the first failure is the result.
+    fn replies(&self, own: &Said, control: RunControl<'_>) -> Result<Vec<Said>, WorkError> {
+        let own = serde_json::to_vec(own).map_err(|error| failed(error.into()))?;
+        self.meet_or_stop(control)?;
+        let mut replies = Vec::with_capacity(self.size() as usize);
+        for (rank, reply) in self.world.gather(&own).map_err(failed)?.iter().enumerate() {
+            match serde_json::from_slice(reply).map_err(|error| failed(error.into()))? {
+                Said::Refused(refused) => return Err(WorkError::Refused(refused)),
+                Said::Failed { reason } => {
+                    let text = format!("rank {rank} on '{}': {reason}", self.facts.hosts[rank]);
+                    return Err(failed(io::Error::other(text)));
+                }
+                other => replies.push(other),
+            }
+        }
+        Ok(replies)
+    }
+
+    fn meet_or_stop(&self, control: RunControl<'_>) -> Result<(), WorkError> {
+        if self.lost.get() {
+            return Err(WorkError::Stopped);
+        }
+        match self.meet(control) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                self.lost.set(true);
+                Err(WorkError::Stopped)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Waits for all ranks, asleep; returns `false` once the run is to stop.
+    fn meet(&self, control: RunControl<'_>) -> io::Result<bool> {
+        self.world.meet(|| {
+            control.heartbeat.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(LOOK);
+            !control.stop.load(Ordering::Relaxed)
+        })
+    }
+}
+
+fn said(error: WorkError) -> Said {
+    match error {
+        WorkError::Refused(refused) => Said::Refused(refused),
+        error => Said::Failed { reason: error.to_string() },
+    }
+}
+
+/// Opens the directory on all ranks, and compares a file that rank 0 creates in it.
+fn prove(world: &World, path: &Path, heartbeat: &AtomicU64) -> Result<Dir, Error> {
+    let top = Dir::open(path);
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let own = match world.rank() {
+        0 if top.is_ok() => Workspace::create(path, now_s, monotonic_ns()).map(Some),
+        _ => Ok(None),
+    };
+    let shown = path.display();
+    let cannot = |error: &dyn std::fmt::Display| {
+        format!("cannot use '{shown}': {error}; name a writable directory with --dir")
+    };
+    let ready = match (&top, &own) {
+        (Err(error), _) => Err(cannot(&error.reason())),
+        (_, Err(error)) => Err(cannot(error)),
+        _ => Ok(()),
+    };
+    let seen = world.agree(ready).and_then(|()| {
+        let name = own.as_ref().ok().and_then(Option::as_ref).map_or("", Workspace::name);
+        let name = String::from_utf8_lossy(&world.send_to_all(name.as_bytes())?).into_owned();
+        let read = match &top {
+            Ok(top) => marker_below(top.at(), &name),
+            Err(_) => Err(io::ErrorKind::NotFound.into()),
+        };
+        let first = world.send_to_all(read.as_deref().unwrap_or_default())?;
+        world.agree(match read {
+            Ok(bytes) if bytes == first && !bytes.is_empty() => Ok(()),
+            Ok(_) => Err(format!("'{shown}' is another directory than on rank 0; all ranks need the same one")),
+            Err(error) => Err(format!(
+                "does not see in '{shown}' what rank 0 created there ({error}); all ranks need the same directory: name a \
+                 shared one with --dir"
+            )),
+        })
+    });
+    let removed = match own {
+        Ok(Some(workspace)) => workspace.remove(heartbeat).map_err(|error| cannot(&error)),
+        _ => Ok(()),
+    };
+    seen?;
+    world.agree(removed)?;
+    top.map_err(|error| Error::Disagreement(error.to_string()))
+}
+
+/// Returns the median times of a barrier, and of a block without work, nanoseconds.
+fn overhead(world: &World) -> io::Result<(u64, u64)> {
+    let median = |count: usize, step: &dyn Fn() -> io::Result<()>| -> io::Result<u64> {
+        let mut times = Vec::with_capacity(count);
+        for _ in 0..count {
+            let start_ns = monotonic_ns();
+            step()?;
+            times.push(monotonic_ns() - start_ns);
+        }
+        times.sort_unstable();
+        Ok(times[count / 2])
+    };
+    let meet = || {
+        world.meet(|| {
+            std::thread::sleep(LOOK);
+            true
+        })
+    };
+    let barrier_ns = median(BARRIERS, &|| world.barrier())?;
+    let coordination_ns = median(COORDINATIONS, &|| {
+        for _ in 0..2 {
+            meet()?;
+            world.send_to_all(b"{}")?;
+            meet()?;
+            world.gather(b"{}")?;
+        }
+        Ok(())
+    })?;
+    Ok((barrier_ns, coordination_ns))
+}
+
+/// Returns the smallest shift that gives the most ranks a partner on another host; 0 on one host.
+fn shift(hosts: &[String]) -> u32 {
+    let others = |shift: usize| {
+        let partner = |rank: usize| &hosts[(rank + shift) % hosts.len()];
+        (0..hosts.len()).filter(|&rank| hosts[rank] != *partner(rank)).count()
+    };
+    // The first of equal ones.
+    (0..hosts.len()).rev().max_by_key(|&shift| others(shift)).unwrap_or(0) as u32
+}
+
+/// Returns the task of each rank: files are created by the rank with the worker's number, and used on another host.
+fn assign(tasks: Vec<Task>, size: usize, shift: usize) -> Vec<Option<Task>> {
+    let mut of_rank: Vec<Option<Task>> = (0..size).map(|_| None).collect();
+    for task in tasks {
+        let creates = matches!(task.work.operation, FileOperation::Create | FileOperation::MakeDirectories);
+        let rank = (task.worker as usize + if creates { 0 } else { shift }) % size;
+        of_rank[rank] = Some(task);
+    }
+    of_rank
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shift;
+
+    #[test]
+    fn work_moves_to_another_host() {
+        let of = |hosts: &str| shift(&hosts.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(of("a"), 0);
+        assert_eq!(of("a a a a"), 0);
+        assert_eq!(of("a a b b"), 2);
+        assert_eq!(of("a b a b"), 1);
+        assert_eq!(of("a a b b c c"), 2);
+        // Uneven: all but one of rank 0 to 2 have a partner elsewhere.
+        assert_eq!(of("a a a b b"), 2);
+    }
+}

@@ -1,0 +1,66 @@
+//! Engines: how the work of a command is spread over processes. `mpi`: an MPI launcher started them, on one host or
+//! several.
+//!
+//! A launcher starts the same command several times. Without `--engine mpi` each copy would do all of the work, so commands
+//! that write are refused. Only rank 0 prints.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use megadir_bench::RankWorkers;
+use megadir_mpi::{Error, LIBRARY_VARIABLE, Launcher, Proof, World};
+
+use super::Command;
+use crate::exit::{self, CliError};
+
+/// Way to spread work over processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Engine {
+    /// Processes that an MPI launcher started
+    Mpi,
+}
+
+/// Time for rank 0 to print its line: a launcher may end all processes once one has failed.
+const FIRST_WORD: Duration = Duration::from_millis(200);
+
+fn launcher() -> Option<Launcher> {
+    Launcher::recognise(|name| std::env::var_os(name))
+}
+
+/// Refuses a command that writes if this process is one of several copies.
+pub(crate) fn refuse_copies(command: &Command) -> Result<(), CliError> {
+    match launcher().filter(|launcher| launcher.size > 1 && command.writes()) {
+        Some(Launcher { name, size, .. }) => Err(CliError::usage(format!(
+            "{name} started {size} copies of this command, and each would do all of its work; start it once, or use \
+             'megadir bench run smallfile --engine mpi'"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Prints an error, on one rank only if all ranks have it.
+pub(crate) fn print_error(error: &CliError, with_engine: bool) {
+    let of_all = with_engine || error.code == exit::USAGE;
+    match launcher().filter(|launcher| of_all && launcher.rank > 0) {
+        Some(_) => std::thread::sleep(FIRST_WORD),
+        None => eprintln!("megadir: {error}"),
+    }
+}
+
+/// Joins the other ranks, and proves that all see `directory`.
+pub(crate) fn join(directory: &Path, heartbeat: &AtomicU64) -> Result<RankWorkers, CliError> {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let proof = std::env::current_exe().and_then(|program| Proof::of(&program, &words));
+    let proof =
+        proof.map_err(|error| CliError::nothing_ran(format!("cannot read the running program: {error}")))?;
+    let library = std::env::var_os(LIBRARY_VARIABLE);
+    let world =
+        World::join(launcher().as_ref(), library.as_deref().map(Path::new), proof).map_err(refused)?;
+    RankWorkers::share(world, directory, heartbeat).map_err(refused)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn refused(error: Error) -> CliError {
+    CliError::nothing_ran(format!("--engine mpi: {error}"))
+}

@@ -1,0 +1,271 @@
+//! `--engine mpi`: studies over the ranks of each installed MPI, and refusals. Hosts are names in UTS namespaces of one machine.
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::BufReader;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use megadir_record::{FileOperation, Record, Sample, Work, WorkerKind, jsonl};
+use megadir_testkit::{PATIENCE, require};
+
+use crate::support::{Ran, finish, have, megadir, program, root, scratch};
+
+/// A launcher, and its words for two processes of different commands.
+struct Mpi {
+    words: &'static [&'static str],
+    library: &'static str,
+}
+
+const OPEN_MPI: Mpi = Mpi {
+    words: &[
+        "mpirun.openmpi",
+        "--allow-run-as-root",
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+        "--mca",
+        "btl",
+        "self,vader",
+    ],
+    library: "Open MPI",
+};
+const MPICH: Mpi = Mpi { words: &["mpirun.mpich"], library: "MPICH" };
+
+/// Makes ranks 2 and 3 of four a second host, and `$RANK` known.
+const TWO_HOSTS: &str = r#"RANK=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+case $RANK in 2|3) exec unshare --uts sh -c 'hostname second-host && exec "$@"' - "$@";; *) exec "$@";; esac"#;
+
+const STUDY: &str =
+    "bench run smallfile --engine mpi --dir shared --quick --entries 30 --sync never --access name";
+
+impl Mpi {
+    /// Runs `script` in four processes, with the program and `words` as its arguments.
+    fn command(&self, at: &Path, script: &str, words: &str) -> Command {
+        let mut command = Command::new(self.words[0]);
+        command.args(&self.words[1..]).args(["-np", "4", "sh", "-c", script, "-"]).arg(program());
+        command.args(words.split(' ')).current_dir(at).stdin(Stdio::null()).env("COLUMNS", "100");
+        command
+    }
+
+    fn run(&self, at: &Path, script: &str, words: &str) -> Ran {
+        finish(&mut self.command(at, script, words))
+    }
+}
+
+/// The program's lines; the launcher adds its own.
+fn lines(ran: &Ran) -> Vec<&str> {
+    ran.err.lines().filter(|line| line.starts_with("megadir:")).collect()
+}
+
+#[track_caller]
+fn refuses(ran: &Ran, code: i32, words: &[&str]) {
+    let lines = lines(ran);
+    assert!(ran.code == Some(code) && lines.len() == 1, "{ran:?}");
+    for word in words {
+        assert!(lines[0].contains(word), "nothing about {word:?} in {lines:?}");
+    }
+}
+
+fn record(at: &Path) -> Record {
+    jsonl::read(BufReader::new(fs::File::open(at).unwrap())).unwrap()
+}
+
+/// Samples by their arm's operation and number of ranks.
+fn by_work(record: &Record) -> BTreeMap<(String, u32), Vec<&Sample>> {
+    let mut all: BTreeMap<(String, u32), Vec<&Sample>> = BTreeMap::new();
+    for sample in &record.samples {
+        let Work::Files(work) = &record.header.plan.arms[sample.arm.0 as usize].work else {
+            panic!("{sample:?}")
+        };
+        assert_eq!(work.workers.kind, WorkerKind::Rank);
+        all.entry((work.operation.word().to_owned(), work.workers.count)).or_default().push(sample);
+    }
+    all
+}
+
+fn shares_the_work(mpi: &Mpi) {
+    let scratch = scratch();
+    let (at, shared) = (scratch.path(), scratch.path().join("shared"));
+    fs::create_dir(&shared).unwrap();
+    let ran = mpi.run(at, TWO_HOSTS, &format!("{STUDY} --rounds 2 -q --share -o r.jsonl"));
+    assert!(ran.code == Some(0) && lines(&ran).is_empty() && ran.out.is_empty(), "{ran:?}");
+    let record = record(&at.join("r.jsonl"));
+    let ranks = record.header.ranks.as_ref().unwrap();
+    assert_eq!(ranks.hosts, ["host 1", "host 1", "host 2", "host 2"]);
+    assert!(ranks.shift == 2 && ranks.barrier_ns > 0 && ranks.coordination_ns > 0, "{ranks:?}");
+    assert!(ranks.library.contains(mpi.library), "{ranks:?}");
+    let text = fs::read_to_string(at.join("r.jsonl")).unwrap();
+    assert!(!text.contains("second-host") && text.contains(r#""kind":"ranks""#));
+    let samples = by_work(&record);
+    for ((operation, count), samples) in &samples {
+        for sample in samples {
+            let times = sample.ranks.as_ref().unwrap();
+            assert!(times.first_done_ns <= times.last_done_ns && times.last_rank < 4, "{sample:?}");
+            assert_eq!(
+                (sample.elapsed_ns, sample.counted.entries),
+                (times.last_done_ns, u64::from(*count) * 30)
+            );
+            // What one host creates, another uses.
+            let creates = operation == FileOperation::Create.word();
+            assert!(*count > 1 || times.last_rank == if creates { 0 } else { 2 }, "{operation}: {times:?}");
+        }
+    }
+    assert!(samples.len() == 10 && samples.values().all(|samples| samples.len() >= 2), "{}", samples.len());
+    assert_eq!(fs::read_dir(&shared).unwrap().count(), 0);
+}
+
+#[test]
+fn ranks_of_open_mpi_share_the_work() {
+    require!(have("mpirun.openmpi").and_then(|()| root()));
+    shares_the_work(&OPEN_MPI);
+}
+
+#[test]
+fn ranks_of_mpich_share_the_work() {
+    require!(have("mpirun.mpich").and_then(|()| root()));
+    shares_the_work(&MPICH);
+}
+
+#[test]
+fn a_slow_rank_and_its_host_are_named() {
+    require!(have("mpirun.mpich").and_then(|()| have("strace")).and_then(|()| root()));
+    let scratch = scratch();
+    fs::create_dir(scratch.path().join("shared")).unwrap();
+    let slow = r#"[ $PMI_RANK != 3 ] || exec unshare --uts sh -c 'hostname slow-host && exec "$@"' - \
+        strace -f -qq -o /dev/null -e trace=openat,unlinkat -e inject=openat,unlinkat:delay_enter=3000 "$@"
+        exec "$@""#;
+    let ran = MPICH.run(scratch.path(), slow, &format!("{STUDY} --rounds 2 -q -o r.jsonl"));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let record = record(&scratch.path().join("r.jsonl"));
+    let note = record.notes.iter().find(|note| note.kind == "ranks").unwrap();
+    assert!(note.text.contains("on 2 hosts") && note.text.contains("rank 3 on 'slow-host' was"), "{note:?}");
+}
+
+#[test]
+fn a_run_continues_after_a_rank_was_killed() {
+    require!(have("mpirun.mpich"));
+    let scratch = scratch();
+    let (at, shared) = (scratch.path(), scratch.path().join("shared"));
+    fs::create_dir(&shared).unwrap();
+    let words = format!("{STUDY} --rounds 12 -q -o r.jsonl");
+    let script = r#"echo $$ > pid.$PMI_RANK; exec "$@""#;
+    let mut run = MPICH.command(at, script, &words).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    let blocks = || fs::read_to_string(at.join("r.jsonl")).unwrap_or_default().matches(r#""cell":"#).count();
+    while blocks() < 15 {
+        assert!(begun.elapsed() < PATIENCE && run.try_wait().unwrap().is_none(), "{} blocks", blocks());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let killed =
+        Command::new("kill").arg("-9").arg(fs::read_to_string(at.join("pid.2")).unwrap().trim()).status();
+    assert!(killed.unwrap().success());
+    assert!(!run.wait().unwrap().success());
+    let again = "bench run --resume r.jsonl --dir shared";
+    let alone = finish(&mut megadir(at, &again.split(' ').collect::<Vec<_>>()));
+    assert!(
+        alone.code == Some(3) && alone.err.contains("the ranks were 4 on 1 host, and are now none"),
+        "{alone:?}"
+    );
+    let ran = MPICH.run(at, script, &format!("{again} --engine mpi -q"));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let record = record(&at.join("r.jsonl"));
+    assert!(record.end.as_ref().unwrap().complete && megadir_record::contradictions(&record).is_empty());
+    assert!(by_work(&record).values().all(|samples| samples.len() >= 12));
+    assert_eq!(fs::read_dir(&shared).unwrap().count(), 0, "the killed run's directory is removed");
+}
+
+#[test]
+fn ranks_that_differ_are_refused_before_anything_is_written() {
+    require!(have("mpirun.mpich").and_then(|()| root()));
+    let scratch = scratch();
+    let at = scratch.path();
+    fs::create_dir(at.join("shared")).unwrap();
+    let words = format!("{STUDY} -o r.jsonl");
+    let of_rank_1 = |other: &str| format!(r#"[ $PMI_RANK != 1 ] || {other}; exec "$@""#);
+    let elsewhere = "exec unshare -m sh -c 'mount -t tmpfs none shared && exec \"$@\"' - \"$@\"";
+    let another = "{ cp \"$1\" other && echo >> other && shift && exec ./other \"$@\"; }";
+    for (script, words_of_reason) in [
+        (of_rank_1("exec \"$@\" --seed 1"), ["rank 1 on", "arguments"]),
+        (of_rank_1(another), ["rank 1 on", "program"]),
+        (of_rank_1(elsewhere), ["rank 1 on", "does not see in 'shared'"]),
+    ] {
+        refuses(&MPICH.run(at, &script, &words), 3, &words_of_reason);
+    }
+    for (words, code, reason) in [
+        ("bench run smallfile --engine mpi --dir absent", 3, "'absent'"),
+        ("bench run listing --engine mpi --dir shared", 2, "study `listing` has no workers"),
+        ("bench run smallfile --engine mpi --dir shared --cache data-cold", 2, "--cache data-cold"),
+        ("bench run smallfile --engine ray --dir shared", 2, "--engine"),
+        ("remove --yes shared", 2, "4 copies"),
+    ] {
+        refuses(&MPICH.run(at, "exec \"$@\"", words), code, &[reason]);
+    }
+    assert_eq!(fs::read_dir(at.join("shared")).unwrap().count(), 0);
+    assert!(!at.join("r.jsonl").exists());
+}
+
+#[test]
+fn the_library_of_another_launcher_is_refused() {
+    require!(have("mpirun.mpich").and_then(|()| have("mpirun.openmpi")));
+    let scratch = scratch();
+    fs::create_dir(scratch.path().join("shared")).unwrap();
+    for (mpi, library) in [(&OPEN_MPI, "libmpich.so.12"), (&MPICH, "libmpi.so.40")] {
+        let script = format!("MEGADIR_MPI={library} exec \"$@\"");
+        refuses(
+            &mpi.run(scratch.path(), &script, STUDY),
+            3,
+            &["started 4 processes", library, "sees 1", "MEGADIR_MPI"],
+        );
+    }
+    let ran = MPICH.run(scratch.path(), "MEGADIR_MPI=libc.so.6 exec \"$@\"", STUDY);
+    refuses(&ran, 3, &["'libc.so.6' of MEGADIR_MPI", "MPI_Init_thread"]);
+    assert_eq!(fs::read_dir(scratch.path().join("shared")).unwrap().count(), 0);
+}
+
+/// Without an MPI: the variables of launchers suffice.
+#[test]
+fn copies_of_commands_that_write_are_refused() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fs::create_dir(at.join("tree")).unwrap();
+    fs::write(at.join("tree/file"), "").unwrap();
+    let launched = |words: &str, variables: [(&str, &str); 2]| {
+        finish(megadir(at, &words.split(' ').collect::<Vec<_>>()).envs(variables))
+    };
+    let first = [("OMPI_COMM_WORLD_SIZE", "2"), ("OMPI_COMM_WORLD_RANK", "0")];
+    for words in [
+        "remove --yes tree",
+        "reshard --yes --to digest:1 tree",
+        "make new --entries 5",
+        "bench run listing --quick --entries 50",
+        "bench commands true",
+        "bench clean .",
+        "bench report none.jsonl --output page.html",
+        "scan tree --output new.parquet",
+        "scan tree --split 10 --lists lists",
+        "changes old.parquet --update",
+        "usage tree --prometheus new.prom",
+        "limits tree --prometheus new.prom",
+        "list tree --estimate --prometheus new.prom",
+        "generate man --output man",
+        "advise tree --files 1M --time 0s",
+    ] {
+        launched(words, first).complains(2, &["mpirun of Open MPI started 2 copies", "--engine mpi"]);
+    }
+    let second = launched("remove --yes tree", [("PMI_SIZE", "2"), ("PMI_RANK", "1")]);
+    assert!(second.code == Some(2) && second.err.is_empty(), "only rank 0 prints: {second:?}");
+    assert_eq!(fs::read_dir(at).unwrap().count(), 1);
+    for variables in
+        [first, [("PMI_SIZE", "1"), ("PMI_RANK", "0")], [("SLURM_NTASKS", "4"), ("SLURM_PROCID", "0")]]
+    {
+        assert_eq!(launched("list tree --count", variables).code, Some(0), "commands that only read run");
+    }
+    let alone = [("SLURM_NTASKS", "4"), ("SLURM_PROCID", "0")];
+    assert_eq!(launched("remove --yes tree/file", alone).code, Some(0), "a batch script is one process");
+    finish(&mut megadir(at, &["bench", "run", "smallfile", "--engine", "mpi"])).complains(2, &["--dir"]);
+    finish(&mut megadir(at, &["bench", "run", "smallfile", "--worker-kind", "rank"]))
+        .complains(2, &["--engine mpi"]);
+}

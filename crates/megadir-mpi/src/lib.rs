@@ -1,0 +1,56 @@
+//! Processes on several hosts that an MPI launcher started: which launcher, which library, which rank, and messages of
+//! bytes between them.
+//!
+//! ```text
+//! environment -> Launcher -> names of libraries -> World { rank, size, hosts } -> agree, send_to_all, gather, meet, barrier
+//! ```
+//!
+//! The library is opened at run time, so no program needs MPI to start. All calls are collective: each rank makes the
+//! same calls in the same order. Limits: Linux; one world per process; no rank may be lost.
+
+mod launcher;
+mod proof;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
+#[cfg(target_os = "linux")]
+mod world;
+
+use std::io;
+
+pub use launcher::Launcher;
+pub use proof::Proof;
+#[cfg(not(target_os = "linux"))]
+pub use unsupported::World;
+#[cfg(target_os = "linux")]
+pub use world::World;
+
+/// Environment variable with the path of the MPI library to open.
+pub const LIBRARY_VARIABLE: &str = "MEGADIR_MPI";
+
+/// Reason why the processes do not become one world, or no longer are one.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(
+        "no MPI library was found (tried {}); install Open MPI or MPICH, or set {LIBRARY_VARIABLE} to the library's path",
+        .tried.join(", ")
+    )]
+    NoLibrary { tried: Vec<String> },
+    #[error("cannot open the MPI library '{path}' of {LIBRARY_VARIABLE}: {source}")]
+    Library { path: String, source: io::Error },
+    #[error(
+        "no MPI launcher started this process; try: mpirun -np 4 megadir bench run smallfile --engine mpi --dir DIR"
+    )]
+    NoLauncher,
+    #[error(
+        "{launcher} started {started} processes, but the MPI library '{library}' ({version}) sees {seen}: it belongs to \
+         another launcher; use that library's own launcher, or set {LIBRARY_VARIABLE} to a library of {launcher}"
+    )]
+    OtherLauncher { launcher: &'static str, started: u32, seen: u32, library: String, version: String },
+    /// One rank's reason, the same at all ranks.
+    #[error("{0}")]
+    Disagreement(String),
+    #[error("MPI: {0}")]
+    Call(#[from] io::Error),
+    #[error("MPI is unavailable on this system: it needs Linux")]
+    Unsupported,
+}

@@ -1,0 +1,140 @@
+//! All processes of a launcher, as the opened MPI library shows them.
+
+use std::io;
+use std::path::Path;
+
+use megadir_sys::mpi::{Library, Mpi};
+
+use crate::{Error, Launcher, Proof};
+
+/// All processes that the launcher started, seen by one of them. Used by the thread that joined.
+#[derive(Debug)]
+pub struct World {
+    mpi: Mpi,
+    library: String,
+    hosts: Vec<String>,
+}
+
+impl World {
+    /// Opens the library, joins the other ranks, and compares the proofs of all. `library` is the user's choice.
+    ///
+    /// The errors of all ranks are equal, except [`Error::NoLibrary`], [`Error::Library`] and [`Error::Call`].
+    pub fn join(launcher: Option<&Launcher>, library: Option<&Path>, proof: Proof) -> Result<Self, Error> {
+        let (name, library) = open(launcher, library)?;
+        let abi = library.abi();
+        let mpi = library.init()?;
+        let version = mpi.version()?;
+        let started = launcher.map_or(mpi.size, |launcher| launcher.size);
+        if started != mpi.size {
+            let launcher = launcher.map_or("the launcher", |launcher| launcher.name);
+            let error = Error::OtherLauncher { launcher, started, seen: mpi.size, library: name, version };
+            mpi.finalize()?;
+            return Err(error);
+        }
+        if launcher.is_none() && mpi.size == 1 {
+            mpi.finalize()?;
+            return Err(Error::NoLauncher);
+        }
+        let host = mpi.host()?;
+        let mut world = Self { mpi, library: format!("{version} ({abi})"), hosts: Vec::new() };
+        let mut first = proof.to_bytes();
+        world.mpi.broadcast(&mut first)?;
+        let names = world.gather(host.as_bytes())?;
+        let names = world.send_to_all(&names.join(&b'\n'))?;
+        world.hosts = String::from_utf8_lossy(&names).split('\n').map(str::to_owned).collect();
+        match world.agree(proof.compare(Proof::from_bytes(first))) {
+            Ok(()) => Ok(world),
+            Err(error) => {
+                world.finish()?;
+                Err(error)
+            }
+        }
+    }
+
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        self.mpi.rank
+    }
+
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.mpi.size
+    }
+
+    /// Returns the host of each rank.
+    #[must_use]
+    pub fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
+    /// Returns version and interface of the library.
+    #[must_use]
+    pub fn library(&self) -> &str {
+        &self.library
+    }
+
+    /// Returns the first rank's reason at all ranks, if any has one.
+    pub fn agree(&self, own: Result<(), String>) -> Result<(), Error> {
+        let reasons = self.gather(own.err().unwrap_or_default().as_bytes())?;
+        let first = (0_usize..).zip(&reasons).find(|(_, reason)| !reason.is_empty());
+        let text = first.map(|(rank, reason)| {
+            let host = self.hosts.get(rank).map_or("", String::as_str);
+            format!("rank {rank} on '{host}': {}", String::from_utf8_lossy(reason))
+        });
+        let text = self.send_to_all(text.unwrap_or_default().as_bytes())?;
+        match text.as_slice() {
+            [] => Ok(()),
+            text => Err(Error::Disagreement(String::from_utf8_lossy(text).into_owned())),
+        }
+    }
+
+    /// Returns rank 0's bytes at all ranks; those of the other ranks are ignored.
+    pub fn send_to_all(&self, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut length = (bytes.len() as u64).to_le_bytes();
+        self.mpi.broadcast(&mut length)?;
+        let mut all =
+            if self.rank() == 0 { bytes.to_vec() } else { vec![0; u64::from_le_bytes(length) as usize] };
+        self.mpi.broadcast(&mut all)?;
+        Ok(all)
+    }
+
+    /// Returns the bytes of all ranks at rank 0, and nothing elsewhere.
+    pub fn gather(&self, bytes: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        self.mpi.gather(bytes)
+    }
+
+    /// Waits for all ranks without sleeping: the shortest way.
+    pub fn barrier(&self) -> io::Result<()> {
+        self.mpi.barrier()
+    }
+
+    /// Waits for all ranks, and calls `pause` in between. Once that returns `false`, this returns `false`, and only
+    /// [`World::abort`] remains.
+    pub fn meet(&self, pause: impl FnMut() -> bool) -> io::Result<bool> {
+        self.mpi.meet(pause)
+    }
+
+    /// Leaves, together with all ranks.
+    pub fn finish(self) -> io::Result<()> {
+        self.mpi.finalize()
+    }
+
+    /// Ends all ranks with this exit code.
+    pub fn abort(&self, code: u8) {
+        self.mpi.abort(code);
+    }
+}
+
+/// Opens the user's library, or the first one of the launcher's that is installed; returns its name too.
+fn open(launcher: Option<&Launcher>, library: Option<&Path>) -> Result<(String, Library), Error> {
+    if let Some(path) = library {
+        let name = path.display().to_string();
+        return match Library::open(path) {
+            Ok(library) => Ok((name, library)),
+            Err(source) => Err(Error::Library { path: name, source }),
+        };
+    }
+    let names = Launcher::libraries(launcher);
+    let found = names.iter().find_map(|name| Some(((*name).to_owned(), Library::open(name.as_ref()).ok()?)));
+    found.ok_or_else(|| Error::NoLibrary { tried: names.iter().map(|name| (*name).to_owned()).collect() })
+}

@@ -1,0 +1,386 @@
+//! Message Passing Interface: a library opened at run time, the few calls of it that are needed, bytes only.
+//!
+//! No header and no link: handles (communicators, data types) are 32-bit numbers in some libraries and addresses in
+//! others, and each fits a register. [`ABIS`] has the constants of the three interfaces.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::io;
+use std::marker::PhantomData;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Constant of an interface.
+#[derive(Clone, Copy, Debug)]
+enum Handle {
+    Value(usize),
+    /// Address of this variable of the library.
+    Symbol(&'static CStr),
+}
+
+/// Evidence that a library has an interface.
+#[derive(Clone, Copy, Debug)]
+enum Evidence {
+    FileNameContains(&'static str),
+    Symbol(&'static CStr),
+    NoOther,
+}
+
+/// Binary interface of MPI libraries.
+#[derive(Debug)]
+struct Abi {
+    name: &'static str,
+    evidence: Evidence,
+    world: Handle,
+    byte: Handle,
+    /// `MPI_THREAD_FUNNELED`: only the thread that initialised the library calls it.
+    funneled: c_int,
+}
+
+/// All interfaces; the first one with evidence is the library's. Constants are those of `mpi_abi.h`, and of `mpi.h` of
+/// Open MPI 4 and 5 and of MPICH 4 and 5 (also Intel MPI and Cray MPICH).
+static ABIS: [Abi; 3] = [
+    Abi {
+        name: "MPI-5 standard ABI",
+        evidence: Evidence::FileNameContains("mpi_abi"),
+        world: Handle::Value(0x101),
+        byte: Handle::Value(0x247),
+        funneled: 1024,
+    },
+    Abi {
+        name: "Open MPI",
+        evidence: Evidence::Symbol(c"ompi_mpi_comm_world"),
+        world: Handle::Symbol(c"ompi_mpi_comm_world"),
+        byte: Handle::Symbol(c"ompi_mpi_byte"),
+        funneled: 1,
+    },
+    Abi {
+        name: "MPICH",
+        evidence: Evidence::NoOther,
+        world: Handle::Value(0x4400_0000),
+        byte: Handle::Value(0x4c00_010d),
+        funneled: 1,
+    },
+];
+
+/// Larger than `MPI_Status` of any library (20 to 32 bytes); never read.
+type Status = [u64; 16];
+/// At least `MPI_MAX_LIBRARY_VERSION_STRING` of every library.
+const TEXT_BYTES: usize = 8192;
+
+type Init = unsafe extern "C" fn(*mut c_int, *mut c_void, c_int, *mut c_int) -> c_int;
+type Number = unsafe extern "C" fn(usize, *mut c_int) -> c_int;
+type Text = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
+type Nothing = unsafe extern "C" fn() -> c_int;
+type Barrier = unsafe extern "C" fn(usize, *mut usize) -> c_int;
+type Test = unsafe extern "C" fn(*mut usize, *mut c_int, *mut Status) -> c_int;
+type Broadcast = unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, usize, *mut usize) -> c_int;
+type Gather = unsafe extern "C" fn(
+    *const c_void,
+    c_int,
+    usize,
+    *mut c_void,
+    c_int,
+    usize,
+    c_int,
+    usize,
+    *mut usize,
+) -> c_int;
+type GatherV = unsafe extern "C" fn(
+    *const c_void,
+    c_int,
+    usize,
+    *mut c_void,
+    *const c_int,
+    *const c_int,
+    usize,
+    c_int,
+    usize,
+    *mut usize,
+) -> c_int;
+type Abort = unsafe extern "C" fn(usize, c_int) -> c_int;
+
+#[derive(Debug)]
+struct Calls {
+    init: Init,
+    rank: Number,
+    size: Number,
+    host: Text,
+    version: Text,
+    barrier: Barrier,
+    test: Test,
+    broadcast: Broadcast,
+    gather: Gather,
+    gather_v: GatherV,
+    finalize: Nothing,
+    abort: Abort,
+}
+
+/// Library that is open and not initialised. It stays open until the process ends.
+#[derive(Debug)]
+pub struct Library {
+    calls: Calls,
+    abi: &'static Abi,
+    world: usize,
+    byte: usize,
+}
+
+/// Initialised library. Stays in the thread that initialised it, as `MPI_THREAD_FUNNELED` demands.
+#[derive(Debug)]
+pub struct Mpi {
+    library: Library,
+    pub rank: u32,
+    pub size: u32,
+    of_thread: PhantomData<*const ()>,
+}
+
+/// MPI can be initialised once per process.
+static INITIALISED: AtomicBool = AtomicBool::new(false);
+
+impl Library {
+    /// Opens a library by its path, or by its name in the loader's directories. Errors are the loader's words.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let name = CString::new(path.as_os_str().as_bytes())?;
+        // SAFETY: the name ends with NUL. Initialisers of the library run, as for any linked one. GLOBAL: plugins of
+        // Open MPI look for symbols of the library that loads them.
+        let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+        if library.is_null() {
+            return Err(last_error());
+        }
+        let has = |evidence: &Evidence| match evidence {
+            Evidence::FileNameContains(part) => path.to_string_lossy().contains(part),
+            Evidence::Symbol(symbol) => find(library, symbol).is_ok(),
+            Evidence::NoOther => true,
+        };
+        let abi = ABIS.iter().find(|abi| has(&abi.evidence)).unwrap_or(&ABIS[2]);
+        let handle = |handle: Handle| match handle {
+            Handle::Value(value) => Ok(value),
+            Handle::Symbol(symbol) => find(library, symbol).map(|address| address as usize),
+        };
+        let (world, byte) = (handle(abi.world)?, handle(abi.byte)?);
+        Ok(Self { calls: Calls::find(library)?, abi, world, byte })
+    }
+
+    /// Returns the name of the library's binary interface.
+    #[must_use]
+    pub fn abi(&self) -> &'static str {
+        self.abi.name
+    }
+
+    /// Initialises the library, which joins the other processes of the launcher. Some libraries end the process if that
+    /// fails.
+    pub fn init(self) -> io::Result<Mpi> {
+        if INITIALISED.swap(true, Ordering::Relaxed) {
+            return Err(io::Error::other("MPI was initialised before in this process"));
+        }
+        let (none, mut level) = (std::ptr::null_mut(), 0);
+        // SAFETY: MPI-2 and later accept null for both arguments; the level is written. It is the first call.
+        let done = unsafe { (self.calls.init)(none, none.cast(), self.abi.funneled, &raw mut level) };
+        checked("MPI_Init_thread", done)?;
+        let (mut rank, mut size) = (0, 0);
+        // SAFETY: MPI is initialised, and the number is written.
+        let done = unsafe { (self.calls.rank)(self.world, &raw mut rank) };
+        checked("MPI_Comm_rank", done)?;
+        // SAFETY: as above.
+        let done = unsafe { (self.calls.size)(self.world, &raw mut size) };
+        checked("MPI_Comm_size", done)?;
+        Ok(Mpi { library: self, rank: rank as u32, size: size as u32, of_thread: PhantomData })
+    }
+}
+
+impl Mpi {
+    /// Returns the name of this host, as the library knows it.
+    pub fn host(&self) -> io::Result<String> {
+        text("MPI_Get_processor_name", self.library.calls.host)
+    }
+
+    /// Returns name and version of the library: of its text the beginning, without words on its build.
+    pub fn version(&self) -> io::Result<String> {
+        let all = text("MPI_Get_library_version", self.library.calls.version)?;
+        let first = all.split(['\n', ',']).next().unwrap_or_default();
+        let words = first.split_whitespace().filter(|word| *word != "Version:");
+        Ok(words.collect::<Vec<_>>().join(" "))
+    }
+
+    /// Returns once all ranks are here.
+    pub fn barrier(&self) -> io::Result<()> {
+        self.meet(give_way).map(drop)
+    }
+
+    /// Returns `true` once all ranks are here; calls `pause` in between, and returns `false` as soon as that does. Then
+    /// the ranks can no longer meet, and only [`Mpi::abort`] remains.
+    pub fn meet(&self, pause: impl FnMut() -> bool) -> io::Result<bool> {
+        let mut request = 0;
+        // SAFETY: MPI is initialised, in this thread; a handle fits `usize` and is written.
+        let started = unsafe { (self.library.calls.barrier)(self.library.world, &raw mut request) };
+        checked("MPI_Ibarrier", started)?;
+        self.completed(request, pause)
+    }
+
+    /// Waits for a request. The blocking calls of MPI keep the processor from other ranks on it.
+    fn completed(&self, request: usize, mut pause: impl FnMut() -> bool) -> io::Result<bool> {
+        let mut request = request;
+        loop {
+            let (mut done, mut status): (c_int, Status) = (0, [0; 16]);
+            // SAFETY: MPI made the request; flag and status are written, and the status has room.
+            let tested =
+                unsafe { (self.library.calls.test)(&raw mut request, &raw mut done, &raw mut status) };
+            checked("MPI_Test", tested)?;
+            if done != 0 {
+                return Ok(true);
+            }
+            if !pause() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Copies rank 0's bytes to all ranks. The slices of all ranks have the same length.
+    pub fn broadcast(&self, bytes: &mut [u8]) -> io::Result<()> {
+        let Library { calls, world, byte, .. } = &self.library;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let count = int(bytes.len())?;
+        let (buffer, mut request) = (bytes.as_mut_ptr().cast(), 0);
+        // SAFETY: MPI is initialised, in this thread; the slice has `count` bytes and outlives the request.
+        let done = unsafe { (calls.broadcast)(buffer, count, *byte, 0, *world, &raw mut request) };
+        checked("MPI_Ibcast", done)?;
+        self.completed(request, give_way).map(drop)
+    }
+
+    /// Returns every rank's bytes at rank 0, and nothing elsewhere.
+    pub fn gather(&self, bytes: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        let Library { calls, world, byte, .. } = &self.library;
+        let (own, size) = (int(bytes.len())?, self.size as usize);
+        let root = self.rank == 0;
+        // Never empty: the address of an empty vector is that of `MPI_IN_PLACE` in some libraries.
+        let mut lengths = vec![0_u8; if root { 4 * size } else { 4 }];
+        let own_length = own.to_ne_bytes();
+        let (from, to) = (own_length.as_ptr().cast(), lengths.as_mut_ptr().cast());
+        let mut request = 0;
+        // SAFETY: MPI is initialised, in this thread; 4 bytes are sent by each rank, and rank 0 has room for all. Both
+        // buffers outlive the request.
+        let done = unsafe { (calls.gather)(from, 4, *byte, to, 4, *byte, 0, *world, &raw mut request) };
+        checked("MPI_Igather", done)?;
+        self.completed(request, give_way)?;
+        let counts: Vec<c_int> =
+            lengths.as_chunks().0.iter().map(|four| c_int::from_ne_bytes(*four)).collect();
+        let mut offsets = Vec::with_capacity(counts.len());
+        let mut all_bytes = 0_usize;
+        for count in &counts {
+            offsets.push(int(all_bytes)?);
+            all_bytes += *count as usize;
+        }
+        let mut all = vec![0_u8; all_bytes.max(1)];
+        let from = if bytes.is_empty() { own_length.as_ptr() } else { bytes.as_ptr() };
+        let (from, to) = (from.cast(), all.as_mut_ptr().cast());
+        let (counts_at, offsets_at) = (counts.as_ptr(), offsets.as_ptr());
+        let at = &raw mut request;
+        // SAFETY: as above; `all` has room for the sum of the counts, each at its offset, and the vectors of counts and
+        // offsets outlive the request.
+        let done =
+            unsafe { (calls.gather_v)(from, own, *byte, to, counts_at, offsets_at, *byte, 0, *world, at) };
+        checked("MPI_Igatherv", done)?;
+        self.completed(request, give_way)?;
+        if !root {
+            return Ok(Vec::new());
+        }
+        let part = |(offset, count): (&c_int, &c_int)| all[*offset as usize..][..*count as usize].to_vec();
+        Ok(offsets.iter().zip(&counts).map(part).collect())
+    }
+
+    /// Ends MPI; all ranks must call it.
+    pub fn finalize(self) -> io::Result<()> {
+        // SAFETY: MPI is initialised, in this thread, and `self` is gone afterwards.
+        checked("MPI_Finalize", unsafe { (self.library.calls.finalize)() })
+    }
+
+    /// Ends all ranks with this exit code.
+    pub fn abort(&self, code: u8) {
+        // SAFETY: MPI is initialised. The call does not return.
+        unsafe { (self.library.calls.abort)(self.library.world, c_int::from(code)) };
+    }
+}
+
+impl Calls {
+    fn find(library: *mut c_void) -> io::Result<Self> {
+        macro_rules! call {
+            ($name:literal, $call:ty) => {{
+                let address = find(library, $name)?;
+                // SAFETY: the MPI standard gives this function this signature; handles fit the register of a `usize`.
+                unsafe { std::mem::transmute::<*mut c_void, $call>(address) }
+            }};
+        }
+        Ok(Self {
+            init: call!(c"MPI_Init_thread", Init),
+            rank: call!(c"MPI_Comm_rank", Number),
+            size: call!(c"MPI_Comm_size", Number),
+            host: call!(c"MPI_Get_processor_name", Text),
+            version: call!(c"MPI_Get_library_version", Text),
+            barrier: call!(c"MPI_Ibarrier", Barrier),
+            test: call!(c"MPI_Test", Test),
+            broadcast: call!(c"MPI_Ibcast", Broadcast),
+            gather: call!(c"MPI_Igather", Gather),
+            gather_v: call!(c"MPI_Igatherv", GatherV),
+            finalize: call!(c"MPI_Finalize", Nothing),
+            abort: call!(c"MPI_Abort", Abort),
+        })
+    }
+}
+
+/// Returns the address of a symbol.
+fn find(library: *mut c_void, symbol: &CStr) -> io::Result<*mut c_void> {
+    // SAFETY: the library is open, and the name ends with NUL.
+    let address = unsafe { libc::dlsym(library, symbol.as_ptr()) };
+    if address.is_null() { Err(last_error()) } else { Ok(address) }
+}
+
+fn last_error() -> io::Error {
+    // SAFETY: the call has no condition.
+    let text = unsafe { libc::dlerror() };
+    if text.is_null() {
+        return io::Error::other("unknown error of the loader");
+    }
+    // SAFETY: the text ends with NUL, and is valid until the next call of the loader in this thread.
+    io::Error::other(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+}
+
+fn text(name: &'static str, call: Text) -> io::Result<String> {
+    let (mut text, mut length) = (vec![0_u8; TEXT_BYTES], 0);
+    // SAFETY: the text has room for the longest one of every library.
+    checked(name, unsafe { call(text.as_mut_ptr().cast(), &raw mut length) })?;
+    text.truncate(length as usize);
+    let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+    Ok(String::from_utf8_lossy(&text[..end]).into_owned())
+}
+
+fn int(length: usize) -> io::Result<c_int> {
+    c_int::try_from(length).map_err(|_| io::Error::other("a message of more than 2 GiB"))
+}
+
+/// Lets another process run; the wait goes on.
+fn give_way() -> bool {
+    std::thread::yield_now();
+    true
+}
+
+fn checked(call: &'static str, code: c_int) -> io::Result<()> {
+    match code {
+        0 => Ok(()),
+        code => Err(io::Error::other(format!("{call} failed with error {code}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Library;
+
+    #[test]
+    fn libraries_without_mpi_are_refused() {
+        let missing = Library::open("libno-such-mpi.so.1".as_ref()).unwrap_err().to_string();
+        assert!(missing.contains("libno-such-mpi.so.1"), "{missing}");
+        let other = Library::open("libc.so.6".as_ref()).unwrap_err().to_string();
+        assert!(other.contains("MPI_Init_thread"), "{other}");
+    }
+}
