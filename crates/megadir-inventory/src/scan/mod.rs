@@ -34,8 +34,10 @@ use crate::rows::Sink;
 
 /// Settings of a scan.
 pub struct ScanOptions {
-    /// Number of reading threads; 1 is the caller's thread alone.
+    /// Number of reading threads; 1, and no more in `threads_max`, is the caller's thread alone.
     pub threads: usize,
+    /// Most threads while reading waits for the device, see [`WalkOptions::threads_max`].
+    pub threads_max: usize,
     /// Enter other file systems mounted below the roots.
     pub cross_mounts: bool,
     /// Source of attributes; `None` chooses by file system.
@@ -90,6 +92,7 @@ pub type ScanWatch<'w> = dyn FnMut(TreeEvent<'_>) -> ControlFlow<()> + 'w;
 /// # std::fs::write(directory.path().join("file"), "text")?;
 /// let options = ScanOptions {
 ///     threads: 1,
+///     threads_max: 1,
 ///     cross_mounts: false,
 ///     stat_backend: None,
 ///     read_ahead: megadir::ReadAhead::Auto,
@@ -190,7 +193,7 @@ impl<'o> Run<'o> {
 
     /// Makes a collector for a thread that reads the last tree.
     fn gather(&self, path: &Path, device: Option<u64>) -> Gather<'_> {
-        let held_bytes_max = Shared::thread_bytes(self.options.memory_bytes, self.options.threads);
+        let held_bytes_max = Shared::thread_bytes(self.options.memory_bytes, self.options.threads_max);
         let root = self.metadata.roots.len().saturating_sub(1) as u32;
         let collected = (Collector::new(&self.shared), &self.rowless);
         let conditions = self.options.conditions.as_deref();
@@ -224,6 +227,7 @@ impl<'o> Run<'o> {
         Ok(WalkOptions {
             buffer_bytes: self.options.buffer_bytes,
             threads: self.options.threads,
+            threads_max: self.options.threads_max,
             queue_directories_max: self.options.queue_directories_max,
             cross_mounts: self.options.cross_mounts,
             examine: Some((stat_backend, want)),
